@@ -1,0 +1,109 @@
+// Package queue holds operations that wait for a slot: first in, first out,
+// what comes back after a failure goes before what never ran, and anything can
+// leave from the middle at once.
+//
+// It is pure: no goroutine, lock or clock. The items belong to the caller, who
+// can keep and reuse them, so the queue itself allocates nothing.
+package queue
+
+// Item is one waiting operation. The zero value is ready for use; it may be in
+// one queue at a time, and must not be copied while it is.
+type Item[T any] struct {
+	// Value is the caller's.
+	Value      T
+	next, prev *Item[T]
+	queue      *Queue[T]
+}
+
+// Queued reports whether the item waits in a queue.
+func (i *Item[T]) Queued() bool { return i.queue != nil }
+
+// Queue is a list of items. The zero value is an empty queue without a bound.
+// Not safe for use by several goroutines.
+//
+// Every method takes constant time.
+type Queue[T any] struct {
+	// Bound is the most items that Push lets in; 0: no bound. PutBack pays no
+	// heed to it: what was let in once is not dropped.
+	Bound int
+
+	head, tail *Item[T]
+	// returned is the last of the items that came by PutBack; they all stand
+	// at the front. nil: there are none.
+	returned *Item[T]
+	n        int
+}
+
+// Push puts the item at the end, and reports false if the queue is full.
+// It panics if the item is in a queue already.
+func (q *Queue[T]) Push(i *Item[T]) bool {
+	if q.Bound > 0 && q.n >= q.Bound {
+		return false
+	}
+	q.insert(q.tail, i)
+	return true
+}
+
+// PutBack puts an item that was served and has to wait again at the front:
+// before all that came by Push, behind those that were put back earlier, so
+// that of several failed operations the oldest goes first.
+// It panics if the item is in a queue already.
+func (q *Queue[T]) PutBack(i *Item[T]) {
+	q.insert(q.returned, i)
+	q.returned = i
+}
+
+// Pop takes the item at the front out of the queue, nil if there is none.
+func (q *Queue[T]) Pop() *Item[T] {
+	i := q.head
+	if i != nil {
+		q.Remove(i)
+	}
+	return i
+}
+
+// Remove takes the item out of the queue wherever it stands, and reports
+// false if it is not in this queue.
+func (q *Queue[T]) Remove(i *Item[T]) bool {
+	if i.queue != q {
+		return false
+	}
+	if q.returned == i {
+		q.returned = i.prev
+	}
+	if i.prev == nil {
+		q.head = i.next
+	} else {
+		i.prev.next = i.next
+	}
+	if i.next == nil {
+		q.tail = i.prev
+	} else {
+		i.next.prev = i.prev
+	}
+	i.next, i.prev, i.queue = nil, nil, nil
+	q.n--
+	return true
+}
+
+// Len is the number of items in the queue.
+func (q *Queue[T]) Len() int { return q.n }
+
+// insert puts i behind after, or at the head if after is nil.
+func (q *Queue[T]) insert(after, i *Item[T]) {
+	if i.queue != nil {
+		panic("queue: the item is in a queue already")
+	}
+	i.queue, i.prev = q, after
+	if after == nil {
+		i.next, q.head = q.head, i
+	} else {
+		i.next, after.next = after.next, i
+	}
+	if i.next == nil {
+		q.tail = i
+	} else {
+		i.next.prev = i
+	}
+	q.n++
+}
