@@ -1,0 +1,52 @@
+package limiter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/benbjohnson/clock"
+)
+
+// Config is what a Limiter is made from: the rules of its Core and what the
+// driver around it needs. Zero fields take the documented default.
+type Config struct {
+	Settings
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+	// Observer is called for every event, after the lock is released, by the
+	// goroutine that caused it: the limiter is then already as the event says,
+	// and calls back into it are fine. It should be quick. With an observer the
+	// limiter reads the clock at every event. nil: none.
+	Observer func(Event)
+	// Classifier tells what an attempt's error means; nil: Classify.
+	Classifier Classifier
+	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no
+	// limit, they go on until success, a final error, or the context ends.
+	MaxAttempts int
+	// AttemptTimeout ends the context of a single attempt of Do and Each; an
+	// attempt that ends by it counts as Timeout. 0: none.
+	AttemptTimeout time.Duration
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.MaxAttempts < 0 {
+		return c, fmt.Errorf("attempt limit: %d is not allowed, want a number from 1, or 0 for no limit", c.MaxAttempts)
+	}
+	if c.AttemptTimeout < 0 {
+		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	}
+	if c.Clock == nil {
+		c.Clock = clock.New()
+	}
+	if c.Classifier == nil {
+		c.Classifier = Classify
+	}
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	if c.Observer != nil {
+		c.Window.Timed = true
+	}
+	return c, nil
+}

@@ -1,0 +1,242 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Core is the limiter without its lock: a window, a queue and a gate. It
+// decides who goes now and when to look again. It is pure: no goroutine,
+// lock, context, clock or global randomness; T is whatever the driver wants to
+// find again in an item that waits.
+//
+// Limiter drives it behind a lock, on real time; a simulator drives the same
+// Core on virtual time. Every driver does, after each event: call Next until
+// it says no, then arm one timer for Deadline.
+//
+// now is the time of the event. It may be the zero time when NeedsTime says
+// that no time is needed. A time before the last one counts as the last one.
+type Core[T any] struct {
+	window window.Window
+	queue  queue.Queue[T]
+	rules  Settings
+
+	// now is the latest time that was seen.
+	now time.Time
+	// heldUntil is when the gate opens; the zero time: it is open. While it is
+	// shut nothing is sent, whatever the window says.
+	heldUntil time.Time
+	// spacedUntil is the earliest time for the next send of a law that paces.
+	spacedUntil time.Time
+}
+
+// NewCore returns a core in its initial state, or an error that names the
+// setting that is wrong, its value and what is allowed.
+func NewCore[T any](law window.NewLaw, s Settings) (Core[T], error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return Core[T]{}, err
+	}
+	w, err := window.New(law, s.Window)
+	if err != nil {
+		return Core[T]{}, err
+	}
+	if s.Restore != nil {
+		if err := w.Restored(*s.Restore); err != nil {
+			return Core[T]{}, err
+		}
+	}
+	return Core[T]{window: w, queue: queue.Queue[T]{Bound: s.QueueBound}, rules: s}, nil
+}
+
+// Events.
+
+// Tried sends an attempt at once if it may go now, ahead of nobody. It reports
+// false when it has to wait: the window is full, the gate is shut, or others
+// wait already.
+func (c *Core[T]) Tried(now time.Time) (window.Ticket, bool) {
+	if c.queue.Len() > 0 || !c.open(c.seen(now)) {
+		return window.Ticket{}, false
+	}
+	return c.send(), true
+}
+
+// Queued puts a new operation at the end of the queue, and reports false when
+// the queue is full.
+func (c *Core[T]) Queued(i *queue.Item[T]) bool { return c.queue.Push(i) }
+
+// Rejoined puts an operation whose last attempt failed at the front of the
+// queue, behind others of its kind.
+func (c *Core[T]) Rejoined(i *queue.Item[T]) { c.queue.PutBack(i) }
+
+// Cancelled takes an operation out of the queue, and reports false when it does
+// not wait there (any more).
+func (c *Core[T]) Cancelled(i *queue.Item[T]) bool { return c.queue.Remove(i) }
+
+// Dismissed takes the operation at the front out of the queue without sending
+// it: what a driver that shuts down does until it returns nil.
+func (c *Core[T]) Dismissed() *queue.Item[T] { return c.queue.Pop() }
+
+// Withdrawn takes back a ticket that was given and not used. It reports false
+// when the attempt does not fly.
+func (c *Core[T]) Withdrawn(t window.Ticket) bool { return c.window.Withdrawn(t) }
+
+// Answered tells how an attempt ended, and the service's Retry-After with it
+// (0: none). It reports false, and changes nothing, when the attempt does not
+// fly: a second answer, or a late one.
+func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, retryAfter time.Duration) (Reaction, bool) {
+	now = c.seen(now)
+	r, ok := c.window.Answered(now, t, o)
+	if !ok || !o.Overloaded() {
+		return Reaction{Reaction: r}, ok
+	}
+	return Reaction{Reaction: r, Held: c.overloaded(now, r.Cut, retryAfter)}, true
+}
+
+// Reaction says what an answer did to the core.
+type Reaction struct {
+	window.Reaction
+	// Held is for how long the answer shut the gate, 0 when it did not.
+	Held time.Duration
+}
+
+// overloaded shuts the gate if it is time to, and returns for how long.
+//
+// The first cut after a success shuts nothing: the window alone reacts. A cut
+// that follows it with no success in between makes a Retry-After speak for
+// everybody. From the second such cut on the window is not enough even without
+// one, and each pauses everybody, twice as long as the one before: TCP's
+// doubled timeout (RFC 6298, section 5.5).
+func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) time.Duration {
+	streak := c.window.Streak()
+	var d time.Duration
+	if cut && streak > 2 {
+		d = c.pause(streak - 3)
+	}
+	if retryAfter > 0 && streak > 1 {
+		d = max(d, c.retryAfter(retryAfter))
+		c.window.Restarted()
+	}
+	until := now.Add(d)
+	if d <= 0 || !until.After(c.heldUntil) {
+		return 0
+	}
+	c.heldUntil = until
+	return d
+}
+
+// Effects.
+
+// Next takes the next operation that may go now out of the queue and books its
+// attempt. It returns nil when nobody may go.
+func (c *Core[T]) Next(now time.Time) (*queue.Item[T], window.Ticket) {
+	if c.queue.Len() == 0 || !c.open(c.seen(now)) {
+		return nil, window.Ticket{}
+	}
+	return c.queue.Pop(), c.send()
+}
+
+// Deadline returns when to call Next again though nothing happened, and false
+// when only an event can let anybody go. Its value may change with every event.
+func (c *Core[T]) Deadline() (time.Time, bool) {
+	switch {
+	case c.queue.Len() == 0:
+		return time.Time{}, false
+	case c.now.Before(c.heldUntil):
+		return c.heldUntil, true
+	case c.window.Open() && c.now.Before(c.spacedUntil):
+		return c.spacedUntil, true
+	}
+	return time.Time{}, false
+}
+
+// RetryDelay is how long an operation of which so many attempts failed in a
+// row waits by itself, without a slot and outside the queue, before it rejoins.
+// last is the outcome of the attempt that failed last.
+//
+// A Retry-After delays the operation that got it. Beside that, the window
+// paces overloads, so an operation backs off by itself only after several of
+// them (Settings.Patience); a neutral failure is the operation's own
+// affair from the first one.
+func (c *Core[T]) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+	var d time.Duration
+	patience := c.rules.Patience
+	if last == window.Neutral {
+		patience = 0
+	}
+	if failures > patience {
+		d = c.pause(failures - patience - 1)
+	}
+	if retryAfter > 0 {
+		d = max(d, c.retryAfter(retryAfter))
+	}
+	return d
+}
+
+// Questions.
+
+// NeedsTime reports whether the next event needs the time: the gate is shut,
+// or the law paces or wants round-trip times. An overload always does.
+func (c *Core[T]) NeedsTime() bool {
+	return c.window.Timed() || !c.heldUntil.IsZero() || c.window.State().Gap > 0
+}
+
+// State is the window's state.
+func (c *Core[T]) State() window.State { return c.window.State() }
+
+// Flying is the number of attempts in flight.
+func (c *Core[T]) Flying() int { return c.window.Flying() }
+
+// Waiting is the number of operations in the queue.
+func (c *Core[T]) Waiting() int { return c.queue.Len() }
+
+// Held returns when the gate opens, the zero time if it is open.
+func (c *Core[T]) Held() time.Time { return c.heldUntil }
+
+// seen notes the time, and never goes back. It opens the gate when it is due.
+func (c *Core[T]) seen(now time.Time) time.Time {
+	if now.After(c.now) {
+		c.now = now
+		if !c.heldUntil.IsZero() && !now.Before(c.heldUntil) {
+			c.heldUntil = time.Time{}
+		}
+	}
+	return c.now
+}
+
+func (c *Core[T]) open(now time.Time) bool {
+	return c.heldUntil.IsZero() && c.window.Open() && !now.Before(c.spacedUntil)
+}
+
+func (c *Core[T]) send() window.Ticket {
+	if gap := c.window.State().Gap; gap > 0 {
+		c.spacedUntil = c.now.Add(gap)
+	}
+	return c.window.Sent(c.now)
+}
+
+// pause is the shortest pause doubled n times, the longest at the most, times a
+// random number from 0.5 to 1.5, so that many clients that stopped together
+// do not start together ("Jitter everything", seed 3).
+func (c *Core[T]) pause(n int) time.Duration {
+	lo, hi := c.rules.PauseMin, c.rules.PauseMax
+	if hi < 0 {
+		return 0
+	}
+	d := hi
+	// 62 doublings of a nanosecond are 146 years; past that it would overflow.
+	if n <= 62 && lo < hi>>n {
+		d = lo << n
+	}
+	return time.Duration(float64(d) * (0.5 + c.rules.Rand.Float64()))
+}
+
+// retryAfter is what the service asked for, within bounds, and jitter on top:
+// half of it, a second at the most. Never less than asked, and a spread that
+// is worth something to the service without making a long wait much longer.
+func (c *Core[T]) retryAfter(d time.Duration) time.Duration {
+	d = min(d, c.rules.RetryAfterMax)
+	return d + time.Duration(c.rules.Rand.Float64()*float64(min(d/2, time.Second)))
+}

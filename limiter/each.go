@@ -1,0 +1,169 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+
+	"go.uber.org/atomic"
+)
+
+// Each runs fn for every item, each as one operation of the limiter like Do,
+// as many at a time as the window lets, and yields every item with how it went:
+//
+//	for path, err := range limiter.Each(ctx, l, paths, upload) {
+//		if err != nil {
+//			log.Printf("%s: %v", path, err)
+//		}
+//	}
+//
+// It pulls items only as the window admits them, so a million items cost the
+// memory of a window: at most twice cwnd items, and two, are pulled and
+// not yet yielded. Items are yielded in the order in which they end.
+//
+// An item that fails does not stop the others. To stop, leave the loop: the
+// context of what still runs is cancelled, and the loop ends when it returned.
+// When ctx ends or the limiter is closed no more items are pulled; those that
+// were are yielded with how they ended. Whether there were more, ctx.Err() or
+// an ErrClosed tells.
+//
+// Nothing runs until the result is ranged over. items is pulled on a goroutine
+// of its own; if it can block for long it should heed ctx. A panic in items or
+// in fn stops the pulling, lets what runs come to its end and be yielded, and
+// then goes on from the loop as a *PanicError.
+func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		b := &bulk[T]{limiter: l, fn: fn, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
+		b.pulled.Inc() // the feeder counts as one until it is through
+		go b.feed(ctx, items)
+		// However the loop ends, nothing outlives it.
+		defer func() {
+			cancel()
+			for range b.ended {
+				b.yielded()
+			}
+		}()
+		for e := range b.ended {
+			b.yielded()
+			if !yield(e.item, e.err) {
+				return
+			}
+		}
+		if p := b.panicked.Load(); p != nil {
+			panic(p)
+		}
+	}
+}
+
+// PanicError is what Each panics with when fn or the iterator did: the value
+// of the panic, and the stack of the goroutine where it happened.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (p *PanicError) Error() string {
+	return fmt.Sprintf("limiter: panic in Each: %v\n\n%s", p.Value, p.Stack)
+}
+
+// Unwrap returns the panic's value if it is an error.
+func (p *PanicError) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// errExited is what an item ends with whose fn ended its goroutine.
+var errExited = errors.New("limiter: the function called runtime.Goexit")
+
+type ended[T any] struct {
+	item T
+	err  error
+}
+
+// bulk is one run of Each.
+type bulk[T any] struct {
+	limiter *Limiter
+	fn      func(context.Context, T) error
+	// ended takes every item that was pulled, once. It is closed when there
+	// are no more.
+	ended chan ended[T]
+	// pulled counts the items that were pulled and not yet yielded, and the
+	// feeder while it runs. Whoever brings it to zero closes ended.
+	pulled atomic.Int64
+	// room is signalled when pulled falls.
+	room     chan struct{}
+	panicked atomic.Pointer[PanicError]
+}
+
+// feed pulls the items and starts them.
+func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
+	defer b.yielded()
+	defer func() {
+		if v := recover(); v != nil {
+			b.keep(v)
+		}
+	}()
+	for item := range items {
+		b.pulled.Inc()
+		p, err := b.limiter.Acquire(ctx)
+		if err != nil {
+			b.ended <- ended[T]{item, &Error{Reason: err}}
+			return
+		}
+		go b.work(ctx, p, item)
+		if !b.admits(ctx) {
+			return
+		}
+	}
+}
+
+// admits waits until there is room for one more item, and reports false if
+// there is no use in waiting.
+func (b *bulk[T]) admits(ctx context.Context) bool {
+	for {
+		if ctx.Err() != nil || b.panicked.Load() != nil {
+			return false
+		}
+		// The feeder counts as one.
+		if b.pulled.Load() <= 2*int64(b.limiter.State().Cwnd)+2 {
+			return true
+		}
+		select {
+		case <-b.room:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// work runs one item to its end.
+func (b *bulk[T]) work(ctx context.Context, p Permit, item T) {
+	err := errExited
+	defer func() {
+		if v := recover(); v != nil {
+			b.keep(v)
+			b.yielded()
+			return
+		}
+		b.ended <- ended[T]{item, err}
+	}()
+	err = b.limiter.operate(ctx, p, func(ctx context.Context) error { return b.fn(ctx, item) })
+}
+
+// yielded counts down, and closes ended after the last.
+func (b *bulk[T]) yielded() {
+	if b.pulled.Dec() == 0 {
+		close(b.ended)
+	}
+	select {
+	case b.room <- struct{}{}:
+	default:
+	}
+}
+
+// keep keeps the first panic for the loop.
+func (b *bulk[T]) keep(v any) {
+	b.panicked.CompareAndSwap(nil, &PanicError{Value: v, Stack: debug.Stack()})
+}

@@ -1,0 +1,79 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Kind says what an event is about.
+type Kind uint8
+
+// Every answer is exactly one of the first five; the others stand beside it.
+const (
+	// Grew: a success widened the window.
+	Grew Kind = iota + 1
+	// Shrank: the law narrowed the window though nothing was overloaded.
+	Shrank
+	// Cut: the first overload of a burst; the law reacted.
+	Cut
+	// Ignored: an overload of a burst that counted already.
+	Ignored
+	// Steady: an answer that left the window as it was.
+	Steady
+	// Held: the gate shut for Event.Wait; nothing is sent until then.
+	Held
+	// Admitted: an operation goes after it waited for Event.Wait.
+	Admitted
+	// Late: a permit was released a second time; nothing changed.
+	Late
+	// Full: an operation was turned away, the queue is full.
+	Full
+	// Closed: the limiter takes no more work.
+	Closed
+)
+
+var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "held", "admitted", "late", "full", "closed"}
+
+// String returns the kind's name in lower case.
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return kinds[0]
+}
+
+// Event tells an observer what happened and how things stood right after it.
+type Event struct {
+	// Seq numbers a limiter's events 1, 2, 3... in the order in which they
+	// happened. Observers are called without the lock, so of two goroutines'
+	// events the later may arrive first.
+	Seq  uint64
+	Time time.Time
+	Kind Kind
+	// Window is the window after the event, Before is cwnd before it.
+	Window window.State
+	Before float64
+	// InFlight and Queued are counted after the event.
+	InFlight, Queued int
+	// Outcome and RTT are those of the answer; of other events, zero.
+	Outcome window.Outcome
+	RTT     time.Duration
+	// Wait is how long the gate stays shut (Held) or the operation waited (Admitted).
+	Wait time.Duration
+}
+
+// answerKind is which of the five an answer is.
+func answerKind(o window.Outcome, r window.Reaction) Kind {
+	switch {
+	case r.Cut:
+		return Cut
+	case o.Overloaded() && r.Ignored:
+		return Ignored
+	case r.After > r.Before:
+		return Grew
+	case r.After < r.Before:
+		return Shrank
+	}
+	return Steady
+}

@@ -1,0 +1,408 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Limiter bounds the attempts in flight by a congestion window, and makes the
+// rest wait in a queue, first in, first out. It is safe for any number of
+// goroutines. Make one with New, or with NewReno and NewTahoe of package aimd.
+//
+// Most callers want Do, or Each for bulk work. Acquire is for those who drive
+// their attempts themselves.
+type Limiter struct {
+	config Config
+	// shut is closed by Close, for those who wait outside the queue.
+	shut chan struct{}
+
+	published published
+
+	// The one lock. Under it: decide and book. After it: wake, then call user code.
+	mu sync.Mutex
+	// All below is guarded by mu.
+	core   Core[*waiter]
+	closed bool
+	// idle is closed when the limiter is closed and nothing flies any more.
+	idle chan struct{}
+	// timer calls woke at wake; wake is zero when it is not armed.
+	timer *clock.Timer
+	wake  time.Time
+	// timing is the waiter whose wait is being timed.
+	timing *waiter
+	// woken and events are what is to do after the unlock.
+	woken  *waiter
+	events []Event
+	seq    uint64
+}
+
+// waiter is one goroutine in Acquire that found no free slot. Waiters are reused.
+type waiter struct {
+	item queue.Item[*waiter]
+	// ready takes one signal, sent after ticket or err is set and the lock released.
+	ready  chan struct{}
+	ticket window.Ticket
+	err    error
+	// since is when it began to wait; zero: this one is not timed.
+	since time.Time
+	// next is the next one to wake.
+	next *waiter
+}
+
+var waiters = sync.Pool{New: func() any {
+	w := &waiter{ready: make(chan struct{}, 1)}
+	w.item.Value = w
+	return w
+}}
+
+// New returns a limiter with the law, or an error that names the setting that is
+// wrong, its value and what is allowed.
+func New(law window.NewLaw, c Config) (*Limiter, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
+	}
+	core, err := NewCore[*waiter](law, c.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
+	}
+	l := &Limiter{config: c, core: core, shut: make(chan struct{}), idle: make(chan struct{})}
+	l.published.state(l.core.State())
+	return l, nil
+}
+
+// Permit is the right to make one attempt, and the duty to say how it ended:
+// exactly one call of Done or Refused. It is a small value; copies are the same
+// permit, and the first release counts. The zero Permit is released already.
+type Permit struct {
+	l *Limiter
+	t window.Ticket
+}
+
+// Done releases the permit with the attempt's outcome. A permit released
+// before gives ErrReleased, and nothing else happens.
+// It panics if o is not an outcome.
+func (p Permit) Done(o Outcome) error { return p.release(o, 0) }
+
+// Refused is Done(Overload) with the delay that the service's Retry-After
+// asked for; 0 or less: it asked for none.
+func (p Permit) Refused(retryAfter time.Duration) error { return p.release(Overload, retryAfter) }
+
+// Attempt is the attempt's number: 1 for the limiter's first attempt, 2 for
+// the next; 0 for the zero Permit.
+func (p Permit) Attempt() uint64 { return p.t.ID() }
+
+// Acquire waits for a slot, behind all who wait already. It returns ctx.Err()
+// if the context ends first, ErrClosed if the limiter is or gets closed, and
+// ErrQueueFull if there is a bound and it is reached.
+func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atBack) }
+
+// Reacquire is Acquire for an operation whose last attempt failed: it waits at
+// the front of the queue, behind others that failed before it. The
+// queue's bound does not apply.
+func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atFront) }
+
+// TryAcquire takes a slot if one is free at once and nobody waits for it.
+func (l *Limiter) TryAcquire() (Permit, bool) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return Permit{}, false
+	}
+	t, ok := l.core.Tried(l.time())
+	if !ok {
+		l.mu.Unlock()
+		return Permit{}, false
+	}
+	l.published.inFlight.Inc()
+	l.mu.Unlock()
+	return Permit{l, t}, true
+}
+
+// place is where in the queue a waiter goes.
+type place uint8
+
+const (
+	atBack place = iota
+	atFront
+)
+
+func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
+	if err := ctx.Err(); err != nil {
+		return Permit{}, err
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return Permit{}, ErrClosed
+	}
+	now := l.time()
+	if t, ok := l.core.Tried(now); ok {
+		l.published.inFlight.Inc()
+		l.mu.Unlock()
+		return Permit{l, t}, nil
+	}
+	w := waiters.Get().(*waiter)
+	if at == atFront {
+		l.core.Rejoined(&w.item)
+	} else if !l.core.Queued(&w.item) {
+		l.note(Event{Kind: Full})
+		l.unlock(now)
+		waiters.Put(w)
+		return Permit{}, ErrQueueFull
+	}
+	if l.timing == nil || l.config.Observer != nil {
+		w.since, l.timing = l.config.Clock.Now(), w
+	}
+	l.unlock(now)
+	return l.wait(ctx, w)
+}
+
+// wait waits until w is admitted or dismissed, or the context ends.
+func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		if l.leave(w) {
+			return Permit{}, ctx.Err()
+		}
+	}
+	t, err := w.ticket, w.err
+	w.recycle()
+	if err != nil {
+		return Permit{}, err
+	}
+	return Permit{l, t}, nil
+}
+
+// leave takes a waiter whose context ended out of the queue. It reports false
+// when the waiter was dismissed just before: then that is its answer.
+func (l *Limiter) leave(w *waiter) bool {
+	l.mu.Lock()
+	if l.core.Cancelled(&w.item) {
+		if l.timing == w {
+			l.timing = nil
+		}
+		l.unlock(l.time())
+		w.recycle()
+		return true
+	}
+	l.mu.Unlock()
+	// Its turn came at the same moment: the signal is sent or about to be.
+	<-w.ready
+	if w.err != nil {
+		return false
+	}
+	// The slot goes to the next one as if it had never been given.
+	l.mu.Lock()
+	l.core.Withdrawn(w.ticket)
+	l.published.inFlight.Dec()
+	l.unlock(l.time())
+	w.recycle()
+	return true
+}
+
+func (w *waiter) recycle() {
+	w.ticket, w.err, w.since = window.Ticket{}, nil, time.Time{}
+	waiters.Put(w)
+}
+
+func (p Permit) release(o Outcome, retryAfter time.Duration) error {
+	if !o.Valid() {
+		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout or Neutral", o))
+	}
+	l := p.l
+	if l == nil {
+		return ErrReleased
+	}
+	l.mu.Lock()
+	var now time.Time
+	if o.Overloaded() {
+		now = l.config.Clock.Now()
+	} else {
+		now = l.time()
+	}
+	r, ok := l.core.Answered(now, p.t, o, retryAfter)
+	if !ok {
+		l.published.late.Inc()
+		l.note(Event{Kind: Late, Outcome: o})
+		l.unlock(now)
+		return ErrReleased
+	}
+	l.published.inFlight.Dec()
+	l.published.answers[o].Inc()
+	if r.After != r.Before || o != Success {
+		l.reacted(r)
+	}
+	if l.config.Observer != nil {
+		l.note(Event{Kind: answerKind(o, r.Reaction), Before: r.Before, Outcome: o, RTT: r.RTT})
+		if r.Held > 0 {
+			l.note(Event{Kind: Held, Before: r.After, Wait: r.Held})
+		}
+	}
+	l.unlock(now)
+	return nil
+}
+
+// reacted publishes what an answer changed.
+func (l *Limiter) reacted(r Reaction) {
+	l.published.state(l.core.State())
+	if r.Cut {
+		l.published.cuts.Inc()
+	}
+	if r.Held > 0 {
+		l.published.holds.Inc()
+	}
+}
+
+// time is the time if anything needs it, else the zero time: reading the clock
+// costs more than all the rest.
+func (l *Limiter) time() time.Time {
+	if l.core.NeedsTime() {
+		return l.config.Clock.Now()
+	}
+	return time.Time{}
+}
+
+// note keeps an event for the observer.
+func (l *Limiter) note(e Event) {
+	if l.config.Observer == nil {
+		return
+	}
+	l.seq++
+	e.Seq, e.Time, e.Window = l.seq, l.config.Clock.Now(), l.core.State()
+	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
+	l.events = append(l.events, e)
+}
+
+// unlock admits all who may go, sets the timer for the rest, releases the lock,
+// and only then wakes those admitted and tells the observer.
+func (l *Limiter) unlock(now time.Time) {
+	if l.core.Waiting() > 0 || l.published.queued.Load() > 0 {
+		l.admit(now)
+		l.arm()
+		l.published.queued.Store(int64(l.core.Waiting()))
+	}
+	if l.closed {
+		l.settle()
+	}
+	woken, events := l.woken, l.events
+	l.woken, l.events = nil, nil
+	l.mu.Unlock()
+	for w := woken; w != nil; {
+		next := w.next
+		w.next = nil
+		w.ready <- struct{}{}
+		w = next
+	}
+	for _, e := range events {
+		l.config.Observer(e)
+	}
+}
+
+// admit books everybody who may go, in order, and lists them to be woken.
+func (l *Limiter) admit(now time.Time) {
+	last := &l.woken
+	for i, t := l.core.Next(now); i != nil; i, t = l.core.Next(now) {
+		w := i.Value
+		w.ticket = t
+		*last, last = w, &w.next
+		l.published.inFlight.Inc()
+		if !w.since.IsZero() {
+			l.timed(w)
+		}
+	}
+}
+
+// timed notes how long a timed waiter waited.
+func (l *Limiter) timed(w *waiter) {
+	wait := l.config.Clock.Since(w.since)
+	if l.timing == w {
+		l.timing = nil
+	}
+	if wait > l.published.longestWait.Load() {
+		l.published.longestWait.Store(wait)
+	}
+	l.note(Event{Kind: Admitted, Wait: wait})
+}
+
+// arm sets the timer for the next time that somebody may go without an answer.
+func (l *Limiter) arm() {
+	at, ok := l.core.Deadline()
+	if !ok || at.Equal(l.wake) {
+		return
+	}
+	l.wake = at
+	d := l.config.Clock.Until(at)
+	if l.timer == nil {
+		l.timer = l.config.Clock.AfterFunc(d, l.woke)
+	} else {
+		l.timer.Reset(d)
+	}
+}
+
+func (l *Limiter) woke() {
+	l.mu.Lock()
+	l.wake = time.Time{}
+	l.unlock(l.config.Clock.Now())
+}
+
+// Close takes no new work: whoever waits, and whoever comes, gets ErrClosed.
+// Attempts in flight go on and are to be released as ever. It may be called
+// more than once.
+func (l *Limiter) Close() {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	l.closed = true
+	close(l.shut)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	for i := l.core.Dismissed(); i != nil; i = l.core.Dismissed() {
+		w := i.Value
+		w.err, w.next, l.woken = ErrClosed, l.woken, w
+	}
+	l.timing = nil
+	l.note(Event{Kind: Closed})
+	l.unlock(time.Time{})
+}
+
+// Drain closes the limiter and waits until nothing flies any more. If the
+// context ends first, the error says how many attempts still fly.
+func (l *Limiter) Drain(ctx context.Context) error {
+	l.Close()
+	select {
+	case <-l.idle:
+		return nil
+	default:
+	}
+	select {
+	case <-l.idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("limiter: %d attempts still in flight: %w", l.published.inFlight.Load(), ctx.Err())
+	}
+}
+
+// settle tells Drain when nothing flies any more. A closed limiter sends
+// nothing, so that happens once.
+func (l *Limiter) settle() {
+	if l.core.Flying() > 0 {
+		return
+	}
+	select {
+	case <-l.idle:
+	default:
+		close(l.idle)
+	}
+}

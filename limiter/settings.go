@@ -1,0 +1,87 @@
+package limiter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Defaults of the settings.
+const (
+	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with 436 requests
+	// of Tahoe 0.9 in the place of 7987, and a service that comes back is found
+	// again within seconds.
+	DefaultPauseMin = 50 * time.Millisecond
+	DefaultPauseMax = 5 * time.Second
+	// DefaultPatience: our choice. With fewer, operations that lose their place
+	// in an ordinary overshoot already back off.
+	DefaultPatience = 5
+	// DefaultRetryAfterMax: our choice; a mistaken or malicious header must not
+	// stop a client for good.
+	DefaultRetryAfterMax = 5 * time.Minute
+)
+
+// Settings are the rules of a Core. Zero fields take the documented default.
+type Settings struct {
+	// Window is where the window starts and how far it may go.
+	Window window.Settings
+	// QueueBound is the most new operations that may wait; 0: no bound.
+	QueueBound int
+	// PauseMin and PauseMax bound the pauses that double while cut follows cut
+	// with no success in between, and an operation's own backoff:
+	// 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means DefaultPauseMin and
+	// DefaultPauseMax; a negative PauseMax turns both off.
+	PauseMin, PauseMax time.Duration
+	// Patience is how many overloads in a row an operation takes before it
+	// backs off by itself: 1 or more; 0 means DefaultPatience.
+	Patience int
+	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
+	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
+	RetryAfterMax time.Duration
+	// Restore is a state learned earlier, to start from; nil: none.
+	Restore *window.State
+	// Rand is the source of jitter. nil: a source with a fixed seed, so that
+	// a Core alone always does the same.
+	Rand *rand.Rand
+}
+
+func (s Settings) withDefaults() (Settings, error) {
+	if s.PauseMax >= 0 {
+		if err := duration("longest pause", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
+			return s, err
+		}
+		if err := duration("shortest pause", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
+			return s, err
+		}
+	}
+	if err := duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+		return s, err
+	}
+	if s.Patience == 0 {
+		s.Patience = DefaultPatience
+	}
+	if s.Patience < 1 {
+		return s, fmt.Errorf("patience: %d is not allowed, want a number from 1", s.Patience)
+	}
+	if s.QueueBound < 0 {
+		return s, fmt.Errorf("queue bound: %d is not allowed, want a number from 1, or 0 for no bound", s.QueueBound)
+	}
+	if s.Rand == nil {
+		s.Rand = rand.New(rand.NewPCG(4, 4))
+	}
+	return s, nil
+}
+
+// duration puts the fallback in the place of a zero, and returns an error that
+// names the setting unless lo <= *d <= hi.
+func duration(setting string, d *time.Duration, fallback, lo, hi time.Duration) error {
+	if *d == 0 {
+		*d = fallback
+	}
+	if *d < lo || *d > hi {
+		return fmt.Errorf("%s: %v is not allowed, want a duration from %v to %v", setting, *d, lo, hi)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package limiter
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+	"go.uber.org/atomic"
+)
+
+// Snapshot is how a limiter stands. Each field is true at its own moment: they
+// are read one by one, without the lock, so that looking never holds up work.
+type Snapshot struct {
+	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
+	Cwnd     float64 `json:"cwnd"`
+	Ssthresh float64 `json:"ssthresh"`
+	// InFlight is the number of attempts sent and not answered, Queued that of
+	// operations that wait for a slot.
+	InFlight int `json:"in_flight"`
+	Queued   int `json:"queued"`
+	// Successes, Overloads, Timeouts and Neutrals count answers since the start.
+	Successes uint64 `json:"successes"`
+	Overloads uint64 `json:"overloads"`
+	Timeouts  uint64 `json:"timeouts"`
+	Neutrals  uint64 `json:"neutrals"`
+	// Cuts counts the bursts of overloads that narrowed the window.
+	Cuts uint64 `json:"cuts"`
+	// Holds counts how often the gate was shut.
+	Holds uint64 `json:"holds"`
+	// Late counts second releases of a permit.
+	Late uint64 `json:"late"`
+	// LongestWait is the longest time that an operation waited for a slot, of
+	// the waits that were timed. As TCP times one segment of a window (RFC
+	// 6298, section 3), a limiter without an observer times one waiting
+	// operation at a time; with an observer, all of them.
+	LongestWait time.Duration `json:"longest_wait"`
+}
+
+// Attempts is the number of attempts that were answered.
+func (s Snapshot) Attempts() uint64 { return s.Successes + s.Overloads + s.Timeouts + s.Neutrals }
+
+// String returns the snapshot in one line.
+func (s Snapshot) String() string {
+	return fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d cuts=%d holds=%d late=%d longest-wait=%v",
+		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals,
+		s.Cuts, s.Holds, s.Late, s.LongestWait.Round(time.Millisecond))
+}
+
+// published is what others read without the lock. Only the holder of the lock
+// writes it.
+type published struct {
+	cwnd, ssthresh   atomic.Float64
+	gap              atomic.Duration
+	inFlight, queued atomic.Int64
+	answers          [window.Neutral + 1]atomic.Uint64
+	cuts, holds      atomic.Uint64
+	late             atomic.Uint64
+	longestWait      atomic.Duration
+}
+
+func (p *published) state(s window.State) {
+	p.cwnd.Store(s.Cwnd)
+	p.ssthresh.Store(s.Ssthresh)
+	p.gap.Store(s.Gap)
+}
+
+// Snapshot returns how the limiter stands. It takes no lock.
+func (l *Limiter) Snapshot() Snapshot {
+	p := &l.published
+	return Snapshot{
+		Cwnd:        p.cwnd.Load(),
+		Ssthresh:    p.ssthresh.Load(),
+		InFlight:    int(p.inFlight.Load()),
+		Queued:      int(p.queued.Load()),
+		Successes:   p.answers[window.Success].Load(),
+		Overloads:   p.answers[window.Overload].Load(),
+		Timeouts:    p.answers[window.Timeout].Load(),
+		Neutrals:    p.answers[window.Neutral].Load(),
+		Cuts:        p.cuts.Load(),
+		Holds:       p.holds.Load(),
+		Late:        p.late.Load(),
+		LongestWait: p.longestWait.Load(),
+	}
+}
+
+// State returns what the limiter learned, for Settings.Restore at the next
+// start. It is plain data and goes through JSON.
+func (l *Limiter) State() window.State {
+	p := &l.published
+	return window.State{Cwnd: p.cwnd.Load(), Ssthresh: p.ssthresh.Load(), Gap: p.gap.Load()}
+}
