@@ -1,0 +1,38 @@
+package aimd
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// NewTahoe returns a limiter with the Tahoe law: a cut falls to the initial
+// window, and slow start finds the way back to the new threshold.
+//
+// The initial window is where every cut restarts, so one above what the
+// service takes never settles: each restart is the next burst of errors.
+// With WithInitialWindow choose it well below, or use Reno.
+func NewTahoe(opts ...Option) (*limiter.Limiter, error) { return New(Tahoe, opts...) }
+
+// Tahoe is the control law of seed 4's "Tahoe". The first error of each burst:
+//
+//	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"
+//
+// The factor is Settings.Factor, the initial value Settings.Initial.
+func Tahoe(s window.Settings) window.Law { return tahoe{initial: s.Initial, factor: s.Factor} }
+
+type tahoe struct{ initial, factor float64 }
+
+func (t tahoe) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+	switch {
+	case a.Outcome == window.Success:
+		s.Cwnd += s.Step(a.Flying)
+	case a.Outcome.Overloaded() && !a.Ignored:
+		s.Ssthresh = s.Cwnd * t.factor
+		s.Cwnd = t.initial
+	}
+	return s
+}
+
+func (tahoe) Timed() bool { return false }
