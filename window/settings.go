@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -77,7 +78,9 @@ func CheckRange(setting string, v, lo, hi float64) error {
 	if v >= lo && v <= hi && !math.IsNaN(v) {
 		return nil
 	}
-	return fmt.Errorf("%s: %v is not allowed, want a number from %v to %v", setting, v, lo, hi)
+	// Bounds in full: 1048576, not 1.048576e+06.
+	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	return fmt.Errorf("%s: %v is not allowed, want a number from %s to %s", setting, v, plain(lo), plain(hi))
 }
 
 func orDefault(v, fallback float64) float64 {

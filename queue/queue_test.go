@@ -1,0 +1,163 @@
+package queue_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/queue"
+)
+
+func items(n int) []*queue.Item[int] {
+	all := make([]*queue.Item[int], n)
+	for i := range all {
+		all[i] = &queue.Item[int]{Value: i}
+	}
+	return all
+}
+
+func popAll(q *queue.Queue[int]) []int {
+	var got []int
+	for i := q.Pop(); i != nil; i = q.Pop() {
+		got = append(got, i.Value)
+	}
+	return got
+}
+
+func TestFirstInFirstOut(t *testing.T) {
+	var q queue.Queue[int]
+	for _, i := range items(4) {
+		require.True(t, q.Push(i))
+		require.True(t, i.Queued())
+	}
+	require.Equal(t, 4, q.Len())
+	require.Equal(t, []int{0, 1, 2, 3}, popAll(&q))
+	require.Zero(t, q.Len())
+	require.Nil(t, q.Pop())
+}
+
+// "A failed operation rejoins the queue at the front", and of several the one
+// that failed first goes first.
+func TestPutBackGoesToTheFrontInOrder(t *testing.T) {
+	var q queue.Queue[int]
+	all := items(6)
+	q.Push(all[4])
+	q.Push(all[5])
+	q.PutBack(all[0])
+	q.PutBack(all[1])
+	require.Equal(t, 0, q.Pop().Value)
+	q.PutBack(all[2])
+	require.True(t, q.Remove(all[2]))
+	q.PutBack(all[3])
+	require.Equal(t, []int{1, 3, 4, 5}, popAll(&q))
+}
+
+func TestRemoveFromAnywhere(t *testing.T) {
+	for gone := range 3 {
+		var q queue.Queue[int]
+		all := items(3)
+		for _, i := range all {
+			q.Push(i)
+		}
+		require.True(t, q.Remove(all[gone]))
+		require.False(t, all[gone].Queued())
+		require.False(t, q.Remove(all[gone]), "it is not there any more")
+		require.Equal(t, slices.Delete([]int{0, 1, 2}, gone, gone+1), popAll(&q))
+		require.True(t, q.Push(all[gone]), "and can come again")
+	}
+	var q, other queue.Queue[int]
+	i := &queue.Item[int]{}
+	other.Push(i)
+	require.False(t, q.Remove(i), "an item of another queue")
+	require.Equal(t, 1, other.Len())
+}
+
+func TestBoundHoldsForNewItemsOnly(t *testing.T) {
+	q := queue.Queue[int]{Bound: 2}
+	all := items(5)
+	require.True(t, q.Push(all[0]))
+	require.True(t, q.Push(all[1]))
+	require.False(t, q.Push(all[2]))
+	require.False(t, all[2].Queued())
+	q.PutBack(all[3])
+	require.Equal(t, 3, q.Len())
+	require.False(t, q.Push(all[4]), "above the bound is full as well")
+	require.Equal(t, []int{3, 0, 1}, popAll(&q))
+}
+
+func TestAnItemIsInOneQueueAtATime(t *testing.T) {
+	var q, other queue.Queue[int]
+	i := &queue.Item[int]{}
+	q.Push(i)
+	require.PanicsWithValue(t, "queue: the item is in a queue already", func() { q.Push(i) })
+	require.PanicsWithValue(t, "queue: the item is in a queue already", func() { other.PutBack(i) })
+	require.Equal(t, 1, q.Len())
+	require.Zero(t, other.Len())
+}
+
+// FuzzAgainstSlices drives the queue and two plain slices with the same steps.
+func FuzzAgainstSlices(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 2, 1, 3, 130, 2, 2, 2})
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		q := queue.Queue[int]{Bound: 8}
+		var returned, pushed, out []*queue.Item[int]
+		for n, step := range steps {
+			switch step % 4 {
+			case 0:
+				i := &queue.Item[int]{Value: n}
+				require.Equal(t, len(returned)+len(pushed) < q.Bound, q.Push(i))
+				if i.Queued() {
+					pushed = append(pushed, i)
+				}
+			case 1:
+				if len(out) > 0 {
+					q.PutBack(out[0])
+					returned, out = append(returned, out[0]), out[1:]
+				}
+			case 2:
+				i := q.Pop()
+				all := slices.Concat(returned, pushed)
+				if len(all) == 0 {
+					require.Nil(t, i)
+					continue
+				}
+				require.Same(t, all[0], i)
+				out = append(out, i)
+				returned, pushed = without(returned, i), without(pushed, i)
+			case 3:
+				if all := slices.Concat(returned, pushed); len(all) > 0 {
+					i := all[int(step/4)%len(all)]
+					require.True(t, q.Remove(i))
+					returned, pushed = without(returned, i), without(pushed, i)
+				}
+			}
+			require.Equal(t, len(returned)+len(pushed), q.Len())
+		}
+		for _, i := range slices.Concat(returned, pushed) {
+			require.Same(t, i, q.Pop())
+		}
+		require.Nil(t, q.Pop())
+	})
+}
+
+func without(all []*queue.Item[int], i *queue.Item[int]) []*queue.Item[int] {
+	return slices.DeleteFunc(all, func(x *queue.Item[int]) bool { return x == i })
+}
+
+func Example() {
+	q := queue.Queue[string]{Bound: 100}
+	a := &queue.Item[string]{Value: "a"}
+	q.Push(a)
+	q.Push(&queue.Item[string]{Value: "b"})
+
+	first := q.Pop()
+	q.PutBack(first) // it failed, and goes before b
+	fmt.Println(q.Len())
+	q.Remove(a) // its caller gave up
+	fmt.Println(q.Pop().Value)
+	// Output:
+	// 2
+	// b
+}

@@ -1,0 +1,312 @@
+package window_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// halving is a law for these tests: one more at each success, half at each
+// overload that is not ignored.
+type halving struct{ timed bool }
+
+func (halving) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+	switch {
+	case a.Outcome == window.Success:
+		s.Cwnd++
+	case a.Outcome.Overloaded() && !a.Ignored:
+		s.Cwnd /= 2
+	}
+	return s
+}
+
+func (h halving) Timed() bool { return h.timed }
+
+// lawFunc is a law that answers what the function says.
+type lawFunc func(s window.State, a window.Answer) window.State
+
+func (f lawFunc) Answered(_ time.Time, s window.State, a window.Answer) window.State { return f(s, a) }
+func (lawFunc) Timed() bool                                                          { return false }
+
+// trace drives a window step by step.
+type trace struct {
+	*testing.T
+	window.Window
+	now time.Time
+}
+
+func newTrace(t *testing.T, law window.Law, s window.Settings) *trace {
+	t.Helper()
+	w, err := window.New(func(window.Settings) window.Law { return law }, s)
+	require.NoError(t, err)
+	return &trace{t, w, time.Unix(0, 0)}
+}
+
+func (t *trace) send(n int) []window.Ticket {
+	tickets := make([]window.Ticket, n)
+	for i := range tickets {
+		tickets[i] = t.Sent(t.now)
+	}
+	return tickets
+}
+
+func (t *trace) answer(k window.Ticket, o window.Outcome) window.Reaction {
+	t.Helper()
+	r, ok := t.Answered(t.now, k, o)
+	require.True(t, ok)
+	return r
+}
+
+func (t *trace) wantCwnd(want float64) {
+	t.Helper()
+	require.InDelta(t, want, t.State().Cwnd, 1e-9)
+}
+
+// Design, point 1: "One fresh id per attempt, given at send."
+func TestIDsAreFreshAndRise(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{})
+	k := w.send(3)
+	w.answer(k[1], window.Success)
+	k = append(k, w.send(1)...) // takes the slot, not the id
+	for i, ticket := range k {
+		require.EqualValues(t, i+1, ticket.ID())
+	}
+	require.False(t, w.Flies(k[1]))
+	require.True(t, w.Flies(k[3]))
+	require.False(t, w.Flies(window.Ticket{}))
+	require.Equal(t, 3, w.Flying())
+}
+
+// Design, point 1: "At the first overload of a burst ignored becomes a copy of
+// flying, and overloads of ignored ids change nothing".
+func TestABurstOfOverloadsCountsOnce(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 16})
+	k := w.send(16)
+	require.True(t, w.answer(k[3], window.Overload).Cut)
+	w.wantCwnd(8)
+	for i, ticket := range k {
+		if i != 3 {
+			r := w.answer(ticket, window.Overload)
+			require.False(t, r.Cut)
+			require.True(t, r.Ignored)
+		}
+	}
+	w.wantCwnd(8)
+	require.Equal(t, 1, w.Streak())
+	// What is sent after the reaction is a burst of its own.
+	require.True(t, w.answer(w.send(1)[0], window.Timeout).Cut)
+	w.wantCwnd(4)
+	require.Equal(t, 2, w.Streak())
+}
+
+// Design, point 2: "size(flying) in the seed's formula counts the answered
+// attempt. ... Counted after removal the window never leaves its initial value."
+func TestFlyingCountsTheAnsweredAttempt(t *testing.T) {
+	var told []int
+	w := newTrace(t, lawFunc(func(s window.State, a window.Answer) window.State {
+		told = append(told, a.Flying)
+		s.Cwnd++
+		return s
+	}), window.Settings{Initial: 3})
+	for _, k := range w.send(3) {
+		w.answer(k, window.Success)
+	}
+	require.Equal(t, []int{3, 2, 1}, told)
+	w.wantCwnd(4)
+}
+
+// Design, point 3: "Growth only while the window is what limits: max(cwnd,
+// min(flying+1, cwnd+step))."
+func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 20})
+	for range 1000 {
+		w.answer(w.send(1)[0], window.Success)
+	}
+	w.wantCwnd(20)
+	k := w.send(20)
+	w.answer(k[0], window.Success)
+	w.wantCwnd(21)
+	w.answer(k[1], window.Success) // 19 fly: 20 would do
+	w.wantCwnd(21)
+}
+
+// Design, point 4: "Admit while flying + 1 <= cwnd; always admit one when
+// nothing flies. cwnd never falls below 1".
+func TestAdmission(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 2.9})
+	require.True(t, w.Open())
+	w.send(1)
+	require.True(t, w.Open(), "1 + 1 <= 2.9")
+	k := w.send(1)
+	require.False(t, w.Open(), "2 + 1 > 2.9")
+	for range 100 {
+		w.answer(k[0], window.Overload)
+		k = w.send(1)
+	}
+	w.wantCwnd(1)
+	require.False(t, w.Open())
+}
+
+// Design, point 7: "A late answer (after a timeout or a cancellation freed the
+// slot) and a second answer for the same attempt change nothing."
+func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 4})
+	k := w.send(4)
+	w.answer(k[0], window.Timeout)
+	require.True(t, w.Withdrawn(k[1]))
+	before := w.Window
+	for _, o := range []window.Outcome{window.Success, window.Overload, window.Timeout, window.Neutral} {
+		for _, late := range []window.Ticket{k[0], k[1], {}} {
+			_, ok := w.Answered(w.now, late, o)
+			require.False(t, ok)
+			require.False(t, w.Withdrawn(late))
+		}
+	}
+	require.Equal(t, before, w.Window)
+	// The slots are used again, by others: still late.
+	w.send(2)
+	_, ok := w.Answered(w.now, k[0], window.Success)
+	require.False(t, ok)
+	require.Equal(t, 4, w.Flying())
+}
+
+// Design, point 9: "A caller's cancellation, a 404, a 413 say nothing about
+// load: neutral. A timeout is overload."
+func TestNeutralSaysNothing(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 8})
+	k := w.send(8)
+	r := w.answer(k[0], window.Neutral)
+	require.False(t, r.Cut)
+	w.wantCwnd(8)
+	require.Equal(t, 7, w.Flying())
+	w.answer(k[1], window.Overload)
+	w.answer(k[2], window.Neutral)
+	require.Equal(t, 1, w.Streak(), "not a success: the streak goes on")
+	w.answer(k[3], window.Success)
+	require.Zero(t, w.Streak())
+}
+
+func TestAWithdrawnAttemptLeavesNoTrace(t *testing.T) {
+	asked := 0
+	w := newTrace(t, lawFunc(func(s window.State, _ window.Answer) window.State { asked++; return s }), window.Settings{})
+	require.True(t, w.Withdrawn(w.send(1)[0]))
+	require.Zero(t, w.Flying())
+	require.Zero(t, asked)
+}
+
+func TestRoundTripTimes(t *testing.T) {
+	w := newTrace(t, halving{timed: true}, window.Settings{})
+	require.True(t, w.Timed())
+	k := w.send(2)
+	w.now = w.now.Add(250 * time.Millisecond)
+	require.Equal(t, 250*time.Millisecond, w.answer(k[0], window.Success).RTT)
+	w.now = w.now.Add(-time.Second)
+	require.Zero(t, w.answer(k[1], window.Success).RTT, "time that runs backwards")
+
+	w = newTrace(t, halving{}, window.Settings{})
+	require.False(t, w.Timed())
+	k = w.send(1)
+	w.now = w.now.Add(time.Second)
+	require.Zero(t, w.answer(k[0], window.Success).RTT)
+	require.True(t, newTrace(t, halving{}, window.Settings{Timed: true}).Timed())
+}
+
+// A law from outside may be wrong; the window's promises hold all the same.
+func TestNonsenseFromALawChangesNothing(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State {
+			return window.State{Cwnd: bad, Ssthresh: bad, Gap: -time.Second}
+		}), window.Settings{})
+		before := w.State()
+		w.answer(w.send(1)[0], window.Overload)
+		require.Equal(t, before, w.State())
+	}
+	for _, c := range []struct{ law, want window.State }{
+		{window.State{Cwnd: -5, Ssthresh: -5}, window.State{Cwnd: 2, Ssthresh: 1}},
+		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Gap: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow, Gap: window.MaxGap}},
+	} {
+		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State { return c.law }), window.Settings{Min: 2, Max: 50})
+		w.answer(w.send(1)[0], window.Overload)
+		require.Equal(t, c.want, w.State())
+	}
+}
+
+func TestRestartAndRestore(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Min: 2, Max: 100, Ssthresh: 64})
+	w.Restarted()
+	require.Equal(t, window.State{Cwnd: 2, Ssthresh: 64}, w.State())
+	require.NoError(t, w.Restored(window.State{Cwnd: 33.5, Ssthresh: 30}))
+	require.Equal(t, window.State{Cwnd: 33.5, Ssthresh: 30}, w.State())
+	require.NoError(t, w.Restored(window.State{Cwnd: 400, Ssthresh: 30}))
+	w.wantCwnd(100)
+	for _, c := range []struct {
+		state window.State
+		want  string
+	}{
+		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "restored cwnd: NaN is not allowed, want a number from 1 to 1048576"},
+		{window.State{Ssthresh: 1}, "restored cwnd: 0 is not allowed, want a number from 1 to 1048576"},
+		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "restored ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
+		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap in seconds: -1 is not allowed, want a number from 0 to 60"},
+	} {
+		require.EqualError(t, w.Restored(c.state), c.want)
+		w.wantCwnd(100)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s, err := window.Settings{}.WithDefaults()
+	require.NoError(t, err)
+	require.Equal(t, window.Settings{Initial: 20, Ssthresh: 1024, Factor: 0.5, Min: 1, Max: window.MaxWindow}, s)
+	s, err = window.Settings{Max: 8}.WithDefaults()
+	require.NoError(t, err)
+	require.EqualValues(t, 8, s.Initial, "the default keeps within the bounds")
+
+	nan, inf := math.NaN(), math.Inf(1)
+	for want, s := range map[string]window.Settings{
+		"initial window: -1 is not allowed, want a number from 1 to 1048576":                 {Initial: -1},
+		"initial window: 0.5 is not allowed, want a number from 1 to 1048576":                {Initial: 0.5},
+		"initial window: NaN is not allowed, want a number from 1 to 1048576":                {Initial: nan},
+		"initial window: +Inf is not allowed, want a number from 1 to 1048576":               {Initial: inf},
+		"initial window: 30 is not allowed, want a number from 2 to 10":                      {Initial: 30, Min: 2, Max: 10},
+		"initial ssthresh: -1 is not allowed, want a number from 1 to 1048576":               {Ssthresh: -1},
+		"minimum window: -2 is not allowed, want a number from 1 to 1048576":                 {Min: -2},
+		"maximum window: 3 is not allowed, want a number from 5 to 1048576":                  {Min: 5, Max: 3},
+		"decrease factor: 1 is not allowed, want a number greater than 0 and less than 1":    {Factor: 1},
+		"decrease factor: NaN is not allowed, want a number greater than 0 and less than 1":  {Factor: nan},
+		"decrease factor: -0.5 is not allowed, want a number greater than 0 and less than 1": {Factor: -0.5},
+	} {
+		_, err := window.New(func(window.Settings) window.Law { return halving{} }, s)
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	for o, want := range map[window.Outcome]struct {
+		name              string
+		valid, overloaded bool
+	}{
+		0:                  {"none", false, false},
+		window.Success:     {"success", true, false},
+		window.Overload:    {"overload", true, true},
+		window.Timeout:     {"timeout", true, true},
+		window.Neutral:     {"neutral", true, false},
+		window.Neutral + 1: {"none", false, false},
+	} {
+		assert.Equal(t, want.name, o.String())
+		assert.Equal(t, want.valid, o.Valid())
+		assert.Equal(t, want.overloaded, o.Overloaded())
+	}
+}
+
+// "cwnd + 1 if size(flying) < sshthres or cwnd + 1.0/cwnd otherwise" (seed 4)
+func TestStep(t *testing.T) {
+	s := window.State{Cwnd: 40, Ssthresh: 30}
+	require.EqualValues(t, 1, s.Step(29))
+	require.EqualValues(t, 1.0/40, s.Step(30))
+	require.EqualValues(t, 1.0/40, s.Step(31))
+}
