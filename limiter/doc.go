@@ -6,14 +6,14 @@
 // that wait, contexts, a clock. Most users make a Limiter with NewReno or
 // NewTahoe of [github.com/aimd-go/aimd] and use Do, Each or Acquire.
 //
-//	       Acquire, Do, Each                                  the service
-//	              |                                                ^
-//	              v            +------ Core ------------------+    |
-//	  1 try --> full? --yes--> | 2 queue --> 4 gate, window --|----+ 5 attempt
-//	                           |    ^                         |    |
-//	              +--overload--|--- 3 front (Reacquire)       |    |
-//	              |            +------------------------------+    |
-//	              +--- classify <------- 6 answer -----------------+
+//	     Acquire, Do, Each                                  the service
+//	            |                                                ^
+//	            v            +------ Core ------------------+    |
+//	1 try --> full? --yes--> | 2 queue --> 4 gate, window --|----+ 5 attempt
+//	                         |    ^                         |    |
+//	            +--overload--|--- 3 front (Reacquire)       |    |
+//	            |            +------------------------------+    |
+//	            +--- classify <------- 6 answer -----------------+
 //
 // What happens if
 //   - the service refuses: the first refusal of a burst cuts the window, the

@@ -1,0 +1,251 @@
+package limiter_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// FuzzCoreAgainstSeed4 drives the Core and the literal algorithm with the same
+// events, compares them after every one, and checks the invariants.
+func FuzzCoreAgainstSeed4(f *testing.F) {
+	f.Add([]byte{0, 20, 0, 0, 0, 0, 0, 1, 2, 1, 3, 9, 1, 2, 8, 5, 1, 1, 1})
+	f.Add([]byte{1, 3, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 10, 2, 2, 2, 18, 2, 7, 1, 1})
+	f.Add([]byte{2, 1, 0, 0, 0, 0, 2, 2, 2, 6, 6, 2, 7, 255, 2, 7, 255, 7, 255, 1, 4, 3})
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if len(input) < 3 {
+			return
+		}
+		m := newModel(t, input[0], input[1])
+		for _, step := range input[2:] {
+			m.step(step)
+			m.check()
+		}
+		m.settle()
+	})
+}
+
+// model is a Core and its twin, with what the driver knows of both.
+type model struct {
+	t    *testing.T
+	core limiter.Core[int]
+	twin *seed4Twin
+	now  time.Time
+
+	ops      int
+	items    []*queue.Item[int] // by operation
+	waiting  []int
+	flying   []flight
+	over     []window.Ticket // tickets answered or withdrawn
+	answered map[uint64]int
+	cuts     int
+	// admitted is cwnd as it was when the last one was admitted.
+	admitted float64
+	lastID   uint64
+}
+
+type flight struct {
+	op     int
+	ticket window.Ticket
+}
+
+func newModel(t *testing.T, kind, initial byte) *model {
+	law, tahoe := aimd.Reno, false
+	if kind&1 == 1 {
+		law, tahoe = aimd.Tahoe, true
+	}
+	factor := 0.5
+	if kind&2 == 2 {
+		factor = 0.9
+	}
+	ssthresh := 1024.0
+	if kind&4 == 4 {
+		ssthresh = 5
+	}
+	start := 1 + float64(initial)/8
+	core, err := limiter.NewCore[int](law, limiter.Settings{
+		Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor},
+	})
+	require.NoError(t, err)
+	return &model{
+		t: t, core: core, twin: newSeed4Twin(tahoe, start, ssthresh, factor),
+		now: time.Unix(0, 0), answered: map[uint64]int{}, admitted: start,
+	}
+}
+
+// step does one event: the low three bits say which, the others to whom.
+func (m *model) step(b byte) {
+	which := int(b >> 3)
+	switch b & 7 {
+	case 0:
+		for range 1 + which%4 {
+			m.arrive()
+		}
+	case 1:
+		m.answer(which, window.Success)
+	case 2:
+		m.answer(which, window.Overload)
+	case 3:
+		m.answer(which, window.Timeout)
+	case 4:
+		m.answer(which, window.Neutral)
+	case 5:
+		m.cancel(which)
+	case 6:
+		m.withdraw(which)
+	case 7:
+		m.late(which)
+		m.now = m.now.Add(time.Duration(which) * 100 * time.Millisecond)
+	}
+	m.drain()
+}
+
+func (m *model) arrive() {
+	i := &queue.Item[int]{Value: m.ops}
+	m.items = append(m.items, i)
+	require.True(m.t, m.core.Queued(i))
+	m.twin.arrived(m.ops)
+	m.waiting = append(m.waiting, m.ops)
+	m.ops++
+}
+
+func (m *model) answer(which int, o window.Outcome) {
+	f, ok := m.land(which)
+	if !ok {
+		return
+	}
+	r, ok := m.core.Answered(m.now, f.ticket, o, 0)
+	require.True(m.t, ok)
+	m.answered[f.ticket.ID()]++
+	if r.Cut {
+		m.cuts++
+	}
+	switch o {
+	case window.Success:
+		m.twin.succeeded(f.ticket.ID())
+	case window.Neutral:
+		m.twin.gone(f.ticket.ID())
+	default:
+		m.twin.failed(f.ticket.ID())
+		if r.Held > 0 {
+			require.GreaterOrEqual(m.t, m.twin.streak, 3, "no hold before the third cut without a success")
+		}
+		m.core.Rejoined(m.items[f.op])
+		m.twin.rejoined(f.op)
+		m.waiting = append(m.waiting, f.op)
+	}
+}
+
+// land takes one attempt out of the air.
+func (m *model) land(which int) (flight, bool) {
+	if len(m.flying) == 0 {
+		return flight{}, false
+	}
+	i := which % len(m.flying)
+	f := m.flying[i]
+	m.flying = append(m.flying[:i], m.flying[i+1:]...)
+	m.over = append(m.over, f.ticket)
+	return f, true
+}
+
+func (m *model) cancel(which int) {
+	if len(m.waiting) == 0 {
+		return
+	}
+	i := which % len(m.waiting)
+	op := m.waiting[i]
+	m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
+	require.True(m.t, m.core.Cancelled(m.items[op]))
+	require.False(m.t, m.core.Cancelled(m.items[op]))
+	m.twin.cancelled(op)
+}
+
+func (m *model) withdraw(which int) {
+	if f, ok := m.land(which); ok {
+		require.True(m.t, m.core.Withdrawn(f.ticket))
+		m.twin.gone(f.ticket.ID())
+	}
+}
+
+// late answers an attempt that was answered or withdrawn before.
+func (m *model) late(which int) {
+	if len(m.over) == 0 {
+		return
+	}
+	k := m.over[which%len(m.over)]
+	_, ok := m.core.Answered(m.now, k, window.Outcome(1+which%4), time.Second)
+	require.False(m.t, ok)
+	require.False(m.t, m.core.Withdrawn(k))
+}
+
+func (m *model) drain() {
+	for {
+		open := m.twin.mayFly()
+		i, k := m.core.Next(m.now)
+		if i == nil {
+			return
+		}
+		require.True(m.t, open, "the twin would not send")
+		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
+		m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
+		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
+		m.flying = append(m.flying, flight{i.Value, k})
+		m.waiting = without(m.waiting, i.Value)
+	}
+}
+
+// check holds the invariants of the design and compares the two.
+func (m *model) check() {
+	s := m.core.State()
+	require.Equal(m.t, m.twin.cwnd, s.Cwnd)
+	require.Equal(m.t, m.twin.ssthresh, s.Ssthresh)
+	require.Equal(m.t, len(m.twin.flying), m.core.Flying())
+	require.Equal(m.t, len(m.twin.queue), m.core.Waiting())
+	require.Equal(m.t, m.twin.cuts, m.cuts, "exactly one cut per burst")
+
+	require.GreaterOrEqual(m.t, m.core.Flying(), 0)
+	require.LessOrEqual(m.t, float64(m.core.Flying()), max(1, math.Floor(m.admitted)))
+	require.GreaterOrEqual(m.t, s.Cwnd, 1.0)
+	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
+	if m.core.Held().IsZero() {
+		require.False(m.t, m.core.Waiting() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
+	} else {
+		at, ok := m.core.Deadline()
+		require.Equal(m.t, m.core.Waiting() > 0, ok, "who is held has a time to look again")
+		require.True(m.t, !ok || at.Equal(m.core.Held()))
+	}
+	for id, n := range m.answered {
+		require.Equal(m.t, 1, n, "id %d is answered once", id)
+	}
+}
+
+// settle lets everything succeed: nobody is stranded.
+func (m *model) settle() {
+	for range 10 * (m.ops + 1) {
+		if m.core.Flying() == 0 && m.core.Waiting() == 0 {
+			break
+		}
+		m.now = m.now.Add(time.Second)
+		m.answer(0, window.Success)
+		m.drain()
+		m.check()
+	}
+	require.Zero(m.t, m.core.Flying())
+	require.Zero(m.t, m.core.Waiting())
+}
+
+func without(ops []int, op int) []int {
+	for i, x := range ops {
+		if x == op {
+			return append(ops[:i], ops[i+1:]...)
+		}
+	}
+	return ops
+}

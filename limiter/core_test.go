@@ -1,0 +1,317 @@
+package limiter_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// coreTrace drives a Core step by step, as every driver does: event, drain.
+type coreTrace struct {
+	*testing.T
+	limiter.Core[int]
+	now    time.Time
+	items  map[int]*queue.Item[int]
+	flying map[int]window.Ticket
+	sent   []int
+}
+
+func newCoreTrace(t *testing.T, law window.NewLaw, s limiter.Settings) *coreTrace {
+	t.Helper()
+	core, err := limiter.NewCore[int](law, s)
+	require.NoError(t, err)
+	return &coreTrace{T: t, Core: core, now: time.Unix(0, 0), items: map[int]*queue.Item[int]{}, flying: map[int]window.Ticket{}}
+}
+
+// arrive queues operations from..to.
+func (t *coreTrace) arrive(from, to int) {
+	for op := from; op <= to; op++ {
+		t.items[op] = &queue.Item[int]{Value: op}
+		t.Queued(t.items[op])
+		t.drain()
+	}
+}
+
+// answer ends an operation's attempt; an overload rejoins the queue at once.
+func (t *coreTrace) answer(op int, o window.Outcome, retryAfter time.Duration) limiter.Reaction {
+	t.Helper()
+	r, ok := t.Answered(t.now, t.flying[op], o, retryAfter)
+	require.True(t, ok, "operation %d flies", op)
+	delete(t.flying, op)
+	if o.Overloaded() {
+		t.Rejoined(t.items[op])
+	}
+	t.drain()
+	return r
+}
+
+func (t *coreTrace) drain() {
+	for i, k := t.Next(t.now); i != nil; i, k = t.Next(t.now) {
+		t.flying[i.Value] = k
+		t.sent = append(t.sent, i.Value)
+	}
+}
+
+// refuseAll answers everything that flies with an overload, without draining
+// in between, and returns how often the gate was shut, and how long last.
+func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, held time.Duration) {
+	for op, k := range t.flying {
+		r, ok := t.Answered(t.now, k, window.Overload, retryAfter)
+		require.True(t, ok)
+		if r.Cut {
+			cuts++
+		}
+		held = max(held, r.Held)
+		t.Rejoined(t.items[op])
+		delete(t.flying, op)
+	}
+	t.drain()
+	return cuts, held
+}
+
+// advance moves the time and drains.
+func (t *coreTrace) advance(d time.Duration) {
+	t.now = t.now.Add(d)
+	t.drain()
+}
+
+// "add new requests to the queue ... as long as the number of outstanding
+// requests (size of flying) is less than the current value of cwnd, extract a
+// request from the queue and send it" (seed 4).
+func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 3}})
+	c.arrive(1, 6)
+	require.Equal(t, []int{1, 2, 3}, c.sent)
+	require.Equal(t, 3, c.Waiting())
+	c.answer(2, window.Success, 0) // cwnd 4: one for the answered, one for the growth
+	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
+	require.EqualValues(t, 4, c.State().Cwnd)
+}
+
+// Design, point 5: "A failed operation rejoins the queue at the front ... and
+// gives its slot back while it waits."
+func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c.arrive(1, 9)
+	c.answer(1, window.Overload, 0) // cwnd 2
+	c.answer(2, window.Overload, 0)
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "two fly, two may")
+	c.answer(3, window.Success, 0)
+	c.answer(4, window.Success, 0)
+	require.Equal(t, []int{1, 2, 3, 4, 1, 2}, c.sent, "before 5 to 9, the first failed first")
+}
+
+// Design, point 5: "After several failures of its own it backs off by itself, so
+// that one poison operation holds no slot."
+func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Patience: 3})
+	for failures := 1; failures <= 3; failures++ {
+		require.Zero(t, c.RetryDelay(failures, window.Overload, 0))
+	}
+	for failures, want := range map[int]time.Duration{
+		4: 50 * time.Millisecond, 5: 100 * time.Millisecond, 8: 800 * time.Millisecond,
+		11: 5 * time.Second, 80: 5 * time.Second, 1 << 40: 5 * time.Second,
+	} {
+		for range 100 {
+			d := c.RetryDelay(failures, window.Overload, 0)
+			require.GreaterOrEqual(t, d, want/2)
+			require.LessOrEqual(t, d, want*3/2)
+		}
+	}
+	// What says nothing about load is not paced by the window: from the first.
+	require.GreaterOrEqual(t, c.RetryDelay(1, window.Neutral, 0), 25*time.Millisecond)
+}
+
+// Design, point 6: "Reno's and Tahoe's literal rule lets successes of ignored
+// ids grow the window".
+func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 10}})
+	c.arrive(1, 30)
+	c.answer(1, window.Overload, 0)
+	require.EqualValues(t, 5, c.State().Cwnd)
+	c.answer(2, window.Success, 0)
+	require.EqualValues(t, 5.2, c.State().Cwnd, "9 >= ssthresh 5: + 1/cwnd")
+}
+
+// Design, point 10: "Retry-After delays the refused operation, with jitter added."
+func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{RetryAfterMax: time.Minute})
+	seen := map[time.Duration]bool{}
+	for range 100 {
+		d := c.RetryDelay(1, window.Overload, 10*time.Second)
+		require.GreaterOrEqual(t, d, 10*time.Second, "never less than asked")
+		require.LessOrEqual(t, d, 11*time.Second)
+		seen[d] = true
+	}
+	require.Greater(t, len(seen), 90, "jitter")
+	require.LessOrEqual(t, c.RetryDelay(1, window.Overload, 1<<62), time.Minute+time.Second, "bounded")
+	require.Zero(t, c.RetryDelay(1, window.Overload, -time.Second))
+}
+
+// Design, point 10: "It becomes a shared gate for everybody who uses that
+// limiter, first attempts included, when refusals go on with no success in
+// between; the gate opens with jitter and the window starts small".
+func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 8}})
+	c.arrive(1, 30)
+	cuts, held := c.refuseAll(time.Second)
+	require.Equal(t, 1, cuts)
+	require.Zero(t, held, "the first burst delays only who was refused")
+	require.NotEmpty(t, c.flying)
+
+	cuts, held = c.refuseAll(time.Second)
+	require.Equal(t, 1, cuts)
+	require.GreaterOrEqual(t, held, time.Second)
+	require.LessOrEqual(t, held, 1500*time.Millisecond)
+	require.Empty(t, c.flying, "the gate is shut for first attempts too")
+	_, ok := c.Tried(c.now)
+	require.False(t, ok)
+	require.EqualValues(t, 1, c.State().Cwnd, "the window starts small")
+	require.EqualValues(t, 2, c.State().Ssthresh, "and ssthresh says how far it may")
+
+	at, ok := c.Core.Deadline()
+	require.True(t, ok)
+	require.True(t, at.Equal(c.Held()))
+	c.advance(at.Sub(c.now) - 1)
+	require.Empty(t, c.flying)
+	c.advance(1)
+	require.Len(t, c.flying, 1)
+	require.True(t, c.Held().IsZero())
+}
+
+// "Measured: a gate closed at every Retry-After made a smooth rate cap with
+// short service 6 times slower": refusals among successes shut no gate.
+func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c.arrive(1, 1000)
+	for range 200 {
+		ops := keys(c.flying)
+		r := c.answer(ops[0], window.Overload, time.Second)
+		require.Zero(t, r.Held)
+		if len(ops) > 1 {
+			c.answer(ops[1], window.Success, 0)
+		} else {
+			c.answer(keys(c.flying)[0], window.Success, 0)
+		}
+	}
+}
+
+// Design, point 13: "Cuts that follow one another with no success in between
+// close the gate for a pause that doubles from 50 ms to 5 s, jittered, until
+// the first success ... From the second such cut on".
+func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
+	c := newCoreTrace(t, aimd.Tahoe, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c.arrive(1, 100)
+	for range 2 {
+		cuts, held := c.refuseAll(0)
+		require.Equal(t, 1, cuts, "exactly one cut per burst")
+		require.Zero(t, held)
+	}
+	want := 50 * time.Millisecond
+	for range 12 {
+		cuts, held := c.refuseAll(0)
+		require.Equal(t, 1, cuts)
+		require.GreaterOrEqual(t, held, want/2)
+		require.LessOrEqual(t, held, want*3/2)
+		require.Empty(t, c.flying)
+		c.advance(held)
+		require.Len(t, c.flying, 4, "a pause leaves the window to the law")
+		want = min(2*want, 5*time.Second)
+	}
+	c.answer(keys(c.flying)[0], window.Success, 0)
+	_, held := c.refuseAll(0)
+	require.Zero(t, held, "a success ends the streak")
+}
+
+func TestCorePauseCanBeTurnedOff(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{PauseMax: -1})
+	c.arrive(1, 100)
+	for range 20 {
+		_, held := c.refuseAll(0)
+		require.Zero(t, held)
+		require.NotEmpty(t, c.flying)
+	}
+	require.Zero(t, c.RetryDelay(100, window.Overload, 0))
+}
+
+// A law that paces: no two sends closer than its gap.
+func TestCoreKeepsTheGapOfALaw(t *testing.T) {
+	gap := 10 * time.Millisecond
+	paced := func(window.Settings) window.Law {
+		return lawFunc(func(s window.State, _ window.Answer) window.State { s.Gap = gap; return s })
+	}
+	c := newCoreTrace(t, paced, limiter.Settings{Window: window.Settings{Initial: 8}})
+	c.arrive(1, 1)
+	c.answer(1, window.Success, 0)
+	require.True(t, c.NeedsTime())
+	c.arrive(2, 5)
+	require.Equal(t, []int{1, 2}, c.sent)
+	for op := 3; op <= 5; op++ {
+		at, ok := c.Core.Deadline()
+		require.True(t, ok)
+		require.Equal(t, c.now.Add(gap), at)
+		c.advance(gap - 1)
+		require.NotContains(t, c.flying, op)
+		c.advance(1)
+		require.Contains(t, c.flying, op)
+	}
+	_, ok := c.Core.Deadline()
+	require.False(t, ok, "nobody waits")
+}
+
+// A time older than the last one counts as the last one.
+func TestCoreTimeThatRunsBackwards(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{})
+	c.now = time.Unix(100, 0)
+	c.arrive(1, 60)
+	for range 3 {
+		c.refuseAll(0)
+	}
+	opens := c.Held()
+	require.True(t, opens.After(time.Unix(100, 0)))
+	c.now = time.Unix(50, 0)
+	c.drain()
+	require.Equal(t, opens, c.Held())
+	c.now = opens
+	c.drain()
+	require.True(t, c.Held().IsZero())
+	c.now = time.Unix(50, 0)
+	c.drain()
+	require.True(t, c.Held().IsZero(), "the gate that opened stays open")
+}
+
+func TestCoreSettings(t *testing.T) {
+	for want, s := range map[string]limiter.Settings{
+		"queue bound: -1 is not allowed, want a number from 1, or 0 for no bound":      {QueueBound: -1},
+		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
+		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
+		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},
+		"longest Retry-After: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
+		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
+		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: &window.State{}},
+	} {
+		_, err := limiter.NewCore[int](aimd.Reno, s)
+		require.EqualError(t, err, want)
+	}
+	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: &window.State{Cwnd: 31.5, Ssthresh: 28}})
+	require.NoError(t, err)
+	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, core.State())
+}
+
+// lawFunc is a law that answers what the function says.
+type lawFunc func(s window.State, a window.Answer) window.State
+
+func (f lawFunc) Answered(_ time.Time, s window.State, a window.Answer) window.State { return f(s, a) }
+func (lawFunc) Timed() bool                                                          { return false }
+
+func keys(m map[int]window.Ticket) []int {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,100 @@
+package limiter_test
+
+import (
+	"maps"
+	"slices"
+)
+
+// seed4Twin is the algorithm of seed 4 as it is written there: two scalars, two
+// sets of request ids, a queue, and a deep copy at each reaction. It is slow
+// and simple, and the Core must do just what it does.
+//
+// Two things are settled beside the text: one is always admitted when nothing
+// flies, and cwnd never falls below 1.
+type seed4Twin struct {
+	cwnd, ssthresh  float64
+	flying, ignored map[uint64]bool
+	// queue has the operations; the first returned of them were put back.
+	queue    []int
+	returned int
+
+	tahoe           bool
+	initial, factor float64
+	streak          int
+	cuts            int
+}
+
+func newSeed4Twin(tahoe bool, initial, ssthresh, factor float64) *seed4Twin {
+	return &seed4Twin{
+		cwnd: initial, ssthresh: ssthresh, tahoe: tahoe, initial: initial, factor: factor,
+		flying: map[uint64]bool{}, ignored: map[uint64]bool{},
+	}
+}
+
+// mayFly: "as long as the number of outstanding requests (size of flying) is
+// less than the current value of cwnd", for a cwnd of whole requests.
+func (s *seed4Twin) mayFly() bool {
+	return len(s.flying) == 0 || float64(len(s.flying)+1) <= s.cwnd
+}
+
+func (s *seed4Twin) arrived(op int) { s.queue = append(s.queue, op) }
+
+func (s *seed4Twin) rejoined(op int) {
+	s.queue = slices.Insert(s.queue, s.returned, op)
+	s.returned++
+}
+
+func (s *seed4Twin) cancelled(op int) {
+	i := slices.Index(s.queue, op)
+	s.queue = slices.Delete(s.queue, i, i+1)
+	if i < s.returned {
+		s.returned--
+	}
+}
+
+// sent: "extract a request from the queue and send it. Add the ids of sent
+// requests to flying".
+func (s *seed4Twin) sent(id uint64) int {
+	op := s.queue[0]
+	s.cancelled(op)
+	s.flying[id] = true
+	return op
+}
+
+// succeeded: "on succesful response, set cwnd to max (cwnd, min(size(flying) +
+// 1, cwnd + 1)) if size(flying) < sshthres or max (cwnd, min(size(flying) + 1,
+// cwnd + 1.0/cwnd)) otherwise".
+func (s *seed4Twin) succeeded(id uint64) {
+	n := float64(len(s.flying))
+	if n < s.ssthresh {
+		s.cwnd = max(s.cwnd, min(n+1, s.cwnd+1))
+	} else {
+		s.cwnd = max(s.cwnd, min(n+1, s.cwnd+1.0/s.cwnd))
+	}
+	s.streak = 0
+	delete(s.flying, id)
+}
+
+// failed: "on error response, if the request id is not in ignored, set sshthres
+// to cwnd * 0.5 and cwnd to either the initial value (“Tahoe”) or the new
+// sshthres (“Reno”); discard the current value of ignored, replacing it with
+// the current value of flying (i.e., you need an immutable/functional structure
+// or a deep copy)".
+func (s *seed4Twin) failed(id uint64) {
+	if !s.ignored[id] {
+		s.ssthresh = s.cwnd * s.factor
+		if s.tahoe {
+			s.cwnd = s.initial
+		} else {
+			s.cwnd = max(1, s.ssthresh)
+		}
+		s.ssthresh = max(1, s.ssthresh)
+		s.ignored = maps.Clone(s.flying)
+		s.streak++
+		s.cuts++
+	}
+	delete(s.flying, id)
+}
+
+// gone: the attempt ended and says nothing about load.
+func (s *seed4Twin) gone(id uint64) { delete(s.flying, id) }
