@@ -1,0 +1,147 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func tenPerSecond(operations int) time.Duration { return time.Duration(operations) * time.Second / 10 }
+
+func everything(int) bool { return true }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestRunMeasures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMeter(100, func() Window { return Window{Cwnd: 10, Ssthresh: 20} })
+		o := Pool{Goroutines: 10}.Run(t.Context(), m, func(ctx context.Context, i int) error {
+			if i == 7 {
+				return sleep(ctx, 3*time.Second)
+			}
+			return sleep(ctx, time.Second)
+		})
+		r := o.Result("reno", 0.9, everything, tenPerSecond)
+		assert.Equal(t, 100, r.Operations)
+		assert.Equal(t, 11.0, r.MakespanS, "the slow one holds up one goroutine of ten for 2 s")
+		assert.Equal(t, 10.0, r.OptimumS)
+		assert.InDelta(t, 1.1, r.TimesOptimum(), 1e-9)
+		assert.Equal(t, 1.0, r.P99S, "one in a hundred may take longer")
+		assert.Equal(t, Window{Cwnd: 10, Ssthresh: 20}, r.Samples[0].Window)
+		assert.InDelta(t, 222, len(r.Samples), 3)
+		assert.Zero(t, r.Lost)
+		assert.False(t, r.Interrupted || r.CutOff)
+	})
+}
+
+func TestFailedAndSilentlyLost(t *testing.T) {
+	m := NewMeter(10, nil)
+	o := Pool{Goroutines: 3}.Run(t.Context(), m, func(_ context.Context, i int) error {
+		if i < 4 {
+			return fmt.Errorf("upload: %w", fmt.Errorf("%d tokens left", i))
+		}
+		if i == 4 {
+			return errors.New("broken")
+		}
+		return nil
+	})
+	// The service has 0, whose answer went astray, and has not 9.
+	served := func(i int) bool { return i == 0 || i > 4 && i < 9 }
+	r := o.Result("plain", 0, served, tenPerSecond)
+	assert.Equal(t, 10, r.Operations)
+	assert.Equal(t, 5, r.Lost)
+	assert.Equal(t, 1, r.Silent)
+	assert.Regexp(t, `^\d tokens left$`, r.Reason)
+}
+
+func TestInterruptedRunCountsWhatEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		o := Pool{Goroutines: 10}.Run(ctx, NewMeter(100, nil), func(ctx context.Context, i int) error {
+			return sleep(ctx, time.Second)
+		})
+		r := o.Result("reno", 0.9, func(i int) bool { return i != 3 && i < 20 }, tenPerSecond)
+		assert.True(t, r.Interrupted)
+		assert.False(t, r.CutOff)
+		assert.Equal(t, 20, r.Operations)
+		assert.Equal(t, 1, r.Lost)
+		assert.Equal(t, 2.0, r.OptimumS)
+		assert.Empty(t, r.Reason, "being stopped is no failure")
+	})
+}
+
+func TestTimeLimitLosesTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Pool{Goroutines: 10, Limit: 2500 * time.Millisecond}.Run(t.Context(), NewMeter(100, nil), func(ctx context.Context, i int) error {
+			return sleep(ctx, time.Second)
+		})
+		r := o.Result("backoff", 0, func(i int) bool { return i < 20 }, tenPerSecond)
+		assert.True(t, r.CutOff)
+		assert.False(t, r.Interrupted)
+		assert.Equal(t, 100, r.Operations)
+		assert.Equal(t, 80, r.Lost)
+		assert.Zero(t, r.Silent)
+		assert.Equal(t, 2.5, r.MakespanS)
+	})
+}
+
+type answers []int
+
+func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
+	status := (*a)[0]
+	*a = (*a)[1:]
+	if status == 0 {
+		return nil, errors.New("connection lost")
+	}
+	return &http.Response{StatusCode: status}, nil
+}
+
+func TestTransportCountsEveryAttempt(t *testing.T) {
+	m := NewMeter(1, nil)
+	tr := m.Transport(&answers{200, 204, 503, 429, 404, 0})
+	for range 6 {
+		_, _ = tr.RoundTrip(nil)
+	}
+	now := m.Now()
+	assert.Equal(t, Sample{Attempts: 6, Accepted: 2, Refused: 2}, now)
+}
+
+func TestRates(t *testing.T) {
+	samples := []Sample{{}}
+	for i := 1; i <= 21; i++ {
+		samples = append(samples, Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 5 * i, Refused: i})
+	}
+	rates := Rates(samples, 250*time.Millisecond)
+	require.Len(t, rates, 4, "the last 50 ms are too short for a rate")
+	for i, r := range rates {
+		assert.Equal(t, time.Duration(2*i+1)*125*time.Millisecond, r.At)
+		assert.InDelta(t, 100, r.Accepted, 1e-9)
+		assert.InDelta(t, 20, r.Refused, 1e-9)
+	}
+	assert.Empty(t, Rates(nil, time.Second))
+}
+
+func TestJSONHasTheKeysThatScriptsRelyOn(t *testing.T) {
+	b, err := json.Marshal(Result{Strategy: "reno", Factor: 0.9, Operations: 2000, Attempts: 2020, Refused: 20, MakespanS: 6.5, OptimumS: 6.25, P99S: 1})
+	require.NoError(t, err)
+	assert.Equal(t, `{"strategy":"reno","factor":0.9,"operations":2000,"attempts":2020,"refused":20,"lost":0,"makespan_s":6.5,"optimum_s":6.25,"p99_s":1}`, string(b))
+	b, err = json.Marshal(Result{Interrupted: true})
+	require.NoError(t, err)
+	assert.Contains(t, string(b), `"interrupted":true`)
+}

@@ -1,0 +1,8 @@
+package measure
+
+// Watcher is told when runs begin and end, and may look at the Meter in
+// between.
+type Watcher interface {
+	Begin(strategy string, m *Meter)
+	End(r Result)
+}
