@@ -25,6 +25,10 @@ type Limiter struct {
 
 	published published
 
+	// waiters has those not in use. Each limiter has its own: a channel made in
+	// a testing/synctest bubble must not be used outside of it.
+	waiters sync.Pool
+
 	// The one lock. Under it: decide and book. After it: wake, then call user code.
 	mu sync.Mutex
 	// All below is guarded by mu.
@@ -56,11 +60,11 @@ type waiter struct {
 	next *waiter
 }
 
-var waiters = sync.Pool{New: func() any {
+func newWaiter() any {
 	w := &waiter{ready: make(chan struct{}, 1)}
 	w.item.Value = w
 	return w
-}}
+}
 
 // New returns a limiter with the law, or an error that names the setting that is
 // wrong, its value and what is allowed.
@@ -74,6 +78,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	l := &Limiter{config: c, core: core, shut: make(chan struct{}), idle: make(chan struct{})}
+	l.waiters.New = newWaiter
 	l.published.state(l.core.State())
 	return l, nil
 }
@@ -149,13 +154,13 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 		l.mu.Unlock()
 		return Permit{l, t}, nil
 	}
-	w := waiters.Get().(*waiter)
+	w := l.waiters.Get().(*waiter)
 	if at == atFront {
 		l.core.Rejoined(&w.item)
 	} else if !l.core.Queued(&w.item) {
 		l.note(Event{Kind: Full})
 		l.unlock(now)
-		waiters.Put(w)
+		l.waiters.Put(w)
 		return Permit{}, ErrQueueFull
 	}
 	if l.timing == nil || l.config.Observer != nil {
@@ -175,7 +180,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 		}
 	}
 	t, err := w.ticket, w.err
-	w.recycle()
+	l.recycle(w)
 	if err != nil {
 		return Permit{}, err
 	}
@@ -191,7 +196,7 @@ func (l *Limiter) leave(w *waiter) bool {
 			l.timing = nil
 		}
 		l.unlock(l.time())
-		w.recycle()
+		l.recycle(w)
 		return true
 	}
 	l.mu.Unlock()
@@ -205,13 +210,13 @@ func (l *Limiter) leave(w *waiter) bool {
 	l.core.Withdrawn(w.ticket)
 	l.published.inFlight.Dec()
 	l.unlock(l.time())
-	w.recycle()
+	l.recycle(w)
 	return true
 }
 
-func (w *waiter) recycle() {
+func (l *Limiter) recycle(w *waiter) {
 	w.ticket, w.err, w.since = window.Ticket{}, nil, time.Time{}
-	waiters.Put(w)
+	l.waiters.Put(w)
 }
 
 func (p Permit) release(o Outcome, retryAfter time.Duration) error {

@@ -1,0 +1,406 @@
+package limiter_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newLimiter is a Reno limiter with that window at the start.
+func newLimiter(t *testing.T, initial float64, change ...func(*limiter.Config)) *limiter.Limiter {
+	t.Helper()
+	c := limiter.Config{Settings: limiter.Settings{Window: window.Settings{Initial: initial}}}
+	for _, f := range change {
+		f(&c)
+	}
+	l, err := limiter.New(aimd.Reno, c)
+	require.NoError(t, err)
+	return l
+}
+
+func acquire(t *testing.T, l *limiter.Limiter, n int) []limiter.Permit {
+	t.Helper()
+	all := make([]limiter.Permit, n)
+	for i := range all {
+		p, ok := l.TryAcquire()
+		require.True(t, ok, "slot %d is free", i)
+		all[i] = p
+	}
+	return all
+}
+
+// queueUp starts a goroutine that acquires and sends its name and error.
+type got struct {
+	name   string
+	permit limiter.Permit
+	err    error
+}
+
+func queueUp(ctx context.Context, name string, how func(context.Context) (limiter.Permit, error), to chan<- got) {
+	go func() {
+		p, err := how(ctx)
+		to <- got{name, p, err}
+	}()
+	synctest.Wait()
+}
+
+func TestPermitTakesExactlyOneOutcome(t *testing.T) {
+	l := newLimiter(t, 2)
+	p := acquire(t, l, 2)
+	_, ok := l.TryAcquire()
+	require.False(t, ok)
+
+	require.EqualValues(t, 1, p[0].Attempt())
+	require.NoError(t, p[0].Done(limiter.Neutral))
+	for range 3 {
+		require.ErrorIs(t, p[0].Done(limiter.Overload), limiter.ErrReleased)
+		require.ErrorIs(t, p[0].Refused(time.Second), limiter.ErrReleased)
+	}
+	acquire(t, l, 1)
+	_, ok = l.TryAcquire()
+	require.False(t, ok, "the second release gave no second slot")
+
+	s := l.Snapshot()
+	require.EqualValues(t, 6, s.Late)
+	require.EqualValues(t, 2, s.Cwnd, "and told the law nothing")
+	require.EqualValues(t, 1, s.Attempts())
+	require.ErrorIs(t, limiter.Permit{}.Done(limiter.Success), limiter.ErrReleased)
+	require.Panics(t, func() { _ = p[1].Done(0) })
+	require.NoError(t, p[1].Done(limiter.Success), "the panic released nothing")
+}
+
+func TestAcquireIsFirstInFirstOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 10)
+		for i := range 5 {
+			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
+		}
+		queueUp(t.Context(), "failed before", l.Reacquire, to)
+		queueUp(t.Context(), "failed after", l.Reacquire, to)
+		require.Equal(t, 7, l.Snapshot().Queued)
+		for _, want := range []string{"failed before", "failed after", "0", "1", "2", "3", "4"} {
+			_, ok := l.TryAcquire()
+			require.False(t, ok, "nobody jumps the queue")
+			require.NoError(t, p.Done(limiter.Neutral))
+			g := <-to
+			require.NoError(t, g.err)
+			require.Equal(t, want, g.name)
+			synctest.Wait()
+			require.Empty(t, to, "one slot, one waiter")
+			p = g.permit
+		}
+		require.NoError(t, p.Done(limiter.Neutral))
+		require.Zero(t, l.Snapshot().InFlight)
+	})
+}
+
+func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 10)
+		first, giveUp := context.WithCancel(t.Context())
+		deadline, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		queueUp(first, "first", l.Acquire, to)
+		queueUp(deadline, "deadline", l.Acquire, to)
+		queueUp(t.Context(), "last", l.Acquire, to)
+
+		giveUp()
+		g := <-to
+		require.Equal(t, "first", g.name)
+		require.Equal(t, context.Canceled, g.err, "as it is, unwrapped")
+		require.Equal(t, 2, l.Snapshot().Queued)
+
+		g = <-to
+		require.Equal(t, "deadline", g.name)
+		require.Equal(t, context.DeadlineExceeded, g.err)
+
+		require.NoError(t, p.Done(limiter.Success))
+		g = <-to
+		require.Equal(t, "last", g.name)
+		require.NoError(t, g.err)
+		require.NoError(t, g.permit.Done(limiter.Success))
+	})
+}
+
+func TestAContextThatIsOverGetsNothing(t *testing.T) {
+	l := newLimiter(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := l.Acquire(ctx)
+	require.Equal(t, context.Canceled, err)
+	require.Zero(t, l.Snapshot().InFlight)
+}
+
+// The window of a race: the slot is given and the context ends at the same
+// moment. Whatever wins, no slot is lost and nobody is stranded.
+func TestCancellationWhileBeingAdmitted(t *testing.T) {
+	const slots, workers, rounds = 3, 16, 300
+	l := newLimiter(t, slots, func(c *limiter.Config) { c.Window.Max = slots })
+	var wg sync.WaitGroup
+	var flying, most struct {
+		sync.Mutex
+		n int
+	}
+	enter := func(d int) {
+		flying.Lock()
+		flying.n += d
+		most.n = max(most.n, flying.n)
+		flying.Unlock()
+	}
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(w)))
+			for range rounds {
+				ctx, cancel := context.WithCancel(context.Background())
+				if r.IntN(2) == 0 {
+					go cancel() // at about the time that it is admitted
+				}
+				if p, err := l.Acquire(ctx); err == nil {
+					enter(+1)
+					enter(-1)
+					assert.NoError(t, p.Done(limiter.Success))
+				} else {
+					assert.ErrorIs(t, err, context.Canceled)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, most.n, slots)
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight)
+	require.Zero(t, s.Queued)
+	acquire(t, l, slots)
+}
+
+func TestManyGoroutinesShareTheWindow(t *testing.T) {
+	const workers, each = 64, 200
+	l := newLimiter(t, 20)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(2, uint64(w)))
+			for range each {
+				p, err := l.Acquire(context.Background())
+				if !assert.NoError(t, err) {
+					return
+				}
+				switch r.IntN(20) {
+				case 0:
+					assert.NoError(t, p.Done(limiter.Timeout))
+				case 1:
+					assert.NoError(t, p.Done(limiter.Neutral))
+				default:
+					assert.NoError(t, p.Done(limiter.Success))
+				}
+				assert.GreaterOrEqual(t, l.Snapshot().Cwnd, 1.0)
+			}
+		})
+	}
+	wg.Wait()
+	s := l.Snapshot()
+	require.EqualValues(t, workers*each, s.Attempts())
+	require.Zero(t, s.InFlight)
+	require.Zero(t, s.Queued)
+	require.Zero(t, s.Late)
+}
+
+func TestQueueBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1, func(c *limiter.Config) { c.QueueBound = 1 })
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 10)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		_, err := l.Acquire(t.Context())
+		require.Equal(t, limiter.ErrQueueFull, err)
+		queueUp(t.Context(), "came back", l.Reacquire, to)
+		require.Equal(t, 2, l.Snapshot().Queued)
+		require.NoError(t, p.Done(limiter.Neutral))
+		require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+		require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+	})
+}
+
+func TestCloseAndDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2)
+		p := acquire(t, l, 2)
+		to := make(chan got, 10)
+		queueUp(t.Context(), "a", l.Acquire, to)
+		queueUp(t.Context(), "b", l.Reacquire, to)
+
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := l.Drain(short)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualError(t, err, "limiter: 2 attempts still in flight: context deadline exceeded")
+		for range 2 {
+			require.Equal(t, limiter.ErrClosed, (<-to).err)
+		}
+		_, err = l.Acquire(t.Context())
+		require.Equal(t, limiter.ErrClosed, err)
+		_, ok := l.TryAcquire()
+		require.False(t, ok)
+		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { t.Error("no new work"); return nil }), limiter.ErrClosed)
+
+		drained := make(chan error)
+		go func() { drained <- l.Drain(t.Context()) }()
+		synctest.Wait()
+		require.NoError(t, p[0].Done(limiter.Success))
+		synctest.Wait()
+		require.Empty(t, drained)
+		require.NoError(t, p[1].Done(limiter.Overload), "what flies ends as ever")
+		require.NoError(t, <-drained)
+		require.NoError(t, l.Drain(t.Context()), "once more is fine")
+		l.Close()
+		require.ErrorIs(t, p[1].Done(limiter.Overload), limiter.ErrReleased)
+	})
+}
+
+func TestDrainOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, newLimiter(t, 2).Drain(ctx), "though the context is over")
+}
+
+// refuseBursts lets the gate shut: so many cuts with no success in between.
+func refuseBursts(t *testing.T, l *limiter.Limiter, n int) {
+	t.Helper()
+	for range n {
+		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Overload))
+	}
+}
+
+func TestTheGateOpensByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8)
+		refuseBursts(t, l, 3)
+		_, ok := l.TryAcquire()
+		require.False(t, ok, "shut, though nothing flies")
+		require.EqualValues(t, 1, l.Snapshot().Holds)
+
+		start := time.Now()
+		to := make(chan got, 2)
+		queueUp(t.Context(), "a", l.Acquire, to)
+		queueUp(t.Context(), "b", l.Acquire, to)
+		require.NoError(t, (<-to).err)
+		waited := time.Since(start)
+		require.GreaterOrEqual(t, waited, 25*time.Millisecond)
+		require.LessOrEqual(t, waited, 75*time.Millisecond)
+		require.Equal(t, waited, l.Snapshot().LongestWait)
+		require.Equal(t, 1, l.Snapshot().InFlight, "cwnd is 1 by now")
+		l.Close()
+		require.Equal(t, limiter.ErrClosed, (<-to).err)
+	})
+}
+
+// The same with the clock's Mock: the driver knows no other time.
+func TestTheGateOnAMockClock(t *testing.T) {
+	mock := clock.NewMock()
+	l := newLimiter(t, 8, func(c *limiter.Config) { c.Clock = mock })
+	refuseBursts(t, l, 3)
+	done := make(chan error)
+	go func() {
+		p, err := l.Acquire(context.Background())
+		if err == nil {
+			err = p.Done(limiter.Success)
+		}
+		done <- err
+	}()
+	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, 10*time.Second, time.Millisecond)
+	mock.Add(20 * time.Millisecond)
+	require.Equal(t, 1, l.Snapshot().Queued)
+	mock.Add(60 * time.Millisecond)
+	require.NoError(t, <-done)
+}
+
+func TestALawThatPaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		paced := func(window.Settings) window.Law {
+			return lawFunc(func(s window.State, _ window.Answer) window.State { s.Gap = time.Second; return s })
+		}
+		l, err := limiter.New(paced, limiter.Config{})
+		require.NoError(t, err)
+		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
+		p := acquire(t, l, 1)
+		start := time.Now()
+		for i := 1; i <= 5; i++ {
+			next, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			p = append(p, next)
+			require.Equal(t, time.Duration(i)*time.Second, time.Since(start))
+		}
+		for _, permit := range p {
+			require.NoError(t, permit.Done(limiter.Success))
+		}
+	})
+}
+
+func TestSnapshotInOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		p := acquire(t, l, 4)
+		to := make(chan got, 1)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		time.Sleep(1500 * time.Millisecond) // of the bubble's time
+		require.NoError(t, p[0].Done(limiter.Success))
+		p[0] = (<-to).permit
+		require.NoError(t, p[0].Done(limiter.Overload))
+		require.NoError(t, p[1].Done(limiter.Timeout))
+		require.NoError(t, p[2].Done(limiter.Neutral))
+		require.Error(t, p[2].Done(limiter.Neutral))
+		require.Equal(t,
+			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 cuts=1 holds=0 late=1 longest-wait=1.5s",
+			l.Snapshot().String())
+		require.NoError(t, p[3].Done(limiter.Success))
+	})
+}
+
+// "State can be exported and restored, so that a restarted job starts where it was."
+func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
+	l := newLimiter(t, 8)
+	refuseBursts(t, l, 1)
+	data, err := json.Marshal(l.State())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"cwnd":4,"ssthresh":4}`, string(data))
+	var s window.State
+	require.NoError(t, json.Unmarshal(data, &s))
+	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = &s })
+	require.Equal(t, l.State(), next.State())
+	acquire(t, next, 4)
+	_, ok := next.TryAcquire()
+	require.False(t, ok)
+}
+
+func TestWrongConfigIsAnError(t *testing.T) {
+	for want, c := range map[string]limiter.Config{
+		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit":       {MaxAttempts: -1},
+		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
+		"limiter: patience: -3 is not allowed, want a number from 1":                               {Settings: limiter.Settings{Patience: -3}},
+		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Settings: limiter.Settings{Window: window.Settings{Factor: 2}}},
+	} {
+		_, err := limiter.New(aimd.Reno, c)
+		require.EqualError(t, err, want)
+	}
+}

@@ -1,0 +1,113 @@
+package limiter_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []limiter.Event
+		l := newLimiter(t, 2, func(c *limiter.Config) {
+			c.QueueBound = 1
+			c.Observer = func(e limiter.Event) { events = append(events, e) }
+		})
+		kinds := func() (got []limiter.Kind) {
+			for _, e := range events {
+				got = append(got, e.Kind)
+			}
+			events = nil
+			return got
+		}
+
+		p := acquire(t, l, 2)
+		require.Empty(t, kinds(), "who goes at once is no news")
+		to := make(chan got, 1)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		_, err := l.Acquire(t.Context())
+		require.Equal(t, limiter.ErrQueueFull, err)
+		require.Equal(t, []limiter.Kind{limiter.Full}, kinds())
+
+		time.Sleep(time.Second) // of the bubble's time
+		require.NoError(t, p[0].Done(limiter.Success))
+		grew, admitted := events[0], events[1]
+		require.Equal(t, []limiter.Kind{limiter.Grew, limiter.Admitted}, kinds())
+		require.Equal(t, limiter.Event{
+			Seq: 2, Time: grew.Time, Kind: limiter.Grew, Window: window.State{Cwnd: 3, Ssthresh: 1024}, Before: 2,
+			InFlight: 1, Queued: 1, Outcome: limiter.Success, RTT: time.Second,
+		}, grew)
+		require.Equal(t, time.Second, admitted.Wait)
+		require.Equal(t, 2, admitted.InFlight)
+
+		p[0] = (<-to).permit
+		p = append(p, acquire(t, l, 1)...)
+		require.NoError(t, p[0].Done(limiter.Overload))
+		require.NoError(t, p[1].Done(limiter.Overload))
+		require.NoError(t, p[2].Done(limiter.Neutral))
+		require.Error(t, p[2].Done(limiter.Neutral))
+		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Ignored, limiter.Steady, limiter.Late}, kinds())
+
+		refuseBursts(t, l, 2)
+		held := events[2]
+		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Cut, limiter.Held}, kinds())
+		require.Positive(t, held.Wait)
+		l.Close()
+		require.Equal(t, []limiter.Kind{limiter.Closed}, kinds())
+	})
+}
+
+// Design, point 12: "User code (classifiers, hooks, observers) runs after the
+// lock is released, and sees a state that is already true."
+func TestObserverMayCallBack(t *testing.T) {
+	var l *limiter.Limiter
+	var seq uint64
+	calls := 0
+	l = newLimiter(t, 2, func(c *limiter.Config) {
+		c.Observer = func(e limiter.Event) {
+			calls++
+			require.Greater(t, e.Seq, seq)
+			seq = e.Seq
+			s := l.Snapshot()
+			require.Equal(t, e.Window.Cwnd, s.Cwnd)
+			require.Equal(t, e.InFlight, s.InFlight)
+			if e.Kind != limiter.Steady {
+				p, ok := l.TryAcquire()
+				require.True(t, ok)
+				require.NoError(t, p.Done(limiter.Neutral))
+			}
+		}
+	})
+	p := acquire(t, l, 2)
+	require.NoError(t, p[0].Done(limiter.Success))
+	require.NoError(t, p[1].Done(limiter.Overload))
+	require.Equal(t, 4, calls)
+}
+
+func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
+	var got limiter.Event
+	law := func(window.Settings) window.Law {
+		return lawFunc(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
+	}
+	l, err := limiter.New(law, limiter.Config{Observer: func(e limiter.Event) { got = e }})
+	require.NoError(t, err)
+	require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
+	require.Equal(t, limiter.Shrank, got.Kind)
+	require.EqualValues(t, 19, got.Window.Cwnd)
+}
+
+func TestKindsHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for k := limiter.Grew; k <= limiter.Closed; k++ {
+		require.NotEqual(t, "none", k.String())
+		require.False(t, seen[k.String()])
+		seen[k.String()] = true
+	}
+	require.Equal(t, "none", limiter.Kind(0).String())
+	require.Equal(t, "none", limiter.Kind(200).String())
+}
