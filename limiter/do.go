@@ -44,12 +44,12 @@ func (l *Limiter) operate(ctx context.Context, p Permit, fn func(context.Context
 		case attempts == l.config.MaxAttempts:
 			return gaveUp(ErrAttempts)
 		}
-		if err := l.Backoff(ctx, attempts, v); err != nil {
-			return gaveUp(err)
+		if reason := l.Backoff(ctx, attempts, v); reason != nil {
+			return gaveUp(reason)
 		}
-		next, err := l.Reacquire(ctx)
-		if err != nil {
-			return gaveUp(err)
+		next, reason := l.Reacquire(ctx)
+		if reason != nil {
+			return gaveUp(reason)
 		}
 		p = next
 	}

@@ -1,0 +1,229 @@
+package limiter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// status is an error that tells an HTTP status and a Retry-After.
+type status struct {
+	code  int
+	after time.Duration
+}
+
+func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
+func (s status) HTTPStatusCode() int       { return s.code }
+func (s status) RetryAfter() time.Duration { return s.after }
+
+// failing returns a function that fails so many times, and what counts its calls.
+func failing(times int, err error) (func(context.Context) error, *int) {
+	calls := 0
+	return func(context.Context) error {
+		calls++
+		if calls <= times {
+			return err
+		}
+		return nil
+	}, &calls
+}
+
+func TestDoRunsUntilSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		fn, calls := failing(2, status{code: 503})
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.Equal(t, 3, *calls)
+		s := l.Snapshot()
+		require.EqualValues(t, 2, s.Overloads)
+		require.EqualValues(t, 1, s.Successes)
+		require.Zero(t, s.InFlight)
+		require.Zero(t, s.Late)
+	})
+}
+
+func TestDoGivesUpOnAFinalError(t *testing.T) {
+	l := newLimiter(t, 4)
+	cause := status{code: 404}
+	fn, calls := failing(9, cause)
+	err := l.Do(t.Context(), fn)
+	require.EqualError(t, err, "failed after 1 attempt: 404 Not Found")
+	require.ErrorIs(t, err, cause)
+	var story *limiter.Error
+	require.ErrorAs(t, err, &story)
+	require.Equal(t, limiter.Error{Attempts: 1, Cause: cause}, *story)
+	require.Equal(t, 1, *calls)
+	require.EqualValues(t, 4, l.Snapshot().Cwnd, "a 404 says nothing about load")
+}
+
+func TestDoGivesUpAtTheAttemptLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4, func(c *limiter.Config) { c.MaxAttempts = 3 })
+		cause := status{code: 503}
+		fn, calls := failing(9, cause)
+		err := l.Do(t.Context(), fn)
+		require.EqualError(t, err, "gave up after 3 attempts: limiter: attempt limit reached; last error: 503 Service Unavailable")
+		require.ErrorIs(t, err, limiter.ErrAttempts)
+		require.ErrorIs(t, err, cause)
+		require.Equal(t, 3, *calls)
+	})
+}
+
+func TestDoHonoursRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		fn, _ := failing(1, status{code: 429, after: 3 * time.Second})
+		start := time.Now()
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.GreaterOrEqual(t, time.Since(start), 3*time.Second)
+		require.LessOrEqual(t, time.Since(start), 4*time.Second)
+	})
+}
+
+// "gives its slot back while it waits": others run meanwhile.
+func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		fn, _ := failing(1, status{code: 429, after: time.Minute})
+		done := make(chan error)
+		go func() { done <- l.Do(t.Context(), fn) }()
+		synctest.Wait()
+		require.Zero(t, l.Snapshot().InFlight)
+		require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+		require.NoError(t, <-done)
+	})
+}
+
+func TestDoBacksOffByItselfOnWhatIsNotLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		fn, _ := failing(3, status{code: 500})
+		start := time.Now()
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.GreaterOrEqual(t, time.Since(start), (50+100+200)/2*time.Millisecond)
+		s := l.Snapshot()
+		require.EqualValues(t, 3, s.Neutrals)
+		require.GreaterOrEqual(t, s.Cwnd, 4.0)
+	})
+}
+
+func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
+	refused := func(context.Context) error { return status{code: 503, after: time.Hour} }
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for name, c := range map[string]struct {
+		full     bool
+		fn       func(context.Context) error
+		attempts int
+	}{
+		"queued":      {true, hangs, 0},
+		"running":     {false, hangs, 1},
+		"backing off": {false, refused, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimiter(t, 1)
+				if c.full {
+					acquire(t, l, 1)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				err := l.Do(ctx, c.fn)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				var story *limiter.Error
+				require.ErrorAs(t, err, &story)
+				require.Equal(t, c.attempts, story.Attempts)
+				require.Equal(t, context.DeadlineExceeded, story.Reason)
+				s := l.Snapshot()
+				require.Zero(t, s.Queued)
+				require.Zero(t, s.Timeouts, "the caller's time was up, not the attempt's")
+			})
+		})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := newLimiter(t, 1).Do(ctx, func(context.Context) error { t.Error("runs"); return nil })
+	require.EqualError(t, err, "gave up before the first attempt: context canceled")
+}
+
+func TestDoAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		cause := status{code: 503, after: time.Hour}
+		done := make(chan error, 2)
+		go func() { done <- l.Do(t.Context(), func(context.Context) error { return cause }) }()
+		running := make(chan struct{})
+		go func() {
+			done <- l.Do(t.Context(), func(context.Context) error { <-running; return status{code: 503} })
+		}()
+		synctest.Wait()
+		l.Close()
+		err := <-done
+		require.ErrorIs(t, err, limiter.ErrClosed)
+		require.ErrorIs(t, err, cause, "and what it failed with before")
+		close(running)
+		err = <-done
+		require.EqualError(t, err, "gave up after 1 attempt: limiter: closed; last error: 503 Service Unavailable")
+		require.NoError(t, l.Drain(t.Context()))
+	})
+}
+
+func TestDoAttemptTimeoutIsATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4, func(c *limiter.Config) { c.AttemptTimeout = time.Second })
+		calls := 0
+		start := time.Now()
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+			if calls++; calls == 1 {
+				<-ctx.Done()
+				return fmt.Errorf("no answer: %w", ctx.Err())
+			}
+			return nil
+		}))
+		require.Equal(t, 2, calls)
+		require.Equal(t, time.Second, time.Since(start))
+		s := l.Snapshot()
+		require.EqualValues(t, 1, s.Timeouts)
+		require.EqualValues(t, 1, s.Cuts)
+	})
+}
+
+// Design, point 11: "A permit is released exactly once whatever happens: panic,
+// double release, cancellation while being admitted, shutdown."
+func TestDoReleasesWhateverHappens(t *testing.T) {
+	l := newLimiter(t, 1, func(c *limiter.Config) {
+		c.Classifier = func(err error) limiter.Verdict {
+			if err.Error() == "classifier" {
+				panic(err)
+			}
+			return limiter.Verdict{}
+		}
+	})
+	boom := errors.New("boom")
+	require.PanicsWithValue(t, boom, func() {
+		_ = l.Do(t.Context(), func(context.Context) error { panic(boom) })
+	})
+	require.Panics(t, func() {
+		_ = l.Do(t.Context(), func(context.Context) error { return errors.New("classifier") })
+	})
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		_ = l.Do(context.Background(), func(context.Context) error { runtime.Goexit(); return nil })
+	}()
+	<-exited
+	require.EqualError(t, l.Do(t.Context(), func(context.Context) error { return boom }), "failed after 1 attempt: boom",
+		"an error that the classifier does not know is final")
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight)
+	require.EqualValues(t, 4, s.Neutrals)
+	require.Zero(t, s.Late)
+}
