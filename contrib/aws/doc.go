@@ -1,0 +1,28 @@
+// Package aimdaws puts a limiter of package aimd under a client of the AWS SDK
+// for Go v2: every attempt of every operation waits for a slot of the window
+// before it is signed and sent, and how it ends is what the window learns from.
+//
+//	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+//	...
+//	cfg, err := config.LoadDefaultConfig(ctx)
+//	...
+//	aimdaws.Limit(&cfg, lim)
+//	client := s3.NewFromConfig(cfg)
+//
+// From here on use the client as ever, from as many goroutines as you like.
+//
+//	Initialize -- Retry --+-- 1 wait for a slot -- Signing -- 2 send
+//	                ^     |                                     |
+//	                |     +-- 4 release <-- 3 parse error, body closed
+//	                +---- refused: again, at the front of the queue
+//
+// What counts is the error that the SDK parsed: its code (SlowDown, also inside
+// a 200), its status, and its Retry-After. A slot is free while an operation
+// waits for its next attempt.
+//
+// The body of a streaming output, as of GetObject, holds its slot until it is
+// read to the end or closed, or the context ends: so close it, as ever.
+//
+// A client keeps few idle connections by default. With a window of more than ten,
+// raise MaxIdleConnsPerHost of its transport, or it dials anew all the time.
+package aimdaws

@@ -1,0 +1,59 @@
+package aimdaws
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Limit puts the limiter under every client that is made from the config from
+// now on. It adds Middleware, sets Retryer in the place of any other, and
+// clears RetryMaxAttempts: an operation goes on until it is done, its error is
+// final, or its context ends. To bound the attempts all the same, set
+// RetryMaxAttempts afterwards.
+//
+// One limiter stands for one service (or bucket, or whatever has a limit of its
+// own), so clients of different services should come from different configs.
+func Limit(cfg *aws.Config, l *limiter.Limiter) {
+	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), Middleware(l))
+	cfg.Retryer = func() aws.Retryer { return Retryer(l) }
+	cfg.RetryMaxAttempts = 0
+}
+
+// Middleware is the part of Limit that waits for slots, for those who set the
+// options of one client:
+//
+//	s3.NewFromConfig(cfg, func(o *s3.Options) {
+//		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
+//		o.Retryer = aimdaws.Retryer(l)
+//	})
+//
+// It goes with any retryer, aws.NopRetryer among them.
+func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
+	if l == nil {
+		panic("aimdaws: the limiter is nil")
+	}
+	return func(stack *middleware.Stack) error {
+		if _, ok := stack.Finalize.Get(retryID); !ok {
+			// Presigning: nothing is sent.
+			return nil
+		}
+		// The SDK makes a stack for each call of an operation, so this is the
+		// place that all attempts of one operation see, and nothing else.
+		o := &operation{l: l}
+		if err := stack.Initialize.Add(o, middleware.Before); err != nil {
+			return err
+		}
+		if err := stack.Finalize.Insert(o, retryID, middleware.After); err != nil {
+			return err
+		}
+		return stack.Deserialize.Add(o, middleware.After)
+	}
+}
+
+// retryID is the ID of the SDK's retry middleware.
+const retryID = "Retry"

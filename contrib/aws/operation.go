@@ -1,0 +1,185 @@
+package aimdaws
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// operation is one call of the SDK, and the middleware of its stack in three
+// places: around everything (Initialize), around each attempt (Finalize, inside
+// of Retry and outside of signing), and next to the transport (Deserialize).
+//
+// The attempts of an operation follow one another, so it needs no lock.
+type operation struct {
+	l *limiter.Limiter
+
+	// attempts is how many got a slot, failures how many of them failed.
+	attempts, failures int
+	// unsent is how many attempts in a row failed before they were sent.
+	unsent int
+	// last, cause and ended are how, with what error and when the last attempt failed.
+	last  limiter.Verdict
+	cause error
+	ended time.Time
+	// stopped: no attempt was made though the SDK wanted one.
+	stopped bool
+
+	// sent and body are those of the attempt at hand. body is nil if it is empty.
+	sent bool
+	body *body
+}
+
+// ID implements the SDK's middleware interfaces.
+func (*operation) ID() string { return "aimd" }
+
+// holding is the key under which the context of an attempt tells that it
+// has a slot of the limiter.
+type holding struct{ l *limiter.Limiter }
+
+// HandleInitialize adds the whole story to an error that does not tell it: the
+// SDK forgets the last attempt's error when the context ends between attempts.
+func (o *operation) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
+	if o.stopped || forgotten {
+		err = &limiter.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
+	}
+	return out, metadata, err
+}
+
+// HandleFinalize makes one attempt: it waits for a slot, lets the rest of the
+// stack sign and send, and releases the slot or leaves it to the body.
+func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
+) {
+	p, err := o.admitted(ctx)
+	if err != nil {
+		o.stopped = true
+		return out, metadata, final(ctx, err)
+	}
+	o.attempts++
+	o.sent, o.body = false, nil
+	returned := false
+	defer func() {
+		if !returned { // a panic in the stack
+			p.Done(limiter.Neutral)
+		}
+	}()
+	out, metadata, err = next.HandleFinalize(context.WithValue(ctx, holding{o.l}, true), in)
+	returned = true
+	if err == nil && o.body != nil {
+		o.body.then(ctx, func(err error) { o.answered(ctx, p, err) })
+		return out, metadata, nil
+	}
+	v := o.answered(ctx, p, err)
+	if err != nil {
+		err = o.failed(v, err)
+	}
+	return out, metadata, err
+}
+
+// HandleDeserialize sees the answer before anything else does, and puts the
+// tracker around its body.
+func (o *operation) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
+	middleware.DeserializeOutput, middleware.Metadata, error,
+) {
+	o.sent = true
+	out, metadata, err := next.HandleDeserialize(ctx, in)
+	r, ok := out.RawResponse.(*smithyhttp.Response)
+	if ok && r != nil && r.Response != nil && r.Body != nil && r.Body != http.NoBody {
+		o.body = &body{ReadCloser: r.Body}
+		r.Body = o.body
+	}
+	return out, metadata, err
+}
+
+// admitted waits until the next attempt may go. An attempt after the first waits
+// out what the last answer asked for, without a slot, and then at the front.
+func (o *operation) admitted(ctx context.Context) (limiter.Permit, error) {
+	acquire := o.l.Acquire
+	if o.failures > 0 {
+		acquire = o.l.Reacquire
+		failures, v := o.failures, o.last
+		if v.Outcome == limiter.Neutral {
+			// The SDK has backed off for this one already.
+			failures = 0
+		}
+		v.RetryAfter = max(0, v.RetryAfter-time.Since(o.ended))
+		if err := o.l.Backoff(ctx, failures, v); err != nil {
+			return limiter.Permit{}, err
+		}
+	}
+	if ctx.Value(holding{o.l}) != nil {
+		// Called from within an attempt, for its credentials (AssumeRole, S3
+		// Express's CreateSession). To wait for a slot here while that attempt
+		// holds one could last for ever, so this goes with the other's slot.
+		return limiter.Permit{}, nil
+	}
+	return acquire(ctx)
+}
+
+// answered classifies the end of an attempt and releases its permit.
+func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) limiter.Verdict {
+	v := limiter.Verdict{Outcome: limiter.Neutral}
+	// Deferred, because the classifier may be the user's and panic.
+	defer func() {
+		if v.Outcome == limiter.Overload {
+			p.Refused(v.RetryAfter)
+			return
+		}
+		p.Done(v.Outcome)
+	}()
+	v = verdict(o.l, err)
+	if !o.sent || v.Outcome == limiter.Timeout && ctx.Err() != nil {
+		// The service was not asked; or the caller's time was up, of which
+		// most may have gone in the queue.
+		v.Outcome = limiter.Neutral
+	}
+	return v
+}
+
+// failed notes how an attempt failed, and returns the error for the retryer.
+func (o *operation) failed(v limiter.Verdict, err error) error {
+	o.failures++
+	o.last, o.cause, o.ended = v, err, time.Now()
+	if o.sent {
+		o.unsent = 0
+		return err
+	}
+	o.unsent++
+	return &unsentError{error: err, times: o.unsent}
+}
+
+// final is an error that no retryer takes for one that is worth another attempt.
+func final(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &aws.RequestCanceledError{Err: err}
+	}
+	return &finalError{err}
+}
+
+// finalError tells the SDK's retryers that the operation is over.
+type finalError struct{ error }
+
+func (e *finalError) Unwrap() error        { return e.error }
+func (e *finalError) RetryableError() bool { return false }
+
+// unsentError is the error of an attempt that failed before it was sent: for
+// want of credentials, say.
+type unsentError struct {
+	error
+	// times is how often in a row the operation failed so.
+	times int
+}
+
+func (e *unsentError) Unwrap() error { return e.error }
