@@ -1,0 +1,255 @@
+package httplimit_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// streaming is a handler that sends its answer in two parts, the second when
+// it is told to.
+func streaming() (http.Handler, chan struct{}) {
+	more := make(chan struct{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "Sum")
+		_, _ = io.WriteString(w, "first ")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-more:
+		case <-r.Context().Done():
+			return
+		}
+		_, _ = io.WriteString(w, "second")
+		w.Header().Set("Sum", "12")
+	}), more
+}
+
+// open sends a request to a streaming server and reads the first part.
+func open(t *testing.T, ctx context.Context, p protocol, l watched) (resp *http.Response, more chan struct{}) {
+	t.Helper()
+	h, more := streaming()
+	s := p.start(t, h)
+	resp, err := httplimit.New(s.Client().Transport, l.Limiter).RoundTrip(get(ctx, s.URL))
+	require.NoError(t, err)
+	// What the server flushed arrives, though the rest is not there.
+	first := make([]byte, 6)
+	_, err = io.ReadFull(resp.Body, first)
+	require.NoError(t, err)
+	require.Equal(t, "first ", string(first))
+	l.held(1)
+	return resp, more
+}
+
+func TestTheSlotIsHeldUntilTheEndOfTheBody(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := one(t)
+			resp, more := open(t, t.Context(), p, l)
+			close(more)
+			var rest bytes.Buffer
+			_, err := io.Copy(&rest, resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, "second", rest.String())
+			assert.Equal(t, "12", resp.Trailer.Get("Sum"))
+			l.ended(limiter.Success)
+			// Everything after the end is harmless.
+			_, err = resp.Body.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF)
+			require.NoError(t, resp.Body.Close())
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+}
+
+func TestAnEarlyCloseIsASuccess(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := one(t)
+			resp, _ := open(t, t.Context(), p, l)
+			require.NoError(t, resp.Body.Close())
+			l.ended(limiter.Success)
+		})
+	}
+}
+
+// Close while another goroutine reads is how one stops a download. The error
+// that Read then returns is no error of the service.
+func TestCloseDuringARead(t *testing.T) {
+	l := one(t)
+	body := newStuck()
+	resp, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	read := async(func() error { _, err := resp.Body.Read(nil); return err })
+	<-body.reading
+	require.NoError(t, resp.Body.Close())
+	l.ended(limiter.Success)
+	require.Error(t, <-read)
+}
+
+func TestCancelledWhileReading(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := one(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			resp, _ := open(t, ctx, p, l)
+			read := async(func() error { _, err := io.ReadAll(resp.Body); return err })
+			cancel()
+			require.ErrorIs(t, <-read, context.Canceled)
+			l.ended(limiter.Neutral)
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+}
+
+// A body that nobody reads or closes gives its slot back with its context.
+func TestCancelledWithTheBodyOpen(t *testing.T) {
+	for status, want := range map[int]limiter.Outcome{200: limiter.Neutral, 404: limiter.Neutral, 429: limiter.Overload} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			l := one(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			resp, err := httplimit.New(answers(status, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
+			require.NoError(t, err)
+			l.held(1)
+			cancel()
+			l.ended(want)
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+}
+
+// What the context does after the end is nothing to the limiter.
+func TestCancelledAfterTheEnd(t *testing.T) {
+	l := one(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := httplimit.New(answers(200, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	l.ended(limiter.Success)
+	cancel()
+}
+
+func TestABodyThatBreaksOff(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		err    error
+		want   limiter.Outcome
+	}{
+		{"cut off", 200, io.ErrUnexpectedEOF, limiter.Neutral},
+		{"reset", 200, &net.OpError{Op: "read", Err: syscall.ECONNRESET}, limiter.Neutral},
+		{"timeout", 200, &net.OpError{Op: "read", Err: context.DeadlineExceeded}, limiter.Timeout},
+		{"refused anyway", 503, io.ErrUnexpectedEOF, limiter.Overload},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := one(t)
+			resp, err := httplimit.New(answers(c.status, nil, broken{c.err}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+			require.NoError(t, err)
+			_, err = io.ReadAll(resp.Body)
+			require.ErrorIs(t, err, c.err)
+			l.ended(c.want)
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+	t.Run("by a server", func(t *testing.T) {
+		l := one(t)
+		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "hello")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}))
+		resp, err := httplimit.New(s.Client().Transport, l.Limiter).RoundTrip(get(t.Context(), s.URL))
+		require.NoError(t, err)
+		got, err := io.ReadAll(resp.Body)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Equal(t, "hello", string(got))
+		l.ended(limiter.Neutral)
+	})
+}
+
+// io.Copy takes a body's own WriteTo where it has one. The end must be seen all the same.
+func TestACopySeesTheEnd(t *testing.T) {
+	l := one(t)
+	body := text("hello") // io.NopCloser of a strings.Reader has a WriteTo
+	require.Implements(t, (*io.WriterTo)(nil), body)
+	resp, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	var got bytes.Buffer
+	_, err = io.Copy(&got, resp.Body)
+	require.NoError(t, err)
+	assert.Equal(t, "hello", got.String())
+	l.ended(limiter.Success)
+}
+
+// The end comes from three sides at once; the slot is released once.
+func TestOneEndOfMany(t *testing.T) {
+	l := watch(t)
+	for range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		body := newStuck()
+		resp, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(ctx, anyURL))
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		all.Go(cancel)
+		all.Go(func() { _ = resp.Body.Close() })
+		all.Go(func() { _, _ = resp.Body.Read(nil) })
+		all.Wait()
+		<-l.outcomes
+	}
+}
+
+// stuck is a body whose Read waits until it is closed.
+type stuck struct {
+	reading, closed chan struct{}
+	once, end       sync.Once
+}
+
+func newStuck() *stuck {
+	return &stuck{reading: make(chan struct{}), closed: make(chan struct{})}
+}
+
+func (s *stuck) Read([]byte) (int, error) {
+	s.once.Do(func() { close(s.reading) })
+	<-s.closed
+	return 0, errors.New("read on a closed body")
+}
+
+func (s *stuck) Close() error {
+	s.end.Do(func() { close(s.closed) })
+	return nil
+}
+
+// counting is a body that counts its calls.
+type counting struct {
+	io.Reader
+	closes atomic.Int32
+}
+
+func (c *counting) Close() error {
+	c.closes.Add(1)
+	return errors.New("close failed")
+}
+
+func TestCloseReachesTheBodyAndItsErrorTheCaller(t *testing.T) {
+	l := one(t)
+	body := &counting{Reader: bytes.NewReader(nil)}
+	resp, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	assert.EqualError(t, resp.Body.Close(), "close failed")
+	assert.EqualError(t, resp.Body.Close(), "close failed")
+	assert.EqualValues(t, 2, body.closes.Load())
+	l.ended(limiter.Success)
+}

@@ -1,0 +1,194 @@
+package httplimit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// hangs is a handler that answers nothing until the client has gone.
+var hangs = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+
+func TestAServerThatHangsUntilTheClientsTimeout(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := one(t)
+			s := p.start(t, hangs)
+			client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: 200 * time.Millisecond}
+			_, err := client.Get(s.URL)
+			var u *url.Error
+			require.ErrorAs(t, err, &u)
+			assert.True(t, u.Timeout())
+			l.ended(limiter.Timeout)
+		})
+	}
+}
+
+func TestABodyThatHangsUntilTheClientsTimeout(t *testing.T) {
+	l := one(t)
+	h, _ := streaming()
+	s := serve(t, h)
+	client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: time.Second}
+	resp, err := client.Get(s.URL)
+	require.NoError(t, err)
+	_, err = io.ReadAll(resp.Body)
+	require.Error(t, err)
+	l.ended(limiter.Timeout)
+	require.NoError(t, resp.Body.Close())
+}
+
+func TestABodyThatHangsUntilTheDeadline(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := one(t)
+			ctx := newTerm(time.Now().Add(time.Hour))
+			resp, _ := open(t, ctx, p, l)
+			started := make(chan struct{})
+			read := async(func() error {
+				close(started)
+				_, err := io.ReadAll(resp.Body)
+				return err
+			})
+			<-started
+			ctx.end(context.DeadlineExceeded)
+			require.ErrorIs(t, <-read, context.DeadlineExceeded)
+			<-l.outcomes // Timeout, or Neutral if the deadline came before Read
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+}
+
+func TestATimeoutOfTheBaseIsATimeout(t *testing.T) {
+	l := one(t)
+	s := serve(t, hangs)
+	tr := s.Client().Transport.(*http.Transport).Clone()
+	defer tr.CloseIdleConnections()
+	tr.ResponseHeaderTimeout = 10 * time.Millisecond
+	_, err := httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), s.URL))
+	require.Error(t, err)
+	l.ended(limiter.Timeout)
+}
+
+// "A deadline of the request's own context counts as Timeout only if the attempt
+// had at least half of the time that the request was given."
+func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+	}{
+		{"the context's error", context.DeadlineExceeded},
+		{"a cause", errors.New("mine")},
+		{"a dial that was cut short", errors.New("dial tcp: operation was canceled")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// endless is a base that answers only with the end of the context.
+			endless := func(ctx *term) base {
+				return func(*http.Request) (*http.Response, error) {
+					ctx.end(context.DeadlineExceeded)
+					return nil, c.err
+				}
+			}
+			t.Run("no wait", func(t *testing.T) {
+				l := one(t)
+				ctx := newTerm(time.Now().Add(time.Hour))
+				_, err := httplimit.New(endless(ctx), l.Limiter).RoundTrip(get(ctx, anyURL))
+				require.ErrorIs(t, err, c.err)
+				l.ended(limiter.Timeout)
+			})
+			t.Run("waited too long", func(t *testing.T) {
+				l := one(t)
+				ctx := newTerm(time.Now().Add(time.Millisecond))
+				sent := waited(t, l, ctx, endless(ctx))
+				require.ErrorIs(t, <-sent, c.err)
+				l.ended(limiter.Neutral)
+			})
+		})
+	}
+}
+
+// waited sends a request that waits for its slot until its deadline has passed.
+func waited(t *testing.T, l watched, ctx *term, b base) <-chan error {
+	t.Helper()
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	sent := async(func() error {
+		_, err := httplimit.New(b, l.Limiter).RoundTrip(get(ctx, anyURL))
+		return err
+	})
+	l.waiting(1)
+	for time.Now().Before(ctx.deadline) {
+		runtime.Gosched()
+	}
+	require.NoError(t, p.Done(limiter.Success))
+	l.ended(limiter.Success)
+	return sent
+}
+
+// http.Client.Timeout also closes Request.Cancel, and the base may fail before
+// the end of the context is to be seen.
+func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
+	l := one(t)
+	ctx := newTerm(time.Now().Add(time.Second))
+	cancelled := errors.New("net/http: request canceled")
+	_, err := httplimit.New(base(func(req *http.Request) (*http.Response, error) {
+		ctx.deadline = time.Now() // as if a second had passed
+		return nil, cancelled
+	}), l.Limiter).RoundTrip(get(ctx, anyURL))
+	require.ErrorIs(t, err, cancelled)
+	l.ended(limiter.Timeout)
+}
+
+func TestACancellationIsNeutral(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := one(t)
+			arrived := make(chan struct{})
+			s := p.start(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				close(arrived)
+				<-r.Context().Done()
+			}))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			go func() { <-arrived; cancel() }()
+			_, err := httplimit.New(s.Client().Transport, l.Limiter).RoundTrip(get(ctx, s.URL))
+			require.ErrorIs(t, err, context.Canceled)
+			l.ended(limiter.Neutral)
+		})
+	}
+}
+
+// The deadline comes with the body open: the service was slow if somebody was
+// reading, else the reader was.
+func TestADeadlineWithTheBodyOpen(t *testing.T) {
+	t.Run("somebody reads", func(t *testing.T) {
+		l := one(t)
+		ctx, body := newTerm(time.Now().Add(time.Hour)), newStuck()
+		resp, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(ctx, anyURL))
+		require.NoError(t, err)
+		read := async(func() error { _, err := resp.Body.Read(nil); return err })
+		<-body.reading
+		ctx.end(context.DeadlineExceeded)
+		l.ended(limiter.Timeout)
+		require.NoError(t, resp.Body.Close())
+		require.Error(t, <-read)
+	})
+	t.Run("nobody reads", func(t *testing.T) {
+		l := one(t)
+		ctx := newTerm(time.Now().Add(time.Hour))
+		resp, err := httplimit.New(answers(200, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
+		require.NoError(t, err)
+		ctx.end(context.DeadlineExceeded)
+		l.ended(limiter.Neutral)
+		require.NoError(t, resp.Body.Close())
+	})
+}

@@ -1,0 +1,120 @@
+package httplimit_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// A client that retries by itself, or not at all: put the Transport into it.
+func ExampleTransport() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "hello")
+	}))
+	defer service.Close()
+
+	lim, err := aimd.NewReno()
+	if err != nil {
+		panic(err)
+	}
+	client := &http.Client{Transport: httplimit.New(service.Client().Transport, lim)}
+
+	resp, err := client.Get(service.URL)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("in flight with the body open:", lim.Snapshot().InFlight)
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		panic(err)
+	}
+	resp.Body.Close()
+	fmt.Printf("%s, in flight: %d\n", body, lim.Snapshot().InFlight)
+	// Output:
+	// in flight with the body open: 1
+	// hello, in flight: 0
+}
+
+// A client that talks to many services, each with a limit of its own.
+func ExamplePerHost() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "hello")
+	}))
+	defer service.Close()
+	// For the example every name leads to one server.
+	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(service.URL) }}
+	defer base.CloseIdleConnections()
+
+	transport, err := httplimit.PerHost(base, func(host string) (*limiter.Limiter, error) {
+		fmt.Println("new:", host)
+		return aimd.NewReno(aimd.WithFactor(0.9))
+	})
+	if err != nil {
+		panic(err)
+	}
+	client := &http.Client{Transport: transport}
+	for _, u := range []string{"http://one.example/a", "http://ONE.example:80/b", "http://two.example/"} {
+		resp, err := client.Get(u)
+		if err != nil {
+			panic(err)
+		}
+		resp.Body.Close()
+	}
+	// The one used last comes first.
+	for host, lim := range transport.Limiters() {
+		fmt.Println(host, lim.Snapshot().Successes)
+	}
+	// Output:
+	// new: one.example:80
+	// new: two.example:80
+	// two.example:80 1
+	// one.example:80 2
+}
+
+// A plain client: Do retries, and Check tells it when.
+func ExampleCheck() {
+	refuse := true
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refuse {
+			refuse = false
+			http.Error(w, "Please reduce your request rate.", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "hello")
+	}))
+	defer service.Close()
+
+	lim, err := aimd.NewReno()
+	if err != nil {
+		panic(err)
+	}
+	var body []byte
+	err = lim.Do(context.Background(), func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, service.URL, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := service.Client().Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if err := httplimit.Check(resp); err != nil {
+			fmt.Println(err)
+			return err
+		}
+		body, err = io.ReadAll(resp.Body)
+		return err
+	})
+	fmt.Printf("%s, error: %v\n", body, err)
+	// Output:
+	// httplimit: 503 Service Unavailable: Please reduce your request rate.
+	// hello, error: <nil>
+}

@@ -1,0 +1,176 @@
+package httplimit_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// watched is a limiter that tells how every attempt ended.
+type watched struct {
+	*limiter.Limiter
+	t *testing.T
+	// outcomes has the attempts' outcomes, in order.
+	outcomes chan limiter.Outcome
+}
+
+// watch returns a limiter with the options. After the test all slots must be
+// free, and none released twice.
+func watch(t *testing.T, opts ...aimd.Option) watched {
+	t.Helper()
+	w := watched{t: t, outcomes: make(chan limiter.Outcome, 10_000)}
+	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
+		if e.Kind != limiter.Late && e.Outcome.Valid() {
+			w.outcomes <- e.Outcome
+		}
+	}))...)
+	require.NoError(t, err)
+	w.Limiter = l
+	t.Cleanup(func() {
+		s := l.Snapshot()
+		assert.Zero(t, s.InFlight, "in flight at the end")
+		assert.Zero(t, s.Queued, "queued at the end")
+		assert.Zero(t, s.Late, "slots released twice")
+		assert.Empty(t, w.outcomes, "answers the test did not expect")
+	})
+	return w
+}
+
+// one returns a limiter with a single slot.
+func one(t *testing.T, opts ...aimd.Option) watched {
+	return watch(t, append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+}
+
+// ended waits until the next attempt ended, and says how.
+func (w watched) ended(want limiter.Outcome) {
+	w.t.Helper()
+	select {
+	case got := <-w.outcomes:
+		require.Equal(w.t, want, got, "want %v, got %v", want, got)
+	case <-time.After(time.Minute):
+		require.FailNow(w.t, "the slot was not released")
+	}
+}
+
+// held asserts that so many slots are held, and none was released.
+func (w watched) held(n int) {
+	w.t.Helper()
+	require.Equal(w.t, n, w.Snapshot().InFlight, "in flight")
+	require.Empty(w.t, w.outcomes, "released already")
+}
+
+// waiting waits until so many requests are in the queue.
+func (w watched) waiting(n int) {
+	w.t.Helper()
+	assert.Eventually(w.t, func() bool { return w.Snapshot().Queued == n }, time.Minute, time.Millisecond)
+}
+
+// base is an http.RoundTripper made of a function.
+type base func(*http.Request) (*http.Response, error)
+
+func (f base) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// answers is a base that answers every request.
+func answers(status int, header http.Header, body io.ReadCloser) base {
+	return func(req *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: header, Body: body, Request: req, ContentLength: -1,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		}, nil
+	}
+}
+
+// text is a body with a text in it.
+func text(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
+
+// sent is a request's body that knows whether it was closed.
+type sent struct {
+	io.Reader
+	closed atomic.Bool
+}
+
+func newSent() *sent { return &sent{Reader: strings.NewReader("payload")} }
+
+func (b *sent) Close() error {
+	b.closed.Store(true)
+	return nil
+}
+
+// get is a GET request with the context.
+func get(ctx context.Context, url string) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		panic(err)
+	}
+	return req
+}
+
+// anyURL is for requests that a base without a network gets.
+const anyURL = "http://service.example/"
+
+// protocol is a way to serve.
+type protocol struct {
+	name  string
+	start func(*testing.T, http.Handler) *httptest.Server
+}
+
+// protocols are the ways in which the tests with real servers run.
+var protocols = []protocol{{"HTTP1", serve}, {"HTTP2", serve2}}
+
+// serve starts a server on the loopback.
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// serve2 is serve with HTTP/2.
+func serve2(t *testing.T, h http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// term is a context whose end the test decides. Its deadline is only what it says.
+type term struct {
+	context.Context
+	deadline time.Time
+	done     chan struct{}
+	err      atomic.Pointer[error]
+}
+
+func newTerm(deadline time.Time) *term {
+	return &term{Context: context.Background(), deadline: deadline, done: make(chan struct{})}
+}
+
+func (c *term) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+func (c *term) Done() <-chan struct{}       { return c.done }
+
+func (c *term) Err() error {
+	if err := c.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// end ends the context.
+func (c *term) end(err error) {
+	c.err.Store(&err)
+	close(c.done)
+}

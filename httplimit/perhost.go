@@ -1,0 +1,86 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Option is a setting of [PerHost]. A wrong value is an error of PerHost that
+// names the setting, the value and what is allowed.
+type Option func(*settings) error
+
+// settings are what options set; zero is the default.
+type settings struct {
+	// idle is how long the limiter of a host is kept that nothing is sent to.
+	idle time.Duration
+}
+
+// WithIdle sets how long a host's limiter is kept while no request comes for
+// it: a positive duration. Default limiter.DefaultIdle. A limiter with requests
+// in flight or waiting is kept anyhow.
+func WithIdle(d time.Duration) Option {
+	return func(s *settings) error {
+		if d <= 0 {
+			return fmt.Errorf("idle time: %v is not allowed, want a positive duration", d)
+		}
+		s.idle = d
+		return nil
+	}
+}
+
+// PerHost returns a Transport with a limiter for each host, since each has a
+// limit of its own. base does the sending; nil means what http.DefaultTransport
+// is now.
+//
+// newLimiter makes a host's limiter at its first request. host is that of the
+// request's URL in lower case and with its port: "example.com:443". Requests
+// to all hosts wait while it runs, so it should be quick; its error is that of
+// the request, and the next request asks again. The limiters of idle hosts are
+// let go, and with them what they learned.
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), opts ...Option) (*Transport, error) {
+	if newLimiter == nil {
+		return nil, errors.New("httplimit: newLimiter: nil is not allowed")
+	}
+	var s settings
+	for _, o := range opts {
+		if err := o(&s); err != nil {
+			return nil, fmt.Errorf("httplimit: %w", err)
+		}
+	}
+	hosts, err := limiter.NewKeyed(func(host string) (*limiter.Limiter, error) {
+		l, err := newLimiter(host)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("no limiter for host %q: %w", host, err)
+		case l == nil:
+			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
+		}
+		return l, nil
+	}, s.idle, nil)
+	if err != nil {
+		return nil, fmt.Errorf("httplimit: %w", err)
+	}
+	return &Transport{base: orDefault(base), hosts: hosts}, nil
+}
+
+// host is the URL's host in lower case and with its port.
+func host(u *url.URL) string {
+	h := strings.ToLower(u.Host)
+	if u.Port() != "" {
+		return h
+	}
+	h = strings.TrimSuffix(h, ":")
+	switch u.Scheme {
+	case "http":
+		return h + ":80"
+	case "https":
+		return h + ":443"
+	}
+	return h
+}

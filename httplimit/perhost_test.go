@@ -1,0 +1,150 @@
+package httplimit_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// empty is a base that answers everything, with no body.
+var empty = answers(200, nil, http.NoBody)
+
+// perHost returns a Transport that notes the hosts for which it made limiters.
+func perHost(t *testing.T, b http.RoundTripper, opts ...httplimit.Option) (tr *httplimit.Transport, made *[]string) {
+	t.Helper()
+	made = new([]string)
+	tr, err := httplimit.PerHost(b, func(host string) (*limiter.Limiter, error) {
+		*made = append(*made, host)
+		return aimd.NewReno()
+	}, opts...)
+	require.NoError(t, err)
+	return tr, made
+}
+
+func TestHostsAreToldApartByNameAndPort(t *testing.T) {
+	for _, c := range []struct {
+		urls []string
+		want []string
+	}{
+		{[]string{"http://a.example", "http://A.Example/x", "http://a.example:80", "http://a.example:/"}, []string{"a.example:80"}},
+		{[]string{"https://a.example", "https://a.example:443"}, []string{"a.example:443"}},
+		{[]string{"http://a.example", "https://a.example", "http://a.example:8080"}, []string{"a.example:80", "a.example:443", "a.example:8080"}},
+		{[]string{"http://[::1]", "http://[::1]:80"}, []string{"[::1]:80"}},
+		{[]string{"other://A.example"}, []string{"a.example"}},
+	} {
+		tr, made := perHost(t, empty)
+		for _, u := range c.urls {
+			_, err := tr.RoundTrip(get(t.Context(), u))
+			require.NoError(t, err)
+		}
+		assert.Equal(t, c.want, *made, "%v", c.urls)
+	}
+}
+
+func TestEachHostHasItsOwnSlots(t *testing.T) {
+	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*limiter.Limiter, error) {
+		return aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
+	})
+	require.NoError(t, err)
+	first, err := tr.RoundTrip(get(t.Context(), "http://a.example"))
+	require.NoError(t, err)
+	second, err := tr.RoundTrip(get(t.Context(), "http://b.example"))
+	require.NoError(t, err, "the slot of the other host is free")
+	inFlight := map[string]int{}
+	for host, l := range tr.Limiters() {
+		inFlight[host] = l.Snapshot().InFlight
+	}
+	assert.Equal(t, map[string]int{"a.example:80": 1, "b.example:80": 1}, inFlight)
+	require.NoError(t, first.Body.Close())
+	require.NoError(t, second.Body.Close())
+	for _, l := range tr.Limiters() {
+		assert.Zero(t, l.Snapshot().InFlight)
+	}
+}
+
+func TestIdleHostsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := text("hello")
+		tr, made := perHost(t, base(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Host == "busy.example" {
+				return answers(200, nil, body)(req)
+			}
+			return empty(req)
+		}), httplimit.WithIdle(time.Minute))
+		send := func(host string) *http.Response {
+			resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
+			require.NoError(t, err)
+			return resp
+		}
+		busy := send("busy.example")
+		send("idle.example")
+		time.Sleep(time.Minute)
+		send("other.example")
+		hosts := map[string]bool{}
+		for host := range tr.Limiters() {
+			hosts[host] = true
+		}
+		assert.Equal(t, map[string]bool{"busy.example:80": true, "other.example:80": true}, hosts)
+		send("idle.example")
+		assert.Equal(t, []string{"busy.example:80", "idle.example:80", "other.example:80", "idle.example:80"}, *made)
+		require.NoError(t, busy.Body.Close())
+	})
+}
+
+func TestAHostWithoutALimiter(t *testing.T) {
+	mine := errors.New("mine")
+	var calls atomic.Int32
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"error": {mine, `httplimit: not sent: no limiter for host "a.example:80": mine`},
+		"nil":   {nil, `httplimit: not sent: no limiter for host "a.example:80": newLimiter returned nil`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, err := httplimit.PerHost(empty, func(string) (*limiter.Limiter, error) {
+				calls.Add(1)
+				return nil, c.err
+			})
+			require.NoError(t, err)
+			for range 2 { // the second request asks again
+				req, body := get(t.Context(), "http://a.example"), newSent()
+				req.Body = body
+				_, err = tr.RoundTrip(req)
+				require.EqualError(t, err, c.want)
+				assert.True(t, body.closed.Load())
+			}
+			if c.err != nil {
+				assert.ErrorIs(t, err, c.err)
+			}
+		})
+	}
+	assert.EqualValues(t, 4, calls.Load())
+}
+
+func TestPerHostSettings(t *testing.T) {
+	newLimiter := func(string) (*limiter.Limiter, error) { return aimd.NewReno() }
+	_, err := httplimit.PerHost(nil, nil)
+	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
+	for _, d := range []time.Duration{0, -time.Second} {
+		_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(d))
+		assert.EqualError(t, err, "httplimit: idle time: "+d.String()+" is not allowed, want a positive duration")
+	}
+	tr, err := httplimit.PerHost(empty, newLimiter)
+	require.NoError(t, err)
+	_, err = tr.RoundTrip(&http.Request{})
+	assert.EqualError(t, err, "httplimit: not sent: a request without a URL")
+	_, err = tr.RoundTrip(&http.Request{URL: &url.URL{Scheme: "http"}})
+	assert.NoError(t, err, "what a URL must have is for the base to say")
+}

@@ -1,0 +1,101 @@
+package httplimit
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	// keptBody is how much of a body a StatusError keeps, in bytes: room for an
+	// API's error document. drainedBody is how much Check reads in all, so that
+	// the connection can be used again; a longer body costs a new one. Both are
+	// our choice.
+	keptBody    = 4 << 10
+	drainedBody = 64 << 10
+	// shownBody is how much of the body the error's text shows, in characters.
+	shownBody = 200
+)
+
+// StatusError is an HTTP answer that is an error: its status is 400 or more.
+// limiter.Classify reads it by its methods.
+type StatusError struct {
+	// StatusCode is the status: 503.
+	StatusCode int
+	// Status is the status with its text: "503 Service Unavailable".
+	Status string
+	// Header is the answer's header.
+	Header http.Header
+	// Body is the start of the answer's body, 4 KiB at the most.
+	Body []byte
+
+	retryAfter time.Duration
+}
+
+// Check returns nil if the answer's status is below 400, and leaves it as it
+// is. For any other it returns a [*StatusError], and closes the body after it
+// has read it, up to a bound. It is for use within limiter.Do around a plain
+// client, see the package comment.
+func Check(resp *http.Response) error {
+	if resp.StatusCode < http.StatusBadRequest {
+		return nil
+	}
+	e := newStatusError(resp, time.Now())
+	if resp.Body != nil {
+		defer resp.Body.Close()
+		// An error here changes nothing: the status has said it all.
+		e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, keptBody))
+		_, _ = io.CopyN(io.Discard, resp.Body, drainedBody-keptBody)
+	}
+	return e
+}
+
+// newStatusError returns the error without the body.
+func newStatusError(resp *http.Response, now time.Time) *StatusError {
+	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
+	if e.Status == "" {
+		e.Status = strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+	}
+	e.retryAfter, _ = RetryAfter(resp.Header, now)
+	return e
+}
+
+// HTTPStatusCode returns the status.
+func (e *StatusError) HTTPStatusCode() int { return e.StatusCode }
+
+// RetryAfter returns the delay that the service asked for, 0 if it asked for none.
+func (e *StatusError) RetryAfter() time.Duration { return e.retryAfter }
+
+// Error returns the status, the Retry-After and the start of the body, in one
+// line of printable characters.
+func (e *StatusError) Error() string {
+	var s strings.Builder
+	s.WriteString("httplimit: " + printable(e.Status))
+	if e.retryAfter > 0 {
+		fmt.Fprintf(&s, " (Retry-After %v)", e.retryAfter)
+	}
+	if text := printable(string(e.Body)); text != "" {
+		s.WriteString(": " + text)
+	}
+	return s.String()
+}
+
+// printable is the start of a text with only what can be printed, and single
+// spaces for all space.
+func printable(text string) string {
+	text = strings.ToValidUTF8(text, "")
+	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, text)
+	if shown := []rune(text); len(shown) > shownBody {
+		return string(shown[:shownBody]) + "..."
+	}
+	return text
+}
