@@ -146,7 +146,8 @@ func WithClassifier(classify limiter.Classifier) Option {
 }
 
 // WithObserver sets a function that is told of every event, after the
-// limiter's lock is released. It should be quick. Default: none.
+// limiter's lock is released, by the goroutine that caused it. It must be safe
+// for several goroutines, and should be quick. Default: none.
 func WithObserver(observe func(Event)) Option {
 	return func(c *limiter.Config) error {
 		if observe == nil {

@@ -16,8 +16,9 @@ type Config struct {
 	Clock clock.Clock
 	// Observer is called for every event, after the lock is released, by the
 	// goroutine that caused it: the limiter is then already as the event says,
-	// and calls back into it are fine. It should be quick. With an observer the
-	// limiter reads the clock at every event. nil: none.
+	// and calls back into it are fine. Several goroutines may call it at once.
+	// It should be quick. With an observer the limiter reads the clock at every
+	// event. nil: none.
 	Observer func(Event)
 	// Classifier tells what an attempt's error means; nil: Classify.
 	Classifier Classifier

@@ -1,0 +1,34 @@
+# make test     every module's tests, with the race detector where there is a C compiler
+# make lint     gofmt, vet and staticcheck over every module
+# make fuzz     every fuzz target for FUZZTIME each
+# make bench    the benchmarks of every module
+# make tidy     go mod tidy in every module; in CI it must change nothing
+
+MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
+FUZZTIME  ?= 30s
+BENCHTIME ?= 1s
+# The race detector needs cgo.
+RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: test lint fuzz bench tidy
+
+test:
+	$(if $(RACE),,@echo 'no C compiler: testing without the race detector')
+	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && go test $(RACE) -shuffle=on -timeout 10m ./...); done
+
+lint:
+	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }
+	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && go vet ./... && $(STATICCHECK) ./...); done
+
+fuzz:
+	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list -f '{{.Dir}}' ./...); do \
+	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go 2>/dev/null | cut -c6-); do \
+	    echo "== $$f"; (cd $$p && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); done; done; done
+
+bench:
+	@set -e; for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...); done
+
+tidy:
+	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy); done
+	$(if $(CI),git diff --exit-code -- '*go.mod' '*go.sum')

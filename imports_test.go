@@ -1,0 +1,97 @@
+package aimd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/aimd-go/aimd"
+
+// mayImport is the house: which room may import which other, and nothing else
+// of ours. A new package fails the test until it has a line.
+var mayImport = map[string][]string{
+	"":          {"limiter", "window"},
+	"window":    {},
+	"queue":     {},
+	"limiter":   {"window", "queue"},
+	"httplimit": {"limiter"},
+}
+
+// pure packages have methods of values and nothing that waits, locks or tells
+// the time by itself.
+var pure = []string{"window", "queue"}
+
+// impure is what they may not import.
+var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}
+
+// modules may be required by the root module's packages, and no others.
+var modules = []string{"go.uber.org/atomic", "github.com/benbjohnson/clock"}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	GoFiles    []string
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...").Output()
+	require.NoError(t, err)
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else {
+			require.NoError(t, err)
+		}
+		all = append(all, p)
+	}
+}
+
+func room(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
+
+func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
+	var seen []string
+	for _, p := range listPackages(t) {
+		name := room(p.ImportPath)
+		seen = append(seen, name)
+		allowed, known := mayImport[name]
+		assert.True(t, known, "package %q has no line in mayImport", p.ImportPath)
+		for _, i := range p.Imports {
+			switch {
+			case i == module || strings.HasPrefix(i, module+"/"):
+				assert.Contains(t, allowed, room(i), "%s imports %s", p.ImportPath, i)
+			case strings.Contains(strings.Split(i, "/")[0], "."):
+				assert.True(t, slices.ContainsFunc(modules, func(m string) bool {
+					return i == m || strings.HasPrefix(i, m+"/")
+				}), "%s imports %s", p.ImportPath, i)
+			}
+			if slices.Contains(pure, name) {
+				assert.NotContains(t, impure, i, "%s is pure", p.ImportPath)
+			}
+		}
+	}
+	for name := range mayImport {
+		assert.Contains(t, seen, name, "mayImport has a line for a package that is not there")
+	}
+}
+
+// The Core is pure though it lives beside its driver.
+func TestTheCoreIsPure(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, "limiter/core.go", "limiter/settings.go").Output()
+	require.NoError(t, err)
+	imports := strings.Fields(string(out))
+	require.NotEmpty(t, imports)
+	for _, i := range imports {
+		assert.NotContains(t, impure, i)
+	}
+}

@@ -1,0 +1,390 @@
+package aimd_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// laws are the two of seed 4; every test of the suite holds for both.
+var laws = []struct {
+	name string
+	law  window.NewLaw
+	new  func(...aimd.Option) (*aimd.Limiter, error)
+	// cut is the window after a cut of one of 10 attempts, with factor 0.5 and
+	// an initial window of 4.
+	cut float64
+}{
+	{"tahoe", aimd.Tahoe, aimd.NewTahoe, 4},
+	{"reno", aimd.Reno, aimd.NewReno, 5},
+}
+
+// forBoth runs a test of the suite for both laws.
+func forBoth(t *testing.T, test func(t *testing.T, law window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), cut float64)) {
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { test(t, l.law, l.new, l.cut) })
+	}
+}
+
+func take(t *testing.T, l *aimd.Limiter, n int) []aimd.Permit {
+	t.Helper()
+	all := make([]aimd.Permit, n)
+	for i := range all {
+		p, ok := l.TryAcquire()
+		require.True(t, ok, "slot %d of %d is free", i+1, n)
+		all[i] = p
+	}
+	return all
+}
+
+func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
+	t.Helper()
+	s := l.Snapshot()
+	require.InDelta(t, cwnd, s.Cwnd, 1e-9, "cwnd")
+	require.InDelta(t, ssthresh, s.Ssthresh, 1e-9, "ssthresh")
+}
+
+// "use 2 scalar variables cwnd and sshthres (suitable starting values are e.g.
+// 20 and 1024)"
+func TestStartingValues(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter()
+		require.NoError(t, err)
+		wantWindow(t, l, 20, 1024)
+		take(t, l, 20)
+		_, ok := l.TryAcquire()
+		require.False(t, ok)
+	})
+}
+
+// "on succesful response, set cwnd to max (cwnd, min(size(flying) + 1, cwnd + 1))
+// if size(flying) < sshthres or max (cwnd, min(size(flying) + 1, cwnd +
+// 1.0/cwnd)) otherwise"
+func TestGrowth(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter(aimd.WithInitialWindow(4), aimd.WithInitialSsthresh(6))
+		require.NoError(t, err)
+		p := take(t, l, 4)
+		require.NoError(t, p[0].Done(aimd.Success))
+		wantWindow(t, l, 5, 6) // slow start: 4 < 6
+		p = append(p[1:], take(t, l, 2)...)
+		require.NoError(t, p[0].Done(aimd.Success))
+		wantWindow(t, l, 6, 6) // 5 < 6
+		p = append(p[1:], take(t, l, 2)...)
+		require.NoError(t, p[0].Done(aimd.Success))
+		wantWindow(t, l, 6+1.0/6, 6) // congestion avoidance: 6 >= 6
+		require.NoError(t, p[1].Done(aimd.Success))
+		wantWindow(t, l, 6+1.0/6, 6) // 5 < 6 again, but 5 + 1 < cwnd: the window does not limit
+	})
+}
+
+// "on error response, if the request id is not in ignored, set sshthres to cwnd *
+// 0.5 and cwnd to either the initial value (“Tahoe”) or the new sshthres (“Reno”)"
+func TestCut(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), cut float64) {
+		l, err := newLimiter(aimd.WithInitialWindow(4))
+		require.NoError(t, err)
+		var p []aimd.Permit
+		for l.Snapshot().Cwnd < 10 {
+			p = append(p, take(t, l, int(l.Snapshot().Cwnd)-len(p))...)
+			require.NoError(t, p[0].Done(aimd.Success))
+			p = p[1:]
+		}
+		p = append(p, take(t, l, 10-len(p))...)
+		require.NoError(t, p[0].Refused(0))
+		wantWindow(t, l, cut, 5)
+		// "error responses for outstanding requests must be ignored after we
+		// get the first error"
+		for _, late := range p[1:] {
+			require.NoError(t, late.Refused(0))
+		}
+		wantWindow(t, l, cut, 5)
+		require.EqualValues(t, 1, l.Snapshot().Cuts)
+	})
+}
+
+// "use a factor closer to 1 when updating ssthresh (say, 0.9)"
+func TestFactor(t *testing.T) {
+	l, err := aimd.NewReno(aimd.WithFactor(0.9))
+	require.NoError(t, err)
+	require.NoError(t, take(t, l, 1)[0].Refused(0))
+	wantWindow(t, l, 18, 18)
+	l, err = aimd.NewTahoe(aimd.WithFactor(0.9), aimd.WithInitialWindow(10))
+	require.NoError(t, err)
+	require.NoError(t, take(t, l, 1)[0].Refused(0))
+	wantWindow(t, l, 10, 9)
+}
+
+// "cwnd never falls below 1": an outage ends, and work goes on.
+func TestTheWindowNeverFallsBelowOne(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter(aimd.WithInitialWindow(1), aimd.WithoutPause())
+		require.NoError(t, err)
+		for range 5000 {
+			require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
+		}
+		wantWindow(t, l, 1, 1)
+		take(t, l, 1)
+	})
+}
+
+// The figures of seed 4 and design.md, section 3. The windowed runs hold no
+// randomness, so they are exact. "All requests complete within 25s ... The
+// client performs 2085 request attempts overall".
+func TestSeed4Figures(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		law        window.NewLaw
+		factor     float64
+		operations int
+		makespan   float64 // seconds; 0: not asked for
+		attempts   int
+	}{
+		{"Reno 0.9", aimd.Reno, 0.9, 2000, 25.2, 2085},
+		{"Reno 0.5", aimd.Reno, 0.5, 2000, 30.6, 2032},
+		{"Tahoe 0.9", aimd.Tahoe, 0.9, 2000, 25.2, 2079},
+		{"Tahoe 0.5", aimd.Tahoe, 0.5, 2000, 31.2, 2032},
+		{"Reno 0.9, 100 operations", aimd.Reno, 0.9, 100, 0, 100},
+		{"Reno 0.9, 5000 operations", aimd.Reno, 0.9, 5000, 0, 5098},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := seed4{operations: c.operations}
+			require.NoError(t, s.windowed(c.law, limiter.Settings{Window: window.Settings{Factor: c.factor}}))
+			assert.Equal(t, c.operations, s.done)
+			assert.Equal(t, c.attempts, s.attempts)
+			if c.makespan > 0 {
+				assert.InDelta(t, c.makespan, s.makespan.Seconds(), 0.05)
+			}
+		})
+	}
+}
+
+// "a large improvement on the 48s required in the above exponential backoff
+// simulation ... 2085 request attempts overall ... compared to 17392"
+func TestSeed4PlainBackoff(t *testing.T) {
+	var makespan []time.Duration
+	var attempts []int
+	for seed := range uint64(21) {
+		s := seed4{operations: 2000}
+		s.backoff(seed)
+		require.Equal(t, 2000, s.done)
+		makespan, attempts = append(makespan, s.makespan), append(attempts, s.attempts)
+	}
+	assert.InEpsilon(t, 48.9, median(makespan).Seconds(), 0.06)
+	assert.InEpsilon(t, 17321, median(attempts), 0.03)
+}
+
+// Design, point 5: "p99 from first send to success 0.95 s against 21 s at the
+// back": it stays near the service time, 0.6 s.
+func TestSeed4OperationsDoNotStarve(t *testing.T) {
+	s := seed4{operations: 2000}
+	require.NoError(t, s.windowed(aimd.Reno, limiter.Settings{Window: window.Settings{Factor: 0.9}}))
+	slices.Sort(s.took)
+	assert.LessOrEqual(t, s.took[len(s.took)*99/100], 1250*time.Millisecond)
+}
+
+// Design, point 13: requests sent in a 60 s outage, with the doubling pause and
+// without.
+func TestSeed4Outage(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		law           window.NewLaw
+		factor        float64
+		with, without int
+	}{
+		{"Tahoe 0.9", aimd.Tahoe, 0.9, 436, 7987},
+		{"Reno 0.5", aimd.Reno, 0.5, 60, 425},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			outage := func(seed uint64, pauseMax time.Duration) int {
+				s := seed4{operations: 2000, downUntil: time.Hour, stopAt: time.Minute}
+				require.NoError(t, s.windowed(c.law, limiter.Settings{
+					PauseMax: pauseMax, Window: window.Settings{Factor: c.factor}, Rand: rand.New(rand.NewPCG(seed, 1)),
+				}))
+				return s.attempts
+			}
+			var with []int
+			for seed := range uint64(21) {
+				with = append(with, outage(seed, 0))
+			}
+			assert.LessOrEqual(t, median(with), c.with)
+			assert.InEpsilon(t, c.without, outage(0, -1), 0.03)
+		})
+	}
+}
+
+func median[T int | time.Duration](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+var errRefused = errors.New("503 Slow Down")
+
+// capped is a service that takes 100 ms for each request and refuses those beyond its
+// slots in 5 ms, on the bubble's time.
+type capped struct {
+	slots           int64
+	busy            atomic.Int64
+	served, refused atomic.Int64
+}
+
+func (c *capped) serve(context.Context) error {
+	defer c.busy.Dec()
+	if c.busy.Inc() > c.slots {
+		c.refused.Inc()
+		time.Sleep(5 * time.Millisecond)
+		return errRefused
+	}
+	c.served.Inc()
+	time.Sleep(100 * time.Millisecond)
+	return nil
+}
+
+func refusals(err error) limiter.Verdict {
+	if errors.Is(err, errRefused) {
+		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+	}
+	return limiter.Verdict{}
+}
+
+// 2000 operations against 32 slots, through Do's goroutines and through Each:
+// all done, hardly a refusal, and near the optimum.
+func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
+	const operations, slots = 2000, 32
+	optimum := (operations + slots - 1) / slots * 100 * time.Millisecond
+	run := map[string]func(*testing.T, *aimd.Limiter, *capped){
+		"Do": func(t *testing.T, l *aimd.Limiter, c *capped) {
+			work, done := make(chan int), make(chan error)
+			for range 256 {
+				go func() {
+					for range work {
+						done <- l.Do(t.Context(), c.serve)
+					}
+				}()
+			}
+			go func() {
+				defer close(work)
+				for i := range operations {
+					work <- i
+				}
+			}()
+			for range operations {
+				assert.NoError(t, <-done)
+			}
+		},
+		"Each": func(t *testing.T, l *aimd.Limiter, c *capped) {
+			items := func(yield func(int) bool) {
+				for i := 0; i < operations && yield(i); i++ {
+				}
+			}
+			for _, err := range aimd.Each(t.Context(), l, items, func(ctx context.Context, _ int) error { return c.serve(ctx) }) {
+				assert.NoError(t, err)
+			}
+		},
+	}
+	for name, run := range run {
+		t.Run(name, func(t *testing.T) {
+			forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
+				synctest.Test(t, func(t *testing.T) {
+					l, err := newLimiter(aimd.WithFactor(0.9), aimd.WithClassifier(refusals))
+					require.NoError(t, err)
+					c := capped{slots: slots}
+					start := time.Now()
+					run(t, l, &c)
+					span := float64(time.Since(start)) / float64(optimum)
+					assert.LessOrEqual(t, span, 1.10)
+					assert.EqualValues(t, operations, c.served.Load(), "none lost, none done twice")
+					assert.LessOrEqual(t, c.refused.Load(), int64(operations*2/100))
+					s := l.Snapshot()
+					assert.EqualValues(t, c.refused.Load(), s.Overloads)
+					assert.Zero(t, s.InFlight)
+					assert.NoError(t, l.Drain(t.Context()))
+				})
+			})
+		})
+	}
+}
+
+// "Bad input: window settings of 0, -1, NaN and Inf": a clear error each.
+func TestWrongSettingsAreErrors(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for want, o := range map[string]aimd.Option{
+		"aimd: initial window: 0 is not allowed, want a number from 1 to 1048576":                 aimd.WithInitialWindow(0),
+		"limiter: initial window: -1 is not allowed, want a number from 1 to 1048576":             aimd.WithInitialWindow(-1),
+		"limiter: initial window: NaN is not allowed, want a number from 1 to 1048576":            aimd.WithInitialWindow(nan),
+		"limiter: initial window: +Inf is not allowed, want a number from 1 to 1048576":           aimd.WithInitialWindow(inf),
+		"aimd: initial ssthresh: 0 is not allowed, want a number from 1 to 1048576":               aimd.WithInitialSsthresh(0),
+		"limiter: initial ssthresh: NaN is not allowed, want a number from 1 to 1048576":          aimd.WithInitialSsthresh(nan),
+		"aimd: minimum window: 0 is not allowed, want a number from 1 to 1048576":                 aimd.WithMinWindow(0),
+		"limiter: minimum window: +Inf is not allowed, want a number from 1 to 1048576":           aimd.WithMinWindow(inf),
+		"aimd: maximum window: 0 is not allowed, want a number from 1 to 1048576":                 aimd.WithMaxWindow(0),
+		"limiter: maximum window: -1 is not allowed, want a number from 1 to 1048576":             aimd.WithMaxWindow(-1),
+		"aimd: decrease factor: 0 is not allowed, want a number greater than 0 and less than 1":   aimd.WithFactor(0),
+		"aimd: decrease factor: NaN is not allowed, want a number greater than 0 and less than 1": aimd.WithFactor(nan),
+		"aimd: decrease factor: 1 is not allowed, want a number greater than 0 and less than 1":   aimd.WithFactor(1),
+		"aimd: queue bound: 0 is not allowed, want a number from 1":                               aimd.WithQueueBound(0),
+		"aimd: attempt limit: 0 is not allowed, want a number from 1":                             aimd.WithMaxAttempts(0),
+		"aimd: attempt timeout: 0s is not allowed, want a positive duration":                      aimd.WithAttemptTimeout(0),
+		"aimd: pause: 0s to 1s is not allowed, want 1ms <= shortest <= longest <= 1h":             aimd.WithPause(0, time.Second),
+		"aimd: pause: 2s to 1s is not allowed, want 1ms <= shortest <= longest <= 1h":             aimd.WithPause(2*time.Second, time.Second),
+		"aimd: longest Retry-After: 0s is not allowed, want a duration from 1ms to 24h":           aimd.WithMaxRetryAfter(0),
+		"aimd: classifier: nil is not allowed":                                                    aimd.WithClassifier(nil),
+		"aimd: observer: nil is not allowed":                                                      aimd.WithObserver(nil),
+		"aimd: clock: nil is not allowed":                                                         aimd.WithClock(nil),
+		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":             aimd.WithState(aimd.State{Cwnd: nan, Ssthresh: 1}),
+	} {
+		l, err := aimd.NewReno(o)
+		assert.EqualError(t, err, want)
+		assert.Nil(t, l)
+	}
+}
+
+func TestSettingsReachTheLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen atomic.Int64
+		l, err := aimd.NewReno(
+			aimd.WithMinWindow(2), aimd.WithMaxWindow(8), aimd.WithInitialWindow(8),
+			aimd.WithQueueBound(1), aimd.WithMaxAttempts(2), aimd.WithAttemptTimeout(time.Second),
+			aimd.WithPause(time.Second, 2*time.Second), aimd.WithMaxRetryAfter(time.Minute),
+			aimd.WithObserver(func(aimd.Event) { seen.Inc() }),
+		)
+		require.NoError(t, err)
+		for _, p := range take(t, l, 8) {
+			require.NoError(t, p.Done(aimd.Success))
+		}
+		wantWindow(t, l, 8, 1024)
+		require.EqualValues(t, 8, seen.Load())
+
+		err = l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		require.ErrorIs(t, err, aimd.ErrAttempts)
+		require.EqualValues(t, 2, l.Snapshot().Timeouts)
+		wantWindow(t, l, 2, 2)
+
+		require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
+		start := time.Now()
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, time.Since(start), 500*time.Millisecond)
+		require.NoError(t, p.Done(aimd.Success))
+
+		next, err := aimd.NewReno(aimd.WithState(l.State()))
+		require.NoError(t, err)
+		require.Equal(t, l.State(), next.State())
+	})
+}
