@@ -4,7 +4,9 @@ package fulljitter
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"net/http"
 	"time"
 )
 
@@ -15,14 +17,14 @@ const (
 	Longest = 20 * time.Second
 )
 
-// Retry calls fn until it succeeds, its error is one that again turns down, or
-// ctx ends. Before retry n (from 0) it waits for a random time between
+// Retry calls fn until it succeeds, its error is final, or ctx ends. Before
+// retry n (from 0) it waits for a random time between
 // nothing and First * 2^n, Longest at the most: "full jitter" of
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
-func Retry(ctx context.Context, again func(error) bool, fn func(context.Context) error) error {
+func Retry(ctx context.Context, fn func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := fn(ctx)
-		if err == nil || ctx.Err() != nil || !again(err) {
+		if err == nil || ctx.Err() != nil || !transient(err) {
 			return err
 		}
 		t := time.NewTimer(delay(n, rand.Float64()))
@@ -42,4 +44,15 @@ func delay(n int, u float64) time.Duration {
 		most = First << n
 	}
 	return time.Duration(u * float64(most))
+}
+
+// transient reports whether it may help to send a request again: not when the
+// service understood it and says that it is wrong.
+func transient(err error) bool {
+	var status interface{ HTTPStatusCode() int }
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.HTTPStatusCode()
+	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }

@@ -3,6 +3,8 @@ package fulljitter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,14 +22,26 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-var errBusy, errFinal = errors.New("busy"), errors.New("final")
+type status int
 
-func busy(err error) bool { return err == errBusy }
+func (s status) Error() string       { return http.StatusText(int(s)) }
+func (s status) HTTPStatusCode() int { return int(s) }
+
+const errBusy, errFinal = status(http.StatusServiceUnavailable), status(http.StatusForbidden)
+
+func TestTransient(t *testing.T) {
+	for _, again := range []error{errBusy, status(429), status(408), status(500), errors.New("connection reset")} {
+		assert.True(t, transient(again), again)
+	}
+	for _, final := range []error{errFinal, status(404), fmt.Errorf("put: %w", status(400))} {
+		assert.False(t, transient(final), final)
+	}
+}
 
 func TestRetriesUntilSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		err := Retry(t.Context(), busy, func(context.Context) error {
+		err := Retry(t.Context(), func(context.Context) error {
 			if calls++; calls < 50 {
 				return errBusy
 			}
@@ -40,7 +54,7 @@ func TestRetriesUntilSuccess(t *testing.T) {
 
 func TestStopsAtAFinalError(t *testing.T) {
 	calls := 0
-	err := Retry(t.Context(), busy, func(context.Context) error { calls++; return errFinal })
+	err := Retry(t.Context(), func(context.Context) error { calls++; return errFinal })
 	assert.Equal(t, errFinal, err)
 	assert.Equal(t, 1, calls)
 }
@@ -50,7 +64,7 @@ func TestStopsWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		err := Retry(ctx, busy, func(context.Context) error { return errBusy })
+		err := Retry(ctx, func(context.Context) error { return errBusy })
 		assert.Equal(t, errBusy, err)
 		assert.Equal(t, time.Minute, time.Since(start))
 	})

@@ -15,7 +15,7 @@ type reason struct {
 }
 
 func (r reasons) add(err error) {
-	text := innermost(err).Error()
+	text := Innermost(err).Error()
 	key := strings.Map(func(c rune) rune {
 		if '0' <= c && c <= '9' {
 			return -1
@@ -39,9 +39,9 @@ func (r reasons) most() string {
 	return best.text
 }
 
-// innermost follows the chain of causes to its end, the first cause where
+// Innermost follows the chain of causes to its end, the first cause where
 // there are several.
-func innermost(err error) error {
+func Innermost(err error) error {
 	for {
 		var inner error
 		if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) > 0 {
