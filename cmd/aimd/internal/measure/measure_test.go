@@ -130,7 +130,8 @@ func TestRates(t *testing.T) {
 	rates := Rates(samples, 250*time.Millisecond)
 	require.Len(t, rates, 4, "the last 50 ms are too short for a rate")
 	for i, r := range rates {
-		assert.Equal(t, time.Duration(2*i+1)*125*time.Millisecond, r.At)
+		assert.Equal(t, time.Duration(i)*250*time.Millisecond, r.From)
+		assert.Equal(t, time.Duration(i+1)*250*time.Millisecond, r.To)
 		assert.InDelta(t, 100, r.Accepted, 1e-9)
 		assert.InDelta(t, 20, r.Refused, 1e-9)
 	}

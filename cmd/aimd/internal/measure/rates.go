@@ -2,14 +2,14 @@ package measure
 
 import "time"
 
-// Rate is how many requests per second were answered around a moment.
+// Rate is how many requests per second were answered between two moments.
 type Rate struct {
-	At                time.Duration
+	From, To          time.Duration
 	Accepted, Refused float64
 }
 
 // Rates turns the totals of the samples into rates over spans of about the
-// given length. Each rate stands at the middle of its span.
+// given length.
 func Rates(samples []Sample, span time.Duration) []Rate {
 	var rates []Rate
 	if len(samples) == 0 {
@@ -24,7 +24,8 @@ func Rates(samples []Sample, span time.Duration) []Rate {
 			continue
 		}
 		rates = append(rates, Rate{
-			At:       from.At + length/2,
+			From:     from.At,
+			To:       s.At,
 			Accepted: float64(s.Accepted-from.Accepted) / length.Seconds(),
 			Refused:  float64(s.Refused-from.Refused) / length.Seconds(),
 		})
