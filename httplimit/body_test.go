@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -130,15 +131,35 @@ func TestCancelledWithTheBodyOpen(t *testing.T) {
 	}
 }
 
-// What the context does after the end is nothing to the limiter.
-func TestCancelledAfterTheEnd(t *testing.T) {
-	l := one(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := httplimit.New(answers(200, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	l.ended(limiter.Success)
-	cancel()
+// What the context does after the end is nothing to the limiter: a context that
+// lives long does not gather all the bodies that there were.
+func TestTheContextIsForgottenAtTheEnd(t *testing.T) {
+	for name, end := range map[string]func(io.ReadCloser) error{
+		"read":   func(b io.ReadCloser) error { _, err := io.ReadAll(b); return err },
+		"closed": func(b io.ReadCloser) error { return b.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := one(t)
+			ctx := &long{term: newTerm(time.Time{})}
+			resp, err := httplimit.New(answers(200, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
+			require.NoError(t, err)
+			require.Equal(t, 1, ctx.watchers)
+			require.NoError(t, end(resp.Body))
+			l.ended(limiter.Success)
+			assert.Zero(t, ctx.watchers)
+		})
+	}
+}
+
+// long is a context that counts who watches it with context.AfterFunc.
+type long struct {
+	*term
+	watchers int
+}
+
+func (c *long) AfterFunc(func()) (stop func() bool) {
+	c.watchers++
+	return func() bool { c.watchers--; return true }
 }
 
 func TestABodyThatBreaksOff(t *testing.T) {
@@ -230,6 +251,31 @@ func (s *stuck) Read([]byte) (int, error) {
 func (s *stuck) Close() error {
 	s.end.Do(func() { close(s.closed) })
 	return nil
+}
+
+// The connection is in use until the body beneath is closed, and so is the slot.
+func TestTheSlotIsReleasedAfterTheBodyIsClosed(t *testing.T) {
+	l := one(t)
+	resp, err := httplimit.New(answers(200, nil, closing{text("hello"), func() { l.held(1) }}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	l.ended(limiter.Success)
+
+	resp, err = httplimit.New(answers(200, nil, closing{text("hello"), func() { panic("boom") }}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	require.PanicsWithValue(t, "boom", func() { _ = resp.Body.Close() })
+	l.ended(limiter.Success)
+}
+
+// closing is a body that does something when it is closed.
+type closing struct {
+	io.ReadCloser
+	first func()
+}
+
+func (c closing) Close() error {
+	c.first()
+	return c.ReadCloser.Close()
 }
 
 // counting is a body that counts its calls.

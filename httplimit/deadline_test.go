@@ -187,6 +187,8 @@ func TestADeadlineWithTheBodyOpen(t *testing.T) {
 		ctx := newTerm(time.Now().Add(time.Hour))
 		resp, err := httplimit.New(answers(200, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
 		require.NoError(t, err)
+		_, err = resp.Body.Read(make([]byte, 1)) // and then no more
+		require.NoError(t, err)
 		ctx.end(context.DeadlineExceeded)
 		l.ended(limiter.Neutral)
 		require.NoError(t, resp.Body.Close())

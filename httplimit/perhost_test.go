@@ -45,7 +45,9 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 	} {
 		tr, made := perHost(t, empty)
 		for _, u := range c.urls {
-			_, err := tr.RoundTrip(get(t.Context(), u))
+			parsed, err := url.Parse(u) // http.NewRequest would tidy it up
+			require.NoError(t, err)
+			_, err = tr.RoundTrip(&http.Request{URL: parsed})
 			require.NoError(t, err)
 		}
 		assert.Equal(t, c.want, *made, "%v", c.urls)
@@ -141,7 +143,7 @@ func TestPerHostSettings(t *testing.T) {
 		_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(d))
 		assert.EqualError(t, err, "httplimit: idle time: "+d.String()+" is not allowed, want a positive duration")
 	}
-	tr, err := httplimit.PerHost(empty, newLimiter)
+	tr, err := httplimit.PerHost(empty, newLimiter, httplimit.WithIdle(time.Second))
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})
 	assert.EqualError(t, err, "httplimit: not sent: a request without a URL")

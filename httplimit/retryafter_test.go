@@ -73,7 +73,7 @@ func TestRetryAfterInMilliseconds(t *testing.T) {
 		d, ok = httplimit.RetryAfter(h, noon)
 		assert.True(t, ok, "the other one still counts")
 		assert.Equal(t, 2*time.Second, d)
-		h.Set(name, strconv.Itoa(math.MaxInt))
+		h.Set(name, strconv.FormatInt(math.MaxInt64, 10))
 		d, _ = httplimit.RetryAfter(h, noon)
 		assert.Equal(t, 2*time.Second, d)
 	}

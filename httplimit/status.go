@@ -21,7 +21,8 @@ const (
 )
 
 // StatusError is an HTTP answer that is an error: its status is 400 or more.
-// limiter.Classify reads it by its methods.
+// limiter.Classify reads it by its methods. Check makes it, and nothing changes it
+// later, so it is safe for any number of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
 	StatusCode int
@@ -37,8 +38,9 @@ type StatusError struct {
 
 // Check returns nil if the answer's status is below 400, and leaves it as it
 // is. For any other it returns a [*StatusError], and closes the body after it
-// has read it, up to a bound. It is for use within limiter.Do around a plain
-// client, see the package comment.
+// has read it: 64 KiB at the most, and for as long as the request's context
+// lasts. It is for use within limiter.Do around a plain client, see the package
+// comment.
 func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
