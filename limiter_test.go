@@ -236,8 +236,8 @@ func median[T int | time.Duration](all []T) T {
 
 var errRefused = errors.New("503 Slow Down")
 
-// capped is a service that takes 100 ms for each request and refuses those beyond its
-// slots in 5 ms, on the bubble's time.
+// capped is a service that takes 80 to 120 ms for each request and refuses those
+// beyond its slots in 1 ms, on the bubble's time.
 type capped struct {
 	slots           int64
 	busy            atomic.Int64
@@ -248,11 +248,11 @@ func (c *capped) serve(context.Context) error {
 	defer c.busy.Dec()
 	if c.busy.Inc() > c.slots {
 		c.refused.Inc()
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(time.Millisecond)
 		return errRefused
 	}
 	c.served.Inc()
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(80*time.Millisecond + rand.N(40*time.Millisecond))
 	return nil
 }
 
@@ -310,7 +310,7 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 					span := float64(time.Since(start)) / float64(optimum)
 					assert.LessOrEqual(t, span, 1.10)
 					assert.EqualValues(t, operations, c.served.Load(), "none lost, none done twice")
-					assert.LessOrEqual(t, c.refused.Load(), int64(operations*2/100))
+					assert.LessOrEqual(t, c.refused.Load(), int64(operations*3/100))
 					s := l.Snapshot()
 					assert.EqualValues(t, c.refused.Load(), s.Overloads)
 					assert.Zero(t, s.InFlight)

@@ -139,8 +139,8 @@ func (w *Window) decide(now time.Time, o Outcome, a Answer) {
 		// Growth only while the window is what limits: seed 4's "max (cwnd,
 		// min(size(flying) + 1, ...))". Without it an idle client's window
 		// grows without bound, and its next burst overshoots.
-		if o == Success && next.Cwnd > w.state.Cwnd {
-			next.Cwnd = max(w.state.Cwnd, min(float64(a.Flying+1), next.Cwnd))
+		if most := max(w.state.Cwnd, float64(a.Flying+1)); o == Success && next.Cwnd > most {
+			next.Cwnd = most
 		}
 		w.state.Cwnd = min(max(next.Cwnd, w.min), w.max)
 	}
