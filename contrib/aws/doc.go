@@ -23,6 +23,13 @@
 // The body of a streaming output, as of GetObject, holds its slot until it is
 // read to the end or closed, or the context ends: so close it, as ever.
 //
-// A client keeps few idle connections by default. With a window of more than ten,
-// raise MaxIdleConnsPerHost of its transport, or it dials anew all the time.
+// Good to know:
+//   - The attempt limit and the attempt timeout of the limiter are for its Do
+//     and Each. Here, take RetryMaxAttempts and the timeouts of the HTTP client.
+//   - Do not call a client from within Do, Each or a permit of its own limiter:
+//     the operation would wait for the slot that it stands on.
+//   - A client keeps ten idle connections for a host. With a wider window, raise
+//     MaxIdleConnsPerHost of its transport, or it dials all the time.
+//   - Each part of a multipart transfer takes a slot of its own: set the transfer
+//     manager's concurrency high and let the limiter decide.
 package aimdaws

@@ -1,9 +1,11 @@
 package aimdaws
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -12,11 +14,15 @@ import (
 // Limit puts the limiter under every client that is made from the config from
 // now on. It adds Middleware, sets Retryer in the place of any other, and
 // clears RetryMaxAttempts: an operation goes on until it is done, its error is
-// final, or its context ends. To bound the attempts all the same, set
-// RetryMaxAttempts afterwards.
+// final, or its context ends. So give a deadline where nobody may be listening;
+// or, to bound the attempts all the same, set RetryMaxAttempts afterwards.
 //
 // One limiter stands for one service (or bucket, or whatever has a limit of its
-// own), so clients of different services should come from different configs.
+// own), so clients of different services should come from different configs,
+// and a client that only fetches credentials from one without a limiter.
+//
+// Called again with another limiter, each attempt takes a slot of both. Take
+// the same order everywhere then.
 func Limit(cfg *aws.Config, l *limiter.Limiter) {
 	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), Middleware(l))
@@ -32,28 +38,27 @@ func Limit(cfg *aws.Config, l *limiter.Limiter) {
 //		o.Retryer = aimdaws.Retryer(l)
 //	})
 //
-// It goes with any retryer, aws.NopRetryer among them.
+// It goes with any retryer, aws.NopRetryer among them. Where nothing is sent, as
+// for a presigned request, it does nothing.
 func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
 	if l == nil {
 		panic("aimdaws: the limiter is nil")
 	}
 	return func(stack *middleware.Stack) error {
 		if _, ok := stack.Finalize.Get(retryID); !ok {
-			// Presigning: nothing is sent.
+			// A presigned request: no attempt is made.
 			return nil
 		}
 		// The SDK makes a stack for each call of an operation, so this is the
 		// place that all attempts of one operation see, and nothing else.
 		o := &operation{l: l}
-		if err := stack.Initialize.Add(o, middleware.Before); err != nil {
-			return err
-		}
-		if err := stack.Finalize.Insert(o, retryID, middleware.After); err != nil {
-			return err
-		}
-		return stack.Deserialize.Add(o, middleware.After)
+		return errors.Join(
+			stack.Initialize.Add(o, middleware.Before),
+			stack.Finalize.Insert(o, retryID, middleware.After),
+			stack.Deserialize.Add(o, middleware.After), // next to the transport
+		)
 	}
 }
 
-// retryID is the ID of the SDK's retry middleware.
-const retryID = "Retry"
+// retryID is how the stack knows the SDK's retry loop.
+var retryID = (*retry.Attempt)(nil).ID()

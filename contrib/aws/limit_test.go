@@ -1,39 +1,146 @@
 package aimdaws_test
 
 import (
-	"bytes"
 	"context"
-	"net/http/httptest"
+	"net/http"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/limiter"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
+	nop := func(*middleware.Stack) error { return nil }
+	shared := aws.Config{APIOptions: append(make([]func(*middleware.Stack) error, 0, 8), nop), RetryMaxAttempts: 3}
+	one, other := shared, shared
+	other.APIOptions = append(other.APIOptions, nil)
+	aimdaws.Limit(&one, newLimiter(t))
+	require.Len(t, one.APIOptions, 2)
+	require.Len(t, shared.APIOptions, 1)
+	require.Nil(t, shared.Retryer)
+	require.Nil(t, other.APIOptions[1], "the array behind it is not shared")
+	require.Zero(t, one.RetryMaxAttempts)
+	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
+}
 
-func TestRoundTrip(t *testing.T) {
-	srv := httptest.NewServer(gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server())
-	defer srv.Close()
-	lim, err := aimd.NewReno()
+func TestRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	l := newLimiter(t)
+	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 }), "k", "x")
+	requireCode(t, err, "SlowDown")
+	requireOutcomes(t, l, outcomes{overloads: 4})
+}
+
+func TestPartsOfLimitOnOneClient(t *testing.T) {
+	s := newStore(t, once(refuse))
+	l := newLimiter(t)
+	c := s3.NewFromConfig(s.config(), func(o *s3.Options) {
+		o.UsePathStyle = true
+		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
+		o.Retryer = aimdaws.Retryer(l)
+	})
+	require.NoError(t, put(t.Context(), c, "k", "x"))
+	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+}
+
+func TestTwoLimiters(t *testing.T) {
+	s := newStore(t, once(refuse))
+	service, account := newLimiter(t), newLimiter(t)
+	c := s.client(service, func(cfg *aws.Config) { aimdaws.Limit(cfg, account) })
+	require.NoError(t, put(t.Context(), c, "k", "x"))
+	for _, l := range []*limiter.Limiter{service, account} {
+		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+	}
+	out, err := get(t.Context(), c, "k")
 	require.NoError(t, err)
-	cfg := aws.Config{Region: "us-east-1", BaseEndpoint: &srv.URL, HTTPClient: srv.Client(), Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
-	})}
-	aimdaws.Limit(&cfg, lim)
-	c := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
-	_, err = c.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("b"), Key: aws.String("k"), Body: bytes.NewReader([]byte("x"))})
+	require.Equal(t, []int{1, 1}, []int{service.Snapshot().InFlight, account.Snapshot().InFlight})
+	require.NoError(t, out.Body.Close())
+	requireIdle(t, service)
+	requireIdle(t, account)
+
+	service.Close()
+	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+	requireOutcomes(t, account, outcomes{successes: 2, overloads: 1, neutrals: 1})
+}
+
+func TestTheSameLimiterTwiceCountsOnce(t *testing.T) {
+	s := newStore(t, once(refuse))
+	l := oneSlot(t)
+	require.NoError(t, put(t.Context(), s.client(l, func(cfg *aws.Config) { aimdaws.Limit(cfg, l) }), "k", "x"))
+	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+}
+
+func TestNilLimiter(t *testing.T) {
+	require.PanicsWithValue(t, "aimdaws: the limiter is nil", func() { aimdaws.Limit(&aws.Config{}, nil) })
+}
+
+func TestPresigningTakesNoSlot(t *testing.T) {
+	s := newStore(t)
+	l := newLimiter(t)
+	l.Close()
+	_, err := s3.NewPresignClient(s.client(l)).PresignGetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k")})
 	require.NoError(t, err)
-	o, err := c.GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("b"), Key: aws.String("k")})
-	require.NoError(t, err)
-	require.Equal(t, 1, lim.Snapshot().InFlight)
-	require.NoError(t, o.Body.Close())
-	require.Equal(t, 0, lim.Snapshot().InFlight)
+}
+
+// Credentials that come through the same limiter (AssumeRole, S3 Express) must
+// not wait for the slot that their own operation holds.
+func TestCredentialsFromWithinAnAttempt(t *testing.T) {
+	s := newStore(t)
+	l := oneSlot(t)
+	inner := s.client(l)
+	outer := s.client(l, func(cfg *aws.Config) {
+		cfg.Credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+			if _, err := inner.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: aws.String(bucket)}); err != nil {
+				return aws.Credentials{}, err
+			}
+			return fixedCredentials(ctx)
+		}))
+	})
+	require.NoError(t, put(t.Context(), outer, "k", "x"))
+	requests, _ := s.counts()
+	require.Equal(t, 2, requests)
+	requireOutcomes(t, l, outcomes{successes: 1})
+}
+
+// What fails before it is sent says nothing about the service, and is not
+// tried for ever: here, credentials that another service refuses.
+func TestMissingCredentials(t *testing.T) {
+	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+	s := newStore(t)
+	l := newLimiter(t)
+	asked := 0
+	c := s.client(l, func(cfg *aws.Config) {
+		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			asked++
+			return aws.Credentials{}, &smithy.GenericAPIError{Code: "Throttling"}
+		})
+	})
+	requireCode(t, put(t.Context(), c, "k", "x"), "Throttling")
+	require.Equal(t, 3, asked)
+	requests, _ := s.counts()
+	require.Zero(t, requests)
+	requireOutcomes(t, l, outcomes{neutrals: 3})
+}
+
+// A middleware that answers without asking the service.
+func TestAnswerWithoutARequestIsNeutral(t *testing.T) {
+	s := newStore(t)
+	l := newLimiter(t)
+	c := s.client(l, func(cfg *aws.Config) {
+		cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Finalize.Add(middleware.FinalizeMiddlewareFunc("cache", func(context.Context, middleware.FinalizeInput, middleware.FinalizeHandler) (
+				middleware.FinalizeOutput, middleware.Metadata, error,
+			) {
+				return middleware.FinalizeOutput{Result: &s3.PutObjectOutput{}}, middleware.Metadata{}, nil
+			}), middleware.After)
+		})
+	})
+	require.NoError(t, put(t.Context(), c, "k", "x"))
+	requireOutcomes(t, l, outcomes{neutrals: 1})
 }

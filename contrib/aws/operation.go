@@ -114,6 +114,7 @@ func (o *operation) admitted(ctx context.Context) (limiter.Permit, error) {
 			// The SDK has backed off for this one already.
 			failures = 0
 		}
+		// The SDK's delay, on the real clock, counts towards the Retry-After.
 		v.RetryAfter = max(0, v.RetryAfter-time.Since(o.ended))
 		if err := o.l.Backoff(ctx, failures, v); err != nil {
 			return limiter.Permit{}, err
@@ -162,7 +163,7 @@ func (o *operation) failed(v limiter.Verdict, err error) error {
 
 // final is an error that no retryer takes for one that is worth another attempt.
 func final(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return &aws.RequestCanceledError{Err: err}
 	}
 	return &finalError{err}

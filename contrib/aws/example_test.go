@@ -1,0 +1,62 @@
+package aimdaws_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/aimd-go/aimd"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+)
+
+func ExampleLimit() {
+	ctx := context.Background()
+	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
+	defer stop()
+
+	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	if err != nil {
+		log.Fatal(err)
+	}
+	aimdaws.Limit(&cfg, lim)
+	client := s3.NewFromConfig(cfg)
+
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			if _, err := client.PutObject(ctx, &s3.PutObjectInput{
+				Bucket: aws.String("photos"),
+				Key:    aws.String(fmt.Sprintf("%d.jpg", i)),
+				Body:   bytes.NewReader(make([]byte, 1024)),
+			}); err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("uploaded:", lim.Snapshot().Successes)
+	// Output: uploaded: 200
+}
+
+// loadConfig starts a store that takes 8 requests at a time and answers SlowDown
+// to the rest, and returns a config for it.
+func loadConfig() (aws.Config, func()) {
+	s := &store{slots: 8, service: 5 * time.Millisecond, transport: newTransport()}
+	s.next = gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server()
+	s.Server = httptest.NewServer(s)
+	cfg := s.config()
+	cfg.ServiceOptions = append(cfg.ServiceOptions, func(_ string, o any) { o.(*s3.Options).UsePathStyle = true })
+	return cfg, func() {
+		s.transport.CloseIdleConnections()
+		s.Close()
+	}
+}
