@@ -118,7 +118,7 @@ func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	}
 	for failures, want := range map[int]time.Duration{
 		4: 50 * time.Millisecond, 5: 100 * time.Millisecond, 8: 800 * time.Millisecond,
-		11: 5 * time.Second, 80: 5 * time.Second, 1 << 40: 5 * time.Second,
+		11: 5 * time.Second, 80: 5 * time.Second, 1 << 30: 5 * time.Second,
 	} {
 		for range 100 {
 			d := c.RetryDelay(failures, window.Overload, 0)

@@ -85,14 +85,16 @@ type ended[T any] struct {
 
 // bulk is one run of Each.
 type bulk[T any] struct {
+	// pulled counts the items that were pulled and not yet yielded, and the
+	// feeder while it runs. Whoever brings it to zero closes ended. It comes
+	// first to be aligned on 32-bit machines.
+	pulled atomic.Int64
+
 	limiter *Limiter
 	fn      func(context.Context, T) error
 	// ended takes every item that was pulled, once. It is closed when there
 	// are no more.
 	ended chan ended[T]
-	// pulled counts the items that were pulled and not yet yielded, and the
-	// feeder while it runs. Whoever brings it to zero closes ended.
-	pulled atomic.Int64
 	// room is signalled when pulled falls.
 	room     chan struct{}
 	panicked atomic.Pointer[PanicError]

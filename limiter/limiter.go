@@ -19,11 +19,13 @@ import (
 // Most callers want Do, or Each for bulk work. Acquire is for those who drive
 // their attempts themselves.
 type Limiter struct {
+	// published comes first: its 64-bit values must be aligned, and on 32-bit
+	// machines only the start of an allocation is.
+	published published
+
 	config Config
 	// shut is closed by Close, for those who wait outside the queue.
 	shut chan struct{}
-
-	published published
 
 	// waiters has those not in use. Each limiter has its own: a channel made in
 	// a testing/synctest bubble must not be used outside of it.
