@@ -108,6 +108,8 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 		case 3:
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "cut")
+			// Once an answer has begun, net/http does not repeat the request by itself.
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		case 4:
 			hang(r)
@@ -131,14 +133,17 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 	// A body that was left open is released on its context's own goroutine.
 	eventually(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
 	requireIdle(t, l)
-	requests, refused := s.counts()
-	require.NotZero(t, refused)
+	requests, _ := s.counts()
 	require.GreaterOrEqual(t, l.Snapshot().Attempts(), uint64(requests), "some are cancelled before the server sees them")
+	now := l.Snapshot()
+	require.NotZero(t, now.Successes)
+	require.NotZero(t, now.Overloads)
+	require.NotZero(t, now.Neutrals)
 }
 
 // disorderly runs one operation that may be cut short anywhere.
 func disorderly(ctx context.Context, c *s3.Client) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(40))*time.Millisecond)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(100))*time.Millisecond)
 	defer cancel()
 	if rand.IntN(2) == 0 {
 		_ = put(ctx, c, "other", "x")
