@@ -17,6 +17,11 @@ func (e embedded) open(strategy) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	return placeIn(s), nil
+}
+
+// placeIn is the whole of a store of our own.
+func placeIn(s *store.Store) *place {
 	return &place{
 		config: aws.Config{
 			Region:       "us-east-1",
@@ -27,5 +32,5 @@ func (e embedded) open(strategy) (*place, error) {
 		bucket: ownBucket,
 		peak:   s.Peak,
 		clear:  func() error { s.Close(); return nil },
-	}, nil
+	}
 }

@@ -6,12 +6,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
 )
@@ -40,7 +43,12 @@ type endpoint struct {
 func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	cfg, err := config.LoadDefaultConfig(probe, config.WithBaseEndpoint(address), config.WithDefaultRegion("us-east-1"))
+	e := &endpoint{url: address, place: place{bucket: bucket, prefix: "aimd-demo-" + rand.Text()[:8] + "/"}}
+	if err := e.dial(probe); err != nil {
+		return nil, e.explain("connecting", err)
+	}
+	cfg, err := config.LoadDefaultConfig(probe, config.WithBaseEndpoint(address),
+		config.WithDefaultRegion("us-east-1"), config.WithLogger(logging.Nop{}))
 	if err != nil {
 		return nil, fmt.Errorf("reading the AWS environment: %w", err)
 	}
@@ -49,7 +57,7 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	}
 	// The strategies say how to retry, not the environment.
 	cfg.RetryMaxAttempts, cfg.RetryMode = 0, ""
-	e := &endpoint{url: address, place: place{config: cfg, bucket: bucket, prefix: "aimd-demo-" + rand.Text()[:8] + "/"}}
+	e.config = cfg
 	client := s3.NewFromConfig(cfg, pathStyle, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
 	if err := e.haveBucket(probe, client); err != nil {
 		return nil, err
@@ -58,6 +66,27 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+// dial finds out whether anybody listens there, before the credentials are
+// looked for: without them a wrong address would be taken for missing credentials.
+func (e *endpoint) dial(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, e.url, nil)
+	if err != nil {
+		return err
+	}
+	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
+		return err
+	}
+	address := req.URL.Host
+	if req.URL.Port() == "" {
+		address = net.JoinHostPort(req.URL.Hostname(), req.URL.Scheme) // http and https are names of ports
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 // haveBucket finds the named bucket, or makes one if none is named.

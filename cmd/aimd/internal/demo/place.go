@@ -58,6 +58,8 @@ func (p *place) steward() *s3.Client {
 			o.MaxBackoff = time.Second
 		})
 	}
+	// It compares contents itself; a wrong one is what it looks for, no error.
+	config.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	return s3.NewFromConfig(config, pathStyle)
 }
 

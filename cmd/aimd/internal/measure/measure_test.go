@@ -135,7 +135,11 @@ func TestRates(t *testing.T) {
 		assert.InDelta(t, 100, r.Accepted, 1e-9)
 		assert.InDelta(t, 20, r.Refused, 1e-9)
 	}
+	short := Rates(samples[:3], time.Hour)
+	require.Len(t, short, 1)
+	assert.InDelta(t, 100, short[0].Accepted, 1e-9)
 	assert.Empty(t, Rates(nil, time.Second))
+	assert.Empty(t, Rates(make([]Sample, 2), time.Second), "no time has passed")
 }
 
 func TestJSONHasTheKeysThatScriptsRelyOn(t *testing.T) {

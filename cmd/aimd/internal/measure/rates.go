@@ -9,7 +9,7 @@ type Rate struct {
 }
 
 // Rates turns the totals of the samples into rates over spans of about the
-// given length.
+// given length, into one if the whole is shorter.
 func Rates(samples []Sample, span time.Duration) []Rate {
 	var rates []Rate
 	if len(samples) == 0 {
@@ -18,9 +18,12 @@ func Rates(samples []Sample, span time.Duration) []Rate {
 	from := samples[0]
 	for i, s := range samples[1:] {
 		length := s.At - from.At
-		// A short rest at the end would make a rate of a few requests.
 		last := i+2 == len(samples)
-		if length < span && !last || length < span/2 || length <= 0 {
+		switch {
+		case length <= 0, length < span && !last:
+			continue
+		case length < span/2 && len(rates) > 0:
+			// A short rest at the end would make a rate of a few requests.
 			continue
 		}
 		rates = append(rates, Rate{

@@ -21,12 +21,14 @@ type Display interface {
 	Close()
 }
 
-// New returns the display that suits the file.
-func New(f *os.File) Display {
-	if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-		return newBars(f, columns)
+// New returns the display that suits the writer: bars if it is a terminal.
+func New(w io.Writer) Display {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return newBars(w, columns)
+		}
 	}
-	return newLines(f)
+	return newLines(w)
 }
 
 // status is how a run stands, in a few words.

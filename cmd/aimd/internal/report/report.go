@@ -45,7 +45,10 @@ func row(r measure.Result) []string {
 	if r.OptimumS > 0 {
 		times = fmt.Sprintf("%.2f%s", r.TimesOptimum(), mark)
 	}
-	p99 := "–"
+	attempts, p99 := "–", "–"
+	if r.Operations > 0 {
+		attempts = fmt.Sprintf("%.3f", r.AttemptsPerOperation())
+	}
 	if r.P99S > 0 {
 		p99 = fmt.Sprintf("%.2f", r.P99S)
 	}
@@ -53,7 +56,7 @@ func row(r measure.Result) []string {
 		label(r),
 		fmt.Sprintf("%.2f%s", r.MakespanS, mark),
 		times,
-		fmt.Sprintf("%.3f", r.AttemptsPerOperation()),
+		attempts,
 		strconv.Itoa(r.Refused),
 		strconv.Itoa(r.Lost),
 		p99,

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -31,18 +31,20 @@ func (r Report) Table(w io.Writer) error {
 		t.AppendRow(cells(row(x)))
 	}
 
-	out := ""
-	for _, s := range []string{r.Title, r.Service, r.Optimum} {
-		if s != "" {
-			out += text.WrapSoft(s, noteWidth) + "\n"
+	out := paragraphs(r.Title, r.Service, r.Optimum) + t.Render() + "\n" + paragraphs(r.notes()...)
+	_, err := io.WriteString(w, out)
+	return err
+}
+
+// paragraphs are the texts, each from a new line on, wrapped.
+func paragraphs(texts ...string) string {
+	var out strings.Builder
+	for _, s := range texts {
+		for line := range strings.Lines(text.WrapSoft(s, noteWidth)) {
+			out.WriteString(strings.TrimRight(line, " \n") + "\n")
 		}
 	}
-	out += t.Render() + "\n"
-	for _, note := range r.notes() {
-		out += text.WrapSoft(note, noteWidth) + "\n"
-	}
-	_, err := fmt.Fprint(w, out)
-	return err
+	return out.String()
 }
 
 func cells(texts []string) table.Row {

@@ -1,0 +1,252 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// outcome is what a command line leaves behind.
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+// aimd runs a command line in an empty directory.
+func aimd(t *testing.T, args ...string) outcome {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var stdout, stderr bytes.Buffer
+	status := Run(t.Context(), args, &stdout, &stderr)
+	return outcome{status, stdout.String(), stderr.String()}
+}
+
+// tiny are flags for a run of no time.
+func tiny(args ...string) []string {
+	return append([]string{"demo", "--objects", "20", "--size", "1KiB", "--goroutines", "4", "--slots", "4", "--service", "1ms"}, args...)
+}
+
+func tinyAPI(args ...string) []string {
+	return append([]string{"demo", "api", "--requests", "20", "--workers", "4", "--rate", "100000", "--burst", "1000", "--service", "1ms"}, args...)
+}
+
+func files(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestJSON(t *testing.T) {
+	for name, c := range map[string]struct {
+		args       []string
+		strategies []string
+	}{
+		"demo":          {tiny("--json"), []string{"sdk-default", "backoff", "sdk-adaptive", "tahoe", "reno"}},
+		"demo, chosen":  {tiny("--json", "--only", "reno,tahoe"), []string{"tahoe", "reno"}},
+		"demo, a dash":  {tiny("-json", "-only=reno", "-quick"), []string{"reno"}},
+		"demo api":      {tinyAPI("--json"), []string{"plain", "backoff", "tahoe", "reno"}},
+		"demo api, one": {tinyAPI("--json", "--only", "plain"), []string{"plain"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := aimd(t, c.args...)
+			require.Zero(t, got.status, got.stderr)
+			var strategies []string
+			for line := range strings.Lines(got.stdout) {
+				var row map[string]any
+				require.NoError(t, json.Unmarshal([]byte(line), &row), line)
+				var keys []string
+				for k := range row {
+					keys = append(keys, k)
+				}
+				assert.ElementsMatch(t, []string{"strategy", "factor", "operations", "attempts", "refused", "lost", "makespan_s", "optimum_s", "p99_s"}, keys)
+				strategy := row["strategy"].(string)
+				strategies = append(strategies, strategy)
+				assert.Equal(t, 20.0, row["operations"])
+				assert.Zero(t, row["lost"])
+				assert.Positive(t, row["optimum_s"])
+				windowed := strategy == "tahoe" || strategy == "reno"
+				assert.Equal(t, map[bool]any{true: 0.9, false: 0.0}[windowed], row["factor"])
+			}
+			assert.Equal(t, c.strategies, strategies)
+			assert.Empty(t, files(t), "no page unless asked for")
+		})
+	}
+}
+
+func TestTableAndPage(t *testing.T) {
+	got := aimd(t, tiny("--only", "sdk-default,reno", "--factor", "0.75")...)
+	require.Zero(t, got.status, got.stderr)
+	assert.Contains(t, got.stdout, "20 objects of 1KiB, uploaded from 4 goroutines")
+	assert.Contains(t, got.stdout, "serves 4 requests at a time, 1ms ±20% each")
+	assert.Contains(t, got.stdout, "│ reno 0.75 ")
+	assert.Contains(t, got.stdout, "Page with the curves: aimd-demo.html")
+	assert.Contains(t, got.stderr, "none lost")
+	assert.Equal(t, []string{"aimd-demo.html"}, files(t))
+	page, err := os.ReadFile("aimd-demo.html")
+	require.NoError(t, err)
+	command := regexp.MustCompile(`<code>(.*)</code>`).FindSubmatch(page)
+	require.NotNil(t, command)
+	assert.Equal(t, "aimd demo --objects=20 --size=1KiB --goroutines=4 --slots=4 --service=1ms --only=sdk-default,reno --factor=0.75", string(command[1]))
+	assert.False(t, regexp.MustCompile(`(?i)(src|href)\s*=`).Match(page))
+}
+
+func TestAPITableAndPage(t *testing.T) {
+	got := aimd(t, tinyAPI("--only", "plain,tahoe")...)
+	require.Zero(t, got.status, got.stderr)
+	assert.Contains(t, got.stdout, "20 requests from a pool of 4 workers")
+	assert.Contains(t, got.stdout, "│ tahoe 0.9 ")
+	assert.Equal(t, []string{"aimd-demo-api.html"}, files(t))
+}
+
+func TestFilesAsAskedFor(t *testing.T) {
+	got := aimd(t, tiny("--only", "reno", "--html", "", "--figures", "a/b")...)
+	require.Zero(t, got.status, got.stderr)
+	assert.Equal(t, []string{"a"}, files(t))
+	figures, err := filepath.Glob("a/b/*")
+	require.NoError(t, err)
+	assert.Len(t, figures, 6)
+
+	got = aimd(t, tiny("--only", "reno", "--json", "--html", "page.html")...)
+	require.Zero(t, got.status, got.stderr)
+	assert.Equal(t, []string{"page.html"}, files(t))
+	assert.Equal(t, 1, strings.Count(got.stdout, "\n"), "nothing but JSON")
+	assert.Contains(t, got.stderr, "Page with the curves: page.html")
+}
+
+func TestBadCommandLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"nonsense":                                     `unknown command "nonsense" for "aimd"`,
+		"demo nonsense":                                `unknown command "nonsense" for "aimd demo"`,
+		"demo --nonsense":                              `unknown flag: --nonsense`,
+		"demo --objects 0":                             `invalid argument "0" for "--objects" flag: want a whole number from 1 to 1000000`,
+		"demo --objects -5":                            `invalid argument "-5" for "--objects" flag: want a whole number from 1`,
+		"demo --objects 1.5":                           `invalid argument "1.5" for "--objects" flag: want a whole number`,
+		"demo --size 0":                                `invalid argument "0" for "--size" flag: want a size from 1 B to 1 GiB, like 512, 64KiB or 1.5MB`,
+		"demo --size 64XB":                             `invalid argument "64XB" for "--size" flag: want a size`,
+		"demo --size 2GiB":                             `invalid argument "2GiB" for "--size" flag: want a size`,
+		"demo --size NaN":                              `invalid argument "NaN" for "--size" flag: want a size`,
+		"demo --goroutines 0":                          `invalid argument "0" for "--goroutines" flag: want a whole number from 1 to 10000`,
+		"demo --slots 0":                               `invalid argument "0" for "--slots" flag: want a whole number from 1 to 10000`,
+		"demo --service 0":                             `invalid argument "0" for "--service" flag: want a duration from 1ms to 1m, like 100ms`,
+		"demo --service 100":                           `invalid argument "100" for "--service" flag: want a duration`,
+		"demo --jitter 1.5":                            `invalid argument "1.5" for "--jitter" flag: want a number from 0 to 1`,
+		"demo --factor 0":                              `invalid argument "0" for "--factor" flag: want a number greater than 0 and less than 1`,
+		"demo --factor 1":                              `invalid argument "1" for "--factor" flag: want a number greater than 0 and less than 1`,
+		"demo --factor NaN":                            `invalid argument "NaN" for "--factor" flag: want`,
+		"demo --factor Inf":                            `invalid argument "Inf" for "--factor" flag: want`,
+		"demo -factor -1":                              `invalid argument "-1" for "--factor" flag: want`,
+		"demo --only best":                             `invalid argument "best" for "--only" flag: want one or more of sdk-default,backoff,sdk-adaptive,tahoe,reno`,
+		"demo --only reno,":                            `invalid argument "reno," for "--only" flag: want one or more`,
+		"demo --limit -1s":                             `invalid argument "-1s" for "--limit" flag: want a duration from 0s to 24h`,
+		"demo --endpoint localhost":                    `invalid argument "localhost" for "--endpoint" flag: want a URL like http://127.0.0.1:9000`,
+		"demo --endpoint ftp://x":                      `invalid argument "ftp://x" for "--endpoint" flag: want a URL`,
+		"demo --endpoint http://a:b@x":                 `for "--endpoint" flag: want a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)`,
+		"demo --bucket UPPER":                          `invalid argument "UPPER" for "--bucket" flag: want a bucket's name`,
+		"demo --bucket abc":                            `--bucket abc: goes only with --endpoint`,
+		"demo --objects 1000000":                       `--objects 1000000 of --size 64KiB: 62500 MiB are too much for a store in memory, want 4096 MiB at the most`,
+		"demo --html no/such/page.html":                `--html no/such/page.html: there is no directory no/such`,
+		"demo --html .":                                `--html .: is a directory, want the name of a file`,
+		"demo --figures /dev/null":                     `--figures /dev/null: want a directory that can be made or written to: not a directory`,
+		"demo --endpoint http://127.0.0.1:1 --slots 8": `--slots and --service: with --endpoint want both or neither`,
+		"demo --endpoint http://127.0.0.1:1 --jitter 0.5": `--jitter: goes only without --endpoint`,
+		"demo api nonsense":           `unknown command "nonsense" for "aimd demo api"`,
+		"demo api --requests 0":       `invalid argument "0" for "--requests" flag: want a whole number from 1 to 1000000`,
+		"demo api --workers 0":        `invalid argument "0" for "--workers" flag: want a whole number from 1 to 10000`,
+		"demo api --rate 0":           `invalid argument "0" for "--rate" flag: want a number from 0.1 to 100000`,
+		"demo api --burst 0":          `invalid argument "0" for "--burst" flag: want a whole number from 1 to 100000`,
+		"demo api --retry-after 1m1":  `invalid argument "1m1" for "--retry-after" flag: want a duration from 1s to 1h`,
+		"demo api --only sdk-default": `invalid argument "sdk-default" for "--only" flag: want one or more of plain,backoff,tahoe,reno`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := aimd(t, strings.Fields(line)...)
+			assert.Equal(t, exitUsage, got.status)
+			assert.Contains(t, got.stderr, want)
+			assert.Regexp(t, `\nTry: aimd.* -h\n$`, got.stderr)
+			assert.Empty(t, got.stdout)
+			assert.Empty(t, files(t))
+		})
+	}
+}
+
+func TestAnEndpointThatRefuses(t *testing.T) {
+	got := aimd(t, "demo", "--endpoint", "http://127.0.0.1:1")
+	assert.Equal(t, exitFailed, got.status)
+	assert.Regexp(t, `^aimd: --endpoint http://127.0.0.1:1: nobody answers there: .*\n$`, got.stderr)
+	assert.Empty(t, got.stdout)
+	assert.Empty(t, files(t))
+}
+
+// stopper interrupts with the first line that is written.
+type stopper struct {
+	bytes.Buffer
+	interrupt func()
+}
+
+func (s *stopper) Write(b []byte) (int, error) {
+	s.interrupt()
+	return s.Buffer.Write(b)
+}
+
+func TestInterruption(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
+	assert.Equal(t, exitInterrupted, Run(ctx, tiny("--json"), stdout, stderr))
+	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "the first strategy's row is known, the others were not begun")
+	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+}
+
+func TestInterruptionInTheMiddle(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	// The first progress of the long run comes after two seconds: too long for a
+	// test, so the end of the short run before it is the sign.
+	stderr := &stopper{interrupt: interrupt}
+	var stdout bytes.Buffer
+	assert.Equal(t, exitInterrupted, Run(ctx, tinyAPI("--only", "plain,reno"), &stdout, stderr))
+	assert.Contains(t, stdout.String(), "│ plain ")
+	assert.NotContains(t, stdout.String(), "│ reno ")
+	assert.Equal(t, []string{"aimd-demo-api.html"}, files(t), "what is known is shown")
+}
+
+func TestHelpTeaches(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"demo", "-h"}, {"demo", "api", "--help"}, nil} {
+		got := aimd(t, args...)
+		assert.Zero(t, got.status)
+		assert.Contains(t, got.stdout, "Examples:\n  aimd demo")
+	}
+	got := aimd(t, "demo", "-h")
+	for _, word := range []string{"sdk-adaptive", "p99", "lost", "optimum", "--endpoint URL", "(default 64KiB)"} {
+		assert.Contains(t, got.stdout, word)
+	}
+}
+
+func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
+	got := aimd(t, "demo", "-quick", "-only", "reno", "-objects", "8", "-service", "1ms", "-html", "")
+	require.Zero(t, got.status, got.stderr)
+	assert.Contains(t, got.stdout, "8 objects of 16KiB, uploaded from 256 goroutines")
+	assert.Contains(t, got.stdout, "1ms ±20% each")
+}
+
+func TestAPageThatCanNotBeWritten(t *testing.T) {
+	require.ErrorContains(t, writeFile(t.TempDir(), func(io.Writer) error { return nil }), "is a directory")
+}
+
+func TestLongFlags(t *testing.T) {
+	in := []string{"demo", "-quick", "--json", "-h", "-", "-5", "-objects=3", "--", "-quick"}
+	assert.Equal(t, []string{"demo", "--quick", "--json", "-h", "-", "-5", "--objects=3", "--", "-quick"}, longFlags(in))
+}
