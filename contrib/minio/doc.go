@@ -1,0 +1,43 @@
+// Package aimdminio puts a limiter of package aimd under a client of minio-go:
+// every request of every operation, each try and each part of its own, waits
+// for a slot of the window before it is sent, and how it ends is what the
+// window learns from.
+//
+//	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+//	...
+//	opts := &minio.Options{Creds: creds, Secure: true}
+//	if err := aimdminio.Limit(opts, lim); err != nil {
+//		...
+//	}
+//	client, err := minio.New("s3.example.com", opts)
+//
+// From here on use the client as ever, from as many goroutines as you like.
+// minio-go retries by itself, and a slot is free while it sleeps.
+//
+// The other way is a client with MaxRetries 1 and no limiter under it, inside
+// Do of a limiter that knows minio-go's errors:
+//
+//	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify)))
+//	...
+//	err = lim.Do(ctx, func(ctx context.Context) error {
+//		_, err := client.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
+//		return err
+//	})
+//
+// There an operation is one attempt, whatever its requests, and goes on until it
+// is done, its error is final, or the context ends. Take it for small objects
+// where nothing may be lost in an outage of minutes. Take one way, not both: an
+// operation would wait for a slot while it stands on another.
+//
+// Good to know about Limit:
+//   - minio-go tries a request at most so often, see [Tries]. That is some 17
+//     seconds of a service that is away altogether; one that refuses is another
+//     matter, since the window then holds nearly everything back.
+//   - minio-go also tries again what can never succeed, such as a limiter that
+//     was closed. End the context together with the limiter.
+//   - What GetObject returns sends its request at the first Read, and holds the
+//     slot until it is read to the end or closed, or the context ends. So close it.
+//   - A body that is no io.Seeker is sent once: no retry.
+//   - Requests of HealthCheck take slots as well, and while it finds the service
+//     away minio-go fails all calls at once. Better not start it for bulk work.
+package aimdminio

@@ -1,0 +1,63 @@
+package aimdminio
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+const (
+	// Tries is how often Limit lets minio-go try a request. minio-go sleeps up
+	// to 200 ms after the first try, twice as long after each, a second at the
+	// most. From the 37th try on its doubling overflows and it does not sleep
+	// at all (newRetryTimer, v7.4.1), so this is the most that is spaced out.
+	Tries = 36
+
+	// idleConnections is how many connections stay open to one host. minio-go's
+	// own 16 make a wider window dial all the time. Our choice: wider
+	// than most windows; one that is not used is closed after a minute.
+	idleConnections = 1024
+)
+
+// Limit puts the limiter under the client that is made from the options. It puts
+// the options' transport, or that of [Transport] if they have none, behind the
+// limiter, and sets MaxRetries to [Tries] unless it is set already.
+//
+// One limiter stands for one service (or bucket, or whatever has a limit of its
+// own). Call Limit once for each set of options.
+func Limit(opts *minio.Options, l *limiter.Limiter) error {
+	if opts.Transport == nil {
+		t, err := Transport(l, opts.Secure)
+		if err != nil {
+			return err
+		}
+		opts.Transport = t
+	} else {
+		opts.Transport = wrap(opts.Transport, l)
+	}
+	if opts.MaxRetries == 0 {
+		opts.MaxRetries = Tries
+	}
+	return nil
+}
+
+// Transport is the part of Limit that waits for slots: minio-go's own default
+// transport with enough idle connections for a wide window, behind the limiter.
+// It panics if l is nil.
+func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
+	base, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, fmt.Errorf("aimdminio: minio-go's default transport: %w", err)
+	}
+	base.MaxIdleConns = 0 // no bound but the one for each host
+	base.MaxIdleConnsPerHost = idleConnections
+	return wrap(base, l), nil
+}
+
+func wrap(base http.RoundTripper, l *limiter.Limiter) *httplimit.Transport {
+	return httplimit.New(&revealing{base}, l)
+}

@@ -1,0 +1,85 @@
+package aimdminio
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// errorDocument is the most of a body that is looked at for an error, in bytes:
+// as much as minio-go does (xmlDecodeAndBody).
+const errorDocument = 1 << 20
+
+// revealing gives the status that it means to an answer that says 200 and has an
+// error inside. S3 sends the status of a long operation before it is done. The
+// limiter sees the status only, and would take a SlowDown for a success.
+type revealing struct{ base http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.base.RoundTrip(req)
+	if err != nil || resp == nil || resp.StatusCode != http.StatusOK || !long(req) {
+		return resp, err
+	}
+	start, err := io.ReadAll(io.LimitReader(resp.Body, errorDocument))
+	if err != nil {
+		resp.Body.Close()
+		return nil, fmt.Errorf("aimdminio: reading an answer of status %d: %w", resp.StatusCode, err)
+	}
+	if status := meant(start); status != 0 {
+		resp.StatusCode, resp.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
+	}
+	resp.Body = &reread{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+	return resp, nil
+}
+
+// CloseIdleConnections is for http.Client.CloseIdleConnections.
+func (r *revealing) CloseIdleConnections() {
+	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// reread is a body whose start was read already.
+type reread struct {
+	io.Reader
+	io.Closer
+}
+
+// long reports whether the request is for one of the operations whose 200 may
+// be an error: CompleteMultipartUpload, DeleteObjects, CopyObject, UploadPartCopy.
+func long(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodPost:
+		q := req.URL.Query()
+		return q.Has("uploadId") || q.Has("delete")
+	case http.MethodPut:
+		return req.Header.Get("X-Amz-Copy-Source") != ""
+	}
+	return false
+}
+
+// meant is the status for the error in a body, 0 if there is none or if it is
+// one that another try does not help.
+func meant(body []byte) int {
+	var e struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+	}
+	if xml.Unmarshal(body, &e) != nil {
+		return 0
+	}
+	switch v := limiter.Classify(response{code: e.Code}); {
+	case v.Outcome == limiter.Overload:
+		return http.StatusServiceUnavailable
+	case v.Outcome == limiter.Timeout:
+		return http.StatusGatewayTimeout
+	case v.Retry:
+		return http.StatusInternalServerError
+	}
+	return 0
+}

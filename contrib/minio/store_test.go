@@ -1,0 +1,222 @@
+package aimdminio_test
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	aimdminio "github.com/aimd-go/aimd/contrib/minio"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const bucket = "bucket"
+
+// slowDown is the refusal of S3.
+const slowDown = `<?xml version="1.0" encoding="UTF-8"?>
+<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`
+
+// script answers a request in the store's place if it returns true.
+type script func(http.ResponseWriter, *http.Request) bool
+
+// store is an S3 server on loopback that takes so many requests at a time (0:
+// any number) and refuses the rest.
+type store struct {
+	*httptest.Server
+	backend gofakes3.Backend
+	next    http.Handler
+	slots   int
+	service time.Duration
+	script  script
+
+	mu                          sync.Mutex
+	requests, refused, inFlight int
+}
+
+func newStore(t *testing.T, slots int, service time.Duration, answer script) *store {
+	t.Helper()
+	s := start(slots, service, answer)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func start(slots int, service time.Duration, answer script) *store {
+	s := &store{backend: s3mem.New(), slots: slots, service: service, script: answer}
+	s.next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(true)).Server()
+	s.Server = httptest.NewUnstartedServer(s)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Start()
+	return s
+}
+
+func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.requests++
+	full := s.slots > 0 && s.inFlight >= s.slots
+	if full {
+		s.refused++
+	} else {
+		s.inFlight++
+	}
+	s.mu.Unlock()
+	if full {
+		answer(w, r, http.StatusServiceUnavailable, slowDown)
+		return
+	}
+	defer func() {
+		s.mu.Lock()
+		s.inFlight--
+		s.mu.Unlock()
+	}()
+	if s.script != nil && s.script(w, r) {
+		return
+	}
+	time.Sleep(s.service)
+	s.next.ServeHTTP(w, r)
+}
+
+// answer reads the body first: a server that does not may reset the connection
+// before the client has seen the answer.
+func answer(w http.ResponseWriter, r *http.Request, status int, body string) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// first scripts only the first request that matches.
+func first(match func(*http.Request) bool, do http.HandlerFunc) script {
+	var once sync.Once
+	return func(w http.ResponseWriter, r *http.Request) (answered bool) {
+		if match(r) {
+			once.Do(func() {
+				do(w, r)
+				answered = true
+			})
+		}
+		return answered
+	}
+}
+
+func (s *store) counts() (requests, refused int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests, s.refused
+}
+
+// options are those of a client of the store, without a limiter.
+func (s *store) options() *minio.Options {
+	return &minio.Options{
+		Creds: credentials.NewStaticV4("id", "secret", ""),
+		// Else the client asks for the region of each bucket first.
+		Region:       "us-east-1",
+		BucketLookup: minio.BucketLookupPath,
+	}
+}
+
+// endpoint is where the store listens, host and port.
+func (s *store) endpoint() string { return strings.TrimPrefix(s.URL, "http://") }
+
+// client is a client of the store under the limiter.
+func (s *store) client(t *testing.T, l *limiter.Limiter, change ...func(*minio.Options)) *minio.Client {
+	t.Helper()
+	opts := s.options()
+	for _, f := range change {
+		f(opts)
+	}
+	if l != nil {
+		require.NoError(t, aimdminio.Limit(opts, l))
+	}
+	c, err := minio.New(s.endpoint(), opts)
+	require.NoError(t, err)
+	if closer, ok := opts.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.Cleanup(closer.CloseIdleConnections)
+	}
+	return c
+}
+
+// content lists the store: keys and MD5 sums.
+func (s *store) content(t *testing.T) map[string]string {
+	t.Helper()
+	list, err := s.backend.ListBucket(bucket, nil, gofakes3.ListBucketPage{})
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, o := range list.Contents {
+		all[o.Key] = strings.Trim(o.ETag, `"`)
+	}
+	return all
+}
+
+func sum(b string) string {
+	h := md5.Sum([]byte(b))
+	return hex.EncodeToString(h[:])
+}
+
+func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
+	require.NoError(t, err)
+	return l
+}
+
+func put(ctx context.Context, c *minio.Client, key, body string) error {
+	_, err := c.PutObject(ctx, bucket, key, strings.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
+	return err
+}
+
+// upload puts objects of 1 KiB from 64 goroutines and returns what must be in
+// the store then.
+func upload(t *testing.T, objects int, put func(key, body string) error) map[string]string {
+	t.Helper()
+	want := map[string]string{}
+	errs := make(chan error, objects)
+	keys := make(chan [2]string)
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for k := range keys {
+				errs <- put(k[0], k[1])
+			}
+		})
+	}
+	for i := range objects {
+		key := fmt.Sprintf("object-%03d", i)
+		body := strings.Repeat(key+"\n", 1024/len(key))
+		want[key] = sum(body)
+		keys <- [2]string{key, body}
+	}
+	close(keys)
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	return want
+}
+
+// requireIdle checks that every permit was released, once.
+func requireIdle(t *testing.T, l *limiter.Limiter) {
+	t.Helper()
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight, "in flight")
+	require.Zero(t, s.Queued, "queued")
+	require.Zero(t, s.Late, "second releases")
+}
