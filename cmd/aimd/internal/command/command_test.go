@@ -5,12 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -211,16 +215,31 @@ func TestInterruption(t *testing.T) {
 
 func TestInterruptionInTheMiddle(t *testing.T) {
 	t.Chdir(t.TempDir())
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	// The first progress of the long run comes after two seconds: too long for a
-	// test, so the end of the short run before it is the sign.
-	stderr := &stopper{interrupt: interrupt}
-	var stdout bytes.Buffer
-	assert.Equal(t, exitInterrupted, Run(ctx, tinyAPI("--only", "plain,reno"), &stdout, stderr))
-	assert.Contains(t, stdout.String(), "│ plain ")
-	assert.NotContains(t, stdout.String(), "│ reno ")
-	assert.Equal(t, []string{"aimd-demo-api.html"}, files(t), "what is known is shown")
+	s3 := gofakes3.New(s3mem.New()).Server()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/reno/object-0000007") {
+			_, _ = io.Copy(io.Discard, r.Body)
+			interrupt()
+			<-r.Context().Done() // no answer
+			return
+		}
+		s3.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+
+	var stdout, stderr bytes.Buffer
+	args := []string{"demo", "--endpoint", server.URL, "--objects", "20", "--goroutines", "1", "--only", "tahoe,reno", "--json", "--html", "page.html"}
+	assert.Equal(t, exitInterrupted, Run(ctx, args, &stdout, &stderr))
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	require.Len(t, lines, 2)
+	assert.NotContains(t, lines[0], "interrupted")
+	assert.Regexp(t, `"strategy":"reno".*"operations":7,"attempts":8,"refused":0,"lost":0,.*"interrupted":true`, lines[1])
+	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	assert.Equal(t, []string{"page.html"}, files(t), "what is known is shown")
 }
 
 func TestHelpTeaches(t *testing.T) {

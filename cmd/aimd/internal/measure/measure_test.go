@@ -43,9 +43,28 @@ func TestRunMeasures(t *testing.T) {
 		assert.InDelta(t, 1.1, r.TimesOptimum(), 1e-9)
 		assert.Equal(t, 1.0, r.P99S, "one in a hundred may take longer")
 		assert.Equal(t, Window{Cwnd: 10, Ssthresh: 20}, r.Samples[0].Window)
-		assert.InDelta(t, 222, len(r.Samples), 3)
+		assert.InDelta(t, 1100, len(r.Samples), 3)
+		assert.Equal(t, 11*time.Second, r.Samples[len(r.Samples)-1].At)
+		time.Sleep(time.Hour)
+		assert.Equal(t, 11*time.Second, m.Now().At, "its time stands still when it is over")
 		assert.Zero(t, r.Lost)
 		assert.False(t, r.Interrupted || r.CutOff)
+	})
+}
+
+func TestLongRunsKeepFewSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Pool{Goroutines: 1}.Run(t.Context(), NewMeter(1, nil), func(ctx context.Context, _ int) error {
+			return sleep(ctx, 10*time.Minute)
+		})
+		assert.LessOrEqual(t, len(o.Samples), maxSamples+1)
+		last := len(o.Samples) - 1
+		assert.Equal(t, 10*time.Minute, o.Samples[last].At)
+		spaces := map[time.Duration]bool{}
+		for i := range last - 1 {
+			spaces[o.Samples[i+1].At-o.Samples[i].At] = true
+		}
+		assert.Equal(t, map[time.Duration]bool{16 * sampleEvery: true}, spaces, "evenly spaced")
 	})
 }
 

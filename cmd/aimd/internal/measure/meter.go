@@ -20,12 +20,14 @@ type Meter struct {
 	flying, done                atomic.Int64
 
 	mu sync.Mutex
-	// start is when the run began, zero before.
-	start time.Time
+	// start and stop are when the run began and ended, zero before.
+	start, stop time.Time
 	// ends has one entry per operation.
 	ends    []end
 	reasons reasons
-	samples []Sample
+	// samples are every spacing-th that were taken; seen counts those.
+	samples       []Sample
+	spacing, seen int
 }
 
 // Window is the congestion window of a run at some moment.
@@ -55,7 +57,7 @@ func NewMeter(operations int, window func() Window) *Meter {
 	if window == nil {
 		window = func() Window { return Window{} }
 	}
-	return &Meter{operations: operations, window: window, ends: make([]end, operations), reasons: reasons{}}
+	return &Meter{operations: operations, window: window, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
 }
 
 // Transport counts the requests that go through it to next: every attempt, and
@@ -94,9 +96,6 @@ type Sample struct {
 
 // Now is how the run stands.
 func (m *Meter) Now() Sample {
-	m.mu.Lock()
-	start := m.start
-	m.mu.Unlock()
 	s := Sample{
 		Window:   m.window(),
 		InFlight: int(m.flying.Load()),
@@ -105,8 +104,14 @@ func (m *Meter) Now() Sample {
 		Refused:  int(m.refused.Load()),
 		Done:     int(m.done.Load()),
 	}
-	if !start.IsZero() {
-		s.At = time.Since(start)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.start.IsZero():
+	case m.stop.IsZero():
+		s.At = time.Since(m.start)
+	default:
+		s.At = m.stop.Sub(m.start)
 	}
 	return s
 }
@@ -120,11 +125,35 @@ func (m *Meter) began() {
 	m.start = time.Now()
 }
 
-func (m *Meter) sampled() {
+// stopped is called when all operations came to their end.
+func (m *Meter) stopped() {
+	m.mu.Lock()
+	m.stop = time.Now()
+	m.mu.Unlock()
 	s := m.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.samples = append(m.samples, s)
+}
+
+// sampled takes a sample. Of a long run it keeps every second, fourth... one,
+// so that they do not become too many.
+func (m *Meter) sampled() {
+	s := m.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.seen++; (m.seen-1)%m.spacing != 0 {
+		return
+	}
+	m.samples = append(m.samples, s)
+	if len(m.samples) < maxSamples {
+		return
+	}
+	for i := range maxSamples / 2 {
+		m.samples[i] = m.samples[2*i]
+	}
+	m.samples = m.samples[:maxSamples/2]
+	m.spacing *= 2
 }
 
 func (m *Meter) ended(i int, took time.Duration, err error) {

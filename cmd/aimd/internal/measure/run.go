@@ -7,9 +7,13 @@ import (
 	"time"
 )
 
-// SampleEvery is how often a run is sampled: our choice, several times per
-// service time of the demo.
-const SampleEvery = 50 * time.Millisecond
+const (
+	// sampleEvery is how often a run is sampled at first: our choice, often enough to see
+	// Tahoe's restarts, which last less than a service time.
+	sampleEvery = 10 * time.Millisecond
+	// maxSamples is how many are kept, as many as a figure can show. It is even.
+	maxSamples = 4000
+)
 
 // Pool is how a workload is run.
 type Pool struct {
@@ -33,7 +37,7 @@ func (p Pool) Run(ctx context.Context, m *Meter, op func(ctx context.Context, i 
 	stop := m.sampling()
 	p.work(limited, m, op)
 	stop()
-	m.sampled()
+	m.stopped()
 
 	o := m.outcome()
 	switch {
@@ -75,7 +79,7 @@ func (m *Meter) sampling() (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		t := time.NewTicker(SampleEvery)
+		t := time.NewTicker(sampleEvery)
 		defer t.Stop()
 		for {
 			select {

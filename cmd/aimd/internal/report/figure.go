@@ -69,7 +69,7 @@ func (f figure) height() vg.Length {
 func panel(title string, right, bottom, top float64) *plot.Plot {
 	p := plot.New()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, right, bottom, top
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(ticks(8)), plot.TickerFunc(ticks(4))
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(ticks(8)), plot.TickerFunc(ticks(5))
 	p.Title.Text = title
 	p.Title.TextStyle.Font.Size, p.Title.Padding = large, vg.Points(4)
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {

@@ -23,7 +23,7 @@ import (
 func samples(seconds float64, window bool) []measure.Sample {
 	var all []measure.Sample
 	for i := range int(seconds * 20) {
-		s := measure.Sample{At: time.Duration(i) * measure.SampleEvery, Accepted: 16 * i, Refused: i / 4, Attempts: 16*i + i/4, InFlight: 32}
+		s := measure.Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 16 * i, Refused: i / 4, Attempts: 16*i + i/4, InFlight: 32}
 		if window {
 			s.Cwnd, s.Ssthresh = 31+2*math.Sin(float64(i)/9), 1024
 			if i > 10 {
