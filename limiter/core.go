@@ -63,6 +63,10 @@ func (c *Core[T]) Tried(now time.Time) (window.Ticket, bool) {
 	return c.send(), true
 }
 
+// SentUpTo tells that all attempts up to the one with this id were sent by leave
+// of Free, without a call each.
+func (c *Core[T]) SentUpTo(id uint64) { c.window.SentUpTo(id) }
+
 // Queued puts a new operation at the end of the queue, and reports false when
 // the queue is full.
 func (c *Core[T]) Queued(i *queue.Item[T]) bool { return c.queue.Push(i) }
@@ -84,32 +88,25 @@ func (c *Core[T]) Dismissed() *queue.Item[T] { return c.queue.Pop() }
 func (c *Core[T]) Withdrawn(t window.Ticket) bool { return c.window.Withdrawn(t) }
 
 // Answered tells how an attempt ended, and the service's Retry-After with it
-// (0: none). It reports false, and changes nothing, when the attempt does not
-// fly: a second answer, or a late one.
-func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, retryAfter time.Duration) (Reaction, bool) {
+// (0: none), and returns what that changed. An attempt that does not fly is
+// window.Late and changes nothing: a second answer, or a late one.
+func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
 	now = c.seen(now)
-	r, ok := c.window.Answered(now, t, o)
-	if !ok || !o.Overloaded() {
-		return Reaction{Reaction: r}, ok
+	change := c.window.Answered(now, t, o)
+	if change == window.Cut || change == window.Ignored {
+		c.overloaded(now, change == window.Cut, retryAfter)
 	}
-	return Reaction{Reaction: r, Held: c.overloaded(now, r.Cut, retryAfter)}, true
+	return change
 }
 
-// Reaction says what an answer did to the core.
-type Reaction struct {
-	window.Reaction
-	// Held is for how long the answer shut the gate, 0 when it did not.
-	Held time.Duration
-}
-
-// overloaded shuts the gate if it is time to, and returns for how long.
+// overloaded shuts the gate if it is time to.
 //
 // The first cut after a success shuts nothing: the window alone reacts. A cut
 // that follows it with no success in between makes a Retry-After speak for
 // everybody. From the second such cut on the window is not enough even without
 // one, and each pauses everybody, twice as long as the one before: TCP's
 // doubled timeout (RFC 6298, section 5.5).
-func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) time.Duration {
+func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) {
 	streak := c.window.Streak()
 	var d time.Duration
 	if cut && streak > 2 {
@@ -119,12 +116,9 @@ func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) 
 		d = max(d, c.retryAfter(retryAfter))
 		c.window.Restarted()
 	}
-	until := now.Add(d)
-	if d <= 0 || !until.After(c.heldUntil) {
-		return 0
+	if until := now.Add(d); d > 0 && until.After(c.heldUntil) {
+		c.heldUntil = until
 	}
-	c.heldUntil = until
-	return d
 }
 
 // Effects.
@@ -183,6 +177,19 @@ func (c *Core[T]) NeedsTime() bool {
 	return c.window.Timed() || !c.heldUntil.IsZero() || c.window.State().Gap > 0
 }
 
+// Free is how many attempts may be sent, from here on and before the next event,
+// without a call of Tried for each: 0 when somebody waits, or a time is needed.
+// Tell of them with SentUpTo before that event.
+func (c *Core[T]) Free() int {
+	if c.queue.Len() > 0 || c.NeedsTime() {
+		return 0
+	}
+	return c.window.Free()
+}
+
+// Last is the id of the attempt sent last, 0 if none was.
+func (c *Core[T]) Last() uint64 { return c.window.Last() }
+
 // State is the window's state.
 func (c *Core[T]) State() window.State { return c.window.State() }
 
@@ -192,12 +199,15 @@ func (c *Core[T]) Flying() int { return c.window.Flying() }
 // Waiting is the number of operations in the queue.
 func (c *Core[T]) Waiting() int { return c.queue.Len() }
 
+// RTT is the round-trip time of the attempt answered last, 0 when not measured.
+func (c *Core[T]) RTT() time.Duration { return c.window.RTT() }
+
 // Held returns when the gate opens, the zero time if it is open.
 func (c *Core[T]) Held() time.Time { return c.heldUntil }
 
 // seen notes the time, and never goes back. It opens the gate when it is due.
 func (c *Core[T]) seen(now time.Time) time.Time {
-	if now.After(c.now) {
+	if !now.IsZero() && now.After(c.now) {
 		c.now = now
 		if !c.heldUntil.IsZero() && !now.Before(c.heldUntil) {
 			c.heldUntil = time.Time{}

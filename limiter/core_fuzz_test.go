@@ -88,6 +88,7 @@ func (m *model) step(b byte) {
 		for range 1 + which%4 {
 			m.arrive()
 		}
+		m.takeFree(which / 4)
 	case 1:
 		m.answer(which, window.Success)
 	case 2:
@@ -116,16 +117,35 @@ func (m *model) arrive() {
 	m.ops++
 }
 
+// takeFree lets new operations go by leave of Free, without a call each.
+func (m *model) takeFree(n int) {
+	m.drain()
+	id := m.core.Last()
+	for range min(n, m.core.Free()) {
+		require.True(m.t, m.twin.mayFly(), "the twin would not send")
+		id++
+		op := m.ops
+		m.ops++
+		m.items = append(m.items, &queue.Item[int]{Value: op})
+		m.twin.arrived(op)
+		require.Equal(m.t, op, m.twin.sent(id))
+		m.flying = append(m.flying, flight{op, window.Untimed(id)})
+		m.lastID, m.admitted = id, m.core.State().Cwnd
+	}
+	m.core.SentUpTo(id)
+}
+
 func (m *model) answer(which int, o window.Outcome) {
 	f, ok := m.land(which)
 	if !ok {
 		return
 	}
-	r, ok := m.core.Answered(m.now, f.ticket, o, 0)
-	require.True(m.t, ok)
+	held := m.core.Held()
+	change := m.core.Answered(m.now, f.ticket, o, 0)
+	require.NotEqual(m.t, window.Late, change)
 	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
 	m.answered[f.ticket.ID()] = true
-	if r.Cut {
+	if change == window.Cut {
 		m.cuts++
 	}
 	switch o {
@@ -135,7 +155,7 @@ func (m *model) answer(which int, o window.Outcome) {
 		m.twin.gone(f.ticket.ID())
 	default:
 		m.twin.failed(f.ticket.ID())
-		if r.Held > 0 {
+		if m.core.Held().After(held) {
 			require.GreaterOrEqual(m.t, m.twin.streak, 3, "no hold before the third cut without a success")
 		}
 		m.core.Rejoined(m.items[f.op])
@@ -181,8 +201,7 @@ func (m *model) late(which int) {
 		return
 	}
 	k := m.over[which%len(m.over)]
-	_, ok := m.core.Answered(m.now, k, window.Outcome(1+which%4), time.Second)
-	require.False(m.t, ok)
+	require.Equal(m.t, window.Late, m.core.Answered(m.now, k, window.Outcome(1+which%4), time.Second))
 	require.False(m.t, m.core.Withdrawn(k))
 }
 
@@ -215,6 +234,11 @@ func (m *model) check() {
 	require.LessOrEqual(m.t, float64(m.core.Flying()), max(1, math.Floor(m.admitted)))
 	require.GreaterOrEqual(m.t, s.Cwnd, 1.0)
 	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
+	if free := m.core.Free(); free > 0 {
+		require.Zero(m.t, m.core.Waiting())
+		require.True(m.t, m.core.Held().IsZero())
+		require.LessOrEqual(m.t, float64(m.core.Flying()+free), max(1, s.Cwnd))
+	}
 	if m.core.Held().IsZero() {
 		require.False(m.t, m.core.Waiting() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
 	} else {

@@ -113,9 +113,9 @@ func (l *Limiter) Classify(err error) Verdict {
 // of which ended as v says. Do does this by itself. It returns ctx.Err() or
 // ErrClosed if one of them comes first.
 func (l *Limiter) Backoff(ctx context.Context, failures int, v Verdict) error {
-	l.mu.Lock()
+	l.lock()
 	d := l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
-	l.mu.Unlock()
+	l.open()
 	if d <= 0 {
 		return nil
 	}

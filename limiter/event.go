@@ -63,17 +63,8 @@ type Event struct {
 	Wait time.Duration
 }
 
-// answerKind is which of the five an answer is.
-func answerKind(o window.Outcome, r window.Reaction) Kind {
-	switch {
-	case r.Cut:
-		return Cut
-	case o.Overloaded() && r.Ignored:
-		return Ignored
-	case r.After > r.Before:
-		return Grew
-	case r.After < r.Before:
-		return Shrank
-	}
-	return Steady
+// kindOf is the kind of event that each change is.
+var kindOf = [...]Kind{
+	window.Late: Late, window.Steady: Steady, window.Grew: Grew,
+	window.Shrank: Shrank, window.Cut: Cut, window.Ignored: Ignored,
 }

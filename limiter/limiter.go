@@ -31,9 +31,10 @@ type Limiter struct {
 	// a testing/synctest bubble must not be used outside of it.
 	waiters sync.Pool
 
-	// The one lock. Under it: decide and book. After it: wake, then call user code.
-	mu sync.Mutex
-	// All below is guarded by mu.
+	// The one lock. Under it: decide and book. After it: wake, then call user
+	// code. lock and open, below, lock and unlock it.
+	latch latch
+	// All below is guarded by it.
 	core   Core[*waiter]
 	closed bool
 	// idle is closed when the limiter is closed and nothing flies any more.
@@ -82,6 +83,8 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	l := &Limiter{config: c, core: core, shut: make(chan struct{}), idle: make(chan struct{})}
 	l.waiters.New = newWaiter
 	l.published.state(l.core.State())
+	l.lock()
+	l.open()
 	return l, nil
 }
 
@@ -118,19 +121,17 @@ func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acqu
 
 // TryAcquire takes a slot if one is free at once and nobody waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
-	l.mu.Lock()
+	if id, ok := l.latch.take(); ok {
+		return Permit{l, window.Untimed(id)}, true
+	}
+	l.lock()
 	if l.closed {
-		l.mu.Unlock()
+		l.open()
 		return Permit{}, false
 	}
 	t, ok := l.core.Tried(l.time())
-	if !ok {
-		l.mu.Unlock()
-		return Permit{}, false
-	}
-	l.published.inFlight.Inc()
-	l.mu.Unlock()
-	return Permit{l, t}, true
+	l.open()
+	return Permit{l, t}, ok
 }
 
 // place is where in the queue a waiter goes.
@@ -145,15 +146,22 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
 	}
-	l.mu.Lock()
+	if id, ok := l.latch.take(); ok {
+		return Permit{l, window.Untimed(id)}, nil
+	}
+	return l.acquireLocked(ctx, at)
+}
+
+// acquireLocked is acquire where no slot lay free.
+func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
+	l.lock()
 	if l.closed {
-		l.mu.Unlock()
+		l.open()
 		return Permit{}, ErrClosed
 	}
 	now := l.time()
 	if t, ok := l.core.Tried(now); ok {
-		l.published.inFlight.Inc()
-		l.mu.Unlock()
+		l.open()
 		return Permit{l, t}, nil
 	}
 	w := l.waiters.Get().(*waiter)
@@ -192,7 +200,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 // leave takes a waiter whose context ended out of the queue. It reports false
 // when the waiter was dismissed just before: then that is its answer.
 func (l *Limiter) leave(w *waiter) bool {
-	l.mu.Lock()
+	l.lock()
 	if l.core.Cancelled(&w.item) {
 		if l.timing == w {
 			l.timing = nil
@@ -201,16 +209,16 @@ func (l *Limiter) leave(w *waiter) bool {
 		l.recycle(w)
 		return true
 	}
-	l.mu.Unlock()
+	l.open()
 	// Its turn came at the same moment: the signal is sent or about to be.
 	<-w.ready
 	if w.err != nil {
 		return false
 	}
 	// The slot goes to the next one as if it had never been given.
-	l.mu.Lock()
+	l.lock()
 	l.core.Withdrawn(w.ticket)
-	l.published.inFlight.Dec()
+	l.published.withdrawn.Inc()
 	l.unlock(l.time())
 	l.recycle(w)
 	return true
@@ -229,44 +237,61 @@ func (p Permit) release(o Outcome, retryAfter time.Duration) error {
 	if l == nil {
 		return ErrReleased
 	}
-	l.mu.Lock()
-	var now time.Time
+	l.lock()
+	var now, held time.Time
 	if o.Overloaded() {
-		now = l.config.Clock.Now()
+		now, held = l.config.Clock.Now(), l.core.Held()
 	} else {
 		now = l.time()
 	}
-	r, ok := l.core.Answered(now, p.t, o, retryAfter)
-	if !ok {
-		l.published.late.Inc()
-		l.note(Event{Kind: Late, Outcome: o})
-		l.unlock(now)
-		return ErrReleased
-	}
-	l.published.inFlight.Dec()
-	l.published.answers[o].Inc()
-	if r.After != r.Before || o != Success {
-		l.reacted(r)
-	}
-	if l.config.Observer != nil {
-		l.note(Event{Kind: answerKind(o, r.Reaction), Before: r.Before, Outcome: o, RTT: r.RTT})
-		if r.Held > 0 {
-			l.note(Event{Kind: Held, Before: r.After, Wait: r.Held})
-		}
+	before := l.core.State().Cwnd
+	change := l.core.Answered(now, p.t, o, retryAfter)
+	if o != Success || change != window.Steady || l.config.Observer != nil {
+		l.changed(change, o, before, held)
 	}
 	l.unlock(now)
+	if change == window.Late {
+		return ErrReleased
+	}
 	return nil
 }
 
-// reacted publishes what an answer changed.
-func (l *Limiter) reacted(r Reaction) {
-	l.published.state(l.core.State())
-	if r.Cut {
-		l.published.cuts.Inc()
+// changed publishes what an answer changed, and notes it for the observer.
+func (l *Limiter) changed(change window.Change, o Outcome, before float64, held time.Time) {
+	p := &l.published
+	if change == window.Late {
+		p.late.Inc()
+		l.note(Event{Kind: Late, Outcome: o})
+		return
 	}
-	if r.Held > 0 {
-		l.published.holds.Inc()
+	p.state(l.core.State())
+	if o != Success {
+		p.failures[o].Inc()
 	}
+	if change == window.Cut {
+		p.cuts.Inc()
+	}
+	l.note(Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT()})
+	if until := l.core.Held(); o.Overloaded() && until.After(held) {
+		p.holds.Inc()
+		l.note(Event{Kind: Held, Wait: l.config.Clock.Until(until)})
+	}
+}
+
+// lock locks, and tells the core what went without it.
+func (l *Limiter) lock() { l.core.SentUpTo(l.latch.lock()) }
+
+// open publishes what is in flight, lays out the slots that are free, and unlocks.
+func (l *Limiter) open() {
+	free := 0
+	if !l.closed {
+		free = min(l.core.Free(), freeMost)
+	}
+	// In a window that is not full this stays the same, so it is rarely stored.
+	if c := int64(l.core.Flying() + free); c != l.published.ceiling.Load() {
+		l.published.ceiling.Store(c)
+	}
+	l.latch.unlock(l.core.Last(), free)
 }
 
 // time is the time if anything needs it, else the zero time: reading the clock
@@ -302,7 +327,7 @@ func (l *Limiter) unlock(now time.Time) {
 	}
 	woken, events := l.woken, l.events
 	l.woken, l.events = nil, nil
-	l.mu.Unlock()
+	l.open()
 	for w := woken; w != nil; {
 		next := w.next
 		w.next = nil
@@ -321,7 +346,6 @@ func (l *Limiter) admit(now time.Time) {
 		w := i.Value
 		w.ticket = t
 		*last, last = w, &w.next
-		l.published.inFlight.Inc()
 		if !w.since.IsZero() {
 			l.timed(w)
 		}
@@ -356,7 +380,7 @@ func (l *Limiter) arm() {
 }
 
 func (l *Limiter) woke() {
-	l.mu.Lock()
+	l.lock()
 	l.wake = time.Time{}
 	l.unlock(l.config.Clock.Now())
 }
@@ -365,9 +389,9 @@ func (l *Limiter) woke() {
 // Attempts in flight go on and are to be released as ever. It may be called
 // more than once.
 func (l *Limiter) Close() {
-	l.mu.Lock()
+	l.lock()
 	if l.closed {
-		l.mu.Unlock()
+		l.open()
 		return
 	}
 	l.closed = true
@@ -397,7 +421,7 @@ func (l *Limiter) Drain(ctx context.Context) error {
 	case <-l.idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("limiter: %d attempts still in flight: %w", l.published.inFlight.Load(), ctx.Err())
+		return fmt.Errorf("limiter: %d attempts still in flight: %w", l.Snapshot().InFlight, ctx.Err())
 	}
 }
 

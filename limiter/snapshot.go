@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -47,15 +48,21 @@ func (s Snapshot) String() string {
 }
 
 // published is what others read without the lock. Only the holder of the lock
-// writes it.
+// writes it, and only what changed: an atomic store costs as much as half an
+// uncontended Acquire.
 type published struct {
-	cwnd, ssthresh   atomic.Float64
-	gap              atomic.Duration
-	inFlight, queued atomic.Int64
-	answers          [window.Neutral + 1]atomic.Uint64
-	cuts, holds      atomic.Uint64
-	late             atomic.Uint64
-	longestWait      atomic.Duration
+	cwnd, ssthresh atomic.Float64
+	gap            atomic.Duration
+	// ceiling less the latch's free slots is what is in flight.
+	ceiling atomic.Int64
+	queued  atomic.Int64
+	// failures counts the answers that were no success. Of all ids given, what
+	// neither flies nor failed nor was withdrawn is a success.
+	failures    [window.Neutral + 1]atomic.Uint64
+	withdrawn   atomic.Uint64
+	cuts, holds atomic.Uint64
+	late        atomic.Uint64
+	longestWait atomic.Duration
 }
 
 func (p *published) state(s window.State) {
@@ -64,23 +71,42 @@ func (p *published) state(s window.State) {
 	p.gap.Store(s.Gap)
 }
 
-// Snapshot returns how the limiter stands. It takes no lock.
+// looks is how often Snapshot tries for a moment at which nothing changed.
+const looks = 1000
+
+// Snapshot returns how the limiter stands. It takes no lock and holds up nobody:
+// it looks again if something changed meanwhile.
 func (l *Limiter) Snapshot() Snapshot {
+	var s Snapshot
+	for range looks {
+		before := l.latch.word.Load()
+		s = l.read(before)
+		if before&latched == 0 && before == l.latch.word.Load() {
+			break
+		}
+		runtime.Gosched()
+	}
+	return s
+}
+
+// read reads all that is published; w is the latch's word.
+func (l *Limiter) read(w uint64) Snapshot {
 	p := &l.published
-	return Snapshot{
+	s := Snapshot{
 		Cwnd:        p.cwnd.Load(),
 		Ssthresh:    p.ssthresh.Load(),
-		InFlight:    int(p.inFlight.Load()),
+		InFlight:    int(p.ceiling.Load()) - freeSlots(w),
 		Queued:      int(p.queued.Load()),
-		Successes:   p.answers[window.Success].Load(),
-		Overloads:   p.answers[window.Overload].Load(),
-		Timeouts:    p.answers[window.Timeout].Load(),
-		Neutrals:    p.answers[window.Neutral].Load(),
+		Overloads:   p.failures[window.Overload].Load(),
+		Timeouts:    p.failures[window.Timeout].Load(),
+		Neutrals:    p.failures[window.Neutral].Load(),
 		Cuts:        p.cuts.Load(),
 		Holds:       p.holds.Load(),
 		Late:        p.late.Load(),
 		LongestWait: p.longestWait.Load(),
 	}
+	s.Successes = lastID(w) - uint64(s.InFlight) - s.Overloads - s.Timeouts - s.Neutrals - p.withdrawn.Load()
+	return s
 }
 
 // State returns what the limiter learned, for Settings.Restore at the next

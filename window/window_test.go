@@ -55,11 +55,11 @@ func (t *trace) send(n int) []window.Ticket {
 	return tickets
 }
 
-func (t *trace) answer(k window.Ticket, o window.Outcome) window.Reaction {
+func (t *trace) answer(k window.Ticket, o window.Outcome) window.Change {
 	t.Helper()
-	r, ok := t.Answered(t.now, k, o)
-	require.True(t, ok)
-	return r
+	c := t.Answered(t.now, k, o)
+	require.NotEqual(t, window.Late, c)
+	return c
 }
 
 func (t *trace) wantCwnd(want float64) {
@@ -72,7 +72,7 @@ func TestIDsAreFreshAndRise(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{})
 	k := w.send(3)
 	w.answer(k[1], window.Success)
-	k = append(k, w.send(1)...) // takes the slot, not the id
+	k = append(k, w.send(1)...)
 	for i, ticket := range k {
 		require.EqualValues(t, i+1, ticket.ID())
 	}
@@ -87,19 +87,17 @@ func TestIDsAreFreshAndRise(t *testing.T) {
 func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 16})
 	k := w.send(16)
-	require.True(t, w.answer(k[3], window.Overload).Cut)
+	require.Equal(t, window.Cut, w.answer(k[3], window.Overload))
 	w.wantCwnd(8)
 	for i, ticket := range k {
 		if i != 3 {
-			r := w.answer(ticket, window.Overload)
-			require.False(t, r.Cut)
-			require.True(t, r.Ignored)
+			require.Equal(t, window.Ignored, w.answer(ticket, window.Overload))
 		}
 	}
 	w.wantCwnd(8)
 	require.Equal(t, 1, w.Streak())
 	// What is sent after the reaction is a burst of its own.
-	require.True(t, w.answer(w.send(1)[0], window.Timeout).Cut)
+	require.Equal(t, window.Cut, w.answer(w.send(1)[0], window.Timeout))
 	w.wantCwnd(4)
 	require.Equal(t, 2, w.Streak())
 }
@@ -162,16 +160,14 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 	before := w.Window
 	for _, o := range []window.Outcome{window.Success, window.Overload, window.Timeout, window.Neutral} {
 		for _, late := range []window.Ticket{k[0], k[1], {}} {
-			_, ok := w.Answered(w.now, late, o)
-			require.False(t, ok)
+			require.Equal(t, window.Late, w.Answered(w.now, late, o))
 			require.False(t, w.Withdrawn(late))
 		}
 	}
 	require.Equal(t, before, w.Window)
-	// The slots are used again, by others: still late.
+	// Others are sent: still late.
 	w.send(2)
-	_, ok := w.Answered(w.now, k[0], window.Success)
-	require.False(t, ok)
+	require.Equal(t, window.Late, w.Answered(w.now, k[0], window.Success))
 	require.Equal(t, 4, w.Flying())
 }
 
@@ -180,8 +176,7 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 func TestNeutralSaysNothing(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 8})
 	k := w.send(8)
-	r := w.answer(k[0], window.Neutral)
-	require.False(t, r.Cut)
+	require.Equal(t, window.Steady, w.answer(k[0], window.Neutral))
 	w.wantCwnd(8)
 	require.Equal(t, 7, w.Flying())
 	w.answer(k[1], window.Overload)
@@ -204,15 +199,18 @@ func TestRoundTripTimes(t *testing.T) {
 	require.True(t, w.Timed())
 	k := w.send(2)
 	w.now = w.now.Add(250 * time.Millisecond)
-	require.Equal(t, 250*time.Millisecond, w.answer(k[0], window.Success).RTT)
+	w.answer(k[0], window.Success)
+	require.Equal(t, 250*time.Millisecond, w.RTT())
 	w.now = w.now.Add(-time.Second)
-	require.Zero(t, w.answer(k[1], window.Success).RTT, "time that runs backwards")
+	w.answer(k[1], window.Success)
+	require.Zero(t, w.RTT(), "time that runs backwards")
 
 	w = newTrace(t, halving{}, window.Settings{})
 	require.False(t, w.Timed())
 	k = w.send(1)
 	w.now = w.now.Add(time.Second)
-	require.Zero(t, w.answer(k[0], window.Success).RTT)
+	w.answer(k[0], window.Success)
+	require.Zero(t, w.RTT())
 	require.True(t, newTrace(t, halving{}, window.Settings{Timed: true}).Timed())
 }
 
@@ -309,4 +307,51 @@ func TestStep(t *testing.T) {
 	require.EqualValues(t, 1, s.Step(29))
 	require.EqualValues(t, 1.0/40, s.Step(30))
 	require.EqualValues(t, 1.0/40, s.Step(31))
+}
+
+func TestChanges(t *testing.T) {
+	w := newTrace(t, lawFunc(func(s window.State, a window.Answer) window.State {
+		switch {
+		case a.Outcome == window.Success:
+			s.Cwnd++
+		case a.Outcome == window.Neutral:
+			s.Cwnd--
+		}
+		return s
+	}), window.Settings{Initial: 4})
+	k := w.send(6)
+	for i, want := range []struct {
+		outcome window.Outcome
+		change  window.Change
+		name    string
+	}{
+		{window.Success, window.Grew, "grew"},
+		{window.Neutral, window.Shrank, "shrank"},
+		{window.Overload, window.Cut, "cut"},
+		{window.Timeout, window.Ignored, "ignored"},
+	} {
+		c := w.answer(k[i], want.outcome)
+		require.Equal(t, want.change, c)
+		require.Equal(t, want.name, c.String())
+	}
+	require.Equal(t, "late", w.Answered(w.now, k[0], window.Success).String())
+	require.Equal(t, "steady", window.Steady.String())
+	require.Equal(t, "none", window.Change(99).String())
+}
+
+// Attempts sent by leave of Free are booked together.
+func TestFreeAndSentUpTo(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 3.5})
+	require.Equal(t, 3, w.Free())
+	w.SentUpTo(2)
+	require.Equal(t, 1, w.Free())
+	require.Equal(t, 2, w.Flying())
+	w.SentUpTo(2)
+	require.EqualValues(t, 2, w.Last())
+	require.True(t, w.Flies(window.Untimed(2)))
+	require.False(t, w.Flies(window.Untimed(3)))
+	w.answer(window.Untimed(1), window.Overload) // 1.75: the second still flies
+	require.Zero(t, w.Free())
+	w.answer(window.Untimed(2), window.Overload)
+	require.Equal(t, 1, w.Free())
 }

@@ -1,0 +1,84 @@
+package window
+
+// recent is how many chunks of 64 ids a flights keeps at hand: 4096 ids. What
+// flies longer than that many later sends is kept aside.
+const recent = 64
+
+// flights is the set of ids in flight. Ids are given in order, so it is enough
+// to remember which of them have landed: a bit each, for the latest ids, and for
+// the few chunks before them from which something still flies. Its size is
+// that of the set, not of the ids ever given.
+//
+// The zero value is the empty set, with no id given.
+type flights struct {
+	// last is the id given last. Ids rise by one and are never given twice.
+	last uint64
+	// n is the size of the set. Invariant: n >= 0.
+	n int
+	// landings has a bit for each of the latest ids, set when it has landed:
+	// that of chunk c, the ids from 64c to 64c+63, at c%recent.
+	landings [recent]uint64
+	// old has the landings of earlier chunks from which something still flies.
+	old map[uint64]uint64
+}
+
+// sent adds the ids after the last one, up to id.
+func (f *flights) sent(id uint64) {
+	f.n += int(id - f.last)
+	for c := f.last/64 + 1; c <= id/64; c++ {
+		f.begin(c)
+	}
+	f.last = id
+}
+
+// begin makes room for a chunk in the place of the one that is recent chunks older.
+func (f *flights) begin(c uint64) {
+	was := &f.landings[c%recent]
+	if c >= recent {
+		gone := c - recent
+		if gone == 0 {
+			*was |= 1 // id 0 is never given
+		}
+		if *was != ^uint64(0) {
+			if f.old == nil {
+				f.old = map[uint64]uint64{}
+			}
+			f.old[gone] = *was
+		}
+	}
+	*was = 0
+}
+
+// has reports whether the id is in flight.
+func (f *flights) has(id uint64) bool {
+	if id == 0 || id > f.last {
+		return false
+	}
+	c := id / 64
+	landings := f.landings[c%recent]
+	if c+recent <= f.last/64 {
+		old, ok := f.old[c]
+		if !ok {
+			return false
+		}
+		landings = old
+	}
+	return landings&(1<<(id%64)) == 0
+}
+
+// landed takes the id out of the set, and reports false if it is not in it.
+func (f *flights) landed(id uint64) bool {
+	if !f.has(id) {
+		return false
+	}
+	c := id / 64
+	if c+recent > f.last/64 {
+		f.landings[c%recent] |= 1 << (id % 64)
+	} else if all := f.old[c] | 1<<(id%64); all == ^uint64(0) {
+		delete(f.old, c)
+	} else {
+		f.old[c] = all
+	}
+	f.n--
+	return true
+}
