@@ -111,6 +111,16 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 	}
 }
 
+// A failure that says nothing about load is backed off for once, by the SDK: the
+// limiter's own backoff would never end on a clock that stands still.
+func TestNeutralFailureBacksOffOnce(t *testing.T) {
+	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { answer(w, r, http.StatusInternalServerError, "") }))
+	l := newLimiter(t, aimd.WithClock(clock.NewMock()))
+	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
+	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
+}
+
 func TestConnectionsAsOverload(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
 	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -116,6 +118,21 @@ func TestStreamThatBreaksOff(t *testing.T) {
 			requireOutcomes(t, l, c.want)
 		})
 	}
+}
+
+type spoilsport struct{}
+
+func (spoilsport) AfterExecution(context.Context, *smithyhttp.InterceptorContext) error {
+	return errors.New("spoiled")
+}
+
+func TestStreamThatAnInterceptorSpoils(t *testing.T) {
+	s := newStore(t)
+	require.NoError(t, s.put("k", strings.Repeat("x", 1<<20)))
+	l := newLimiter(t)
+	_, err := get(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.Interceptors.AddAfterExecution(spoilsport{}) }), "k")
+	require.ErrorContains(t, err, "spoiled")
+	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
 func TestNothingToReadReleasesAtOnce(t *testing.T) {

@@ -118,14 +118,34 @@ func TestMissingCredentials(t *testing.T) {
 	c := s.client(l, func(cfg *aws.Config) {
 		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			asked++
-			return aws.Credentials{}, &smithy.GenericAPIError{Code: "Throttling"}
+			return aws.Credentials{}, &smithy.GenericAPIError{Code: "RequestTimeout"}
 		})
 	})
-	requireCode(t, put(t.Context(), c, "k", "x"), "Throttling")
+	requireCode(t, put(t.Context(), c, "k", "x"), "RequestTimeout")
 	require.Equal(t, 3, asked)
 	requests, _ := s.counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{neutrals: 3})
+}
+
+// Only failures in a row count against what fails before it is sent.
+func TestCredentialsThatComeAndGo(t *testing.T) {
+	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+	s := newStore(t, once(refuse))
+	l := newLimiter(t)
+	asked := 0
+	c := s.client(l, func(cfg *aws.Config) {
+		cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+			asked++
+			if asked%3 != 0 {
+				return aws.Credentials{}, &smithy.GenericAPIError{Code: "RequestTimeout"}
+			}
+			return fixedCredentials(ctx)
+		})
+	})
+	require.NoError(t, put(t.Context(), c, "k", "x"))
+	require.Equal(t, 6, asked)
+	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1, neutrals: 4})
 }
 
 // A middleware that answers without asking the service.

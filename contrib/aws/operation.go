@@ -50,6 +50,10 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	out, metadata, err := next.HandleInitialize(ctx, in)
+	if err != nil && o.body != nil {
+		// An interceptor made an error of a good answer: its body reaches nobody.
+		_ = o.body.Close()
+	}
 	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
 	if o.stopped || forgotten {
 		err = &limiter.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
@@ -72,7 +76,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	returned := false
 	defer func() {
 		if !returned { // a panic in the stack
-			p.Done(limiter.Neutral)
+			_ = p.Done(limiter.Neutral)
 		}
 	}()
 	out, metadata, err = next.HandleFinalize(context.WithValue(ctx, holding{o.l}, true), in)
@@ -135,10 +139,10 @@ func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) l
 	// Deferred, because the classifier may be the user's and panic.
 	defer func() {
 		if v.Outcome == limiter.Overload {
-			p.Refused(v.RetryAfter)
+			_ = p.Refused(v.RetryAfter)
 			return
 		}
-		p.Done(v.Outcome)
+		_ = p.Done(v.Outcome)
 	}()
 	v = verdict(o.l, err)
 	if !o.sent || v.Outcome == limiter.Timeout && ctx.Err() != nil {

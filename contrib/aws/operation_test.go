@@ -186,6 +186,25 @@ func TestClosedLimiter(t *testing.T) {
 	requireOutcomes(t, l, outcomes{})
 }
 
+// Not even a classifier that finds everything worth another try keeps an
+// operation going whose limiter is closed or whose context is over.
+func TestNoRetryOfWhatIsOver(t *testing.T) {
+	s := newStore(t)
+	l := oneSlot(t, aimd.WithClassifier(func(error) limiter.Verdict {
+		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+	}))
+	c := s.client(l)
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, put(ctx, c, "k", "x"), context.DeadlineExceeded)
+	l.Close()
+	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+	require.NoError(t, p.Done(limiter.Success))
+	requireOutcomes(t, l, outcomes{successes: 1})
+}
+
 // The limiter closes while an operation waits for its second attempt.
 func TestClosedBetweenAttempts(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {

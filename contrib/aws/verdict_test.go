@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -35,4 +38,14 @@ func TestRetryAfter(t *testing.T) {
 		h.Set("Date", c.date)
 		require.Equal(t, c.want, retryAfter(h, now), "%+v", c)
 	}
+}
+
+// What failed before it was sent narrows no window, so nothing paces it: it
+// takes the ordinary backoff, whatever its code.
+func TestUnsentIsNotPaced(t *testing.T) {
+	l, err := aimd.NewReno()
+	require.NoError(t, err)
+	refused := &smithy.GenericAPIError{Code: "SlowDown"}
+	require.True(t, paced(l, refused))
+	require.False(t, paced(l, &unsentError{error: refused, times: 1}))
 }
