@@ -133,7 +133,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	permit, _ := lim.TryAcquire()
-	_ = permit.Refused(0)
+	_ = permit.Done(aimd.Overload)
 	fmt.Println(lim.Snapshot().Cwnd)
 	// Output: 9.5
 }
@@ -147,7 +147,7 @@ func ExampleWithObserver() {
 		log.Fatal(err)
 	}
 	permit, _ := lim.TryAcquire()
-	_ = permit.Refused(0)
+	_ = permit.Done(aimd.Overload)
 	// Output: cut: cwnd 20 -> 10
 }
 

@@ -107,12 +107,12 @@ func TestCut(t *testing.T) {
 			p = p[1:]
 		}
 		p = append(p, take(t, l, 10-len(p))...)
-		require.NoError(t, p[0].Refused(0))
+		require.NoError(t, p[0].Done(aimd.Overload))
 		wantWindow(t, l, cut, 5)
 		// "error responses for outstanding requests must be ignored after we
 		// get the first error"
 		for _, late := range p[1:] {
-			require.NoError(t, late.Refused(0))
+			require.NoError(t, late.Done(aimd.Overload))
 		}
 		wantWindow(t, l, cut, 5)
 		require.EqualValues(t, 1, l.Snapshot().Cuts)
@@ -123,11 +123,11 @@ func TestCut(t *testing.T) {
 func TestFactor(t *testing.T) {
 	l, err := aimd.NewReno(aimd.WithFactor(0.9))
 	require.NoError(t, err)
-	require.NoError(t, take(t, l, 1)[0].Refused(0))
+	require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
 	wantWindow(t, l, 18, 18)
 	l, err = aimd.NewTahoe(aimd.WithFactor(0.9), aimd.WithInitialWindow(10))
 	require.NoError(t, err)
-	require.NoError(t, take(t, l, 1)[0].Refused(0))
+	require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
 	wantWindow(t, l, 10, 9)
 }
 

@@ -25,11 +25,7 @@ type attempt struct {
 // end releases the slot.
 func (a *attempt) end(v limiter.Verdict) {
 	// A second release would be an error, but there is none: see body.ended.
-	if v.Outcome == limiter.Overload {
-		_ = a.permit.Refused(v.RetryAfter)
-	} else {
-		_ = a.permit.Done(v.Outcome)
-	}
+	_ = a.permit.Settle(v)
 }
 
 // answered is what the head of an answer says.

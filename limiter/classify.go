@@ -50,7 +50,7 @@ func FirstOf(cs ...Classifier) Classifier {
 //     status.
 //   - HTTPStatusCode() int: 429, 503 and 529, and a 403 with a Retry-After, are
 //     overload, 408 and 504 timeout, 500 and 502 neutral; all of these may be
-//     tried again. Every other status is neutral and final.
+//     tried again. Every other status from 400 is neutral and final.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
 //     DEADLINE_EXCEEDED timeout, all to be tried again; every other code
 //     neutral and final.
@@ -79,7 +79,9 @@ func Classify(err error) Verdict {
 		}
 	}
 	var status interface{ HTTPStatusCode() int }
-	if errors.As(err, &status) {
+	// An error with a status of success, or none, is about something else: an SDK
+	// puts it around a request that was not answered.
+	if errors.As(err, &status) && status.HTTPStatusCode() >= 400 {
 		return ClassifyStatus(status.HTTPStatusCode(), retryAfter)
 	}
 	if v := classifyGRPC(err); v.Outcome.Valid() {

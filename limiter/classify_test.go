@@ -87,6 +87,10 @@ func TestClassify(t *testing.T) {
 		{status{code: 403}, final},
 		{status{code: 403, after: time.Minute}, after(overload, time.Minute)},
 
+		{errors.Join(status{code: 0}, syscall.ECONNREFUSED), again},
+		{errors.Join(status{code: 200}, context.DeadlineExceeded), timeout},
+		{status{code: 200}, final},
+
 		{apiError{"SlowDown", 200}, overload},
 		{apiError{"SlowDown", 503}, overload},
 		{apiError{"ThrottlingException", 400}, overload},

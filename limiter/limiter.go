@@ -89,7 +89,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 }
 
 // Permit is the right to make one attempt, and the duty to say how it ended:
-// exactly one call of Done or Refused. It is a small value; copies are the same
+// exactly one call of Done or Settle. It is a small value; copies are the same
 // permit, and the first release counts. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
@@ -101,9 +101,9 @@ type Permit struct {
 // It panics if o is not an outcome.
 func (p Permit) Done(o Outcome) error { return p.release(o, 0) }
 
-// Refused is Done(Overload) with the delay that the service's Retry-After
-// asked for; 0 or less: it asked for none.
-func (p Permit) Refused(retryAfter time.Duration) error { return p.release(Overload, retryAfter) }
+// Settle is Done with what a classifier said of the attempt, the service's
+// Retry-After with it.
+func (p Permit) Settle(v Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
 
 // Attempt is the attempt's number: 1 for the limiter's first attempt, 2 for
 // the next; 0 for the zero Permit.

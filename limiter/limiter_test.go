@@ -70,7 +70,7 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	require.NoError(t, p[0].Done(limiter.Neutral))
 	for range 3 {
 		require.ErrorIs(t, p[0].Done(limiter.Overload), limiter.ErrReleased)
-		require.ErrorIs(t, p[0].Refused(time.Second), limiter.ErrReleased)
+		require.ErrorIs(t, p[0].Settle(overload), limiter.ErrReleased)
 	}
 	acquire(t, l, 1)
 	_, ok = l.TryAcquire()

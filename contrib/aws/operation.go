@@ -137,13 +137,7 @@ func (o *operation) admitted(ctx context.Context) (limiter.Permit, error) {
 func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) limiter.Verdict {
 	v := limiter.Verdict{Outcome: limiter.Neutral}
 	// Deferred, because the classifier may be the user's and panic.
-	defer func() {
-		if v.Outcome == limiter.Overload {
-			_ = p.Refused(v.RetryAfter)
-			return
-		}
-		_ = p.Done(v.Outcome)
-	}()
+	defer func() { _ = p.Settle(v) }()
 	v = verdict(o.l, err)
 	if !o.sent || v.Outcome == limiter.Timeout && ctx.Err() != nil {
 		// The service was not asked; or the caller's time was up, of which
