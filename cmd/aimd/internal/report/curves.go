@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -70,32 +71,38 @@ func points(samples []measure.Sample, top float64, y func(measure.Sample) float6
 	return xys
 }
 
-// rates are the answers per second over time, one panel per strategy, all to
-// the same scale.
+// rates are the answers per second over time, one panel per strategy: to the
+// same logarithmic scale, or each to a linear one of its own, since beside the peaks
+// of those that go wrong the others would be flat.
 func (r Report) rates(logarithmic bool) figure {
 	accepted := curve{"accepted", lineStyle(blue, vg.Points(2.2))}
 	refused := curve{"refused", lineStyle(vermillion, vg.Points(2.2), vg.Points(6), vg.Points(2.5))}
 	capacity := curve{fmt.Sprintf("the service's capacity (%g/s)", r.PerSecond), lineStyle(black, vg.Points(1.2), vg.Points(2), vg.Points(3))}
 	f := figure{name: "rate", y: "requests per second", panelHeight: 1.7 * vg.Inch, legend: []curve{accepted, refused}}
-	f.caption = fmt.Sprintf("Answers per second, taken over %v each.", r.Span)
+	f.caption = fmt.Sprintf("Answers per second, taken over %v each. Every panel has its own scale.", r.Span)
 	if r.PerSecond > 0 {
 		f.legend = append(f.legend, capacity)
 	}
 	least := 0.0
 	if logarithmic {
 		f.name, least = "rate-log", 1
-		f.caption = "The same to a logarithmic scale; nothing at all is drawn at 1."
+		f.caption = "The same to one logarithmic scale for all; nothing at all is drawn at 1."
 	}
-	top, right := r.PerSecond, 0.0
 	rates := make([][]measure.Rate, len(r.Results))
+	tops := make([]float64, len(r.Results))
+	right := 0.0
 	for i, x := range r.Results {
-		rates[i] = measure.Rates(x.Samples, r.Span)
+		rates[i], tops[i] = measure.Rates(x.Samples, r.Span), max(r.PerSecond, 10)
 		for _, v := range rates[i] {
-			top, right = max(top, v.Accepted, v.Refused), max(right, v.To.Seconds())
+			tops[i], right = max(tops[i], v.Accepted, v.Refused), max(right, v.To.Seconds())
 		}
 	}
 	for i, x := range r.Results {
-		p := panel(label(x), max(right, 1), least, max(top*1.08, 10))
+		top := tops[i]
+		if logarithmic {
+			top = slices.Max(tops)
+		}
+		p := panel(label(x), max(right, 1), least, top*1.08)
 		if logarithmic {
 			p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 		}

@@ -109,7 +109,8 @@ func (f figure) draw(c draw.Canvas) {
 	c = draw.Crop(c, label.Height(f.y)+vg.Points(8), 0, 0, 0)
 
 	last := len(f.panels) - 1
-	var left vg.Length // of the data, in the panel that needs most
+	// What stands beside the data, in the panels that need most.
+	var left, right vg.Length
 	for i, p := range f.panels {
 		if i == last {
 			p.X.Label.Text = "time (s)"
@@ -117,7 +118,8 @@ func (f figure) draw(c draw.Canvas) {
 			p.X.Tick.Marker = unlabelled{p.X.Tick.Marker}
 			p.X.Tick.Label.Font.Size = 1
 		}
-		left = max(left, p.DataCanvas(c).Min.X-c.Min.X)
+		data := p.DataCanvas(c)
+		left, right = max(left, data.Min.X-c.Min.X), max(right, c.Max.X-data.Max.X)
 	}
 	height := (c.Max.Y - c.Min.Y - axisHeight) / vg.Length(len(f.panels))
 	for i, p := range f.panels {
@@ -126,6 +128,7 @@ func (f figure) draw(c draw.Canvas) {
 		at.Min.Y = at.Max.Y - height
 		data := p.DataCanvas(at)
 		at.Min.X += left - (data.Min.X - at.Min.X)
+		at.Max.X -= right - (at.Max.X - data.Max.X)
 		// The data end at the same height in every panel, above its labels.
 		at.Min.Y -= data.Min.Y - at.Min.Y - vg.Points(14)
 		p.Draw(at)
