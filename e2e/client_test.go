@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	aimdminio "github.com/aimd-go/aimd/contrib/minio"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+const bucket = "bucket"
+
+// newLimiter is the limiter under test: Reno 0.9, all else as it comes.
+func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// requireIdle checks that no slot leaked and none was released twice.
+func requireIdle(t *testing.T, l *limiter.Limiter) {
+	t.Helper()
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight, "in flight: %v", s)
+	require.Zero(t, s.Queued, "queued: %v", s)
+	require.Zero(t, s.Late, "second releases: %v", s)
+}
+
+// newTransport keeps a connection for each goroutine, and gives up on a silent
+// server after a time, 0: never.
+func newTransport(t *testing.T, silence time.Duration) *http.Transport {
+	t.Helper()
+	tr := transport(silence)
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+func transport(silence time.Duration) *http.Transport {
+	return &http.Transport{MaxIdleConnsPerHost: 1024, ResponseHeaderTimeout: silence, ExpectContinueTimeout: time.Second}
+}
+
+// config is for the S3 server at the address, without a limiter.
+func config(address string, tr http.RoundTripper) aws.Config {
+	return aws.Config{
+		Region:       "us-east-1",
+		BaseEndpoint: aws.String("http://" + address),
+		HTTPClient:   &http.Client{Transport: tr},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: accessKey, SecretAccessKey: secretKey}, nil
+		}),
+	}
+}
+
+func pathStyle(cfg aws.Config) *s3.Client {
+	return s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
+}
+
+// limited is a client of the AWS SDK under the limiter.
+func limited(address string, tr http.RoundTripper, l *limiter.Limiter) *s3.Client {
+	cfg := config(address, tr)
+	aimdaws.Limit(&cfg, l)
+	return pathStyle(cfg)
+}
+
+// steward is a client without a limiter, for what is not measured. It makes the bucket.
+func steward(ctx context.Context, t *testing.T, address string) *s3.Client {
+	t.Helper()
+	c := pathStyle(config(address, newTransport(t, 0)))
+	_, err := c.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket)})
+	require.NoError(t, err)
+	return c
+}
+
+// put uploads with the client.
+func put(c *s3.Client) func(ctx context.Context, key string, body []byte) error {
+	return func(ctx context.Context, key string, body []byte) error {
+		_, err := c.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: bytes.NewReader(body)})
+		return err
+	}
+}
+
+// limitedMinio is a client of minio-go under the limiter.
+func limitedMinio(t *testing.T, address string, l *limiter.Limiter) *minio.Client {
+	t.Helper()
+	opts := &minio.Options{
+		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+	}
+	require.NoError(t, aimdminio.Limit(opts, l))
+	c, err := minio.New(address, opts)
+	require.NoError(t, err)
+	t.Cleanup(opts.Transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
+	return c
+}
+
+// content lists the store: keys and MD5 sums.
+func content(ctx context.Context, t *testing.T, c *s3.Client) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	pages := s3.NewListObjectsV2Paginator(c, &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		require.NoError(t, err)
+		for _, o := range page.Contents {
+			all[aws.ToString(o.Key)] = strings.Trim(aws.ToString(o.ETag), `"`)
+		}
+	}
+	return all
+}

@@ -1,0 +1,85 @@
+// Command slowgw is versitygw, an S3 server over a directory, with a service
+// time that matters and a cap on its requests: what is too much it refuses at
+// once with its own 503 SlowDown. The tests run it as a process of its own, so
+// that it can be stopped, continued and killed.
+//
+// It ends when its standard input does, so that it never outlives the test.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/versity/versitygw/backend/meta"
+	"github.com/versity/versitygw/backend/posix"
+	"github.com/versity/versitygw/embedgw"
+)
+
+func main() {
+	var (
+		listen  = flag.String("listen", "", "the S3 server's `address`")
+		control = flag.String("control", "", "the `address` that tells the counts, at /counts")
+		dir     = flag.String("dir", "", "the `directory` with the objects; the one for their metadata, if need be, is beside it")
+		access  = flag.String("access", "", "the access key's `id`")
+		secret  = flag.String("secret", "", "the secret access `key`")
+		slots   = flag.Int("cap", 32, "how many `requests` it takes at a time")
+		service = flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload")
+		spread  = flag.Float64("spread", 0.2, "how much of that the service time may differ, as a `share`")
+	)
+	flag.Parse()
+	s, err := open(*dir, *service, *spread)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	counts := &http.Server{Addr: *control, Handler: s.counts()}
+	go func() {
+		if err := counts.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+			log.Fatal(err)
+		}
+	}()
+	err = embedgw.RunVersityGW(ctx, s, &embedgw.Config{
+		RootUserAccess: *access, RootUserSecret: *secret,
+		Ports:             []string{*listen},
+		MaxConnections:    8192,
+		MaxRequests:       *slots,
+		MultipartMaxParts: 10000,
+		KeepAlive:         true,
+		Quiet:             true,
+	})
+	if err != nil && ctx.Err() == nil {
+		log.Fatal(err)
+	}
+}
+
+// open makes the store. Metadata goes into extended attributes, or into a
+// directory of its own where the file system has none.
+func open(dir string, service time.Duration, spread float64) (*store, error) {
+	s := &store{service: service, spread: spread}
+	opts := posix.PosixOpts{NewDirPerm: 0o755}
+	var metadata meta.MetadataStorer = meta.XattrMeta{}
+	if err := (meta.XattrMeta{}).Test(dir); err != nil {
+		opts.SideCarDir = dir + "-metadata"
+		if err := os.MkdirAll(opts.SideCarDir, 0o755); err != nil {
+			return nil, err
+		}
+		if metadata, err = meta.NewSideCar(opts.SideCarDir); err != nil {
+			return nil, fmt.Errorf("metadata in %s: %w", opts.SideCarDir, err)
+		}
+	}
+	var err error
+	// versitygw works in the directory from here on.
+	s.Posix, err = posix.New(dir, metadata, opts)
+	return s, err
+}

@@ -1,0 +1,14 @@
+// Package e2e tests the limiter against servers and faults that nobody here
+// wrote. There is nothing in it to import.
+//
+// The servers are versitygw, an S3 server with a cap of its own on requests
+// (see cmd/slowgw), and nginx with limit_conn and limit_req in front of it. The
+// tests start and stop them, on free ports of 127.0.0.1. nginx is found in the
+// PATH (Debian: apt-get install nginx-light); without it, its tests are skipped
+// by hand and fail under CI=true.
+//
+// After each test every object that was reported is in the store with the right
+// checksum, every other one is in the errors, no slot is taken and no goroutine
+// left. The figures depend on the machine; go test -v prints them all at the end.
+// E2E_LONG=1 makes pauses and outages as long as 10 s.
+package e2e

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	accessKey = "e2e"
+	secretKey = "e2e-secret-key"
+	// service is the mean service time of an upload, within 20% either way.
+	service = 100 * time.Millisecond
+	// noCap is for a gateway behind something else that refuses.
+	noCap = 4096
+)
+
+// gateway is versitygw as a process of its own, see cmd/slowgw.
+type gateway struct {
+	address, control string
+	args             []string
+	process          *process
+}
+
+func startGateway(t *testing.T, slots int) *gateway {
+	t.Helper()
+	g := &gateway{address: freeAddress(t), control: freeAddress(t)}
+	dir := filepath.Join(t.TempDir(), "objects")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	g.args = []string{
+		"-listen", g.address, "-control", g.control, "-dir", dir, "-cap", strconv.Itoa(slots),
+		"-service", service.String(), "-access", accessKey, "-secret", secretKey,
+	}
+	g.start(t)
+	return g
+}
+
+// start starts the gateway, also once more after a kill, with the same objects.
+func (g *gateway) start(t *testing.T) {
+	t.Helper()
+	g.process = startProcess(t, exec.Command(gatewayBinary.path(t), g.args...))
+	listening(t, g.address, g.process)
+	listening(t, g.control, g.process)
+}
+
+func (g *gateway) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	require.NoError(t, g.process.cmd.Process.Signal(s))
+}
+
+// counts are what the gateway counts beneath everything that refuses.
+type counts struct {
+	Served int           `json:"served"`
+	Busy   time.Duration `json:"busy"`
+	Most   int           `json:"most"`
+}
+
+// mean is the mean service time.
+func (c counts) mean() time.Duration { return c.Busy / time.Duration(max(1, c.Served)) }
+
+// optimum is the shortest time for so many uploads, so many at a time.
+func (c counts) optimum(uploads, slots int) time.Duration {
+	return c.mean() * time.Duration(uploads) / time.Duration(slots)
+}
+
+// counts asks the gateway, which from then on looks anew for the most at a time.
+func (g *gateway) counts(t *testing.T) counts {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	resp, err := client.Get("http://" + g.control + "/counts")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var c counts
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&c))
+	return c
+}
+
+// gatewayBinary is built once, without the race detector: what is tested is the
+// client, and the server has to keep up with it.
+var gatewayBinary built
+
+type built struct {
+	once sync.Once
+	dir  string
+	log  []byte
+	err  error
+}
+
+func (b *built) path(t *testing.T) string {
+	t.Helper()
+	b.once.Do(func() {
+		if b.dir, b.err = os.MkdirTemp("", "aimd-e2e-"); b.err == nil {
+			b.log, b.err = exec.Command("go", "build", "-o", b.dir, "./cmd/slowgw").CombinedOutput()
+		}
+	})
+	require.NoError(t, b.err, "go build ./cmd/slowgw: %s", b.log)
+	return filepath.Join(b.dir, "slowgw")
+}
+
+func (b *built) remove() {
+	if b.dir != "" {
+		_ = os.RemoveAll(b.dir)
+	}
+}

@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// role, in the environment, makes the test binary one of the processes of a test.
+const role = "E2E_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(role) == uploaderRole {
+		os.Exit(uploader())
+	}
+	flag.Parse()
+	code := m.Run()
+	gatewayBinary.remove()
+	if testing.Verbose() {
+		figures.print()
+	}
+	os.Exit(code)
+}
+
+// long reports whether pauses and outages are to last as long as in earnest.
+func long() bool { return os.Getenv("E2E_LONG") == "1" }
+
+// begin bounds a test's time, and checks at its end that no goroutine is left.
+func begin(t *testing.T) context.Context {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually polls until the condition holds.
+func eventually(t *testing.T, within time.Duration, holds func() bool, what string, args ...any) {
+	t.Helper()
+	// Not require.Eventually, which leaves a goroutine behind when it is late.
+	for deadline := time.Now().Add(within); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			require.Failf(t, "not within "+within.String(), what, args...)
+		}
+	}
+}
+
+// attempt runs a test that measures, up to three times until its figures are
+// good: what else the machine does can only make them worse. What must hold on
+// every machine each run requires by itself.
+func attempt(t *testing.T, measure func(t *testing.T) (good bool)) {
+	t.Helper()
+	for range 3 {
+		var good bool
+		if !t.Run("run", func(t *testing.T) { good = measure(t) }) || good {
+			return
+		}
+	}
+	t.Error("the figures were not good in any of three runs")
+}
+
+// figures are what the tests measured.
+var figures summary
+
+type summary struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// log logs a figure, and keeps it for the summary.
+func (s *summary) log(t *testing.T, format string, args ...any) {
+	t.Helper()
+	line := fmt.Sprintf(format, args...)
+	t.Log(line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, fmt.Sprintf("%-34s %s", t.Name(), line))
+}
+
+func (s *summary) print() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Println("\nFigures:")
+	for _, l := range s.lines {
+		fmt.Println(" ", l)
+	}
+}

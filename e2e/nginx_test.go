@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// proxy is nginx in front of a gateway: a master and a worker process.
+type proxy struct {
+	address string
+	dir     string
+	config  proxyConfig
+	process *process
+}
+
+// proxyConfig is what of nginx's configuration differs between tests.
+type proxyConfig struct {
+	// Cap is limit_conn, in connections with a request; 0: none.
+	Cap int
+	// Rate is limit_req, in requests per second; 0: none.
+	Rate int
+	// BytesPerSecond is limit_rate; 0: none.
+	BytesPerSecond int
+
+	// Listen and Upstream are addresses. Root: started by root.
+	Listen, Upstream string
+	Root             bool
+}
+
+// nginxBinary finds nginx. Without it the test is skipped by hand, and fails in CI.
+func nginxBinary(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const reason = "no nginx in the PATH or at /usr/sbin; Debian has it in nginx-light"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+	return ""
+}
+
+// startNginx starts nginx in front of the gateway.
+func startNginx(t *testing.T, g *gateway, c proxyConfig) *proxy {
+	t.Helper()
+	binary := nginxBinary(t)
+	c.Listen, c.Upstream, c.Root = freeAddress(t), g.address, os.Geteuid() == 0
+	p := &proxy{address: c.Listen, dir: t.TempDir(), config: c}
+	for _, d := range []string{"logs", "run"} {
+		require.NoError(t, os.Mkdir(filepath.Join(p.dir, d), 0o755))
+	}
+	p.write(t)
+	// The shell ends nginx when its own standard input ends. A process in the
+	// background has /dev/null for that.
+	cmd := exec.Command("sh", "-c", `"$@" & read -r end; kill "$!"; wait "$!"`, "sh",
+		binary, "-e", "logs/error.log", "-p", p.dir+"/", "-c", p.path())
+	p.process = startProcess(t, cmd)
+	listening(t, p.address, p.process)
+	return p
+}
+
+func (p *proxy) path() string { return filepath.Join(p.dir, "nginx.conf") }
+
+func (p *proxy) write(t *testing.T) {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, nginxConf.Execute(&b, p.config))
+	require.NoError(t, os.WriteFile(p.path(), b.Bytes(), 0o644))
+}
+
+// setCap changes the cap while nginx runs, and returns once its new worker is there.
+func (p *proxy) setCap(t *testing.T, slots int) {
+	t.Helper()
+	p.config.Cap = slots
+	p.write(t)
+	pid, err := os.ReadFile(filepath.Join(p.dir, "run", "nginx.pid"))
+	require.NoError(t, err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(pid)))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(n, syscall.SIGHUP))
+	workers := strings.Count(p.errorLog(t), "start worker process ")
+	eventually(t, 10*time.Second, func() bool {
+		return strings.Count(p.errorLog(t), "start worker process ") > workers
+	}, "no new worker")
+}
+
+func (p *proxy) errorLog(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, "logs", "error.log"))
+	require.NoError(t, err)
+	return string(b)
+}
+
+// statuses stops nginx, and counts the answers of its log by their status.
+func (p *proxy) statuses(t *testing.T) map[string]int {
+	t.Helper()
+	p.process.stop()
+	b, err := os.ReadFile(filepath.Join(p.dir, "logs", "access.log"))
+	require.NoError(t, err)
+	n := map[string]int{}
+	for status := range strings.FieldsSeq(string(b)) {
+		n[status]++
+	}
+	return n
+}
+
+// requireStatuses checks the client's own counts against nginx's.
+func (p *proxy) requireStatuses(t *testing.T, want map[string]int) {
+	t.Helper()
+	got := p.statuses(t)
+	for status, n := range want {
+		require.Equal(t, n, got[status], "answers %s of %v", status, got)
+	}
+}
+
+var nginxConf = template.Must(template.New("nginx").Parse(fmt.Sprintf(`
+daemon off; worker_processes 1; {{if .Root}}user root;{{end}}
+worker_shutdown_timeout 5s; pid run/nginx.pid; error_log logs/error.log notice;
+events { worker_connections 4096; }
+http {
+  log_format status '$status';
+  access_log logs/access.log status;
+  client_body_temp_path run/body; proxy_temp_path run/proxy; fastcgi_temp_path run/f; uwsgi_temp_path run/u; scgi_temp_path run/s;
+  client_max_body_size 0; client_body_buffer_size 256k; keepalive_requests 1000000;
+  upstream s3 { server {{.Upstream}}; keepalive 512; }
+  # The signature covers the host.
+  proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;
+  limit_conn_zone $server_name zone=conc:1m;
+  {{if .Rate}}limit_req_zone $server_name zone=rate:1m rate={{.Rate}}r/s;{{end}}
+  server {
+    listen {{.Listen}} backlog=2048; server_name store;
+    location / {
+      {{if .Cap}}limit_conn conc {{.Cap}}; limit_conn_status 503; error_page 503 @slow;{{end}}
+      {{if .Rate}}limit_req zone=rate burst=20 nodelay; limit_req_status 429; error_page 429 @many;{{end}}
+      {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}};{{end}}
+      proxy_pass http://s3;
+    }
+    location @slow { internal; default_type application/xml; return 503 '%s'; }
+    location @many { internal; default_type application/xml; add_header Retry-After 1 always; return 429 '%s'; }
+  }
+}
+`, slowDown, tooMany)))
+
+const (
+	slowDown = `<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`
+	tooMany  = `<Error><Code>TooManyRequests</Code><Message>Please reduce your request rate.</Message></Error>`
+)

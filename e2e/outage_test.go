@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// attainable is what the cap allows, in uploads per second.
+func attainable(c counts) float64 { return slots / c.mean().Seconds() }
+
+// The cap goes from 32 to 8 and back while 2000 objects are uploaded.
+func TestCapChanges(t *testing.T) {
+	const narrow = 8
+	ctx := begin(t)
+	c := newCapped(ctx, t, noCap)
+	p := startNginx(t, c.gateway, proxyConfig{Cap: slots})
+	c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
+	c.load.began = time.Now()
+	wait := c.load.start(ctx)
+
+	c.load.reached(t, 500)
+	p.setCap(t, narrow)
+	lowered := time.Now()
+	// What was in flight is served: then the witness sees the new cap.
+	c.load.reached(t, c.load.count()+2*slots)
+	c.gateway.counts(t)
+	c.load.reached(t, c.load.count()+150)
+	require.LessOrEqual(t, c.gateway.counts(t).Most, narrow, "the witness behind the narrow cap")
+	raised := time.Now()
+	p.setCap(t, slots)
+	wait()
+
+	c.took = time.Since(c.load.began)
+	c.load.requireAll(t, content(ctx, t, c.store))
+	requireIdle(t, c.limiter)
+	s := c.limiter.Snapshot()
+	p.requireStatuses(t, map[string]int{"200": objects, "503": int(s.Overloads)})
+	after, ok := c.load.regained(raised, 0.9*attainable(c.gateway.counts(t)))
+	require.True(t, ok, "the rate is regained")
+	figures.log(t, "%.0f/s while the cap was %d, 90%% of the rate %v after it was %d again, %.4f attempts per object, %d refused in %d bursts",
+		c.load.rate(lowered, raised), narrow, after.Round(10*time.Millisecond), slots, float64(s.Attempts())/objects, s.Overloads, s.Cuts)
+}
+
+// The gateway stops for a while, without a word, and goes on.
+func TestStopAndContinue(t *testing.T) {
+	pause := 3 * time.Second
+	if long() {
+		pause = 10 * time.Second
+	}
+	ctx := begin(t)
+	c := newCapped(ctx, t, slots)
+	c.load.objects = 2500
+	// Silence for a second counts as a timeout.
+	c.load.put = put(limited(c.gateway.address, newTransport(t, time.Second), c.limiter))
+	wait := c.load.start(ctx)
+
+	c.load.reached(t, 500)
+	c.gateway.signal(t, syscall.SIGSTOP)
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
+	c.gateway.signal(t, syscall.SIGCONT)
+	continued := time.Now()
+	wait()
+
+	requireRegained(ctx, t, c, continued, "stopped for "+pause.String())
+}
+
+// The gateway is killed, and started again with the same objects.
+func TestKillAndRestart(t *testing.T) {
+	ctx := begin(t)
+	c := newCapped(ctx, t, slots)
+	c.load.objects = 2500
+	c.load.put = put(limited(c.gateway.address, newTransport(t, 0), c.limiter))
+	wait := c.load.start(ctx)
+
+	c.load.reached(t, 500)
+	c.gateway.process.kill()
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	c.gateway.start(t)
+	restarted := time.Now()
+	wait()
+
+	requireRegained(ctx, t, c, restarted, "killed and started again")
+}
+
+// requireRegained checks that nothing was lost in an outage, and how soon after
+// it the client was back at 90% of the attainable rate.
+func requireRegained(ctx context.Context, t *testing.T, c *capped, back time.Time, outage string) {
+	t.Helper()
+	c.load.requireAll(t, content(ctx, t, c.store))
+	requireIdle(t, c.limiter)
+	s := c.limiter.Snapshot()
+	after, ok := c.load.regained(back, 0.9*attainable(c.gateway.counts(t)))
+	figures.log(t, "%s: 90%% of the rate after %v (%v), %.4f attempts per object, %d refused, %d timeouts, %d other, %d cuts, %d holds",
+		outage, after.Round(10*time.Millisecond), ok, float64(s.Attempts())/float64(c.load.objects), s.Overloads, s.Timeouts, s.Neutrals, s.Cuts, s.Holds)
+	require.True(t, ok, "the rate is regained")
+	require.Less(t, after, 5*time.Second, "regained after")
+}
