@@ -376,7 +376,6 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 		require.EqualValues(t, 2, l.Snapshot().Timeouts)
 		wantWindow(t, l, 2, 2)
 
-		require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
 		start := time.Now()
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)

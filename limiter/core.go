@@ -101,18 +101,21 @@ func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, ret
 
 // overloaded shuts the gate if it is time to.
 //
-// The first cut after a success shuts nothing: the window alone reacts. A cut
-// that follows it with no success in between makes a Retry-After speak for
-// everybody. From the second such cut on the window is not enough even without
-// one, and each pauses everybody, twice as long as the one before: TCP's
-// doubled timeout (RFC 6298, section 5.5).
+// The first cut after a success shuts nothing: the window alone reacts. From
+// the second on, with no success in between though all that flew at the one
+// before had its answer, the window is not enough. Each such cut pauses
+// everybody, twice as long as the one before: TCP's doubled timeout (RFC 6298,
+// section 5.5). And a Retry-After then speaks for everybody.
 func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) {
 	streak := c.window.Streak()
-	var d time.Duration
-	if cut && streak > 2 {
-		d = c.pause(streak - 3)
+	if streak < 2 {
+		return
 	}
-	if retryAfter > 0 && streak > 1 {
+	var d time.Duration
+	if cut {
+		d = c.pause(streak - 2)
+	}
+	if retryAfter > 0 {
 		d = max(d, c.retryAfter(retryAfter))
 		c.window.Restarted()
 	}

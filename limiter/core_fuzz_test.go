@@ -148,6 +148,7 @@ func (m *model) answer(which int, o window.Outcome) {
 	if change == window.Cut {
 		m.cuts++
 	}
+	defer func() { m.checkHold(change, held) }()
 	switch o {
 	case window.Success:
 		m.twin.succeeded(f.ticket.ID())
@@ -155,12 +156,19 @@ func (m *model) answer(which int, o window.Outcome) {
 		m.twin.gone(f.ticket.ID())
 	default:
 		m.twin.failed(f.ticket.ID())
-		if m.core.Held().After(held) {
-			require.GreaterOrEqual(m.t, m.twin.streak, 3, "no hold before the third cut without a success")
-		}
 		m.core.Rejoined(m.items[f.op])
 		m.twin.rejoined(f.op)
 		m.waiting = append(m.waiting, f.op)
+	}
+}
+
+// checkHold: the gate shuts at a cut that follows another with no success in
+// between, and at nothing else.
+func (m *model) checkHold(change window.Change, held time.Time) {
+	if change == window.Cut && m.twin.streak >= 2 {
+		require.True(m.t, m.core.Held().After(m.now))
+	} else {
+		require.False(m.t, m.core.Held().After(held), "streak %d", m.twin.streak)
 	}
 }
 

@@ -209,11 +209,9 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Tahoe, limiter.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)
-	for range 2 {
-		cuts, held := c.refuseAll(0)
-		require.Equal(t, 1, cuts, "exactly one cut per burst")
-		require.Zero(t, held)
-	}
+	cuts, held := c.refuseAll(0)
+	require.Equal(t, 1, cuts, "exactly one cut per burst")
+	require.Zero(t, held)
 	want := 50 * time.Millisecond
 	for range 12 {
 		cuts, held := c.refuseAll(0)
@@ -226,8 +224,38 @@ func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 		want = min(2*want, 5*time.Second)
 	}
 	c.answer(keys(c.flying)[0], window.Success, 0)
-	_, held := c.refuseAll(0)
+	_, held = c.refuseAll(0)
 	require.Zero(t, held, "a success ends the streak")
+}
+
+// An overshoot of slow start: the service serves half of what was sent, and
+// refuses the rest, and what is sent next, at once. These cuts follow one
+// another with no success in between, but successes are on their way.
+func TestCoreCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 40, Factor: 0.9}})
+	c.arrive(1, 100)
+	served := map[int]bool{}
+	for op := 1; op <= 20; op++ {
+		served[op] = true
+	}
+	cuts := 0
+	for len(c.flying) > len(served) {
+		for _, op := range keys(c.flying) {
+			if !served[op] && c.Answered(c.now, c.flying[op], window.Overload, time.Second) == window.Cut {
+				cuts++
+			}
+			if !served[op] {
+				delete(c.flying, op)
+			}
+		}
+		c.drain()
+	}
+	require.Greater(t, cuts, 3)
+	require.True(t, c.Held().IsZero())
+	for op := range served {
+		c.answer(op, window.Success, 0)
+	}
+	require.NotEmpty(t, c.flying)
 }
 
 func TestCorePauseCanBeTurnedOff(t *testing.T) {
@@ -271,7 +299,7 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{})
 	c.now = time.Unix(100, 0)
 	c.arrive(1, 60)
-	for range 3 {
+	for range 2 {
 		c.refuseAll(0)
 	}
 	opens := c.Held()

@@ -18,9 +18,9 @@
 // What happens if
 //   - the service refuses: the first refusal of a burst cuts the window, the
 //     others count as part of it; the operations wait at the front of the queue.
-//   - it refuses and goes on refusing: from the third cut in a row on the gate
-//     shuts for everybody, for a pause that doubles from 50 ms to 5 s; with a
-//     Retry-After from the second on, and the window then starts small.
+//   - it refuses and goes on refusing: from the second cut in a row on, with no
+//     success in between, the gate shuts for everybody, for a pause that doubles
+//     from 50 ms to 5 s, or for the Retry-After; then the window starts small.
 //   - a waiting caller's context ends: it leaves at once, and if its turn came
 //     at that moment the slot goes to the next one.
 //   - fn panics: the permit is released, the panic goes on.

@@ -53,9 +53,9 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 		require.Error(t, p[2].Done(limiter.Neutral))
 		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Ignored, limiter.Steady, limiter.Late}, kinds())
 
-		refuseBursts(t, l, 2)
-		held := events[2]
-		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Cut, limiter.Held}, kinds())
+		refuseBursts(t, l, 1)
+		held := events[1]
+		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Held}, kinds())
 		require.Positive(t, held.Wait)
 		l.Close()
 		require.Equal(t, []limiter.Kind{limiter.Closed}, kinds())

@@ -89,11 +89,23 @@ func (s *seed4Twin) failed(id uint64) {
 			s.cwnd = max(1, s.ssthresh)
 		}
 		s.ssthresh = max(1, s.ssthresh)
+		if !s.pending() {
+			s.streak++
+		}
 		s.ignored = maps.Clone(s.flying)
-		s.streak++
 		s.cuts++
 	}
 	delete(s.flying, id)
+}
+
+// pending: something that flew at the last reaction has no answer yet.
+func (s *seed4Twin) pending() bool {
+	for id := range s.ignored {
+		if s.flying[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // gone: the attempt ended and says nothing about load.

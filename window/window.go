@@ -48,7 +48,11 @@ type Window struct {
 	ignored uint64
 	// rtt is the round-trip time of the last answer, 0 when not timed.
 	rtt time.Duration
-	// streak is the number of cuts since the last success.
+	// pending is how many of those still fly. Until they have landed, a
+	// success may be on its way, and its absence says nothing yet.
+	pending int
+	// streak is the number of cuts since the last success, each after all that
+	// flew at the one before it had landed.
 	streak int
 }
 
@@ -96,7 +100,7 @@ func (w *Window) SentUpTo(id uint64) { w.flying.sent(id) }
 // one after Withdrawn.
 func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
 	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
-	if !w.flying.landed(t.id) {
+	if !w.landed(t) {
 		return Late
 	}
 	if w.timed {
@@ -113,8 +117,10 @@ func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
 		if a.Ignored {
 			return Ignored
 		}
-		w.ignored = w.flying.last
-		w.streak++
+		if w.pending == 0 {
+			w.streak++
+		}
+		w.ignored, w.pending = w.flying.last, w.flying.n
 		return Cut
 	}
 	switch {
@@ -157,7 +163,18 @@ func (w *Window) resize(cwnd float64) {
 // Withdrawn takes back an attempt that was booked and then not sent: the
 // window is as if it had not been. False when the attempt does not fly.
 func (w *Window) Withdrawn(t Ticket) bool {
-	return w.flying.landed(t.id)
+	return w.landed(t)
+}
+
+// landed takes the attempt out of the air, and reports false if it is not there.
+func (w *Window) landed(t Ticket) bool {
+	if !w.flying.landed(t.id) {
+		return false
+	}
+	if t.id <= w.ignored {
+		w.pending--
+	}
+	return true
 }
 
 // Restarted makes the window as small as it may be, with ssthresh kept, so that
@@ -203,7 +220,10 @@ func (w *Window) Flying() int { return w.flying.n }
 // Last is the id given last, 0 if none was.
 func (w *Window) Last() uint64 { return w.flying.last }
 
-// Streak is the number of cuts since the last success.
+// Streak is the number of cuts since the last success, counting only those that
+// came after all that flew at the cut before had been answered. An overshoot
+// of slow start makes several cuts within a moment, while what the service
+// did accept is still being served; that is no streak.
 func (w *Window) Streak() int { return w.streak }
 
 // RTT is the time from send to answer of the attempt answered last; 0 when the
