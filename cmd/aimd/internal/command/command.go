@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
 // Exit statuses.
@@ -78,7 +80,7 @@ narrows it, and nothing is lost. This tool shows what that is worth.`,
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
-	c.AddCommand(demoCommand())
+	c.AddCommand(demoCommand(), upload.Command(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} }))
 	return c
 }
 

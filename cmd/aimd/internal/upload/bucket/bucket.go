@@ -1,0 +1,68 @@
+// Package bucket puts files into an S3 bucket, and believes only what the
+// store answers.
+package bucket
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
+)
+
+// Bucket is a bucket of a store. It is safe for several goroutines. Slots, retries
+// and time limits are the client's affair.
+type Bucket struct {
+	Client *s3.Client
+	Name   string
+	// Checksum goes with every object and every part for the store to verify;
+	// nil: Content-MD5 does, for stores that know no other.
+	Checksum *sum.Algorithm
+
+	noChecksums sync.Once
+	// OnNoChecksums is told once if the store answers with no checksum.
+	OnNoChecksums func()
+}
+
+// unverified notes that the store answers with no checksum of ours.
+func (b *Bucket) unverified() {
+	if b.OnNoChecksums != nil && b.Checksum != nil {
+		b.noChecksums.Do(b.OnNoChecksums)
+	}
+}
+
+// missing reports whether the store says that there is no such object.
+func missing(err error) bool {
+	var status interface{ HTTPStatusCode() int }
+	return errors.As(err, &status) && status.HTTPStatusCode() == http.StatusNotFound
+}
+
+// ambiguous reports whether the request may have been carried out though it
+// ended with that error: anything but a plain no, and a no that tells that it was.
+func ambiguous(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false // nobody wants to know any more
+	}
+	var code interface{ ErrorCode() string }
+	if errors.As(err, &code) && code.ErrorCode() == "NoSuchUpload" {
+		return true // completed by an attempt whose answer was lost
+	}
+	var status interface{ HTTPStatusCode() int }
+	return !errors.As(err, &status) || status.HTTPStatusCode() >= 500 || status.HTTPStatusCode() < 300
+}
+
+// hopeless are the codes of errors that every other request would get as well.
+var hopeless = map[string]bool{
+	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
+	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
+	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
+}
+
+// Hopeless reports whether there is no use in going on with other files.
+func Hopeless(err error) bool {
+	var code interface{ ErrorCode() string }
+	return errors.As(err, &code) && hopeless[code.ErrorCode()]
+}

@@ -1,0 +1,55 @@
+package upload
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+)
+
+// newLimiter is the one limiter that all requests share.
+func (c Config) newLimiter() (*aimd.Limiter, error) {
+	opts := []aimd.Option{
+		aimd.WithFactor(c.Factor), aimd.WithMaxWindow(c.MaxWindow), aimd.WithInitialWindow(min(c.InitialWindow, c.MaxWindow)),
+	}
+	if c.Law == "tahoe" {
+		return aimd.NewTahoe(opts...)
+	}
+	return aimd.NewReno(opts...)
+}
+
+// open is the bucket, with a client that is set up as the AWS tools set up theirs
+// and sends through the limiter.
+func (c Config) open(ctx context.Context, l *aimd.Limiter) (*bucket.Bucket, error) {
+	transport := awshttp.NewBuildableClient().WithTimeout(c.Timeout).WithTransportOptions(func(t *http.Transport) {
+		// The default keeps 10 connections, and dials anew for all others.
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, int(c.MaxWindow)
+	})
+	options := []func(*config.LoadOptions) error{config.WithHTTPClient(transport), config.WithLogger(logging.Nop{})}
+	if c.Endpoint != "" {
+		options = append(options, config.WithBaseEndpoint(c.Endpoint), config.WithDefaultRegion("us-east-1"))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the AWS environment: %w", err)
+	}
+	if cfg.Region == "" {
+		return nil, fmt.Errorf("no AWS region found; set AWS_REGION or the profile's region, or give --endpoint")
+	}
+	// The checksums are our own; the SDK would add others to requests that need none.
+	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+	aimdaws.Limit(&cfg, l)
+	cfg.RetryMaxAttempts, cfg.RetryMode = c.MaxAttempts, ""
+	cfg.APIOptions = append(cfg.APIOptions, bucket.Counting)
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = c.Endpoint != "" && !c.VirtualHost })
+	return &bucket.Bucket{Client: client, Name: c.Bucket, Checksum: c.Checksum}, nil
+}

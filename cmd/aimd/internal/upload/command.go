@@ -1,0 +1,140 @@
+package upload
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+)
+
+const long = `Upload puts files and directories into an S3 bucket, as fast as the store lets
+and no faster: one congestion window bounds the requests in flight, successes
+widen it, the first refusal of each burst narrows it.
+
+Keys      A file below DIR gets prefix/path-below-DIR as its key, with slashes. A
+          FILE gets prefix/name. Names that are not UTF-8 fail, keys must be. If two
+          have the same key, the first argument's goes and the other fails.
+Skipping  What the store has already, with the same size and checksum, is skipped:
+          run it again after an interruption, and it goes on. Sockets, pipes and devices
+          are skipped and reported. The bucket is listed beside the walk, in the
+          same order, so a thousand files cost one question; where ETags are no MD5s,
+          and where few files meet many objects, each is asked for by itself.
+Verified  A checksum goes with every request and is compared with the store's
+          answer, or, where the store answers with none, the MD5 with its ETag. Only
+          then is a file reported as uploaded. A file that shrinks, grows, changes or
+          vanishes while it is read is reported as failed; the others go on.
+Parts     Large files go in parts, each in a slot of its own. Parts of what fails
+          are removed again. After a kill they are left: have the bucket's lifecycle
+          remove incomplete uploads.
+Retries   Each request is sent again until it is done or its error is final, without
+          end unless --max-attempts is given.
+Access    Credentials, profile and region are found as the AWS tools find them. With
+          --endpoint the region is us-east-1 unless it is set.
+
+Ctrl-C stops it: nothing new is begun, what is under way is cut off and reported as
+failed, its parts are removed. Ctrl-C again ends it at once.
+
+Standard output has the summary; with --json one object per file,
+  {"path":..,"key":..,"size":..,"status":..,"error":..,"attempts":..}
+with status uploaded, skipped or failed (planned in a dry run), path_base64 if the
+path is not UTF-8, and in the end {"summary":{..}}. Standard error has the progress,
+what failed, and why files were skipped that were not there already.
+
+Exit status: 0 all is there; 1 some files failed, or the store cannot be used;
+2 the command line is wrong; 130 interrupted.`
+
+const example = `  aimd upload photos s3://backup/photos                     # to AWS
+  aimd upload . s3://backup/site --endpoint http://127.0.0.1:9000
+  aimd upload --dry-run photos s3://backup/photos           # what would be sent
+  aimd upload a.iso b.iso s3://images                       # files: a.iso, b.iso
+  aimd upload -- -odd-name s3://backup                      # a name with a dash
+
+  # what failed goes into a list, separated by NUL; once more, these alone
+  aimd upload data s3://backup/data --failed failed.txt
+  aimd upload data s3://backup/data --from failed.txt --failed failed.txt
+
+  # a choice of one's own; names may be separated by NUL or newline
+  find data -mtime -1 -type f -print0 > new
+  aimd upload data s3://backup/data --from new
+
+  aimd upload data s3://backup/data --json | jq -r 'select(.status=="failed") | .path'`
+
+// Command is the command. usage makes an error one of the command line.
+func Command(usage func(*cobra.Command, error) error) *cobra.Command {
+	var c Config
+	cmd := &cobra.Command{
+		Use:   "upload DIR|FILE... s3://bucket/prefix",
+		Short: "Upload files to S3, verified, resumable, at the speed that the store takes",
+		Long:  long, Example: example,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := c.arguments(args); err != nil {
+				return usage(cmd, err)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.check(); err != nil {
+				return usage(cmd, err)
+			}
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			_, err := Run(cmd.Context(), c)
+			return err
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+func (c *Config) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; keys go into the path")
+	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
+	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
+	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
+	f.Var(choice(&c.Links, []string{"follow", "files", "skip"}, []walk.Links{walk.FollowAll, walk.FollowFiles, walk.FollowNone}).preset("follow"),
+		"symlinks", "follow all but those that lead back up, only those to files, or skip them; what is skipped is reported")
+	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline; each below an argument")
+	f.StringVar(&c.Failed, "failed", "", "write the paths of what failed to this `file`, each ended by NUL, for --from and xargs -0")
+	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
+	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
+	f.BoolVarP(&c.Verbose, "verbose", "v", false, "a line for every file")
+	f.Var(checksum(&c.Checksum).preset("crc64nvme"), "checksum", "what goes with each request; md5 for stores that know no other")
+	f.Var(size(&c.PartSize, partLeast, partMost, "a size from 5MiB to 5GiB").preset("8MiB"), "part-size", "size of parts; grows so that there are at most 10000")
+	f.Var(size(&c.Threshold, 1, partMost, "a size from 1 to 5GiB").preset("16MiB"), "threshold", "files from this size on go in parts")
+	f.Var(timeout(&c.Timeout).preset("5m"), "timeout", "longest time for one attempt of a request; 0 for none")
+	f.Var(attempts(&c.MaxAttempts).preset("0"), "max-attempts", "most attempts for one request; 0 for no end")
+	f.Var(choice(&c.Law, []string{"reno", "tahoe"}, []string{"reno", "tahoe"}).preset("reno"), "law", "how the window adapts")
+	f.Var(factor(&c.Factor).preset("0.9"), "factor", "what a cut keeps of the window; 0.5 for a store whose limit varies much")
+	f.Var(window(&c.InitialWindow).preset("20"), "initial-window", "requests in flight to begin with")
+	f.Var(window(&c.MaxWindow).preset("256"), "max-window", "most requests in flight")
+}
+
+// arguments takes the arguments apart.
+func (c *Config) arguments(args []string) (err error) {
+	if len(args) < 2 {
+		return errors.New("want at least one file or directory, and s3://bucket/prefix as the last argument")
+	}
+	c.Roots = args[:len(args)-1]
+	c.Bucket, c.Prefix, err = destination(args[len(args)-1])
+	return err
+}
+
+// check checks what no flag can know by itself.
+func (c *Config) check() error {
+	if c.VirtualHost && c.Endpoint == "" {
+		return errors.New("--virtual-host: goes only with --endpoint; AWS has it so anyway")
+	}
+	if c.Quiet && c.Verbose {
+		return errors.New("--quiet and --verbose: want one of them at the most")
+	}
+	for _, root := range c.Roots {
+		if _, err := os.Stat(root); err != nil {
+			return fmt.Errorf("%s: want a file or directory that can be read: %w", root, errors.Unwrap(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package upload
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/local"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+)
+
+// there is what is known of the object under a file's key before it is uploaded.
+type there struct {
+	object *bucket.Object
+	// known: it is known whether there is an object.
+	known bool
+}
+
+// errStopped is why a file failed that was under way when the run was stopped.
+var errStopped = errors.New("not done: the upload was stopped")
+
+// file does all there is to do for one file.
+func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
+	r := Result{Path: e.Path, Key: e.Key}
+	counted, attempts := bucket.CountAttempts(ctx)
+	r.Status, r.Size, r.Err = u.content(counted, e, found)
+	r.Attempts = attempts.Load()
+	if r.Err == nil {
+		return r
+	}
+	r.Status = Failed
+	if bucket.Hopeless(r.Err) {
+		u.stop(r.Err)
+	}
+	if ctx.Err() != nil {
+		r.Err, r.cut = errStopped, true
+	}
+	return r
+}
+
+// content opens the file, and uploads it if the store does not have it.
+func (u *run) content(ctx context.Context, e walk.Entry, found there) (Status, int64, error) {
+	// A read that fails ends the file's requests, which would go on trying.
+	ctx, broken := context.WithCancelCause(ctx)
+	defer broken(nil)
+	f, err := local.Open(e.Path, broken)
+	if err != nil {
+		return Failed, 0, err
+	}
+	defer f.Close()
+	status, err := u.needed(ctx, e.Key, f, found)
+	if status == "" && err == nil {
+		status, err = Uploaded, u.put(ctx, e.Key, f)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return status, f.Size(), err
+}
+
+// needed is the status of a file that is not to be uploaded, "" of one that is.
+func (u *run) needed(ctx context.Context, key string, f *local.File, found there) (Status, error) {
+	if !u.Force && !(found.known && found.object == nil) {
+		has, err := u.bucket.Has(ctx, key, f, found.object)
+		switch {
+		case err != nil:
+			return "", err
+		case has:
+			return Skipped, f.Unchanged()
+		}
+	}
+	if u.DryRun {
+		return Planned, nil
+	}
+	return "", nil
+}
+
+func (u *run) put(ctx context.Context, key string, f *local.File) error {
+	if f.Size() < u.Threshold {
+		err := u.bucket.Put(ctx, key, f)
+		if err == nil {
+			u.report.sent.Add(f.Size())
+		}
+		return err
+	}
+	return u.bucket.PutParts(ctx, key, f, bucket.Parts{
+		Size: bucket.PartSize(f.Size(), u.PartSize), Enter: u.parts.Enter, Leave: u.parts.Leave,
+		Sent: func(n int64) { u.report.sent.Add(n) },
+	})
+}

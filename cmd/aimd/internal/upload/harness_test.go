@@ -1,0 +1,235 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/store"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+)
+
+const testBucket = "bucket"
+
+// world is a store behind a cap, a directory, and what goes between them.
+type world struct {
+	t   *testing.T
+	dir string
+	url string
+	*store.Store
+
+	mu sync.Mutex
+	// requests counts what came through, by method, and by method and query key
+	// of multipart requests: "PUT", "POST?uploads", "PUT?partNumber".
+	requests map[string]int
+	// intercept answers in the store's place if it returns true.
+	intercept func(w http.ResponseWriter, r *http.Request) bool
+}
+
+func newWorld(t *testing.T) *world {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"),
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": "",
+	} {
+		t.Setenv(name, value)
+	}
+	s, err := store.Start(store.Config{Slots: 16, Service: time.Millisecond, Bucket: testBucket})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	w := &world{t: t, dir: t.TempDir(), Store: s, requests: map[string]int{}}
+	to, err := url.Parse(s.URL())
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 100
+	proxy.Transport = transport
+	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !w.comes(rw, r) {
+			proxy.ServeHTTP(rw, r)
+		}
+	}))
+	t.Cleanup(func() {
+		front.Close()
+		transport.CloseIdleConnections()
+	})
+	w.url = front.URL
+	return w
+}
+
+// comes counts a request, and reports whether it was answered already.
+func (w *world) comes(rw http.ResponseWriter, r *http.Request) bool {
+	kind := r.Method
+	for _, q := range []string{"uploads", "partNumber", "uploadId", "list-type"} {
+		if r.URL.Query().Has(q) {
+			kind += "?" + q
+			break
+		}
+	}
+	w.mu.Lock()
+	w.requests[kind]++
+	intercept := w.intercept
+	w.mu.Unlock()
+	return intercept != nil && intercept(rw, r)
+}
+
+func (w *world) count(kind string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests[kind]
+}
+
+func (w *world) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.requests = map[string]int{}
+}
+
+func (w *world) write(name, content string) string {
+	path := filepath.Join(w.dir, filepath.FromSlash(name))
+	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644))
+	return path
+}
+
+// config is that of the command, with parts small enough to try them.
+func (w *world) config() Config {
+	return Config{
+		Roots: []string{w.dir}, Bucket: testBucket, Prefix: "p/", Endpoint: w.url,
+		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: time.Minute,
+		PartSize: 1 << 10, Threshold: 4 << 10, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
+		JSON: true, Stdout: io.Discard, Stderr: io.Discard,
+	}
+}
+
+// outcome is what a run told.
+type outcome struct {
+	Summary
+	err error
+	// lines are the files' lines of --json, by path below the directory.
+	lines  map[string]line
+	stderr string
+}
+
+// line is a line of --json.
+type line struct {
+	Path, Key, Status, Error string
+	Size                     int64
+	Attempts                 int
+}
+
+func (w *world) run(change ...func(*Config)) outcome { return w.runWithin(w.t.Context(), change...) }
+
+func (w *world) runWithin(ctx context.Context, change ...func(*Config)) outcome {
+	c := w.config()
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	for _, f := range change {
+		f(&c)
+	}
+	o := outcome{lines: map[string]line{}}
+	o.Summary, o.err = Run(ctx, c)
+	o.stderr = stderr.String()
+	if !c.JSON {
+		return o
+	}
+	d := json.NewDecoder(&stdout)
+	for d.More() {
+		var x struct {
+			line
+			Summary *Summary
+		}
+		require.NoError(w.t, d.Decode(&x))
+		if x.Summary == nil {
+			rel, err := filepath.Rel(w.dir, x.Path)
+			require.NoError(w.t, err)
+			o.lines[filepath.ToSlash(rel)] = x.line
+		} else {
+			require.Equal(w.t, o.Summary, *x.Summary)
+		}
+	}
+	return o
+}
+
+func (o outcome) status(name string) string { return o.lines[name].Status }
+
+// client asks the store itself.
+func (w *world) client() *s3.Client {
+	return s3.NewFromConfig(aws.Config{
+		Region: "us-east-1", BaseEndpoint: aws.String(w.Store.URL()), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
+	}, func(o *s3.Options) { o.UsePathStyle = true })
+}
+
+// stored is what the store has, by key.
+func (w *world) stored() map[string]string {
+	all := map[string]string{}
+	client := w.client()
+	pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: aws.String(testBucket)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(w.t.Context())
+		require.NoError(w.t, err)
+		for _, o := range page.Contents {
+			out, err := client.GetObject(w.t.Context(), &s3.GetObjectInput{Bucket: aws.String(testBucket), Key: o.Key})
+			require.NoError(w.t, err)
+			b, err := io.ReadAll(out.Body)
+			require.NoError(w.t, err)
+			require.NoError(w.t, out.Body.Close())
+			all[*o.Key] = string(b)
+		}
+	}
+	return all
+}
+
+// openUploads is how many multipart uploads were begun and neither completed nor aborted.
+func (w *world) openUploads() int {
+	out, err := w.client().ListMultipartUploads(w.t.Context(), &s3.ListMultipartUploadsInput{Bucket: aws.String(testBucket)})
+	require.NoError(w.t, err)
+	return len(out.Uploads)
+}
+
+// set changes what answers in the store's place.
+func (w *world) set(intercept func(http.ResponseWriter, *http.Request) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.intercept = intercept
+}
+
+func isPart(r *http.Request) bool { return r.URL.Query().Has("partNumber") }
+
+func isPut(r *http.Request) bool { return r.Method == http.MethodPut && !isPart(r) }
+
+// refuse answers as S3 does to too many requests.
+func refuse(w http.ResponseWriter, r *http.Request) bool {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
+	return true
+}
+
+func deny(w http.ResponseWriter, r *http.Request, status int, code string) bool {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code></Error>")
+	return true
+}
+
+// random is n bytes that no other call returns.
+func random(n int) string { return strings.Repeat(time.Now().String(), n/20+1)[:n] }

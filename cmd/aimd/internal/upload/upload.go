@@ -1,0 +1,152 @@
+// Package upload is aimd upload: files go to an S3 bucket through one limiter,
+// are verified by what the store answers, and skipped if they are there already.
+//
+//	walk      finds the files, in the order of their keys
+//	bucket    finds what is there, in the same order; puts, verifies, asks
+//	local     reads a file as it was when it was opened, or fails
+//	sum       the checksums
+//
+// The files pass a gate that is twice as wide as the limiter's window, so that a
+// million files cost the memory of a window.
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+)
+
+// run is one upload of many files.
+type run struct {
+	Config
+	limiter *aimd.Limiter
+	bucket  *bucket.Bucket
+	report  *reporter
+	// files and parts are the gates of each.
+	files, parts *gate
+	// stop ends the run for a reason that every file would fail for.
+	stop context.CancelCauseFunc
+}
+
+// Run uploads. The summary tells what was done also when there is an error. The
+// context's error is returned if it ends before all is done; what is done by then
+// is reported, and nothing else as done.
+func Run(ctx context.Context, c Config) (Summary, error) {
+	u := &run{Config: c}
+	entries, closeList, err := u.entries()
+	if err != nil {
+		return Summary{}, err
+	}
+	defer closeList()
+	if err := u.connect(ctx); err != nil {
+		return Summary{}, err
+	}
+	if u.report, err = newReporter(c); err != nil {
+		return Summary{}, err
+	}
+	u.bucket.OnNoChecksums = func() {
+		u.report.note("note: the store does not answer with checksums; its ETags are compared with MD5s instead")
+	}
+	stopped, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	u.stop = stop
+	u.all(stopped, entries(stopped))
+	return u.end(ctx, stopped)
+}
+
+// entries is the walk, or that part of it which is listed.
+func (u *run) entries() (func(context.Context) iter.Seq[walk.Entry], func(), error) {
+	w := walk.Walker{Links: u.Links, Prefix: u.Prefix}
+	if u.From == "" {
+		return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Files(ctx, u.Roots) }, func() {}, nil
+	}
+	f, err := os.Open(u.From)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--from: %w", err)
+	}
+	defer f.Close()
+	// It is read to its end now: --failed may name the same file.
+	list, err := walk.ReadList(f, u.Roots)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--from: %w", err)
+	}
+	return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Listed(ctx, list) }, list.Close, nil
+}
+
+func (u *run) connect(ctx context.Context) (err error) {
+	if u.limiter, err = u.newLimiter(); err != nil {
+		return err
+	}
+	cwnd := func() float64 { return u.limiter.State().Cwnd }
+	u.files, u.parts = newGate(cwnd), newGate(cwnd)
+	if u.bucket, err = u.open(ctx, u.limiter); err != nil {
+		return err
+	}
+	return u.bucket.Probe(ctx, u.Endpoint, u.Prefix, !u.Force)
+}
+
+// all works on every file, as many at a time as the gate lets in.
+func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	finder := u.bucket.Finder(u.Prefix)
+	for e := range entries {
+		e.Key = u.Prefix + e.Key
+		if e.Err != nil {
+			u.report.tell(unfit(e))
+			continue
+		}
+		if u.files.Enter(ctx) != nil {
+			return
+		}
+		var found there
+		if !u.Force {
+			var err error
+			if found.object, found.known, err = finder.Find(ctx, e.Key); err != nil {
+				u.files.Leave()
+				u.stop(fmt.Errorf("listing the bucket: %w", err))
+				return
+			}
+		}
+		wg.Go(func() {
+			defer u.files.Leave()
+			u.report.tell(u.file(ctx, e, found))
+		})
+	}
+}
+
+// unfit is the result of what cannot be uploaded.
+func unfit(e walk.Entry) Result {
+	var ignored walk.Ignored
+	if errors.As(e.Err, &ignored) {
+		return Result{Path: e.Path, Key: e.Key, Status: Skipped, Err: ignored}
+	}
+	return Result{Path: e.Path, Key: e.Key, Status: Failed, Err: e.Err}
+}
+
+// end tells how it went.
+func (u *run) end(ctx, stopped context.Context) (Summary, error) {
+	snapshot := u.limiter.Snapshot()
+	s := u.report.now()
+	s.Attempts, s.Refused = snapshot.Attempts(), snapshot.Overloads
+	s.Interrupted = ctx.Err() != nil
+	err := u.report.close(s)
+	switch {
+	case ctx.Err() != nil:
+		return s, ctx.Err()
+	case stopped.Err() != nil:
+		return s, fmt.Errorf("stopped: %w", context.Cause(stopped))
+	case err != nil:
+		return s, err
+	case s.Failed > 0:
+		return s, fmt.Errorf("%d of %d files failed", s.Failed, s.Uploaded+s.Skipped+s.Failed+s.Planned)
+	}
+	return s, nil
+}

@@ -1,0 +1,136 @@
+package walk
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// List is a list of paths, to walk these alone.
+type List struct {
+	roots  []string
+	sorter *sorter
+}
+
+// pathMost is the longest path in a list, in bytes.
+const pathMost = 1 << 20
+
+// ReadList reads paths that are ended by NUL if there is one among them, as find
+// -print0 and --failed write them, else by newlines. Each must lie below one of
+// the roots. Close the list when done.
+func ReadList(r io.Reader, roots []string) (*List, error) {
+	l := &List{roots: roots, sorter: newSorter()}
+	b := bufio.NewReaderSize(r, pathMost)
+	end := byte('\n')
+	// A NUL can only be in the first path or right after it.
+	if start, _ := b.Peek(pathMost); bytes.IndexByte(start, 0) >= 0 {
+		end = 0
+	}
+	for {
+		path, err := b.ReadString(end)
+		if path = strings.TrimSuffix(path, string(rune(end))); path != "" {
+			// Sorted by key, then path. A path below no root comes first, with an empty key.
+			if err := l.sorter.add(keyBelow(path, roots) + "\x00" + path); err != nil {
+				l.Close()
+				return nil, err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return l, nil
+		}
+		if err != nil {
+			l.Close()
+			return nil, err
+		}
+	}
+}
+
+// Close forgets the list.
+func (l *List) Close() { l.sorter.close() }
+
+// keyBelow is the key of a path below one of the roots, "" if it is below none.
+func keyBelow(path string, roots []string) string {
+	for _, root := range roots {
+		rel, err := filepath.Rel(root, path)
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			continue
+		}
+		if info, err := os.Stat(root); err == nil && !info.IsDir() {
+			rel = filepath.Base(root)
+		}
+		key := filepath.ToSlash(rel)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			// As in a walk, a directory's keys sort with a slash.
+			key += "/"
+		}
+		return key
+	}
+	return ""
+}
+
+// Listed yields what the list names, in the order of the keys, each once.
+func (w Walker) Listed(ctx context.Context, l *List) iter.Seq[Entry] {
+	return w.checked(ctx, func(yield func(Entry) bool) {
+		covered, last := "", ""
+		for record, err := range l.sorter.all() {
+			if err != nil {
+				yield(Entry{Path: "the list", Err: err})
+				return
+			}
+			key, path, _ := strings.Cut(record, "\x00")
+			switch {
+			case key == "":
+				err = errors.New("lies below none of the arguments")
+			case key == last, covered != "" && strings.HasPrefix(key, covered):
+				continue
+			case key == "./":
+				// A root itself: all of it.
+				if !w.directory(ctx, path, "", nil, yield) {
+					return
+				}
+				continue
+			case strings.HasSuffix(key, "/"):
+				covered = key
+				if !w.directory(ctx, path, key, nil, yield) {
+					return
+				}
+				continue
+			}
+			last = key
+			if err == nil {
+				err = l.fileError(path, key)
+			}
+			if !yield(Entry{Path: path, Key: key, Err: err}) {
+				return
+			}
+		}
+	})
+}
+
+// fileError is why the listed file is not uploaded; nil if it is.
+func (l *List) fileError(path, key string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	// What lost its key to a file of an earlier root does not get it now.
+	for _, root := range l.roots {
+		other := filepath.Join(root, filepath.FromSlash(key))
+		if r, err := os.Stat(root); err == nil && !r.IsDir() {
+			other = root
+		}
+		if filepath.Clean(path) == other {
+			break
+		}
+		if _, err := os.Stat(other); err == nil && keyBelow(other, []string{root}) == key {
+			return sameKey(other)
+		}
+	}
+	return special(info.Mode())
+}
