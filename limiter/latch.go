@@ -29,7 +29,7 @@ const (
 	freeMask  = freeMost * freeOne
 	idOne     = 1 << 13
 	idShift   = 13
-	busySpins = 16
+	busySpins = 1000
 )
 
 // take takes a free slot and returns the attempt's id. It reports false when

@@ -24,6 +24,8 @@ type Limiter struct {
 	published published
 
 	config Config
+	// made is when the limiter was.
+	made time.Time
 	// shut is closed by Close, for those who wait outside the queue.
 	shut chan struct{}
 
@@ -53,12 +55,14 @@ type Limiter struct {
 // waiter is one goroutine in Acquire that found no free slot. Waiters are reused.
 type waiter struct {
 	item queue.Item[*waiter]
-	// ready takes one signal, sent after ticket or err is set and the lock released.
+	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket window.Ticket
-	err    error
-	// since is when it began to wait; zero: this one is not timed.
-	since time.Time
+	// since is when it began to wait, counted from a nanosecond before the limiter
+	// was made; 0: this one is not timed.
+	since time.Duration
+	// dismissed: the limiter was closed.
+	dismissed bool
 	// next is the next one to wake.
 	next *waiter
 }
@@ -80,7 +84,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	l := &Limiter{config: c, core: core, shut: make(chan struct{}), idle: make(chan struct{})}
+	l := &Limiter{config: c, core: core, made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
 	l.waiters.New = newWaiter
 	l.published.state(l.core.State())
 	l.lock()
@@ -174,7 +178,7 @@ func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
 		return Permit{}, ErrQueueFull
 	}
 	if l.timing == nil || l.config.Observer != nil {
-		w.since, l.timing = l.config.Clock.Now(), w
+		w.since, l.timing = l.config.Clock.Since(l.made)+1, w
 	}
 	l.unlock(now)
 	return l.wait(ctx, w)
@@ -189,10 +193,10 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 			return Permit{}, ctx.Err()
 		}
 	}
-	t, err := w.ticket, w.err
+	t, dismissed := w.ticket, w.dismissed
 	l.recycle(w)
-	if err != nil {
-		return Permit{}, err
+	if dismissed {
+		return Permit{}, ErrClosed
 	}
 	return Permit{l, t}, nil
 }
@@ -212,7 +216,7 @@ func (l *Limiter) leave(w *waiter) bool {
 	l.open()
 	// Its turn came at the same moment: the signal is sent or about to be.
 	<-w.ready
-	if w.err != nil {
+	if w.dismissed {
 		return false
 	}
 	// The slot goes to the next one as if it had never been given.
@@ -225,7 +229,7 @@ func (l *Limiter) leave(w *waiter) bool {
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.err, w.since = window.Ticket{}, nil, time.Time{}
+	w.ticket, w.since, w.dismissed = window.Ticket{}, 0, false
 	l.waiters.Put(w)
 }
 
@@ -346,7 +350,7 @@ func (l *Limiter) admit(now time.Time) {
 		w := i.Value
 		w.ticket = t
 		*last, last = w, &w.next
-		if !w.since.IsZero() {
+		if w.since > 0 {
 			l.timed(w)
 		}
 	}
@@ -354,7 +358,7 @@ func (l *Limiter) admit(now time.Time) {
 
 // timed notes how long a timed waiter waited.
 func (l *Limiter) timed(w *waiter) {
-	wait := l.config.Clock.Since(w.since)
+	wait := l.config.Clock.Since(l.made) + 1 - w.since
 	if l.timing == w {
 		l.timing = nil
 	}
@@ -401,7 +405,7 @@ func (l *Limiter) Close() {
 	}
 	for i := l.core.Dismissed(); i != nil; i = l.core.Dismissed() {
 		w := i.Value
-		w.err, w.next, l.woken = ErrClosed, l.woken, w
+		w.dismissed, w.next, l.woken = true, l.woken, w
 	}
 	l.timing = nil
 	l.note(Event{Kind: Closed})
