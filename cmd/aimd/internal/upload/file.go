@@ -3,6 +3,7 @@ package upload
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/local"
@@ -23,7 +24,12 @@ var errStopped = errors.New("not done: the upload was stopped")
 func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 	r := Result{Path: e.Path, Key: e.Key}
 	counted, attempts := bucket.CountAttempts(ctx)
-	r.Status, r.Size, r.Err = u.content(counted, e, found)
+	sent := new(atomic.Int64)
+	r.Status, r.Size, r.Err = u.content(counted, e, found, func(n int64) {
+		sent.Add(n)
+		u.report.bytes.Add(n)
+	})
+	r.sent = sent.Load()
 	r.Attempts = attempts.Load()
 	if r.Err == nil {
 		return r
@@ -39,7 +45,7 @@ func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 }
 
 // content opens the file, and uploads it if the store does not have it.
-func (u *run) content(ctx context.Context, e walk.Entry, found there) (Status, int64, error) {
+func (u *run) content(ctx context.Context, e walk.Entry, found there, sent func(int64)) (Status, int64, error) {
 	// A read that fails ends the file's requests, which would go on trying.
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
@@ -50,7 +56,7 @@ func (u *run) content(ctx context.Context, e walk.Entry, found there) (Status, i
 	defer f.Close()
 	status, err := u.needed(ctx, e.Key, f, found)
 	if status == "" && err == nil {
-		status, err = Uploaded, u.put(ctx, e.Key, f)
+		status, err = Uploaded, u.put(ctx, e.Key, f, sent)
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -75,16 +81,16 @@ func (u *run) needed(ctx context.Context, key string, f *local.File, found there
 	return "", nil
 }
 
-func (u *run) put(ctx context.Context, key string, f *local.File) error {
+func (u *run) put(ctx context.Context, key string, f *local.File, sent func(int64)) error {
 	if f.Size() < u.Threshold {
 		err := u.bucket.Put(ctx, key, f)
 		if err == nil {
-			u.report.sent.Add(f.Size())
+			sent(f.Size())
 		}
 		return err
 	}
 	return u.bucket.PutParts(ctx, key, f, bucket.Parts{
 		Size: bucket.PartSize(f.Size(), u.PartSize), Enter: u.parts.Enter, Leave: u.parts.Leave,
-		Sent: func(n int64) { u.report.sent.Add(n) },
+		Sent: sent,
 	})
 }

@@ -33,8 +33,8 @@ type Summary struct {
 type reporter struct {
 	c     Config
 	began time.Time
-	// sent is the bytes that the store has of files that are under way or done.
-	sent atomic.Int64
+	// bytes is what is done with: sent, of files under way as well, or left out.
+	bytes atomic.Int64
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -71,10 +71,13 @@ func (r *reporter) tell(x Result) {
 	case Planned:
 		r.Planned++
 		r.Bytes += x.Size
+		r.bytes.Add(x.Size)
 	case Skipped:
 		r.Skipped++
+		r.bytes.Add(x.Size)
 	case Failed:
 		r.Failed++
+		r.bytes.Add(x.Size - x.sent)
 		if r.failed != nil {
 			_, err := r.failed.WriteString(x.Path + "\x00")
 			r.keep("--failed", err)
@@ -118,6 +121,13 @@ func (r *reporter) note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.around(func() { _, _ = fmt.Fprintln(r.c.Stderr, text) })
+}
+
+// keepClear has all that is written from now on go through around.
+func (r *reporter) keepClear(around func(write func())) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.around = around
 }
 
 // now is how things stand.

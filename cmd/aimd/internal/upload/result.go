@@ -31,6 +31,8 @@ type Result struct {
 	Status    Status
 	Err       error
 	Attempts  int64
+	// sent is how many bytes of it the store has taken.
+	sent int64
 	// cut: it was under way when the run was stopped.
 	cut bool
 }

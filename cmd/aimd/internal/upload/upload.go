@@ -17,6 +17,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
@@ -57,13 +58,44 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u.stop = stop
+	hide := u.progress(stopped)
 	u.all(stopped, entries(stopped))
+	hide()
 	return u.end(ctx, stopped)
+}
+
+func (u *run) walker() walk.Walker { return walk.Walker{Links: u.Links, Prefix: u.Prefix} }
+
+// progress shows how it gets on until it is told to stop.
+func (u *run) progress(ctx context.Context) (hide func()) {
+	if u.Quiet {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var c count
+	if u.From == "" {
+		c.begin(ctx, u.walker(), u.Roots)
+	}
+	p := show(u.Stderr, func() moment {
+		s, l := u.report.now(), u.limiter.Snapshot()
+		return moment{
+			at:    time.Duration(s.Seconds * float64(time.Second)),
+			files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
+			allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
+			failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd,
+		}
+	})
+	u.report.keepClear(p.around)
+	return func() {
+		cancel()
+		c.wg.Wait()
+		p.close()
+	}
 }
 
 // entries is the walk, or that part of it which is listed.
 func (u *run) entries() (func(context.Context) iter.Seq[walk.Entry], func(), error) {
-	w := walk.Walker{Links: u.Links, Prefix: u.Prefix}
+	w := u.walker()
 	if u.From == "" {
 		return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Files(ctx, u.Roots) }, func() {}, nil
 	}

@@ -1,0 +1,95 @@
+package upload
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// moment is how an upload stands at a time.
+type moment struct {
+	at time.Duration
+	// files and bytes are what is done with, whatever became of it.
+	files, bytes int64
+	// allFiles and allBytes are what there is, as far as it is counted; counted: that is all.
+	allFiles, allBytes int64
+	counted            bool
+	// failed counts files, refused requests.
+	failed, refused int64
+	cwnd            float64
+}
+
+// fileWork is the work for a file beside that for its bytes, in bytes: what a slot
+// could send in the time of a round trip. Our choice, for some 30 ms and 8 MiB/s.
+const fileWork = 256 << 10
+
+// done and all are the work that is done, and all that is counted.
+func (m moment) done() float64 { return float64(m.bytes) + fileWork*float64(m.files) }
+func (m moment) all() float64  { return float64(m.allBytes) + fileWork*float64(m.allFiles) }
+
+// gauge makes lines of moments. It knows how fast things went of late.
+type gauge struct {
+	last moment
+	// bytes and work are per second.
+	bytes, work float64
+}
+
+// memory is how long the rates remember, about. Our choice: long enough to be read,
+// short enough to see the store change.
+const memory = 10 * time.Second
+
+// seen takes in one more moment.
+func (g *gauge) seen(m moment) {
+	dt := (m.at - g.last.at).Seconds()
+	if dt <= 0 {
+		return
+	}
+	weight := 1 - math.Exp(-dt/memory.Seconds())
+	if g.last.at == 0 {
+		weight = 1
+	}
+	g.bytes += weight * (float64(m.bytes-g.last.bytes)/dt - g.bytes)
+	g.work += weight * ((m.done()-g.last.done())/dt - g.work)
+	g.last = m
+}
+
+// line is the moment in words.
+func (g *gauge) line(m moment) string {
+	total := func(n string) string {
+		if m.counted {
+			return n
+		}
+		return n + "+" // the walk has not come to its end
+	}
+	s := fmt.Sprintf("%d/%s files  %s of %s  %s/s  cwnd %.1f  %d refused", m.files, total(fmt.Sprint(max(m.allFiles, m.files))),
+		bytesShown(m.bytes), total(bytesShown(max(m.allBytes, m.bytes))), bytesShown(int64(g.bytes)), m.cwnd, m.refused)
+	if m.failed > 0 {
+		s += fmt.Sprintf("  %d failed", m.failed)
+	}
+	if left, ok := g.left(m); ok {
+		s += fmt.Sprintf("  %v left", left)
+	}
+	return s
+}
+
+// left is how long it will go on at this rate.
+func (g *gauge) left(m moment) (time.Duration, bool) {
+	seconds := (m.all() - m.done()) / g.work
+	if !m.counted || m.files >= m.allFiles || !(seconds < (100 * time.Hour).Seconds()) { // nothing moves
+		return 0, false
+	}
+	return time.Duration(math.Ceil(max(0, seconds))) * time.Second, true
+}
+
+const barWidth = 20
+
+// bar is the share of the work that is done. There is none before all is counted.
+func (g *gauge) bar(m moment) string {
+	if !m.counted || m.all() == 0 {
+		return ""
+	}
+	share := min(1, m.done()/m.all())
+	full := int(share * barWidth)
+	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
+}
