@@ -2,7 +2,7 @@
 // standard library only, and never retries by itself: SDKs and
 // [limiter.Limiter.Do] do that.
 //
-// There are two ways. Take one of them for a request, not both.
+// There are two ways. One of them is enough for a request.
 //
 // A [Transport] is for a client that retries by itself: the SDK of a cloud or
 // an API, or a loop of your own. Every attempt waits for a slot, and holds it
@@ -29,10 +29,8 @@
 //		...read all of resp.Body here: the slot is held as long as this function runs
 //	})
 //
-// With both around the same request, and the same limiter, each attempt takes
-// two slots: Do has one while the Transport waits for another. Once Do has
-// given out the whole window nobody gets a second slot, and all wait until
-// their contexts end.
+// With both around the same request, and the same limiter, the Transport sees
+// by the context that Do has a slot for it, and stays out of the way.
 //
 // What happens if
 //   - the body is never closed: the slot is held until the request's context

@@ -85,6 +85,11 @@ func (t *Transport) admit(req *http.Request) (attempt, error) {
 		return attempt{}, err
 	}
 	ctx := req.Context()
+	if l.HasSlot(ctx) {
+		// Within Do or Each of the same limiter, which hears of the answer from
+		// its function. The zero permit is released already.
+		return attempt{limiter: l, ctx: ctx}, nil
+	}
 	// Contexts keep real time, so this does too, whatever the limiter's clock.
 	deadline, bounded := ctx.Deadline()
 	var asked time.Time

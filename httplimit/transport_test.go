@@ -1,10 +1,12 @@
 package httplimit_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"syscall"
 	"testing"
@@ -292,3 +294,27 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 func (b broken) Close() error             { return nil }
+
+// Within Do of the same limiter the request goes with the slot that Do has.
+func TestWithinDoOfTheSameLimiter(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	l, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
+	require.NoError(t, err)
+	client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
+	defer client.CloseIdleConnections()
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		return httplimit.Check(resp)
+	}))
+	require.EqualValues(t, 1, l.Snapshot().Attempts())
+	require.Zero(t, l.Snapshot().InFlight)
+}

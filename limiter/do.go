@@ -17,7 +17,9 @@ import (
 // Without an attempt limit it goes on for as long as the context lasts: bulk
 // work loses nothing, and interactive callers give a deadline.
 //
-// The context given to fn is ctx, with the attempt's timeout if there is one.
+// The context given to fn is ctx, with the attempt's timeout if there is one,
+// and says that the attempt has a slot: a client that goes through a door of the
+// same limiter takes no second one.
 // The end of ctx itself says nothing about load. If fn panics, the permit is
 // released and the panic goes on.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
@@ -74,6 +76,7 @@ func (l *Limiter) attempt(ctx context.Context, p Permit, fn func(context.Context
 }
 
 func (l *Limiter) call(ctx context.Context, fn func(context.Context) error) error {
+	ctx = l.WithSlot(ctx)
 	if d := l.config.AttemptTimeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = l.config.Clock.WithTimeout(ctx, d)

@@ -51,6 +51,20 @@ func TestDoRunsUntilSuccess(t *testing.T) {
 	})
 }
 
+func TestDoTellsItsFunctionOfTheSlot(t *testing.T) {
+	l, other := newLimiter(t, 1), newLimiter(t, 1)
+	require.False(t, l.HasSlot(t.Context()))
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+		require.True(t, l.HasSlot(ctx))
+		require.False(t, other.HasSlot(ctx))
+		return other.Do(ctx, func(ctx context.Context) error {
+			require.True(t, l.HasSlot(ctx))
+			require.True(t, other.HasSlot(ctx))
+			return nil
+		})
+	}))
+}
+
 func TestDoGivesUpOnAFinalError(t *testing.T) {
 	l := newLimiter(t, 4)
 	cause := status{code: 404}

@@ -26,8 +26,9 @@
 // Good to know:
 //   - The attempt limit and the attempt timeout of the limiter are for its Do
 //     and Each. Here, take RetryMaxAttempts and the timeouts of the HTTP client.
-//   - Do not call a client from within Do, Each or a permit of its own limiter:
-//     the operation would wait for the slot that it stands on.
+//   - Within Do and Each of the same limiter an operation goes with the slot that
+//     they have, and makes one attempt: they make the next. Whoever holds a
+//     permit and calls a client gives it a context of limiter.WithSlot.
 //   - A client keeps ten idle connections for a host. With a wider window, raise
 //     MaxIdleConnsPerHost of its transport, or it dials all the time.
 //   - Each part of a multipart transfer takes a slot of its own: set the transfer

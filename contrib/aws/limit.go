@@ -52,6 +52,9 @@ func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
 		// The SDK makes a stack for each call of an operation, so this is the
 		// place that all attempts of one operation see, and nothing else.
 		o := &operation{l: l}
+		if _, ok := stack.Finalize.Get(o.ID()); ok {
+			return nil // the same limiter twice
+		}
 		return errors.Join(
 			stack.Initialize.Add(o, middleware.Before),
 			stack.Finalize.Insert(o, retryID, middleware.After),

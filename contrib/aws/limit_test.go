@@ -3,6 +3,7 @@ package aimdaws_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -74,6 +75,21 @@ func TestTheSameLimiterTwiceCountsOnce(t *testing.T) {
 	l := oneSlot(t)
 	require.NoError(t, put(t.Context(), s.client(l, func(cfg *aws.Config) { aimdaws.Limit(cfg, l) }), "k", "x"))
 	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+}
+
+// Do and Each have a slot already, and make the next attempt themselves.
+func TestWithinDoAndEachOfTheSameLimiter(t *testing.T) {
+	s := newStore(t, once(refuse))
+	l := oneSlot(t)
+	c := s.client(l)
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
+	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+	for key, err := range limiter.Each(t.Context(), l, slices.Values([]string{"a", "b"}), func(ctx context.Context, key string) error {
+		return put(ctx, c, key, "x")
+	}) {
+		require.NoError(t, err, key)
+	}
+	requireOutcomes(t, l, outcomes{successes: 3, overloads: 1})
 }
 
 func TestNilLimiter(t *testing.T) {

@@ -3,6 +3,7 @@ package aimdaws
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -37,12 +38,9 @@ type operation struct {
 	body *body
 }
 
-// ID implements the SDK's middleware interfaces.
-func (*operation) ID() string { return "aimd" }
-
-// holding is the key under which the context of an attempt tells that it
-// has a slot of the limiter.
-type holding struct{ l *limiter.Limiter }
+// ID implements the SDK's middleware interfaces. Each limiter has its own, so
+// that there may be several in a stack, and the same one only once.
+func (o *operation) ID() string { return fmt.Sprintf("aimd %p", o.l) }
 
 // HandleInitialize adds the whole story to an error that does not tell it: the
 // SDK forgets the last attempt's error when the context ends between attempts.
@@ -66,7 +64,11 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
 ) {
-	p, err := o.admitted(ctx)
+	// Within Do or Each, or within an attempt for whose credentials this is
+	// called (AssumeRole, S3 Express's CreateSession): to wait for a slot while
+	// that attempt has one could last for ever.
+	within := o.l.HasSlot(ctx)
+	p, err := o.admitted(ctx, within)
 	if err != nil {
 		o.stopped = true
 		return out, metadata, final(ctx, err)
@@ -79,14 +81,18 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 			_ = p.Done(limiter.Neutral)
 		}
 	}()
-	out, metadata, err = next.HandleFinalize(context.WithValue(ctx, holding{o.l}, true), in)
+	out, metadata, err = next.HandleFinalize(o.l.WithSlot(ctx), in)
 	returned = true
 	if err == nil && o.body != nil {
 		o.body.then(ctx, func(err error) { o.answered(ctx, p, err) })
 		return out, metadata, nil
 	}
 	v := o.answered(ctx, p, err)
-	if err != nil {
+	switch {
+	case err != nil && within:
+		// Whoever has the slot gives it back before there is another attempt.
+		err = &finalError{withRetryAfter(err)}
+	case err != nil:
 		err = o.failed(v, err)
 	}
 	return out, metadata, err
@@ -109,7 +115,10 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 
 // admitted waits until the next attempt may go. An attempt after the first waits
 // out what the last answer asked for, without a slot, and then at the front.
-func (o *operation) admitted(ctx context.Context) (limiter.Permit, error) {
+func (o *operation) admitted(ctx context.Context, within bool) (limiter.Permit, error) {
+	if within {
+		return limiter.Permit{}, nil // released already
+	}
 	acquire := o.l.Acquire
 	if o.failures > 0 {
 		acquire = o.l.Reacquire
@@ -123,12 +132,6 @@ func (o *operation) admitted(ctx context.Context) (limiter.Permit, error) {
 		if err := o.l.Backoff(ctx, failures, v); err != nil {
 			return limiter.Permit{}, err
 		}
-	}
-	if ctx.Value(holding{o.l}) != nil {
-		// Called from within an attempt, for its credentials (AssumeRole, S3
-		// Express's CreateSession). To wait for a slot here while that attempt
-		// holds one could last for ever, so this goes with the other's slot.
-		return limiter.Permit{}, nil
 	}
 	return acquire(ctx)
 }

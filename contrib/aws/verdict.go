@@ -13,9 +13,14 @@ import (
 
 // verdict is what the limiter's classifier says of an error of the SDK.
 func verdict(l *limiter.Limiter, err error) limiter.Verdict {
+	return l.Classify(withRetryAfter(err))
+}
+
+// withRetryAfter is an error of the SDK in the form that classifiers read.
+func withRetryAfter(err error) error {
 	var answer *smithyhttp.ResponseError
 	if !errors.As(err, &answer) || answer.Response == nil || answer.Response.Response == nil {
-		return l.Classify(err)
+		return err
 	}
 	after, _ := httplimit.RetryAfter(answer.Response.Header, time.Now())
 	if answer.Response.StatusCode < http.StatusMultipleChoices && answer.Err != nil {
@@ -26,7 +31,7 @@ func verdict(l *limiter.Limiter, err error) limiter.Verdict {
 	if after > 0 {
 		err = &refusal{err, after}
 	}
-	return l.Classify(err)
+	return err
 }
 
 // refusal is an error with the Retry-After that came with it, in the way that
