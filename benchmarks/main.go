@@ -1,0 +1,58 @@
+// Command benchmarks measures the limiter beside its peers, in one run: what a
+// slot costs, and how each fares against a store that refuses what is too much.
+// It prints Markdown.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	var p plan
+	flag.IntVar(&p.rounds, "rounds", 11, "rounds; in each, every contender has its turn, and medians are printed")
+	flag.DurationVar(&p.turn, "turn", 100*time.Millisecond, "how long a turn takes")
+	flag.IntVar(&p.scale, "scale", 1_000_000, "how many goroutines, items and operations the bounds are measured at")
+	flag.IntVar(&p.uploads, "uploads", 3, "how often each strategy uploads; medians are printed")
+	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload")
+	p.task.size, p.task.goroutines, p.task.slots, p.task.service = bulk.size, bulk.goroutines, bulk.slots, bulk.service
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd beside its peers and prints Markdown tables. Takes about five minutes.\n\nFlags:")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if p.rounds < 1 || p.turn <= 0 || p.scale < 1000 || p.uploads < 1 || p.task.objects < 1 {
+		fmt.Fprintln(os.Stderr, "benchmarks: want -rounds, -uploads and -objects of 1 or more, -turn above 0, -scale of 1000 or more")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := p.run(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "benchmarks:", err)
+		os.Exit(1)
+	}
+}
+
+// plan is what to measure.
+type plan struct {
+	rounds, scale, uploads int
+	turn                   time.Duration
+	task                   task
+}
+
+func (p plan) run(ctx context.Context, w io.Writer) error {
+	for _, part := range []func(context.Context, io.Writer) error{p.cost, p.bounds, p.doors, p.control} {
+		if err := part(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress tells on standard error what is being measured.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
