@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -58,6 +59,19 @@ func newReporter(c Config) (*reporter, error) {
 	}
 	r.failed = f
 	return r, nil
+}
+
+// writes reports whether the path is that of the list of what failed.
+func (r *reporter) writes(path string) bool {
+	if r.failed == nil || filepath.Base(path) != filepath.Base(r.c.Failed) {
+		return false
+	}
+	here, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	list, err := r.failed.Stat()
+	return err == nil && os.SameFile(here, list)
 }
 
 // tell tells of one file.

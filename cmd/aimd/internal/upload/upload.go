@@ -131,6 +131,9 @@ func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
 	finder := u.bucket.Finder(u.Prefix)
 	for e := range entries {
 		e.Key = u.Prefix + e.Key
+		if u.report.writes(e.Path) {
+			e.Err = walk.Ignored("the list that --failed writes")
+		}
 		if e.Err != nil {
 			u.report.tell(unfit(e))
 			continue

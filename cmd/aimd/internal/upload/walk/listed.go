@@ -57,7 +57,7 @@ func (l *List) Close() { l.sorter.close() }
 // keyBelow is the key of a path below one of the roots, "" if it is below none.
 func keyBelow(path string, roots []string) string {
 	for _, root := range roots {
-		rel, err := filepath.Rel(root, path)
+		rel, err := relative(root, path)
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			continue
 		}
@@ -72,6 +72,20 @@ func keyBelow(path string, roots []string) string {
 		return key
 	}
 	return ""
+}
+
+// relative is filepath.Rel, also if only one of the two is absolute.
+func relative(root, path string) (string, error) {
+	if filepath.IsAbs(root) != filepath.IsAbs(path) {
+		for _, p := range []*string{&root, &path} {
+			abs, err := filepath.Abs(*p)
+			if err != nil {
+				return "", err
+			}
+			*p = abs
+		}
+	}
+	return filepath.Rel(root, path)
 }
 
 // Listed yields what the list names, in the order of the keys, each once.

@@ -1,0 +1,182 @@
+package upload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+)
+
+var errUsage = errors.New("usage")
+
+// command runs the command line.
+func command(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	usage := func(_ *cobra.Command, err error) error { return errors.Join(errUsage, err) }
+	c := Command(usage)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetFlagErrorFunc(usage)
+	var out, errs bytes.Buffer
+	c.SetOut(&out)
+	c.SetErr(&errs)
+	c.SetArgs(args)
+	err = c.ExecuteContext(t.Context())
+	return out.String(), errs.String(), err
+}
+
+func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
+	dir := t.TempDir()
+	for line, want := range map[string][]string{
+		"":                             {"want at least one file or directory, and s3://bucket/prefix"},
+		"DIR":                          {"want at least one file or directory, and s3://bucket/prefix"},
+		"DIR DIR":                      {"destination " + dir, "want s3://bucket"},
+		"DIR s3://":                    {"destination s3://", `bucket ""`, "3 to 63 of a-z"},
+		"DIR s3://No":                  {`bucket "No"`, "3 to 63 of a-z"},
+		"DIR s3://bucket/a/../b":       {"s3://bucket/a/../b", `no element ".."`},
+		"DIR s3://bucket/\xff":         {"must be UTF-8"},
+		"DIR/none s3://bucket":         {dir + "/none", "no such file"},
+		"DIR s3://bucket --endpoint x": {`"x"`, "--endpoint", "want a URL like"},
+		"DIR s3://bucket --endpoint http://u:p@h": {"--endpoint", "credentials come from the AWS environment"},
+		"DIR s3://bucket --virtual-host":          {"--virtual-host", "only with --endpoint"},
+		"DIR s3://bucket --quiet --verbose":       {"--quiet and --verbose"},
+		"DIR s3://bucket --factor 1":              {`"1"`, "--factor", "greater than 0 and less than 1"},
+		"DIR s3://bucket --factor NaN":            {`"NaN"`, "--factor"},
+		"DIR s3://bucket --law vegas":             {`"vegas"`, "--law", "one of reno, tahoe"},
+		"DIR s3://bucket --checksum sha1":         {`"sha1"`, "--checksum", "one of crc64nvme, crc32c, crc32, md5"},
+		"DIR s3://bucket --symlinks some":         {`"some"`, "--symlinks", "one of follow, files, skip"},
+		"DIR s3://bucket --part-size 4MiB":        {`"4MiB"`, "--part-size", "5MiB to 5GiB"},
+		"DIR s3://bucket --part-size 9x":          {`"9x"`, "--part-size", "5MiB to 5GiB"},
+		"DIR s3://bucket --threshold 0":           {`"0"`, "--threshold", "1 to 5GiB"},
+		"DIR s3://bucket --timeout 1ms":           {`"1ms"`, "--timeout", "1s to 24h"},
+		"DIR s3://bucket --max-attempts -1":       {`"-1"`, "--max-attempts", "whole number from 0"},
+		"DIR s3://bucket --max-window 0":          {`"0"`, "--max-window", "1 to 10000"},
+		"DIR s3://bucket --initial-window 1e9":    {`"1e9"`, "--initial-window", "1 to 10000"},
+	} {
+		_, _, err := command(t, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
+		require.ErrorIs(t, err, errUsage, line)
+		for _, w := range want {
+			assert.ErrorContains(t, err, w, line)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	var c Config
+	c.flags(&cobra.Command{})
+	assert.Equal(t, Config{
+		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
+		PartSize: 8 << 20, Threshold: 16 << 20, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
+	}, c)
+}
+
+func TestSizes(t *testing.T) {
+	for s, want := range map[string]int64{
+		"1": 1, "512B": 512, "8MiB": 8 << 20, "8M": 8 << 20, "8Mi": 8 << 20, "8MB": 8e6, "1.5kB": 1500, "1 GiB": 1 << 30, "2g": 2 << 30, "3b": 3,
+		"": -1, "x": -1, "-1": -1, "1TiB": -1, "1e3": -1, "MiB": -1,
+	} {
+		n, ok := parseSize(s)
+		if !ok {
+			n = -1
+		}
+		assert.Equal(t, want, n, s)
+	}
+}
+
+func TestDestinations(t *testing.T) {
+	for s, want := range map[string][2]string{
+		"s3://bucket": {"bucket", ""}, "s3://bucket/": {"bucket", ""}, "s3://my.bucket/a/b": {"my.bucket", "a/b/"}, "s3://bucket/a/": {"bucket", "a/"},
+		"s3://bucket/ä ö": {"bucket", "ä ö/"},
+	} {
+		bucket, prefix, err := destination(s)
+		require.NoError(t, err)
+		assert.Equal(t, want, [2]string{bucket, prefix})
+	}
+}
+
+// What scripts rely on.
+func TestJSON(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	w.write("bad\xff", "x")
+	stdout, stderr, err := command(t, w.dir, "s3://bucket/p", "--endpoint", w.url, "--json")
+	require.EqualError(t, err, "1 of 2 files failed")
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	require.Len(t, lines, 3)
+	var summary map[string]map[string]any
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
+	delete(summary["summary"], "seconds")
+	assert.Equal(t, map[string]any{
+		"uploaded": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
+	}, summary["summary"])
+	all := strings.Join(lines[:2], "\n")
+	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"uploaded","attempts":1}`)
+	assert.Contains(t, all, `"path_base64":"`)
+	assert.Contains(t, all, `"status":"failed","error":"the name is not UTF-8, as a key must be","attempts":0}`)
+	assert.Empty(t, stderr)
+}
+
+func TestWhatPeopleSee(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	w.write("bell\a", "content")
+	require.NoError(t, os.Symlink(".", filepath.Join(w.dir, "loop")))
+	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.url}
+
+	stdout, stderr, err := command(t, append(to, "--dry-run")...)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{
+		"planned: " + w.dir + "/a -> p/a (7 B)", `planned: "` + w.dir + `/bell\a" -> "p/bell\a" (7 B)`,
+		"would upload 2 files (14 B), 1 skipped, 0 failed",
+	}, strings.Split(strings.TrimSpace(stdout), "\n"))
+	loop := "skipped: " + w.dir + "/loop: symbolic link to a directory that it lies in, not followed\n"
+	assert.Equal(t, loop, stderr)
+
+	stdout, stderr, err = command(t, append(to, "-v")...)
+	require.NoError(t, err)
+	assert.Contains(t, stdout, "2 uploaded (14 B), 1 skipped, 0 failed in ")
+	assert.Contains(t, stderr, "uploaded: "+w.dir+"/a -> p/a (7 B)\n")
+	assert.Contains(t, stderr, "note: the store does not answer with checksums")
+
+	stdout, stderr, err = command(t, append(to, "--quiet")...)
+	require.NoError(t, err)
+	assert.Empty(t, stdout+stderr)
+}
+
+func TestOneErrorAtTheStart(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "x")
+	_, _, err := command(t, w.dir, "s3://missing", "--endpoint", w.url)
+	require.EqualError(t, err, "--endpoint "+w.url+": there is no bucket missing; make it first")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", "http://127.0.0.1:1")
+	require.ErrorContains(t, err, "--endpoint http://127.0.0.1:1: nobody answers there")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--from", w.dir+"/none")
+	require.ErrorContains(t, err, "--from: open ")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--failed", w.dir)
+	require.ErrorContains(t, err, "--failed: open ")
+	_, _, err = command(t, w.dir, "s3://bucket")
+	require.ErrorContains(t, err, "no AWS region found")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url)
+	require.ErrorContains(t, err, "no AWS credentials found; set AWS_ACCESS_KEY_ID")
+}
+
+// The list that is being written is no file to upload.
+func TestFailedListWithinTheDirectory(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "x")
+	w.write("failed.txt", "of an earlier run")
+	o := w.run(func(c *Config) { c.Failed = filepath.Join(w.dir, "failed.txt") })
+	require.NoError(t, o.err)
+	assert.Equal(t, "the list that --failed writes", o.lines["failed.txt"].Error)
+	assert.Equal(t, map[string]string{"p/a": "x"}, w.stored())
+}
