@@ -2,6 +2,7 @@
 # make lint     gofmt, vet and staticcheck over every module
 # make fuzz     every fuzz target for FUZZTIME each
 # make bench    the benchmarks of every module
+# make bench-peers  the limiter beside its peers, as Markdown: cost and control
 # make tidy     go mod tidy in every module; in CI it must change nothing
 
 MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
@@ -32,3 +33,7 @@ bench:
 tidy:
 	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy); done
 	$(if $(CI),git diff --exit-code -- '*go.mod' '*go.sum')
+
+.PHONY: bench-peers
+bench-peers:
+	@cd benchmarks && go run .
