@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -88,11 +87,7 @@ func TestVersitygwCapMinio(t *testing.T) {
 	attempt(t, func(t *testing.T) bool {
 		ctx := begin(t)
 		c := newCapped(ctx, t, slots)
-		client := limitedMinio(t, c.gateway.address, c.limiter)
-		c.load.put = func(ctx context.Context, key string, body []byte) error {
-			_, err := client.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
-			return err
-		}
+		c.load.put = putMinio(limitedMinio(t, c.gateway.address, c.limiter), minio.PutObjectOptions{})
 		c.run(ctx, t)
 		return c.frugalUnderCap(t)
 	})

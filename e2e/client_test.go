@@ -120,3 +120,11 @@ func content(ctx context.Context, t *testing.T, c *s3.Client) map[string]string 
 	}
 	return all
 }
+
+// putMinio uploads with minio-go.
+func putMinio(c *minio.Client, opts minio.PutObjectOptions) func(ctx context.Context, key string, body []byte) error {
+	return func(ctx context.Context, key string, body []byte) error {
+		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), opts)
+		return err
+	}
+}

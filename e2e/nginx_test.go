@@ -91,8 +91,8 @@ func (p *proxy) setCap(t *testing.T, slots int) {
 	require.NoError(t, err)
 	n, err := strconv.Atoi(strings.TrimSpace(string(pid)))
 	require.NoError(t, err)
-	require.NoError(t, syscall.Kill(n, syscall.SIGHUP))
 	workers := strings.Count(p.errorLog(t), "start worker process ")
+	require.NoError(t, syscall.Kill(n, syscall.SIGHUP))
 	eventually(t, 10*time.Second, func() bool {
 		return strings.Count(p.errorLog(t), "start worker process ") > workers
 	}, "no new worker")
@@ -146,7 +146,8 @@ http {
     location / {
       {{if .Cap}}limit_conn conc {{.Cap}}; limit_conn_status 503; error_page 503 @slow;{{end}}
       {{if .Rate}}limit_req zone=rate burst=20 nodelay; limit_req_status 429; error_page 429 @many;{{end}}
-      {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}};{{end}}
+      # Small buffers, or all of a small body is sent at once.
+      {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}}; proxy_buffer_size 4k; proxy_buffers 4 4k; proxy_busy_buffers_size 8k;{{end}}
       proxy_pass http://s3;
     }
     location @slow { internal; default_type application/xml; return 503 '%s'; }

@@ -16,7 +16,7 @@ import (
 
 // sharing is for how long each of two processes starts new uploads. Two windows
 // draw near each other by a tenth with each cut, some two seconds here.
-const sharing = 12 * time.Second
+const sharing = 15 * time.Second
 
 // Two processes that know nothing of each other, each with a limiter, under one
 // cap: they share it fairly, and use all of it.
