@@ -49,7 +49,8 @@ func (c Config) open(ctx context.Context, l *aimd.Limiter) (*bucket.Bucket, erro
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	aimdaws.Limit(&cfg, l)
 	cfg.RetryMaxAttempts, cfg.RetryMode = c.MaxAttempts, ""
-	cfg.APIOptions = append(cfg.APIOptions, bucket.Counting)
+	wire := new(bucket.Wire)
+	cfg.APIOptions = append(cfg.APIOptions, wire.Watch)
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = c.Endpoint != "" && !c.VirtualHost })
-	return &bucket.Bucket{Client: client, Name: c.Bucket, Checksum: c.Checksum}, nil
+	return &bucket.Bucket{Client: client, Name: c.Bucket, Checksum: c.Checksum, Wire: wire}, nil
 }

@@ -35,7 +35,8 @@ Access    Credentials, profile and region are found as the AWS tools find them. 
           --endpoint the region is us-east-1 unless it is set.
 
 Ctrl-C stops it: nothing new is begun, what is under way is cut off and reported as
-failed, its parts are removed. Ctrl-C again ends it at once.
+failed, its parts are removed. Ctrl-C again ends it at once. The list of --failed has
+what was begun and is not there; what was not begun a second run finds by itself.
 
 Standard output has the summary; with --json one object per file,
   {"path":..,"key":..,"size":..,"status":..,"error":..,"attempts":..}

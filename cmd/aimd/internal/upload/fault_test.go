@@ -235,6 +235,54 @@ func TestHopelessErrorsStopAll(t *testing.T) {
 	assert.Less(t, w.count("PUT"), 100)
 }
 
+// Credentials that may read but not write are told once, not for every file.
+func TestDeniedFromTheStart(t *testing.T) {
+	w := newWorld(t)
+	for i := range 500 {
+		w.write(fmt.Sprintf("%03d", i), "x")
+	}
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		return isPut(r) && deny(rw, r, 403, "AccessDenied")
+	})
+	o := w.run()
+	require.ErrorContains(t, o.err, "stopped: ")
+	require.ErrorContains(t, o.err, "AccessDenied")
+	assert.Less(t, w.count("PUT"), 100)
+}
+
+// A store that went away is waited for, and the user is told.
+func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
+	w := newWorld(t)
+	for i := range 20 {
+		w.write(fmt.Sprintf("%02d", i), "x")
+	}
+	c := w.config()
+	u := &run{Config: c}
+	require.NoError(t, u.connect(t.Context()))
+	require.NoError(t, u.bucket.Wire.Trouble(0))
+	var err error
+	u.report, err = newReporter(c)
+	require.NoError(t, err)
+	var away atomic.Bool
+	away.Store(true)
+	w.set(func(http.ResponseWriter, *http.Request) bool {
+		if away.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	done := make(chan struct{})
+	go func() {
+		u.all(t.Context(), u.walker().Files(t.Context(), c.Roots))
+		close(done)
+	}()
+	require.Eventually(t, func() bool { return u.bucket.Wire.Trouble(0) != nil }, 10*time.Second, time.Millisecond)
+	away.Store(false)
+	<-done
+	assert.EqualValues(t, 20, u.report.now().Uploaded)
+	assert.NoError(t, u.bucket.Wire.Trouble(0))
+}
+
 func TestMaxAttempts(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "x")

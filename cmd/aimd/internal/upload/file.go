@@ -35,7 +35,7 @@ func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 		return r
 	}
 	r.Status = Failed
-	if bucket.Hopeless(r.Err) {
+	if bucket.Hopeless(r.Err) || bucket.Denied(r.Err) && u.denied.Add(1) >= deniedMost && u.report.now().Uploaded == 0 {
 		u.stop(r.Err)
 	}
 	if ctx.Err() != nil {
@@ -58,10 +58,22 @@ func (u *run) content(ctx context.Context, e walk.Entry, found there, sent func(
 	if status == "" && err == nil {
 		status, err = Uploaded, u.put(ctx, e.Key, f, sent)
 	}
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if err != nil {
+		err = reason(ctx, f, err)
 	}
 	return status, f.Size(), err
+}
+
+// reason is why the file failed, seen from the file: what has changed in it
+// shows as all sorts of errors of its requests.
+func reason(ctx context.Context, f *local.File, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if changed := f.Unchanged(); changed != nil {
+		return changed
+	}
+	return err
 }
 
 // needed is the status of a file that is not to be uploaded, "" of one that is.

@@ -18,6 +18,8 @@ type moment struct {
 	// failed counts files, refused requests.
 	failed, refused int64
 	cwnd            float64
+	// trouble is why no answers come; nil: they come.
+	trouble error
 }
 
 // fileWork is the work for a file beside that for its bytes, in bytes: what a slot
@@ -66,6 +68,9 @@ func (g *gauge) line(m moment) string {
 		bytesShown(m.bytes), total(bytesShown(max(m.allBytes, m.bytes))), bytesShown(int64(g.bytes)), m.cwnd, m.refused)
 	if m.failed > 0 {
 		s += fmt.Sprintf("  %d failed", m.failed)
+	}
+	if m.trouble != nil {
+		return fmt.Sprintf("%s  waiting: %v", s, m.trouble)
 	}
 	if left, ok := g.left(m); ok {
 		s += fmt.Sprintf("  %v left", left)

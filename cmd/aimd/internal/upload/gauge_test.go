@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,9 @@ func TestGauge(t *testing.T) {
 	assert.Equal(t, "20/40 files  2.0 MiB of 4.0 MiB  1.0 MiB/s  cwnd 21.5  3 refused  1 failed  2s left", g.line(m))
 	assert.Equal(t, "[##########----------]  50%  ", g.bar(m))
 
+	m.trouble = errors.New("connection refused")
+	assert.Contains(t, g.line(m), "1 failed  waiting: connection refused")
+	m.trouble = nil
 	m.files, m.bytes, m.at = 40, 4<<20, 3*time.Second
 	g.seen(m)
 	assert.NotContains(t, g.line(m), "left")

@@ -17,11 +17,20 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+)
+
+const (
+	// troubleTime is how long no answer has come when the user is told why.
+	troubleTime = 3 * time.Second
+	// deniedMost is how many files may be denied before any was uploaded. Our
+	// choice: one may be a rule for its key, so many are the credentials'.
+	deniedMost = 16
 )
 
 // run is one upload of many files.
@@ -32,6 +41,8 @@ type run struct {
 	report  *reporter
 	// files and parts are the gates of each.
 	files, parts *gate
+	// denied counts the files that the credentials do not allow to upload.
+	denied atomic.Int64
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -82,7 +93,7 @@ func (u *run) progress(ctx context.Context) (hide func()) {
 			at:    time.Duration(s.Seconds * float64(time.Second)),
 			files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
 			allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
-			failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd,
+			failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd, trouble: u.bucket.Wire.Trouble(troubleTime),
 		}
 	})
 	u.report.keepClear(p.around)

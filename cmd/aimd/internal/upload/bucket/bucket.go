@@ -22,6 +22,9 @@ type Bucket struct {
 	// nil: Content-MD5 does, for stores that know no other.
 	Checksum *sum.Algorithm
 
+	// Wire watches the client's requests.
+	Wire *Wire
+
 	noChecksums sync.Once
 	// OnNoChecksums is told once if the store answers with no checksum.
 	OnNoChecksums func()
@@ -59,6 +62,12 @@ var hopeless = map[string]bool{
 	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
 	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
 	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
+}
+
+// Denied reports whether the store takes the credentials, but not for this.
+func Denied(err error) bool {
+	var code interface{ ErrorCode() string }
+	return errors.As(err, &code) && code.ErrorCode() == "AccessDenied"
 }
 
 // Hopeless reports whether there is no use in going on with other files.

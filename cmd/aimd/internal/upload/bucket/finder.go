@@ -29,7 +29,9 @@ type Finder struct {
 	b      *Bucket
 	prefix string
 
-	page []types.Object
+	// page is what is left of the page, of so many objects.
+	page    []types.Object
+	objects int
 	// from and to: the page tells of all keys after from, up to and with to.
 	from, to string
 	// end: to is the end of the bucket.
@@ -63,7 +65,7 @@ func (f *Finder) Find(ctx context.Context, key string) (o *Object, known bool, e
 		return nil, false, nil
 	}
 	for !f.begun || key > f.to && !f.end {
-		if f.begun && f.covered < dense && f.covered < len(f.page) {
+		if f.begun && f.covered < min(dense, f.objects) {
 			f.begun, f.sparse = false, sparseRun-1
 			return nil, false, nil
 		}
@@ -95,7 +97,7 @@ func (f *Finder) next(ctx context.Context, from string) error {
 	if err != nil {
 		return err
 	}
-	f.page, f.from, f.covered, f.begun = out.Contents, from, 0, true
+	f.page, f.objects, f.from, f.covered, f.begun = out.Contents, len(out.Contents), from, 0, true
 	f.end, f.encoded = !aws.ToBool(out.IsTruncated), out.EncodingType == types.EncodingTypeUrl
 	for i := range f.page {
 		o := &f.page[i]
