@@ -45,7 +45,7 @@ func newCapped(ctx context.Context, t *testing.T, gatewaySlots int) *capped {
 func (c *capped) run(ctx context.Context, t *testing.T) {
 	t.Helper()
 	c.took = c.load.run(ctx)
-	c.load.requireAll(t, content(ctx, t, c.store))
+	c.load.requireAll(t, stored(ctx, t, c.gateway, c.store))
 	requireIdle(t, c.limiter)
 	require.EqualValues(t, c.load.objects, c.limiter.Snapshot().Successes)
 }
@@ -133,7 +133,7 @@ func TestReference(t *testing.T) {
 	c.load.goroutines, c.load.objects = slots, 640
 	c.load.put = put(pathStyle(config(c.gateway.address, newTransport(t, 0))))
 	took := c.load.run(ctx)
-	c.load.requireStored(t, content(ctx, t, c.store))
+	c.load.requireStored(t, stored(ctx, t, c.gateway, c.store))
 	assert.Empty(t, c.load.failed)
 	figures.log(t, "%d goroutines and no limiter: %.2f x optimum", slots, ratio(took, c.gateway.counts(t).optimum(c.load.objects, slots)))
 }

@@ -106,8 +106,9 @@ func limitedMinio(t *testing.T, address string, l *limiter.Limiter) *minio.Clien
 	return c
 }
 
-// content lists the store: keys and MD5 sums.
-func content(ctx context.Context, t *testing.T, c *s3.Client) map[string]string {
+// stored is what the gateway has, keys and MD5 sums: by its own listing, and by
+// the files beneath it, which must agree.
+func stored(ctx context.Context, t *testing.T, g *gateway, c *s3.Client) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	pages := s3.NewListObjectsV2Paginator(c, &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
@@ -118,6 +119,7 @@ func content(ctx context.Context, t *testing.T, c *s3.Client) map[string]string 
 			all[aws.ToString(o.Key)] = strings.Trim(aws.ToString(o.ETag), `"`)
 		}
 	}
+	require.Equal(t, g.files(t), all, "the listing is what the files are")
 	return all
 }
 

@@ -27,17 +27,18 @@ const (
 // gateway is versitygw as a process of its own, see cmd/slowgw.
 type gateway struct {
 	address, control string
-	args             []string
-	process          *process
+	// dir has a directory for each bucket, and in it a file for each object.
+	dir     string
+	args    []string
+	process *process
 }
 
 func startGateway(t *testing.T, slots int) *gateway {
 	t.Helper()
-	g := &gateway{address: freeAddress(t), control: freeAddress(t)}
-	dir := filepath.Join(t.TempDir(), "objects")
-	require.NoError(t, os.Mkdir(dir, 0o755))
+	g := &gateway{address: freeAddress(t), control: freeAddress(t), dir: filepath.Join(t.TempDir(), "objects")}
+	require.NoError(t, os.Mkdir(g.dir, 0o755))
 	g.args = []string{
-		"-listen", g.address, "-control", g.control, "-dir", dir, "-cap", strconv.Itoa(slots),
+		"-listen", g.address, "-control", g.control, "-dir", g.dir, "-cap", strconv.Itoa(slots),
 		"-service", service.String(), "-access", accessKey, "-secret", secretKey,
 	}
 	g.start(t)
@@ -55,6 +56,22 @@ func (g *gateway) start(t *testing.T) {
 func (g *gateway) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	require.NoError(t, g.process.cmd.Process.Signal(s))
+}
+
+// files are the objects as they are on disk, keys and MD5 sums.
+func (g *gateway) files(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(g.dir, bucket))
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			b, err := os.ReadFile(filepath.Join(g.dir, bucket, e.Name()))
+			require.NoError(t, err)
+			all[e.Name()] = sum(b)
+		}
+	}
+	return all
 }
 
 // counts are what the gateway counts beneath everything that refuses.

@@ -21,6 +21,7 @@ func (u *load) attained() float64 {
 // The cap goes from 32 to 8 and back while 2000 objects are uploaded.
 func TestCapChanges(t *testing.T) {
 	const narrow = 8
+	nginxBinary(t)
 	ctx := begin(t)
 	c := newCapped(ctx, t, noCap)
 	p := startNginx(t, c.gateway, proxyConfig{Cap: slots})
@@ -42,7 +43,7 @@ func TestCapChanges(t *testing.T) {
 	wait()
 
 	c.took = time.Since(c.load.began)
-	c.load.requireAll(t, content(ctx, t, c.store))
+	c.load.requireAll(t, stored(ctx, t, c.gateway, c.store))
 	requireIdle(t, c.limiter)
 	s := c.limiter.Snapshot()
 	p.requireStatuses(t, map[string]int{"200": objects, "503": int(s.Overloads)})
@@ -106,7 +107,7 @@ func TestKillAndRestart(t *testing.T) {
 // after it the client was back at 90% of its rate.
 func requireRegained(ctx context.Context, t *testing.T, c *capped, back time.Time, rate float64, outage string) time.Duration {
 	t.Helper()
-	c.load.requireAll(t, content(ctx, t, c.store))
+	c.load.requireAll(t, stored(ctx, t, c.gateway, c.store))
 	requireIdle(t, c.limiter)
 	s := c.limiter.Snapshot()
 	after, ok := c.load.regained(back, 0.9*rate)

@@ -38,7 +38,7 @@ func TestTwoProcesses(t *testing.T) {
 			require.Zero(t, s.State.Late, "second releases: %v", s.State)
 			maps.Copy(all, s.Objects)
 		}
-		require.Equal(t, all, content(ctx, t, store))
+		require.Equal(t, all, stored(ctx, t, g, store))
 		return fair(t, shares, began, g.counts(t))
 	})
 }
