@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"runtime"
 	"sync"
 
 	"go.uber.org/atomic"
@@ -12,25 +11,33 @@ import (
 // Acquire that finds one needs no lock, and there is nothing that the two could
 // disagree about, since who locks takes the free slots out first.
 //
-// The zero value is unlocked, with no free slot.
+// Make one with newLatch; it is unlocked then, with no free slot.
 type latch struct {
-	// word is, from the lowest bit: locked (1 bit), the free slots (12 bits), the
-	// id given last (51 bits, 700 years at 100 000 a second).
+	// word is, from the lowest bit: locked (1 bit), somebody sleeps until it is
+	// not (1 bit), the free slots (12 bits), the id given last (50 bits, 350 years
+	// at 100 000 a second).
 	word atomic.Uint64
 	// line is where all but one of those wait that found it locked. They wait
 	// for as long as deciding takes, never for a slot.
 	line sync.Mutex
+	// wake wakes the one at the head of the line, who may sleep.
+	wake chan struct{}
 }
 
 const (
-	latched   = 1
-	freeOne   = 1 << 1
-	freeMost  = 1<<12 - 1
-	freeMask  = freeMost * freeOne
-	idOne     = 1 << 13
-	idShift   = 13
-	busySpins = 1000
+	latched  = 1
+	sleeps   = 1 << 1
+	freeOne  = 1 << 2
+	freeMost = 1<<12 - 1
+	freeMask = freeMost * freeOne
+	idShift  = 14
+	idOne    = 1 << idShift
+	// spins is how often the head of the line looks before it sleeps: for about
+	// as long as deciding takes.
+	spins = 200
 )
+
+func newLatch() latch { return latch{wake: make(chan struct{}, 1)} }
 
 // take takes a free slot and returns the attempt's id. It reports false when
 // there is none, or the latch is locked: then lock, and ask the core.
@@ -55,20 +62,24 @@ func (l *latch) lock() uint64 {
 func (l *latch) lockInLine() uint64 {
 	l.line.Lock()
 	defer l.line.Unlock()
-	for spins := 1; ; spins++ {
+	for looks := 1; ; looks++ {
 		w := l.word.Load()
-		if w&latched == 0 && l.word.CompareAndSwap(w, w&^freeMask|latched) {
-			return w
-		}
-		if spins%busySpins == 0 {
-			runtime.Gosched()
+		switch {
+		case w&latched == 0:
+			if l.word.CompareAndSwap(w, w&^freeMask|latched) {
+				return w
+			}
+		case looks%spins == 0 && l.word.CompareAndSwap(w, w|sleeps):
+			<-l.wake
 		}
 	}
 }
 
 // unlock unlocks, with the id given last by now, and the slots that are free.
 func (l *latch) unlock(last uint64, free int) {
-	l.word.Store(last<<idShift | uint64(min(free, freeMost))*freeOne)
+	if l.word.Swap(last<<idShift|uint64(min(free, freeMost))*freeOne)&sleeps != 0 {
+		l.wake <- struct{}{}
+	}
 }
 
 // lastID and freeSlots are what a word holds beside the lock.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestLatchGivesEachFreeSlotOnce(t *testing.T) {
-	var l latch
+	l := newLatch()
 	_, ok := l.take()
 	require.False(t, ok, "none is free")
 	require.EqualValues(t, 0, l.lock())
@@ -31,7 +31,7 @@ func TestLatchGivesEachFreeSlotOnce(t *testing.T) {
 
 // Ids are given once, and what is under the lock is seen by one at a time.
 func TestLatchUnderContention(t *testing.T) {
-	var l latch
+	l := newLatch()
 	given := make(chan uint64, 1<<16)
 	var wg sync.WaitGroup
 	inside, most := 0, 0

@@ -84,7 +84,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	l := &Limiter{config: c, core: core, made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
+	l := &Limiter{config: c, core: core, latch: newLatch(), made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
 	l.waiters.New = newWaiter
 	l.published.state(l.core.State())
 	l.lock()
