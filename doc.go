@@ -14,7 +14,7 @@
 //   - [Each] runs a function for every item of an iterator.
 //   - [Limiter.Acquire] is for those who drive their attempts themselves.
 //   - package httplimit has an http.RoundTripper, contrib/aws a middleware for
-//     the AWS SDK.
+//     the AWS SDK, contrib/minio a transport for minio-go.
 //
 // Below this package: [github.com/aimd-go/aimd/limiter] has the limiter,
 // [github.com/aimd-go/aimd/window] the window and what a control law is, and
