@@ -112,5 +112,4 @@ func TestPutPartsIsAbortedAfterTheContextEnds(t *testing.T) {
 	err := bucketAt(t, s.ServeHTTP).PutParts(ctx, "k", open(t, strings.Repeat("x", 1000)), p)
 	require.ErrorIs(t, err, why)
 	assert.Equal(t, 1, s.aborted)
-	assert.NotContains(t, s.parts, "10")
 }
