@@ -92,7 +92,7 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 func (c *Config) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; keys go into the path")
+	f.Var(endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")

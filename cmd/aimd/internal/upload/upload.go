@@ -141,7 +141,9 @@ func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
 	defer wg.Wait()
 	finder := u.bucket.Finder(u.Prefix)
 	for e := range entries {
-		e.Key = u.Prefix + e.Key
+		if e.Key != "" { // "": it lies below no argument
+			e.Key = u.Prefix + e.Key
+		}
 		if u.report.writes(e.Path) {
 			e.Err = walk.Ignored("the list that --failed writes")
 		}

@@ -208,3 +208,12 @@ func TestList(t *testing.T) {
 		})
 	}
 }
+
+func TestListOfAbsolutePathsBelowARelativeRoot(t *testing.T) {
+	dir := tree(t, "d/e")
+	t.Chdir(dir)
+	assert.Equal(t, "e", keyBelow(filepath.Join(dir, "d/e"), []string{"none", "d"}))
+	assert.Equal(t, "d/e", keyBelow("d/e", []string{dir}))
+	assert.Equal(t, "e", keyBelow("./d/../d/e", []string{"d"}))
+	assert.Empty(t, keyBelow("../x", []string{"."}))
+}
