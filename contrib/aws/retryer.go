@@ -22,6 +22,10 @@ const (
 	// unsentMax is how often in a row an attempt may fail before it is sent: as
 	// often as the SDK itself tries. Missing credentials do not come by waiting.
 	unsentMax = retry.DefaultMaxAttempts
+	// backoffMax is the longest of the ordinary backoffs, as in the limiter's
+	// own. The SDK counts refusals too, so an operation that was refused some
+	// times and then cut off would else wait for up to 20 s.
+	backoffMax = limiter.DefaultPauseMax
 )
 
 // Retryer is the part of Limit that decides on retries, to be used with
@@ -37,7 +41,7 @@ const (
 //   - What narrows the window is tried again within 10 ms, since the queue
 //     paces it. Other errors take the SDK's ordinary backoff.
 func Retryer(l *limiter.Limiter) aws.Retryer {
-	ordinary := retry.NewStandard()
+	ordinary := retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = backoffMax })
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.RateLimiter = ratelimit.None
 		o.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(hopeless)}, o.Retryables...)
