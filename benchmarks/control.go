@@ -48,7 +48,6 @@ var bulk = task{objects: 2000, size: 64 << 10, goroutines: 256, slots: 32, servi
 
 // result is how a strategy fared.
 type result struct {
-	name     string
 	span     float64 // makespan over the optimum
 	attempts float64 // for each object
 	lost     int64

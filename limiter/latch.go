@@ -2,8 +2,7 @@ package limiter
 
 import (
 	"sync"
-
-	"go.uber.org/atomic"
+	"sync/atomic" // its Uint64 aligns itself on 32-bit machines
 )
 
 // latch is the limiter's one lock, and, while nobody holds it, the free slots.
