@@ -321,10 +321,15 @@ func (l *Limiter) note(e Event) {
 // unlock admits all who may go, sets the timer for the rest, releases the lock,
 // and only then wakes those admitted and tells the observer.
 func (l *Limiter) unlock(now time.Time) {
-	if l.core.Waiting() > 0 || l.published.queued.Load() > 0 {
-		l.admit(now)
-		l.arm()
-		l.published.queued.Store(int64(l.core.Waiting()))
+	queued := l.published.queued.Load()
+	if l.core.Waiting() == 0 && queued == 0 && l.events == nil && !l.closed {
+		l.open() // nobody to wake, nothing to tell
+		return
+	}
+	l.admit(now)
+	l.arm()
+	if n := int64(l.core.Waiting()); n != queued {
+		l.published.queued.Store(n)
 	}
 	if l.closed {
 		l.settle()

@@ -54,7 +54,8 @@ type Answer struct {
 // pointer to the window, no lock, and reads no clock.
 //
 // A law may keep state of its own (a CUBIC, a latency baseline); then each
-// window needs its own law. It is called by one goroutine at a time.
+// window needs its own law. It is called by one goroutine at a time, and must not
+// panic: it is called under the limiter's lock.
 //
 // What the window does by itself, for every law alike: it counts what flies,
 // tells which overloads belong to a burst that counted already, holds growth
