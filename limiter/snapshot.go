@@ -5,12 +5,13 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/aimd-go/aimd/window"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/window"
 )
 
-// Snapshot is how a limiter stands. Each field is true at its own moment: they
-// are read one by one, without the lock, so that looking never holds up work.
+// Snapshot is how a limiter stood at one moment. (Where it never stands still,
+// not for as long as a look takes, a field may be of the moment after.)
 type Snapshot struct {
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
 	Cwnd     float64 `json:"cwnd"`
@@ -105,7 +106,8 @@ func (l *Limiter) read(w uint64) Snapshot {
 		Late:        p.late.Load(),
 		LongestWait: p.longestWait.Load(),
 	}
-	s.Successes = lastID(w) - uint64(s.InFlight) - s.Overloads - s.Timeouts - s.Neutrals - p.withdrawn.Load()
+	others := s.Overloads + s.Timeouts + s.Neutrals + p.withdrawn.Load() + uint64(s.InFlight)
+	s.Successes = lastID(w) - min(lastID(w), others)
 	return s
 }
 

@@ -46,14 +46,14 @@ type Window struct {
 	// reaction; as ids rise, "flying then and answered later" is just "id <=
 	// last at the reaction", and nothing need be copied.
 	ignored uint64
-	// rtt is the round-trip time of the last answer, 0 when not timed.
-	rtt time.Duration
-	// pending is how many of those still fly. Until they have landed, a
+	// pending is how many of these still fly. Until they have landed, a
 	// success may be on its way, and its absence says nothing yet.
 	pending int
 	// streak is the number of cuts since the last success, each after all that
 	// flew at the one before it had landed.
 	streak int
+	// rtt is the round-trip time of the last answer, 0 when not timed.
+	rtt time.Duration
 }
 
 // New returns a window in its initial state, or an error that names the wrong setting.
