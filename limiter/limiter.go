@@ -186,11 +186,15 @@ func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
 
 // wait waits until w is admitted or dismissed, or the context ends.
 func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		if l.leave(w) {
-			return Permit{}, ctx.Err()
+	if done := ctx.Done(); done == nil {
+		<-w.ready // a context that cannot end: half the cost of a select
+	} else {
+		select {
+		case <-w.ready:
+		case <-done:
+			if l.leave(w) {
+				return Permit{}, ctx.Err()
+			}
 		}
 	}
 	t, dismissed := w.ticket, w.dismissed
