@@ -1,0 +1,154 @@
+package limiter
+
+import (
+	"context"
+	"time"
+
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Acquire waits for a slot, behind all who wait already. It returns ctx.Err()
+// if the context ends first, ErrClosed if the limiter is or gets closed, and
+// ErrQueueFull if there is a bound and it is reached.
+func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atBack) }
+
+// Reacquire is Acquire for an operation whose last attempt failed: it waits at
+// the front of the queue, behind others that failed before it. The
+// queue's bound does not apply.
+func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atFront) }
+
+// TryAcquire takes a slot if one is free at once and nobody waits for it.
+func (l *Limiter) TryAcquire() (Permit, bool) {
+	if id, ok := l.latch.take(); ok {
+		return Permit{l, window.Untimed(id)}, true
+	}
+	l.lock()
+	if l.closed {
+		l.open()
+		return Permit{}, false
+	}
+	t, ok := l.core.Tried(l.time())
+	l.open()
+	return Permit{l, t}, ok
+}
+
+// place is where in the queue a waiter goes.
+type place uint8
+
+const (
+	atBack place = iota
+	atFront
+)
+
+func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
+	if err := ctx.Err(); err != nil {
+		return Permit{}, err
+	}
+	if id, ok := l.latch.take(); ok {
+		return Permit{l, window.Untimed(id)}, nil
+	}
+	return l.acquireLocked(ctx, at)
+}
+
+// acquireLocked is acquire where no slot lay free.
+func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
+	l.lock()
+	if l.closed {
+		l.open()
+		return Permit{}, ErrClosed
+	}
+	now := l.time()
+	if t, ok := l.core.Tried(now); ok {
+		l.open()
+		return Permit{l, t}, nil
+	}
+	w := l.waiters.Get().(*waiter)
+	if at == atFront {
+		l.core.Rejoined(&w.item)
+	} else if !l.core.Queued(&w.item) {
+		l.note(Event{Kind: Full})
+		l.unlock(now)
+		l.waiters.Put(w)
+		return Permit{}, ErrQueueFull
+	}
+	if l.timing == nil || l.config.Observer != nil {
+		w.since, l.timing = l.config.Clock.Since(l.made)+1, w
+	}
+	l.unlock(now)
+	return l.wait(ctx, w)
+}
+
+// wait waits until w is admitted or dismissed, or the context ends.
+func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
+	if done := ctx.Done(); done == nil {
+		<-w.ready // a context that cannot end: half the cost of a select
+	} else {
+		select {
+		case <-w.ready:
+		case <-done:
+			if l.leave(w) {
+				return Permit{}, ctx.Err()
+			}
+		}
+	}
+	t, dismissed := w.ticket, w.dismissed
+	l.recycle(w)
+	if dismissed {
+		return Permit{}, ErrClosed
+	}
+	return Permit{l, t}, nil
+}
+
+// leave takes a waiter whose context ended out of the queue. It reports false
+// when the waiter was dismissed just before: then that is its answer.
+func (l *Limiter) leave(w *waiter) bool {
+	l.lock()
+	if l.core.Cancelled(&w.item) {
+		if l.timing == w {
+			l.timing = nil
+		}
+		l.unlock(l.time())
+		l.recycle(w)
+		return true
+	}
+	l.open()
+	// Its turn came at the same moment: the signal is sent or about to be.
+	<-w.ready
+	if w.dismissed {
+		return false
+	}
+	// The slot goes to the next one as if it had never been given.
+	l.lock()
+	l.core.Withdrawn(w.ticket)
+	l.published.withdrawn.Inc()
+	l.unlock(l.time())
+	l.recycle(w)
+	return true
+}
+
+func (l *Limiter) recycle(w *waiter) {
+	w.ticket, w.since, w.dismissed = window.Ticket{}, 0, false
+	l.waiters.Put(w)
+}
+
+// waiter is one goroutine in Acquire that found no free slot. Waiters are reused.
+type waiter struct {
+	item queue.Item[*waiter]
+	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
+	ready  chan struct{}
+	ticket window.Ticket
+	// since is when it began to wait, counted from a nanosecond before the limiter
+	// was made; 0: this one is not timed.
+	since time.Duration
+	// dismissed: the limiter was closed.
+	dismissed bool
+	// next is the next one to wake.
+	next *waiter
+}
+
+func newWaiter() any {
+	w := &waiter{ready: make(chan struct{}, 1)}
+	w.item.Value = w
+	return w
+}
