@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,6 +15,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 const (
@@ -44,7 +43,7 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	e := &endpoint{url: address, place: place{bucket: bucket, prefix: "aimd-demo-" + rand.Text()[:8] + "/"}}
-	if err := e.dial(probe); err != nil {
+	if err := reach.Endpoint(probe, e.url); err != nil {
 		return nil, e.explain("connecting", err)
 	}
 	cfg, err := config.LoadDefaultConfig(probe, config.WithBaseEndpoint(address),
@@ -66,27 +65,6 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
-}
-
-// dial finds out whether anybody listens there, before the credentials are
-// looked for: without them a wrong address would be taken for missing credentials.
-func (e *endpoint) dial(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, e.url, nil)
-	if err != nil {
-		return err
-	}
-	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
-		return err
-	}
-	address := req.URL.Host
-	if req.URL.Port() == "" {
-		address = net.JoinHostPort(req.URL.Hostname(), req.URL.Scheme) // http and https are names of ports
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // haveBucket finds the named bucket, or makes one if none is named.

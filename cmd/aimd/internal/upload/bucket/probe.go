@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 // probeTime bounds the questions of the probe: a wrong endpoint should be told soon.
@@ -24,7 +26,7 @@ func (b *Bucket) Probe(parent context.Context, endpoint, prefix string, listing 
 	where := "AWS"
 	if endpoint != "" {
 		where = "--endpoint " + endpoint
-		if err := dial(ctx, endpoint); err != nil {
+		if err := reach.Endpoint(ctx, endpoint); err != nil {
 			return b.explain(parent, where, err)
 		}
 	}
@@ -74,27 +76,6 @@ func status(err error) int {
 		return s.HTTPStatusCode()
 	}
 	return 0
-}
-
-// dial finds out whether anybody listens at the endpoint. The SDK would try for
-// long, and look for credentials first.
-func dial(ctx context.Context, endpoint string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, endpoint, nil)
-	if err != nil {
-		return err
-	}
-	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
-		return err
-	}
-	address := req.URL.Host
-	if req.URL.Port() == "" {
-		address = net.JoinHostPort(req.URL.Hostname(), req.URL.Scheme) // http and https are names of ports
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // innermost is the first cause, without what the SDK has put around it.
