@@ -69,10 +69,11 @@ func root() *cobra.Command {
 		Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		Long: `aimd adapts the number of requests in flight to what a service takes, as TCP
 adapts to a network: successes widen a window, the first refusal of each burst
-narrows it, and nothing is lost. This tool shows what that is worth.`,
-		Example: `  aimd demo              # S3 uploads against a store that says SlowDown
-  aimd demo --quick      # the same in some ten seconds
-  aimd demo api          # a worker pool against an API that says 429`,
+narrows it, and nothing is lost. This tool shows what that is worth, and uploads.`,
+		Example: `  aimd demo                           # S3 uploads against a store that says SlowDown
+  aimd demo --quick                   # the same in some ten seconds
+  aimd demo api                       # a worker pool against an API that says 429
+  aimd upload photos s3://backup/pic  # your own files, verified and resumable`,
 		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
