@@ -10,6 +10,9 @@ import (
 func FuzzFlightsAgainstASet(f *testing.F) {
 	f.Add([]byte{0, 1, 255, 255, 255, 255, 2, 40, 200, 255, 255, 9})
 	f.Fuzz(func(t *testing.T, steps []byte) {
+		if len(steps) > 60 {
+			return
+		}
 		var f flights
 		set := map[uint64]bool{}
 		for _, step := range steps {
@@ -22,20 +25,23 @@ func FuzzFlightsAgainstASet(f *testing.F) {
 			default: // all of one remainder land, twice
 				for id := range f.last + 3 {
 					if id%(1+n%7) == 0 {
-						require.Equal(t, set[id], f.has(id))
-						require.Equal(t, set[id], f.landed(id))
+						// Not by require: it would take most of the time.
+						if has, landed, again := f.has(id), f.landed(id), f.landed(id); has != set[id] || landed != set[id] || again {
+							t.Fatalf("id %d: in the set %v, has %v, landed %v, again %v", id, set[id], has, landed, again)
+						}
 						delete(set, id)
-						require.False(t, f.landed(id))
 					}
 				}
 			}
 			require.Equal(t, len(set), f.n)
-			if f.last > 50_000 {
+			if f.last > 10_000 {
 				break
 			}
 		}
 		for id := range f.last + 2 {
-			require.Equal(t, set[id], f.has(id), "id %d", id)
+			if f.has(id) != set[id] {
+				t.Fatalf("id %d: in the set %v, has %v", id, set[id], f.has(id))
+			}
 			if f.landed(id) {
 				delete(set, id)
 			}
