@@ -10,9 +10,9 @@ import (
 
 // Defaults of the settings.
 const (
-	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with 436 requests
-	// of Tahoe 0.9 in the place of 7987, and a service that comes back is found
-	// again within seconds.
+	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 380
+	// requests of Tahoe 0.9 in the place of 8000 (TestSeed4Outage), and a service
+	// that comes back is found again within seconds.
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
 	// DefaultPatience: our choice. With fewer, operations that lose their place
