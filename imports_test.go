@@ -21,6 +21,7 @@ var mayImport = map[string][]string{
 	"":          {"limiter", "window"},
 	"window":    {},
 	"queue":     {},
+	"tag":       {},
 	"limiter":   {"window", "queue"},
 	"httplimit": {"limiter"},
 }

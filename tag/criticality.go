@@ -1,0 +1,69 @@
+package tag
+
+import "fmt"
+
+// Criticality is how bad it is if a request fails: the four levels of the SRE
+// book, chapter "Handling Overload", which seed 3 points to. What is less
+// critical is shed first. The zero value is Critical, so that who says nothing
+// is neither preferred nor dropped first. Values are ordered.
+type Criticality int8
+
+const (
+	// Sheddable may fail often: work that can be done any time later.
+	Sheddable Criticality = iota - 2
+	// SheddablePlus may fail now and then: batch work that is tried again.
+	// Background work is of this kind.
+	SheddablePlus
+	// Critical is what a user notices: interactive requests. The default.
+	Critical
+	// CriticalPlus must not fail: what everything else hangs on.
+	CriticalPlus
+)
+
+// Criticalities are all there are, the least critical first.
+var Criticalities = [...]Criticality{Sheddable, SheddablePlus, Critical, CriticalPlus}
+
+var names = map[Criticality]string{
+	Sheddable: "sheddable", SheddablePlus: "sheddable-plus",
+	Critical: "critical", CriticalPlus: "critical-plus",
+}
+
+// Valid reports whether c is one of Criticalities.
+func (c Criticality) Valid() bool { return c >= Sheddable && c <= CriticalPlus }
+
+// String returns the name: "critical-plus".
+func (c Criticality) String() string {
+	if n, ok := names[c]; ok {
+		return n
+	}
+	return fmt.Sprintf("Criticality(%d)", int8(c))
+}
+
+// ParseCriticality returns the criticality of that name, or an error that says
+// which names there are.
+func ParseCriticality(name string) (Criticality, error) {
+	for _, c := range Criticalities {
+		if names[c] == name {
+			return c, nil
+		}
+	}
+	return Critical, fmt.Errorf("criticality: %q is not allowed, want sheddable, sheddable-plus, critical or critical-plus", name)
+}
+
+// MarshalText returns the name, or an error if c is none of Criticalities.
+func (c Criticality) MarshalText() ([]byte, error) {
+	if !c.Valid() {
+		return nil, fmt.Errorf("criticality: %d is not allowed, want -2 to 1", int8(c))
+	}
+	return []byte(c.String()), nil
+}
+
+// UnmarshalText is ParseCriticality.
+func (c *Criticality) UnmarshalText(text []byte) error {
+	v, err := ParseCriticality(string(text))
+	if err != nil {
+		return err
+	}
+	*c = v
+	return nil
+}

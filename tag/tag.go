@@ -1,0 +1,57 @@
+// Package tag is what a client tells about a request beside the request: who
+// sends it, for which feature, how bad it is if it fails, and which attempt it
+// is. Seed 3: "Expose information to server. Tag requests with client name and
+// version, feature that triggered the request, severity of failing the request,
+// retry or initial request".
+//
+// The tags travel in the context. The doors (httplimit, contrib/grpc) put them
+// on the wire and take them from it; throttle, admission and remote decide by
+// them.
+package tag
+
+import "context"
+
+// Tags are what a request says about itself. The zero value says nothing: an
+// unknown client, no feature, Critical, attempt 0.
+type Tags struct {
+	// Client and Version name the program that sends: "backup", "1.4.2".
+	Client, Version string
+	// Feature is what in the program caused the request: "thumbnails".
+	Feature string
+	// Criticality is how bad it is if the request fails.
+	Criticality Criticality
+	// Attempt is the attempt's number within its operation: 1 is the initial
+	// request, 2 the first retry; 0: not known.
+	Attempt int
+}
+
+// Retry reports whether the request is known to be a retry.
+func (t Tags) Retry() bool { return t.Attempt > 1 }
+
+// key is that of the tags in a context.
+type key struct{}
+
+// NewContext returns a context with the tags, in the place of those it had.
+func NewContext(ctx context.Context, t Tags) context.Context {
+	return context.WithValue(ctx, key{}, t)
+}
+
+// FromContext returns the context's tags, the zero Tags if it has none.
+func FromContext(ctx context.Context) Tags {
+	t, _ := ctx.Value(key{}).(Tags)
+	return t
+}
+
+// WithCriticality returns a context with that criticality, its other tags kept.
+func WithCriticality(ctx context.Context, c Criticality) context.Context {
+	t := FromContext(ctx)
+	t.Criticality = c
+	return NewContext(ctx, t)
+}
+
+// WithFeature returns a context with that feature, its other tags kept.
+func WithFeature(ctx context.Context, feature string) context.Context {
+	t := FromContext(ctx)
+	t.Feature = feature
+	return NewContext(ctx, t)
+}
