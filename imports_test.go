@@ -22,13 +22,14 @@ var mayImport = map[string][]string{
 	"window":    {},
 	"queue":     {},
 	"tag":       {},
+	"backoff":   {},
 	"limiter":   {"window", "queue"},
 	"httplimit": {"limiter"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
-var pure = []string{"window", "queue"}
+var pure = []string{"window", "queue", "backoff"}
 
 // impure is what they may not import.
 var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}

@@ -1,0 +1,69 @@
+package backoff
+
+import (
+	"errors"
+	"time"
+)
+
+// MaxDelay is the longest delay that any Backoff answers, a hundred years: far
+// beyond use, and small enough that the sum of two never overflows. As a
+// setting it means "no cap". Our choice.
+const MaxDelay = 100 * 365 * 24 * time.Hour
+
+// Rand is a source of random numbers; *rand.Rand of math/rand/v2 is one.
+type Rand interface {
+	// Float64 is uniform in [0, 1).
+	Float64() float64
+	// NormFloat64 has mean 0 and standard deviation 1.
+	NormFloat64() float64
+}
+
+// State is how far an operation has come when one of its attempts has failed.
+type State struct {
+	// Retry is the number of the retry that the delay comes before: 1 is the
+	// delay between the operation's first attempt and its first retry. Less
+	// counts as 1. (Seed 1's N, "the number of retries so far", is Retry - 1.)
+	Retry int
+	// Last is the delay before this one, 0 if this is the first.
+	Last time.Duration
+	// Elapsed is the time since the operation's first attempt began.
+	Elapsed time.Duration
+}
+
+// Backoff says how long to wait before an attempt that failed is followed by
+// another. Those of this package are immutable values: they may be compared,
+// copied, and used by any number of goroutines, each with a Rand of its own.
+type Backoff interface {
+	// Delay returns how long to wait, 0 to MaxDelay, or false: no further retry.
+	Delay(s State, r Rand) (time.Duration, bool)
+}
+
+// Check returns an error that names the first setting of b that is wrong, its
+// value, and what is allowed. Delay never fails: in the place of a setting that
+// Check refuses it uses the default. So whoever takes a Backoff from a user
+// checks it once.
+//
+// A Backoff from elsewhere is checked if it has a method Check() error.
+func Check(b Backoff) error {
+	if b == nil {
+		return errors.New("backoff: nil is not allowed, want a Backoff")
+	}
+	if c, ok := b.(interface{ Check() error }); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// first tells whether s asks for the delay before the first retry.
+func (s State) first() bool { return s.Retry <= 1 }
+
+// duration is x nanoseconds: no NaN, nothing negative, nothing beyond MaxDelay.
+func duration(x float64) time.Duration {
+	switch {
+	case x >= float64(MaxDelay):
+		return MaxDelay
+	case x >= 0.5:
+		return time.Duration(x + 0.5)
+	}
+	return 0 // and NaN
+}

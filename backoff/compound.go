@@ -1,0 +1,56 @@
+package backoff
+
+import "time"
+
+// Compound is seed 0's loop to the letter: each delay is grown from the one
+// before, its jitter included, so that clients that began together drift apart
+// more and more:
+//
+//	delay = MinDelay
+//	...
+//	delay = min(delay * Factor, MaxDelay)
+//	delay = delay + norm_variate(delay * Jitter)
+//
+// The first delay is exactly Min, without jitter; the cap comes before the
+// jitter ("excluding Jitter"). No delay grows from less than Min, which the seed
+// leaves open: after a delay of 0 all would be 0. It needs State.Last.
+//
+// The zero value is {100 ms, 30 s, 2, none}. The seed's two published sets are
+// {Min: 100ms, Max: 10min, Factor: 2.7, Jitter: Normal(0.1)} ("blue") and
+// {Min: 1s, Max: 5min, Factor: 1.5, Jitter: Normal(0.1)} ("green").
+type Compound struct {
+	// Min is the first delay: 1 ns to Max; 0 means DefaultMin, or Max if that
+	// is shorter.
+	Min time.Duration
+	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
+	// longer. The seed: "for example, 15 minutes".
+	Max time.Duration
+	// Factor is that of growth: 1 to MaxFactor; 0 means DefaultFactor.
+	Factor float64
+	// Jitter is the random part; the zero value: none. The seed's is Normal.
+	Jitter Jitter
+}
+
+func (c Compound) withDefaults() (Compound, error) {
+	var k checks
+	k.bounds(&c.Min, &c.Max)
+	k.number("factor", &c.Factor, DefaultFactor, 1, MaxFactor)
+	k.fail(c.Jitter.Check())
+	return c, k.err
+}
+
+// Check returns an error that names the first setting that is wrong.
+func (c Compound) Check() error {
+	_, err := c.withDefaults()
+	return err
+}
+
+// Delay implements Backoff; it never ends.
+func (c Compound) Delay(s State, r Rand) (time.Duration, bool) {
+	c, _ = c.withDefaults()
+	if s.first() {
+		return c.Min, true
+	}
+	d := min(float64(max(s.Last, c.Min))*c.Factor, float64(c.Max))
+	return duration(c.Jitter.apply(d, r)), true
+}

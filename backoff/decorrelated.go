@@ -1,0 +1,44 @@
+package backoff
+
+import "time"
+
+// Decorrelated is decorrelated jitter: a delay is random between Min and Factor
+// times the one before, then capped: min(Max, U(Min, Factor*Last)). It needs
+// State.Last; the first delay grows from Min. The cap comes after the jitter.
+//
+// Source: "Exponential Backoff And Jitter", AWS Architecture Blog: "sleep =
+// min(cap, random_between(base, sleep * 3))". The zero value is {100 ms, 30 s, 3}.
+type Decorrelated struct {
+	// Min is the shortest delay: 1 ns to Max; 0 means DefaultMin, or Max if
+	// that is shorter.
+	Min time.Duration
+	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
+	// longer.
+	Max time.Duration
+	// Factor is 1 to MaxFactor; 0 means 3, the source's.
+	Factor float64
+}
+
+func (b Decorrelated) withDefaults() (Decorrelated, error) {
+	var c checks
+	c.bounds(&b.Min, &b.Max)
+	c.number("factor", &b.Factor, 3, 1, MaxFactor)
+	return b, c.err
+}
+
+// Check returns an error that names the first setting that is wrong.
+func (b Decorrelated) Check() error {
+	_, err := b.withDefaults()
+	return err
+}
+
+// Delay implements Backoff; it never ends.
+func (b Decorrelated) Delay(s State, r Rand) (time.Duration, bool) {
+	b, _ = b.withDefaults()
+	last := b.Min
+	if !s.first() {
+		last = max(s.Last, b.Min)
+	}
+	lo, hi := float64(b.Min), b.Factor*float64(last)
+	return min(duration(lo+(hi-lo)*r.Float64()), b.Max), true
+}

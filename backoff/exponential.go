@@ -1,0 +1,81 @@
+package backoff
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Exponential multiplies the delay by a factor at each retry: Min, Min*Factor,
+// Min*Factor^2 and so on, up to Max. It is what most callers want, best with
+// Jitter: Full(). The zero value doubles from 100 ms to 30 s without jitter.
+//
+// Seed 1's "delay = MIN( R * T * F ^ N , M )" is
+// {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), Order: JitterThenCap}.
+// Seed 4's client is
+// {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), Order: JitterThenCap}.
+type Exponential struct {
+	// Min is the delay before the first retry: 1 ns to Max; 0 means DefaultMin,
+	// or Max if that is shorter. Seed 1: it "should be set at the outer limits
+	// of expected response time for the service".
+	Min time.Duration
+	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
+	// longer. Seed 1: it "should be as low as possible to keep your customers
+	// happy, but high enough that the system can definitely handle requests from
+	// all clients at that sustained rate"; [Plan] computes it.
+	Max time.Duration
+	// Factor is by how much each delay is longer: 1 to MaxFactor; 0 means
+	// DefaultFactor.
+	Factor float64
+	// Jitter is the random part; the zero value: none.
+	Jitter Jitter
+	// Order says whether the cap comes before or after the jitter.
+	Order Order
+}
+
+// Order is that of the cap and the jitter.
+type Order uint8
+
+const (
+	// CapThenJitter caps, then adds jitter: delays at the cap stay spread, and
+	// with a jitter that lengthens (all but Full and Equal) may exceed it. "The
+	// retry interval is limited MaxDelay (excluding Jitter)" (seed 0).
+	CapThenJitter Order = iota
+	// JitterThenCap adds jitter, then caps: no delay exceeds the cap, and at the
+	// cap many are exactly equal. Seeds 1 and 4 are of this kind.
+	JitterThenCap
+)
+
+func (e Exponential) withDefaults() (Exponential, error) {
+	var c checks
+	c.bounds(&e.Min, &e.Max)
+	c.number("factor", &e.Factor, DefaultFactor, 1, MaxFactor)
+	c.fail(e.Jitter.Check())
+	if e.Order > JitterThenCap {
+		c.fail(fmt.Errorf("order of cap and jitter: %d is not allowed, want CapThenJitter or JitterThenCap", e.Order))
+	}
+	return e, c.err
+}
+
+// Check returns an error that names the first setting that is wrong.
+func (e Exponential) Check() error {
+	_, err := e.withDefaults()
+	return err
+}
+
+// Delay implements Backoff; it never ends.
+func (e Exponential) Delay(s State, r Rand) (time.Duration, bool) {
+	e, _ = e.withDefaults()
+	// +Inf at a high number; the cap, or duration, bounds it.
+	d := grown(e.Min, e.Factor, s)
+	most := float64(e.Max)
+	if e.Order == JitterThenCap {
+		return duration(min(e.Jitter.apply(min(d, float64(MaxDelay)*MaxStretch), r), most)), true
+	}
+	return duration(e.Jitter.apply(min(d, most), r)), true
+}
+
+// grown is first * factor^N nanoseconds, N retries having been made before.
+func grown(first time.Duration, factor float64, s State) float64 {
+	return float64(first) * math.Pow(factor, float64(max(s.Retry, 1)-1))
+}

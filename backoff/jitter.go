@@ -1,0 +1,177 @@
+package backoff
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Jitter is how randomness is added to a delay d: seed 3's first rule, "Jitter
+// everything!". The zero value is none. Values can be compared.
+//
+// A jitter is read from text, and shown, as "none", "full", "equal",
+// "proportional:J", "normal:J" or "uniform:LO:HI".
+//
+// The remaining form of the field, decorrelated jitter, needs the delay before
+// and is a Backoff of its own: [Decorrelated].
+type Jitter struct {
+	form   form
+	lo, hi float64 // of uniform; the J of the others is in hi
+}
+
+type form uint8
+
+const (
+	none form = iota
+	uniform
+	proportional
+	normal
+)
+
+// MaxStretch is the most that Uniform may lengthen a delay. Our choice.
+const MaxStretch = 100
+
+// Full is d * U(0, 1): any time up to the delay.
+func Full() Jitter { return Uniform(0, 1) }
+
+// Equal is d * U(1/2, 1): half of the delay for sure, the other half random.
+func Equal() Jitter { return Uniform(0.5, 1) }
+
+// Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of seed 3 is
+// Proportional(0.5), seed 4's is Proportional(0.6). 0 <= j <= 1.
+func Proportional(j float64) Jitter { return Jitter{proportional, 0, j} }
+
+// Uniform is d * U(lo, hi), 0 <= lo <= hi <= MaxStretch. "R should be a random
+// number in the range [1-2], so that its effect is to spread out the load over
+// time, but always more conservative than plain backoff" (seed 1): Uniform(1, 2).
+func Uniform(lo, hi float64) Jitter { return Jitter{uniform, lo, hi} }
+
+// Normal is d * (1 + j*N(0, 1)), a deviation proportional to the delay: "delay =
+// delay + norm_variate(delay * Jitter)" (seed 0, "for example, 0.1"). What
+// would be negative is 0, so that j should be well below 1: 0 <= j <= 1. It has
+// no upper bound, but only one in 30 000 is beyond d * (1 + 4j).
+func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
+
+// Check returns an error if the jitter's numbers are not allowed.
+func (j Jitter) Check() error {
+	switch {
+	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= MaxStretch):
+		return fmt.Errorf("jitter: %v is not allowed, want numbers 0 <= LO <= HI <= %d", j, MaxStretch)
+	case j.form >= proportional && !(0 <= j.hi && j.hi <= 1):
+		return fmt.Errorf("jitter: %v is not allowed, want a number from 0 to 1", j)
+	}
+	return nil
+}
+
+// apply is d with the jitter. A jitter that Check refuses is Full: too much
+// rather than none.
+func (j Jitter) apply(d float64, r Rand) float64 {
+	if j.Check() != nil {
+		j = Full()
+	}
+	switch j.form {
+	case uniform:
+		return d * (j.lo + (j.hi-j.lo)*r.Float64())
+	case proportional:
+		return d * (1 + j.hi*(2*r.Float64()-1))
+	case normal:
+		return max(0, d*(1+j.hi*r.NormFloat64()))
+	}
+	return d
+}
+
+// String is the form that UnmarshalText reads.
+func (j Jitter) String() string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	switch {
+	case j.form == none:
+		return "none"
+	case j.form == normal:
+		return "normal:" + number(j.hi)
+	case j.form == proportional:
+		return "proportional:" + number(j.hi)
+	case j == Full():
+		return "full"
+	case j == Equal():
+		return "equal"
+	}
+	return "uniform:" + number(j.lo) + ":" + number(j.hi)
+}
+
+// MarshalText returns String, or the error of Check.
+func (j Jitter) MarshalText() ([]byte, error) { return []byte(j.String()), j.Check() }
+
+// UnmarshalText reads a jitter, or returns an error that says what is allowed,
+// and then changes nothing.
+func (j *Jitter) UnmarshalText(text []byte) error {
+	v, err := ParseJitter(string(text))
+	if err == nil {
+		*j = v
+	}
+	return err
+}
+
+// ParseJitter reads "none", "full", "equal", "proportional:J", "normal:J" or
+// "uniform:LO:HI".
+func ParseJitter(s string) (Jitter, error) {
+	name, rest, _ := strings.Cut(s, ":")
+	x, err := numbers(rest)
+	var j Jitter
+	switch {
+	case err != nil:
+	case name == "none" && len(x) == 0:
+		return j, nil
+	case name == "full" && len(x) == 0:
+		return Full(), nil
+	case name == "equal" && len(x) == 0:
+		return Equal(), nil
+	case name == "proportional" && len(x) == 1:
+		j = Proportional(x[0])
+		return j, j.Check()
+	case name == "normal" && len(x) == 1:
+		j = Normal(x[0])
+		return j, j.Check()
+	case name == "uniform" && len(x) == 2:
+		j = Uniform(x[0], x[1])
+		return j, j.Check()
+	}
+	return j, fmt.Errorf("jitter: %q is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI", s)
+}
+
+func numbers(s string) ([]float64, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var all []float64
+	for f := range strings.SplitSeq(s, ":") {
+		x, err := strconv.ParseFloat(f, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// WithJitter is b with jitter added to each of its delays, after whatever b
+// does: the order in which Backoffs are put around each other is the order of
+// the steps.
+func WithJitter(b Backoff, j Jitter) Backoff { return jittered{b, j} }
+
+type jittered struct {
+	Backoff
+	jitter Jitter
+}
+
+func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
+	d, ok := b.Backoff.Delay(s, r)
+	return duration(b.jitter.apply(float64(d), r)), ok
+}
+
+func (b jittered) Check() error {
+	if err := Check(b.Backoff); err != nil {
+		return err
+	}
+	return b.jitter.Check()
+}

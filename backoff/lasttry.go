@@ -1,0 +1,59 @@
+package backoff
+
+import (
+	"time"
+)
+
+// LastTry is seed 2's exponential-backoff: the waits are Time, Time*Rate,
+// Time*Rate^2 and so on, as long as they are shorter than Max; after the last of
+// them comes one last try, and then no more:
+//
+//	(if (>= time max) ;; we're over budget, just call f
+//
+// With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five
+// calls, the fifth of them the last try: its failure is final. 16 s is not
+// waited. (The seed's prose, "when it waits 10 seconds, it won't retry any
+// more", is looser than its code.) If Time >= Max there is one call and no retry.
+//
+// There is no jitter; WithJitter adds it after the bound has been looked at.
+// So seed 3's capped retries, whose loop goes on "while not success && delay <=
+// period" and waits "delay * random(.5, 1.5)", are
+//
+//	WithJitter(LastTry{Time: 10s, Rate: 2, Max: 300s + 1ns}, Proportional(0.5))
+//
+// the nanosecond because that loop still waits a delay equal to the bound.
+//
+// The zero value has the defaults of the seed's macro: {1 s, 2, 10 s}.
+type LastTry struct {
+	// Time is the first wait: 1 ns to MaxDelay; 0 means 1 s.
+	Time time.Duration
+	// Rate is by how much each wait is longer: 1 to MaxFactor; 0 means 2. At 1
+	// the waits never end, unless Time >= Max.
+	Rate float64
+	// Max is what a wait must be shorter than: 1 ns to MaxDelay; 0 means 10 s.
+	Max time.Duration
+}
+
+func (b LastTry) withDefaults() (LastTry, error) {
+	var c checks
+	c.duration("time", &b.Time, time.Second, 1, MaxDelay)
+	c.number("rate", &b.Rate, 2, 1, MaxFactor)
+	c.duration("max", &b.Max, 10*time.Second, 1, MaxDelay)
+	return b, c.err
+}
+
+// Check returns an error that names the first setting that is wrong.
+func (b LastTry) Check() error {
+	_, err := b.withDefaults()
+	return err
+}
+
+// Delay implements Backoff.
+func (b LastTry) Delay(s State, _ Rand) (time.Duration, bool) {
+	b, _ = b.withDefaults()
+	d := duration(grown(b.Time, b.Rate, s))
+	if d >= b.Max {
+		return 0, false
+	}
+	return d, true
+}

@@ -1,0 +1,95 @@
+package backoff
+
+import (
+	"fmt"
+	"time"
+)
+
+// Cap is b with no delay longer than longest, 1 ns to MaxDelay. Around
+// WithJitter it caps after the jitter, within it before.
+func Cap(b Backoff, longest time.Duration) Backoff { return capped{b, longest} }
+
+type capped struct {
+	Backoff
+	longest time.Duration
+}
+
+func (b capped) Delay(s State, r Rand) (time.Duration, bool) {
+	d, ok := b.Backoff.Delay(s, r)
+	return min(max(d, 0), b.settled()), ok
+}
+
+// settled is the cap, or the default if it is not allowed.
+func (b capped) settled() time.Duration {
+	if b.longest < 1 {
+		return DefaultMax
+	}
+	return b.longest
+}
+
+func (b capped) Check() error {
+	if err := Check(b.Backoff); err != nil {
+		return err
+	}
+	return positive("cap", b.longest)
+}
+
+// LimitAttempts is b with at most n attempts of an operation, its first one
+// included: n = 1 means no retry. n is 1 or more; less counts as 1.
+func LimitAttempts(b Backoff, n int) Backoff { return fewer{b, n} }
+
+type fewer struct {
+	Backoff
+	attempts int
+}
+
+func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
+	// Retry N is attempt N+1; not computed so, it might overflow.
+	if max(s.Retry, 1) > max(b.attempts, 1)-1 {
+		return 0, false
+	}
+	return b.Backoff.Delay(s, r)
+}
+
+func (b fewer) Check() error {
+	if err := Check(b.Backoff); err != nil {
+		return err
+	}
+	if b.attempts < 1 {
+		return fmt.Errorf("attempt limit: %d is not allowed, want a number from 1", b.attempts)
+	}
+	return nil
+}
+
+// LimitElapsed is b with no retry that would begin later than limit after the
+// operation's first attempt; one that b would put later is not made. limit is
+// 1 ns to MaxDelay; less means no retry. It needs State.Elapsed.
+func LimitElapsed(b Backoff, limit time.Duration) Backoff { return sooner{b, limit} }
+
+type sooner struct {
+	Backoff
+	limit time.Duration
+}
+
+func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
+	d, ok := b.Backoff.Delay(s, r)
+	if !ok || d > max(b.limit, 0)-max(s.Elapsed, 0) {
+		return 0, false
+	}
+	return d, true
+}
+
+func (b sooner) Check() error {
+	if err := Check(b.Backoff); err != nil {
+		return err
+	}
+	return positive("elapsed limit", b.limit)
+}
+
+// positive returns an error that names the setting unless 1 ns <= d <= MaxDelay.
+func positive(setting string, d time.Duration) error {
+	if d < 1 || d > MaxDelay {
+		return fmt.Errorf("%s: %v is not allowed, want a duration from 1ns to %v", setting, d, MaxDelay)
+	}
+	return nil
+}

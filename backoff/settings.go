@@ -1,0 +1,65 @@
+package backoff
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Defaults of the settings.
+const (
+	// DefaultMin: "minimum (initial) retry interval (e.g. 100 ms)" (seed 0).
+	DefaultMin = 100 * time.Millisecond
+	// DefaultMax is seed 4's bound: "unfortunate" operations "maxed out the
+	// retry period to 30s".
+	DefaultMax = 30 * time.Second
+	// DefaultFactor: "F doesn't matter much, so choose 2 as a nice round number.
+	// (It's the exponential nature that counts.)" (seed 1).
+	DefaultFactor = 2
+	// MaxFactor is the largest factor of growth. Our choice.
+	MaxFactor = 1000
+)
+
+// checks keeps the first error of several settings.
+type checks struct{ err error }
+
+// duration puts the fallback in the place of a zero, and of a value that is not
+// within lo and hi, which is an error that names the setting.
+func (c *checks) duration(setting string, d *time.Duration, fallback, lo, hi time.Duration) {
+	switch {
+	case *d == 0:
+		*d = fallback
+	case *d < lo || *d > hi:
+		c.refuse("%s: %v is not allowed, want a duration from %v to %v", setting, *d, lo, hi)
+		*d = fallback
+	}
+}
+
+// number is duration for a number.
+func (c *checks) number(setting string, x *float64, fallback, lo, hi float64) {
+	switch {
+	case *x == 0:
+		*x = fallback
+	case !(*x >= lo && *x <= hi): // NaN too
+		c.refuse("%s: %v is not allowed, want a number from %s to %s", setting, *x, plain(lo), plain(hi))
+		*x = fallback
+	}
+}
+
+func (c *checks) refuse(format string, args ...any) {
+	c.fail(fmt.Errorf(format, args...))
+}
+
+func (c *checks) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// bounds settles a shortest and a longest delay.
+func (c *checks) bounds(lo, hi *time.Duration) {
+	c.duration("longest delay", hi, max(DefaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
+	c.duration("shortest delay", lo, min(DefaultMin, *hi), 1, *hi)
+}
+
+func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
