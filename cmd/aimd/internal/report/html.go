@@ -35,12 +35,12 @@ func (r Report) HTML(w io.Writer) error {
 		data.Rows = append(data.Rows, line{Label: cells[0], Cells: cells[1:], Lost: x.Lost > 0})
 	}
 	for _, f := range r.figures() {
-		svg, err := f.svg()
+		svg, err := f.SVG()
 		if err != nil {
 			return err
 		}
 		// The SVG is our own; the texts in it are escaped by what draws it.
-		data.Drawings = append(data.Drawings, drawing{template.HTML(svg), f.caption})
+		data.Drawings = append(data.Drawings, drawing{template.HTML(svg), f.Caption})
 	}
 	return page.Execute(w, data)
 }

@@ -114,3 +114,19 @@ func (r Report) rowNotes(x measure.Result) []string {
 	}
 	return notes
 }
+
+// Figures writes every figure into the directory, as SVG and as PNG, and
+// returns the names of the files.
+func (r Report) Figures(dir string) ([]string, error) {
+	var files []string
+	for _, f := range r.figures() {
+		for _, write := range []func(string) (string, error){f.WriteSVG, f.WritePNG} {
+			file, err := write(dir)
+			if err != nil {
+				return files, err
+			}
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}
