@@ -43,6 +43,8 @@ func FirstOf(cs ...Classifier) Classifier {
 // Classify is the default classifier. It looks through the error's whole tree,
 // in this order:
 //
+//   - Verdict() Verdict: an error that knows by itself. Those of the doors do
+//     where nothing was sent, or the service forbade a retry.
 //   - context.Canceled: neutral, final.
 //   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes
 //     are overload, time-out codes timeout, InternalError neutral; all of
@@ -63,6 +65,12 @@ func FirstOf(cs ...Classifier) Classifier {
 //
 // RetryAfter() time.Duration, where the error has it, is the service's Retry-After.
 func Classify(err error) Verdict {
+	var own interface{ Verdict() Verdict }
+	if errors.As(err, &own) {
+		if v := own.Verdict(); v.Outcome.Valid() {
+			return v
+		}
+	}
 	if errors.Is(err, context.Canceled) {
 		return Verdict{Outcome: Neutral}
 	}

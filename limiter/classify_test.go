@@ -44,6 +44,13 @@ type strange struct{}
 func (strange) Error() string      { return "strange" }
 func (strange) GRPCStatus() string { return "none" }
 
+// judged knows what it means, unless it is zero, and has a code that says otherwise.
+type judged limiter.Verdict
+
+func (judged) Error() string              { return "judged" }
+func (j judged) Verdict() limiter.Verdict { return limiter.Verdict(j) }
+func (judged) GRPCStatus() *grpcStatus    { return &grpcStatus{8} }
+
 type temporary bool
 
 func (temporary) Error() string     { return "temporary" }
@@ -107,6 +114,12 @@ func TestClassify(t *testing.T) {
 		{fmt.Errorf("call: %w", grpcError{8}), overload},
 		{errors.Join(errors.New("other"), grpcError{8}), overload},
 		{strange{}, final},
+
+		{judged(final), final},
+		{judged(after(overload, time.Second)), after(overload, time.Second)},
+		{fmt.Errorf("call: %w", judged(timeout)), timeout},
+		{errors.Join(context.Canceled, judged(again)), again},
+		{judged{}, overload},
 
 		{os.ErrDeadlineExceeded, timeout},
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, again},
