@@ -12,6 +12,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/report"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
 const demoLong = `Demo uploads the same objects with the AWS SDK to an S3 store that serves only so
@@ -74,18 +75,18 @@ func demoCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.Var(whole(&d.Objects, 1, 1_000_000), "objects", "how many objects to upload")
-	f.Var(size(&d.Size), "size", "size of each object")
-	f.Var(whole(&d.Goroutines, 1, 10_000), "goroutines", "how many goroutines upload at a time")
-	f.Var(whole(&d.Slots, 1, 10_000), "slots", "how many requests the store serves at a time")
-	f.Var(duration(&d.Service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
-	f.Var(decimal(&d.Jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
-	f.Var(factor(&d.Factor), "factor", "what tahoe and reno keep of the window at a cut")
-	f.Var(names(&d.Only, demo.Strategies()), "only", "which strategies to run")
+	f.Var(value.Whole(&d.Objects, 1, 1_000_000), "objects", "how many objects to upload")
+	f.Var(value.Size(&d.Size), "size", "size of each object")
+	f.Var(value.Whole(&d.Goroutines, 1, 10_000), "goroutines", "how many goroutines upload at a time")
+	f.Var(value.Whole(&d.Slots, 1, 10_000), "slots", "how many requests the store serves at a time")
+	f.Var(value.Duration(&d.Service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
+	f.Var(value.Decimal(&d.Jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
+	f.Var(value.Factor(&d.Factor), "factor", "what tahoe and reno keep of the window at a cut")
+	f.Var(value.Names(&d.Only, demo.Strategies()), "only", "which strategies to run")
 	f.BoolVar(&quick, "quick", false, "a run of a few seconds, most of it the SDK's own waits: 400 objects of 16KiB, 25ms each; flags given beside it still count")
-	f.Var(duration(&d.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, 1m at the least")
-	f.Var(endpoint(&d.Endpoint), "endpoint", "use a running S3 server, credentials from the usual AWS environment; --slots and --service then only say what the optimum is computed from")
-	f.Var(bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
+	f.Var(value.Duration(&d.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, 1m at the least")
+	f.Var(value.Endpoint(&d.Endpoint), "endpoint", "use a running S3 server, credentials from the usual AWS environment; --slots and --service then only say what the optimum is computed from")
+	f.Var(value.Bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
 	o.flags(f, "aimd-demo.html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if quick {
@@ -128,7 +129,7 @@ func checkDemo(c *cobra.Command, d *demo.Config) error {
 		}
 		if total := int64(d.Objects) * d.Size; total > memoryMost {
 			return fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want %d MiB at the most; or use --endpoint",
-				d.Objects, showSize(d.Size), total>>20, memoryMost>>20)
+				d.Objects, value.ShowSize(d.Size), total>>20, memoryMost>>20)
 		}
 	} else {
 		if f.Changed("jitter") {
@@ -149,7 +150,7 @@ func checkDemo(c *cobra.Command, d *demo.Config) error {
 
 func demoReport(c *cobra.Command, d demo.Config) report.Report {
 	r := report.Report{
-		Title:     fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", d.Objects, showSize(d.Size), d.Goroutines),
+		Title:     fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", d.Objects, value.ShowSize(d.Size), d.Goroutines),
 		Operation: "object", Operations: "objects", Done: "stored", P99: p99Objects,
 		Command: line(c), Span: max(250*time.Millisecond, 5*d.Service),
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/apidemo"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/report"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
 const demoAPILong = `Demo api sends the same requests from a worker pool to an HTTP API that serves only
@@ -55,16 +56,16 @@ func demoAPICommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.Var(whole(&d.Requests, 1, 1_000_000), "requests", "how many requests to send")
-	f.Var(whole(&d.Goroutines, 1, 10_000), "workers", "how many workers send at a time")
-	f.Var(decimal(&d.API.Rate, 0.1, 100_000), "rate", "how many requests the API serves per second")
-	f.Var(whole(&d.API.Burst, 1, 100_000), "burst", "how many it serves at once after a rest")
-	f.Var(duration(&d.API.Service, time.Millisecond, time.Minute), "service", "how long it takes for each")
-	f.Var(duration(&d.API.RetryAfter, time.Second, time.Hour), "retry-after", "what it tells whom it refuses, in whole seconds")
-	f.Var(factor(&d.Factor), "factor", "what tahoe and reno keep of the window at a cut")
-	f.Var(names(&d.Only, apidemo.Strategies()), "only", "which strategies to run")
+	f.Var(value.Whole(&d.Requests, 1, 1_000_000), "requests", "how many requests to send")
+	f.Var(value.Whole(&d.Goroutines, 1, 10_000), "workers", "how many workers send at a time")
+	f.Var(value.Decimal(&d.API.Rate, 0.1, 100_000), "rate", "how many requests the API serves per second")
+	f.Var(value.Whole(&d.API.Burst, 1, 100_000), "burst", "how many it serves at once after a rest")
+	f.Var(value.Duration(&d.API.Service, time.Millisecond, time.Minute), "service", "how long it takes for each")
+	f.Var(value.Duration(&d.API.RetryAfter, time.Second, time.Hour), "retry-after", "what it tells whom it refuses, in whole seconds")
+	f.Var(value.Factor(&d.Factor), "factor", "what tahoe and reno keep of the window at a cut")
+	f.Var(value.Names(&d.Only, apidemo.Strategies()), "only", "which strategies to run")
 	f.BoolVar(&quick, "quick", false, "a run of a few seconds per strategy: 300 requests; flags given beside it still count")
-	f.Var(duration(&d.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, 1m at the least")
+	f.Var(value.Duration(&d.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, 1m at the least")
 	o.flags(f, "aimd-demo-api.html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if quick && !f.Changed("requests") {

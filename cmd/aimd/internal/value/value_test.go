@@ -1,4 +1,4 @@
-package command
+package value
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestSizes(t *testing.T) {
 		assert.True(t, err != nil || got > maxSize || got < 1, "%s: %d", in, got)
 	}
 	for want, n := range map[string]int64{"64KiB": 65536, "1000B": 1000, "3MiB": 3 << 20, "1GiB": 1 << 30, "0B": 0} {
-		assert.Equal(t, want, showSize(n))
+		assert.Equal(t, want, ShowSize(n))
 	}
 }
 
@@ -28,6 +28,6 @@ func TestDurationsAreShownShort(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"1m": time.Minute, "24h": 24 * time.Hour, "1h30m": 90 * time.Minute, "0s": 0, "10s": 10 * time.Second, "1m10s": 70 * time.Second, "200ms": 200 * time.Millisecond,
 	} {
-		assert.Equal(t, want, showDuration(d))
+		assert.Equal(t, want, ShowDuration(d))
 	}
 }

@@ -1,0 +1,159 @@
+// Package value has settings that check what they are given: flags of the command
+// line and fields of files alike.
+package value
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Value is a setting that checks what it is given. Whoever calls Set names the
+// setting and the value in the error, as the flag library does; the error says what
+// is allowed.
+type Value[T any] struct {
+	to *T
+	// kind stands for the value in the help.
+	kind  string
+	want  string
+	parse func(string) (T, bool)
+	show  func(T) string
+}
+
+// Set implements pflag.Value.
+func (v *Value[T]) Set(s string) error {
+	x, ok := v.parse(s)
+	if !ok {
+		return errors.New("want " + v.want)
+	}
+	*v.to = x
+	return nil
+}
+
+// Type implements pflag.Value: what stands for the value in the help.
+func (v *Value[T]) Type() string { return v.kind }
+
+// Want says what is allowed.
+func (v *Value[T]) Want() string { return v.want }
+
+// String implements pflag.Value.
+func (v *Value[T]) String() string {
+	if v.to == nil { // the flag library makes one of these to compare with
+		return ""
+	}
+	return v.show(*v.to)
+}
+
+// within is a parser with bounds.
+func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T) func(string) (T, bool) {
+	return func(s string) (T, bool) {
+		x, err := parse(s)
+		return x, err == nil && lo <= x && x <= hi // false for NaN
+	}
+}
+
+// Whole is a whole number from lo to hi.
+func Whole(to *int, lo, hi int) *Value[int] {
+	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa}
+}
+
+// Decimal is a number from lo to hi.
+func Decimal(to *float64, lo, hi float64) *Value[float64] {
+	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
+	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat}
+}
+
+// Factor is a number between 0 and 1, neither of them.
+func Factor(to *float64) *Value[float64] {
+	v := Decimal(to, math.SmallestNonzeroFloat64, math.Nextafter(1, 0))
+	v.want = "a number greater than 0 and less than 1"
+	return v
+}
+
+func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Duration is a duration from lo to hi, as Go writes it.
+func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {
+	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration}
+}
+
+// ShowDuration leaves out the units that are zero: 1m, not 1m0s.
+func ShowDuration(d time.Duration) string {
+	s := d.String()
+	s = regexp.MustCompile(`(\D)0s$`).ReplaceAllString(s, "$1")
+	return regexp.MustCompile(`(\D)0m$`).ReplaceAllString(s, "$1")
+}
+
+const maxSize = 1 << 30
+
+// Size is a number of bytes, up to 1 GiB.
+func Size(to *int64) *Value[int64] {
+	return &Value[int64]{to, "size", "a size from 1 B to 1 GiB, like 512, 64KiB or 1.5MB", within(parseSize, 1, maxSize), ShowSize}
+}
+
+var sizes = map[string]float64{
+	"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1e3, "M": 1 << 20, "MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GIB": 1 << 30, "GB": 1e9,
+}
+
+func parseSize(s string) (int64, error) {
+	digits := strings.TrimRight(s, "BbKkMmGgIi ")
+	unit, ok := sizes[strings.ToUpper(strings.TrimSpace(s[len(digits):]))]
+	x, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !ok || !(0 <= x*unit && x*unit <= maxSize) {
+		return 0, errors.New("no size")
+	}
+	return int64(x * unit), nil
+}
+
+// ShowSize is n in the largest unit in which it is whole.
+func ShowSize(n int64) string {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n > 0 && n%u.bytes == 0 {
+			return fmt.Sprintf("%d%s", n/u.bytes, u.name)
+		}
+	}
+	return fmt.Sprintf("%dB", n)
+}
+
+// Names are one or more of the allowed, with commas between them.
+func Names(to *[]string, allowed []string) *Value[[]string] {
+	parse := func(s string) ([]string, bool) {
+		all := strings.Split(s, ",")
+		for i := range all {
+			all[i] = strings.TrimSpace(all[i])
+			if !slices.Contains(allowed, all[i]) {
+				return nil, false
+			}
+		}
+		return all, true
+	}
+	show := func(all []string) string { return strings.Join(all, ",") }
+	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
+}
+
+// Endpoint is the URL of a store.
+func Endpoint(to *string) *Value[string] {
+	parse := func(s string) (string, bool) {
+		u, err := url.Parse(s)
+		return s, err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil
+	}
+	return &Value[string]{to, "URL", "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", parse, strings.Clone}
+}
+
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
+// Bucket is the name of a bucket.
+func Bucket(to *string) *Value[string] {
+	parse := func(s string) (string, bool) { return s, bucketName.MatchString(s) }
+	return &Value[string]{to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", parse, strings.Clone}
+}
