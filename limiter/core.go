@@ -91,7 +91,9 @@ func (c *Core[T]) Withdrawn(t window.Ticket) bool { return c.window.Withdrawn(t)
 // (0: none), and returns what that changed. An attempt that does not fly is
 // window.Late and changes nothing: a second answer, or a late one.
 func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
-	now = c.seen(now)
+	if !now.IsZero() {
+		now = c.seen(now)
+	}
 	change := c.window.Answered(now, t, o)
 	if change == window.Cut || change == window.Ignored {
 		c.overloaded(now, change == window.Cut, retryAfter)

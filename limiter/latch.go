@@ -51,13 +51,21 @@ func (l *latch) take() (id uint64, ok bool) {
 
 // lock locks, and returns the id given last.
 func (l *latch) lock() uint64 {
-	w := l.word.Load()
-	if w&latched != 0 || !l.word.CompareAndSwap(w, w&^freeMask|latched) {
-		w = l.lockInLine()
+	id, ok := l.tryLock()
+	if !ok {
+		id = l.lockInLine()
 	}
-	return lastID(w)
+	return id
 }
 
+// tryLock is lock if it can be had at once. It is small, so that the compiler
+// puts it where it is called.
+func (l *latch) tryLock() (id uint64, ok bool) {
+	w := l.word.Load()
+	return lastID(w), w&latched == 0 && l.word.CompareAndSwap(w, w&^freeMask|latched)
+}
+
+// lockInLine waits until it is unlocked, and locks.
 func (l *latch) lockInLine() uint64 {
 	l.line.Lock()
 	defer l.line.Unlock()
@@ -66,7 +74,7 @@ func (l *latch) lockInLine() uint64 {
 		switch {
 		case w&latched == 0:
 			if l.word.CompareAndSwap(w, w&^freeMask|latched) {
-				return w
+				return lastID(w)
 			}
 		case looks%spins == 0 && l.word.CompareAndSwap(w, w|sleeps):
 			<-l.wake

@@ -81,15 +81,19 @@ func (p Permit) release(o Outcome, retryAfter time.Duration) error {
 	var now, held time.Time
 	if o.Overloaded() {
 		now, held = l.config.Clock.Now(), l.core.Held()
-	} else {
-		now = l.time()
+	} else if l.core.NeedsTime() {
+		now = l.config.Clock.Now()
 	}
 	before := l.core.State().Cwnd
 	change := l.core.Answered(now, p.t, o, retryAfter)
 	if o != Success || change != window.Steady || l.config.Observer != nil {
 		l.changed(change, o, before, held)
 	}
-	l.unlock(now)
+	if l.quiet() {
+		l.open()
+	} else {
+		l.unlock(now)
+	}
 	if change == window.Late {
 		return ErrReleased
 	}
@@ -119,7 +123,13 @@ func (l *Limiter) changed(change window.Change, o Outcome, before float64, held 
 }
 
 // lock locks, and tells the core what went without it.
-func (l *Limiter) lock() { l.core.SentUpTo(l.latch.lock()) }
+func (l *Limiter) lock() {
+	id, ok := l.latch.tryLock()
+	if !ok {
+		id = l.latch.lockInLine()
+	}
+	l.core.SentUpTo(id)
+}
 
 // open publishes what is in flight, lays out the slots that are free, and unlocks.
 func (l *Limiter) open() {
@@ -158,10 +168,6 @@ func (l *Limiter) note(e Event) {
 // and only then wakes those admitted and tells the observer.
 func (l *Limiter) unlock(now time.Time) {
 	queued := l.published.queued.Load()
-	if l.core.Waiting() == 0 && queued == 0 && l.events == nil && !l.closed {
-		l.open() // nobody to wake, nothing to tell
-		return
-	}
 	l.admit(now)
 	l.arm()
 	if n := int64(l.core.Waiting()); n != queued {
@@ -182,6 +188,11 @@ func (l *Limiter) unlock(now time.Time) {
 	for _, e := range events {
 		l.config.Observer(e)
 	}
+}
+
+// quiet reports that there is nobody to wake and nothing to tell.
+func (l *Limiter) quiet() bool {
+	return l.core.Waiting() == 0 && l.published.queued.Load() == 0 && l.events == nil && !l.closed
 }
 
 // admit books everybody who may go, in order, and lists them to be woken.

@@ -24,11 +24,18 @@ type flights struct {
 
 // sent adds the ids after the last one, up to id.
 func (f *flights) sent(id uint64) {
+	if id/64 != f.last/64 {
+		f.beginUpTo(id / 64)
+	}
 	f.n += int(id - f.last)
-	for c := f.last/64 + 1; c <= id/64; c++ {
+	f.last = id
+}
+
+// beginUpTo makes room for the chunks after that of the last id.
+func (f *flights) beginUpTo(chunk uint64) {
+	for c := f.last/64 + 1; c <= chunk; c++ {
 		f.begin(c)
 	}
-	f.last = id
 }
 
 // begin makes room for a chunk in the place of the one that is recent chunks older.
@@ -68,16 +75,32 @@ func (f *flights) has(id uint64) bool {
 
 // landed takes the id out of the set, and reports false if it is not in it.
 func (f *flights) landed(id uint64) bool {
-	if !f.has(id) {
+	if id-1 >= f.last { // 0 or not given yet
 		return false
 	}
-	c := id / 64
-	if c+recent > f.last/64 {
-		f.landings[c%recent] |= 1 << (id % 64)
-	} else if all := f.old[c] | 1<<(id%64); all == ^uint64(0) {
+	c, bit := id/64, uint64(1)<<(id%64)
+	if c+recent <= f.last/64 {
+		return f.landedLate(c, bit)
+	}
+	at := &f.landings[c%recent]
+	if *at&bit != 0 {
+		return false
+	}
+	*at |= bit
+	f.n--
+	return true
+}
+
+// landedLate is landed for a chunk that is kept aside.
+func (f *flights) landedLate(c, bit uint64) bool {
+	landings, ok := f.old[c]
+	if !ok || landings&bit != 0 {
+		return false
+	}
+	if landings |= bit; landings == ^uint64(0) {
 		delete(f.old, c)
 	} else {
-		f.old[c] = all
+		f.old[c] = landings
 	}
 	f.n--
 	return true

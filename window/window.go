@@ -108,8 +108,18 @@ func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
 		w.rtt = a.RTT
 	}
 	before := w.state.Cwnd
-	if next := w.law.Answered(now, w.state, a); next != w.state {
-		w.decide(next, a)
+	next := w.law.Answered(now, w.state, a)
+	// Growth only while the window is what limits: seed 4's "max (cwnd,
+	// min(size(flying) + 1, ...))". Without it an idle client's window grows
+	// without bound, and its next burst overshoots.
+	if most := float64(a.Flying + 1); o == Success && next.Cwnd > before && next.Cwnd > most {
+		next.Cwnd = before
+		if most > before {
+			next.Cwnd = most
+		}
+	}
+	if next != w.state {
+		w.decide(next)
 	}
 	if o == Success {
 		w.streak = 0
@@ -133,19 +143,7 @@ func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
 }
 
 // decide holds the law's answer to the rules.
-func (w *Window) decide(next State, a Answer) {
-	// Growth only while the window is what limits: seed 4's "max (cwnd,
-	// min(size(flying) + 1, ...))". Without it an idle client's window grows
-	// without bound, and its next burst overshoots.
-	if most := float64(a.Flying + 1); a.Outcome == Success && next.Cwnd > w.state.Cwnd && next.Cwnd > most {
-		next.Cwnd = most
-		if w.state.Cwnd >= most {
-			next.Cwnd = w.state.Cwnd
-		}
-		if next == w.state {
-			return
-		}
-	}
+func (w *Window) decide(next State) {
 	if finite(next.Cwnd) {
 		w.resize(min(max(next.Cwnd, w.min), w.max))
 	}
