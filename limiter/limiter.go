@@ -80,9 +80,9 @@ func (p Permit) release(o Outcome, retryAfter time.Duration) error {
 	l.lock()
 	var now, held time.Time
 	if o.Overloaded() {
-		now, held = l.config.Clock.Now(), l.core.Held()
+		now, held = l.now(), l.core.Held()
 	} else if l.core.NeedsTime() {
-		now = l.config.Clock.Now()
+		now = l.now()
 	}
 	before := l.core.State().Cwnd
 	change := l.core.Answered(now, p.t, o, retryAfter)
@@ -148,10 +148,14 @@ func (l *Limiter) open() {
 // costs more than all the rest.
 func (l *Limiter) time() time.Time {
 	if l.core.NeedsTime() {
-		return l.config.Clock.Now()
+		return l.now()
 	}
 	return time.Time{}
 }
+
+// now is the time. To read how much of it went by since the limiter was made
+// takes one of the machine's clocks, to read the time takes two.
+func (l *Limiter) now() time.Time { return l.made.Add(l.config.Clock.Since(l.made)) }
 
 // note keeps an event for the observer.
 func (l *Limiter) note(e Event) {
@@ -238,5 +242,5 @@ func (l *Limiter) arm() {
 func (l *Limiter) woke() {
 	l.lock()
 	l.wake = time.Time{}
-	l.unlock(l.config.Clock.Now())
+	l.unlock(l.now())
 }
