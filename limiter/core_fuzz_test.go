@@ -19,6 +19,8 @@ func FuzzCoreAgainstSeed4(f *testing.F) {
 	f.Add([]byte{0, 20, 0, 0, 0, 0, 0, 1, 2, 1, 3, 9, 1, 2, 8, 5, 1, 1, 1})
 	f.Add([]byte{1, 3, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 10, 2, 2, 2, 18, 2, 7, 1, 1})
 	f.Add([]byte{2, 1, 0, 0, 0, 0, 2, 2, 2, 6, 6, 2, 7, 255, 2, 7, 255, 7, 255, 1, 4, 3})
+	f.Add([]byte{0, 160, 8, 0, 0, 8, 1, 0x8e, 1, 0, 1, 2, 0x96, 0, 1, 0xa6, 2, 0xae, 1, 0x9e, 2, 1, 0x86, 0})
+	f.Add([]byte{1, 160, 8, 0, 0, 0x8e, 2, 2, 0xae, 2, 7, 255, 1, 1, 0x9e, 2, 0, 1})
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 3 || len(input) > 1000 {
 			return
@@ -37,6 +39,9 @@ type model struct {
 	t    *testing.T
 	core limiter.Core[int]
 	twin *seed4Twin
+	law  window.NewLaw
+	// made is what the core was made with.
+	made limiter.Settings
 	now  time.Time
 
 	ops      int
@@ -70,12 +75,11 @@ func newModel(t *testing.T, kind, initial byte) *model {
 		ssthresh = 5
 	}
 	start := 1 + float64(initial)/8
-	core, err := limiter.NewCore[int](law, limiter.Settings{
-		Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor},
-	})
+	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor}}
+	core, err := limiter.NewCore[int](law, s)
 	require.NoError(t, err)
 	return &model{
-		t: t, core: core, twin: newSeed4Twin(tahoe, start, ssthresh, factor),
+		t: t, core: core, twin: newSeed4Twin(tahoe, start, ssthresh, factor), law: law, made: s,
 		now: time.Unix(0, 0), answered: map[uint64]bool{}, admitted: start,
 	}
 }
@@ -100,7 +104,11 @@ func (m *model) step(b byte) {
 	case 5:
 		m.cancel(which)
 	case 6:
-		m.withdraw(which)
+		if which >= 16 {
+			m.reconfigure(which - 16)
+		} else {
+			m.withdraw(which)
+		}
 	case 7:
 		m.late(which)
 		m.now = m.now.Add(time.Duration(which) * 100 * time.Millisecond)
@@ -213,6 +221,38 @@ func (m *model) late(which int) {
 	require.False(m.t, m.core.Withdrawn(k))
 }
 
+// reconfigure puts the core under other rules, or under some that it refuses.
+func (m *model) reconfigure(which int) {
+	s := m.made
+	w := &s.Window
+	w.Min, w.Max, w.Factor = 1, window.MaxWindow, 0.5
+	switch which % 6 {
+	case 1:
+		w.Max = 3.5
+	case 2:
+		w.Min, w.Max, w.Factor = 6, 40, 0.9
+	case 3:
+		w.Min, w.Max = 2, 2
+	case 4:
+		w.Max, w.Factor = 10, 1 // no factor
+	case 5:
+		w.Factor, s.Patience = 0.7, -1 // no patience
+	}
+	initial := w.Initial
+	w.Initial = min(max(initial, w.Min), w.Max)
+	before, held, flying := m.core.State(), m.core.Held(), m.core.Flying()
+	err := m.core.Reconfigured(m.now, m.law, s)
+	require.Equal(m.t, flying, m.core.Flying(), "nothing that flies is dropped")
+	if which%6 >= 4 {
+		require.Error(m.t, err)
+		require.Equal(m.t, before, m.core.State(), "what is refused changes nothing")
+		require.Equal(m.t, held, m.core.Held())
+		return
+	}
+	require.NoError(m.t, err)
+	m.twin.reconfigured(w.Min, w.Max, w.Factor, initial)
+}
+
 func (m *model) drain() {
 	for {
 		open := m.twin.mayFly()
@@ -240,7 +280,8 @@ func (m *model) check() {
 
 	require.GreaterOrEqual(m.t, m.core.Flying(), 0)
 	require.LessOrEqual(m.t, float64(m.core.Flying()), max(1, math.Floor(m.admitted)))
-	require.GreaterOrEqual(m.t, s.Cwnd, 1.0)
+	require.GreaterOrEqual(m.t, s.Cwnd, m.twin.min)
+	require.LessOrEqual(m.t, s.Cwnd, m.twin.max)
 	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
 	if free := m.core.Free(); free > 0 {
 		require.Zero(m.t, m.core.Waiting())

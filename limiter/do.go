@@ -43,7 +43,7 @@ func (l *Limiter) operate(ctx context.Context, p Permit, fn func(context.Context
 			return gaveUp(ctx.Err())
 		case !v.Retry:
 			return gaveUp(nil)
-		case attempts == l.config.MaxAttempts:
+		case l.exhausted(attempts):
 			return gaveUp(ErrAttempts)
 		}
 		if reason := l.Backoff(ctx, attempts, v); reason != nil {
@@ -77,7 +77,7 @@ func (l *Limiter) attempt(ctx context.Context, p Permit, fn func(context.Context
 
 func (l *Limiter) call(ctx context.Context, fn func(context.Context) error) error {
 	ctx = l.WithSlot(ctx)
-	if d := l.config.AttemptTimeout; d > 0 {
+	if d := l.tuning.Load().AttemptTimeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = l.config.Clock.WithTimeout(ctx, d)
 		defer cancel()

@@ -31,9 +31,11 @@ const (
 	Full
 	// Closed: the limiter takes no more work.
 	Closed
+	// Reconfigured: the limiter is under new settings.
+	Reconfigured
 )
 
-var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "held", "admitted", "late", "full", "closed"}
+var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "held", "admitted", "late", "full", "closed", "reconfigured"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {

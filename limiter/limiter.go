@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/window"
 )
@@ -22,6 +23,9 @@ type Limiter struct {
 	published published
 
 	config Config
+	law    window.NewLaw
+	// tuning is what of the config is in force since the last Reconfigure.
+	tuning atomic.Pointer[Tuning]
 	// made is when the limiter was.
 	made time.Time
 	// shut is closed by Close, for those who wait outside the queue.
@@ -61,8 +65,10 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	l := &Limiter{config: c, core: core, latch: newLatch(), made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
+	l := &Limiter{config: c, law: law, core: core, latch: newLatch(), made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
 	l.waiters.New = newWaiter
+	c.Settings = core.rules
+	l.tuning.Store(tuningOf(c))
 	l.published.state(l.core.State())
 	l.lock()
 	l.open()

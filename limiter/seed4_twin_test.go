@@ -3,6 +3,8 @@ package limiter_test
 import (
 	"maps"
 	"slices"
+
+	"github.com/aimd-go/aimd/window"
 )
 
 // seed4Twin is the algorithm of seed 4 as it is written there: two scalars, two
@@ -10,7 +12,7 @@ import (
 // and simple, and the Core must do just what it does.
 //
 // Two things are settled beside the text: one is always admitted when nothing
-// flies, and cwnd never falls below 1.
+// flies, and cwnd stays in bounds, so never below 1.
 type seed4Twin struct {
 	cwnd, ssthresh  float64
 	flying, ignored map[uint64]bool
@@ -20,6 +22,7 @@ type seed4Twin struct {
 
 	tahoe           bool
 	initial, factor float64
+	min, max        float64
 	streak          int
 	cuts            int
 }
@@ -27,6 +30,7 @@ type seed4Twin struct {
 func newSeed4Twin(tahoe bool, initial, ssthresh, factor float64) *seed4Twin {
 	return &seed4Twin{
 		cwnd: initial, ssthresh: ssthresh, tahoe: tahoe, initial: initial, factor: factor,
+		min: 1, max: window.MaxWindow,
 		flying: map[uint64]bool{}, ignored: map[uint64]bool{},
 	}
 }
@@ -71,6 +75,7 @@ func (s *seed4Twin) succeeded(id uint64) {
 	} else {
 		s.cwnd = max(s.cwnd, min(n+1, s.cwnd+1.0/s.cwnd))
 	}
+	s.bound()
 	s.streak = 0
 	delete(s.flying, id)
 }
@@ -86,8 +91,9 @@ func (s *seed4Twin) failed(id uint64) {
 		if s.tahoe {
 			s.cwnd = s.initial
 		} else {
-			s.cwnd = max(1, s.ssthresh)
+			s.cwnd = s.ssthresh
 		}
+		s.bound()
 		s.ssthresh = max(1, s.ssthresh)
 		if !s.pending() {
 			s.streak++
@@ -97,6 +103,15 @@ func (s *seed4Twin) failed(id uint64) {
 	}
 	delete(s.flying, id)
 }
+
+// reconfigured: bounds and a factor from elsewhere, and nothing else changes.
+func (s *seed4Twin) reconfigured(lo, hi, factor, initial float64) {
+	s.min, s.max, s.factor = lo, hi, factor
+	s.initial = min(max(initial, lo), hi)
+	s.bound()
+}
+
+func (s *seed4Twin) bound() { s.cwnd = min(max(s.cwnd, s.min), s.max) }
 
 // pending: something that flew at the last reaction has no answer yet.
 func (s *seed4Twin) pending() bool {

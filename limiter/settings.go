@@ -48,6 +48,10 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
+	var err error
+	if s.Window, err = s.Window.WithDefaults(); err != nil {
+		return s, err
+	}
 	if s.PauseMax >= 0 {
 		if err := duration("longest pause", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
 			return s, err

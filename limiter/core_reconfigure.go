@@ -1,0 +1,39 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Reconfigured puts the core under new rules while attempts fly and operations
+// wait, or returns an error that names the setting that is wrong and changes
+// nothing. Whoever flies or waits goes on doing so; Next tells who may go now.
+//
+//   - The window and its law change as window.Window.Reconfigured says, and only
+//     if Settings.Window did change.
+//   - A lower queue bound sends nobody away who waits.
+//   - A gate that is shut for longer than the new rules can shut it opens as if
+//     they had shut it now. So who set a pause or a Retry-After too long can
+//     still call it off.
+//
+// Settings.Restore and Settings.Rand have no effect.
+func (c *Core[T]) Reconfigured(now time.Time, law window.NewLaw, s Settings) error {
+	s.Restore, s.Rand, s.Window.Timed = nil, c.rules.Rand, c.rules.Window.Timed
+	s, err := s.withDefaults()
+	if err != nil {
+		return err
+	}
+	if s.Window != c.rules.Window {
+		if err := c.window.Reconfigured(law, s.Window); err != nil {
+			return err
+		}
+	}
+	c.rules, c.queue.Bound = s, s.QueueBound
+	// The longest that pause and retryAfter return.
+	longest := max(s.PauseMax+s.PauseMax/2, s.RetryAfterMax+min(s.RetryAfterMax/2, time.Second))
+	if until := c.seen(now).Add(longest); c.heldUntil.After(until) {
+		c.heldUntil = until
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package limiter_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestCoreReconfiguredLetsWhoWaitsGo(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 2}, QueueBound: 4})
+	c.arrive(1, 6)
+	require.Equal(t, []int{1, 2}, c.sent)
+
+	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4, Min: 4}, QueueBound: 1}))
+	c.drain()
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
+	require.Equal(t, 2, c.Waiting(), "a lower bound sends nobody away who waits")
+	c.arrive(7, 7)
+	require.Equal(t, 2, c.Waiting(), "and lets nobody in")
+
+	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 2, Max: 2}}))
+	require.Equal(t, 4, c.Flying())
+	c.answer(1, window.Success, 0)
+	c.answer(2, window.Success, 0)
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "four flew, two may")
+	c.answer(3, window.Success, 0)
+	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
+}
+
+// A law keeps what it learned when nothing that it is made from has changed.
+func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
+	made := 0
+	law := func(s window.Settings) window.Law { made++; return aimd.Reno(s) }
+	c := newCoreTrace(t, law, limiter.Settings{})
+	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Patience: 2, QueueBound: 9}))
+	require.Equal(t, 1, made)
+	require.Positive(t, c.RetryDelay(3, window.Overload, 0))
+	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Factor: 0.9}}))
+	require.Equal(t, 2, made)
+	require.Zero(t, c.RetryDelay(3, window.Overload, 0), "patience is back to its default")
+}
+
+func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
+	shut := func(t *testing.T) *coreTrace {
+		c := newCoreTrace(t, aimd.Reno, limiter.Settings{
+			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, RetryAfterMax: time.Hour,
+		})
+		c.arrive(1, 2)
+		c.refuseAll(0)
+		_, held := c.refuseAll(time.Hour)
+		require.GreaterOrEqual(t, held, time.Hour)
+		return c
+	}
+	t.Run("the same rules leave it", func(t *testing.T) {
+		c := shut(t)
+		held := c.Held()
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: time.Hour, RetryAfterMax: time.Hour}))
+		require.Equal(t, held, c.Held())
+	})
+	t.Run("shorter ones shorten it", func(t *testing.T) {
+		c := shut(t)
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: time.Second, RetryAfterMax: 10 * time.Second}))
+		require.Equal(t, 11*time.Second, c.Held().Sub(c.now))
+		at, ok := c.Core.Deadline()
+		require.True(t, ok)
+		require.Equal(t, c.Held(), at)
+		c.advance(11 * time.Second)
+		require.Equal(t, 1, c.Flying())
+	})
+	t.Run("no pauses, and Retry-After alone counts", func(t *testing.T) {
+		c := shut(t)
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: -1, RetryAfterMax: time.Second}))
+		require.Equal(t, 1500*time.Millisecond, c.Held().Sub(c.now))
+	})
+}
+
+func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []limiter.Event
+		l := newLimiter(t, 2, func(c *limiter.Config) {
+			c.Observer = func(e limiter.Event) { events = append(events, e) }
+		})
+		p := acquire(t, l, 2)
+		to := make(chan got, 4)
+		for i := range 4 {
+			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
+		}
+
+		tuning := l.Tuning()
+		tuning.MinWindow = 4
+		require.NoError(t, l.Reconfigure(tuning))
+		synctest.Wait()
+		require.Len(t, to, 2, "two more may go at once")
+		s := l.Snapshot()
+		require.EqualValues(t, 4, s.Cwnd)
+		require.Equal(t, 4, s.InFlight)
+		require.Equal(t, 2, s.Queued)
+		require.Equal(t, limiter.Reconfigured, events[0].Kind)
+		require.EqualValues(t, 2, events[0].Before)
+		require.EqualValues(t, 4, events[0].Window.Cwnd)
+		require.Equal(t, limiter.Admitted, events[1].Kind)
+		p = append(p, (<-to).permit, (<-to).permit)
+
+		tuning.MinWindow, tuning.MaxWindow = 1, 1
+		require.NoError(t, l.Reconfigure(tuning))
+		require.Equal(t, 4, l.Snapshot().InFlight)
+		for _, permit := range p[:3] {
+			require.NoError(t, permit.Done(limiter.Success))
+			synctest.Wait()
+			require.Empty(t, to)
+		}
+		require.NoError(t, p[3].Done(limiter.Success))
+		require.NoError(t, (<-to).permit.Done(limiter.Success))
+		require.NoError(t, (<-to).permit.Done(limiter.Success))
+		s = l.Snapshot()
+		require.EqualValues(t, 6, s.Successes)
+		require.EqualValues(t, 1, s.Cwnd)
+		_, ok := l.TryAcquire()
+		require.True(t, ok)
+		_, ok = l.TryAcquire()
+		require.False(t, ok, "a free slot laid out before is taken back")
+	})
+}
+
+func TestReconfigureRefusesWholly(t *testing.T) {
+	l := newLimiter(t, 20)
+	before := l.Tuning()
+	require.Equal(t, limiter.Tuning{
+		MinWindow: 1, MaxWindow: window.MaxWindow, Factor: window.DefaultFactor,
+		PauseMin: limiter.DefaultPauseMin, PauseMax: limiter.DefaultPauseMax,
+		Patience: limiter.DefaultPatience, RetryAfterMax: limiter.DefaultRetryAfterMax,
+	}, before)
+	for _, c := range []struct {
+		change func(*limiter.Tuning)
+		want   string
+	}{
+		{func(t *limiter.Tuning) { t.MinWindow = 0.5 }, "limiter: minimum window: 0.5 is not allowed, want a number from 1 to 1048576"},
+		{func(t *limiter.Tuning) { t.MinWindow, t.MaxWindow = 9, 3 }, "limiter: maximum window: 3 is not allowed, want a number from 9 to 1048576"},
+		{func(t *limiter.Tuning) { t.MaxWindow, t.Factor = 10, -1 }, "limiter: decrease factor: -1 is not allowed, want a number greater than 0 and less than 1"},
+		{func(t *limiter.Tuning) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for no bound"},
+		{func(t *limiter.Tuning) { t.PauseMin = time.Minute }, "limiter: shortest pause: 1m0s is not allowed, want a duration from 1ms to 5s"},
+		{func(t *limiter.Tuning) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit"},
+		{func(t *limiter.Tuning) { t.AttemptTimeout = -1 }, "limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none"},
+	} {
+		tuning := before
+		c.change(&tuning)
+		require.EqualError(t, tuning.Validate(), c.want)
+		require.EqualError(t, l.Reconfigure(tuning), c.want)
+		require.Equal(t, before, l.Tuning())
+		require.EqualValues(t, 20, l.Snapshot().Cwnd)
+	}
+	require.NoError(t, limiter.Tuning{}.Validate())
+	require.NoError(t, l.Reconfigure(limiter.Tuning{}), "zero fields mean the default")
+	require.Equal(t, before, l.Tuning())
+}
+
+// A law that says that it is timed only the second time breaks its contract.
+func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
+	calls := 0
+	l, err := limiter.New(func(s window.Settings) window.Law {
+		calls++
+		return timedFrom{aimd.Reno(s), calls > 1}
+	}, limiter.Config{})
+	require.NoError(t, err)
+	require.ErrorContains(t, l.Reconfigure(limiter.Tuning{MaxWindow: 3}), "limiter: law: one that needs round-trip times")
+	require.EqualValues(t, 20, l.Snapshot().Cwnd)
+	require.EqualValues(t, window.MaxWindow, l.Tuning().MaxWindow)
+}
+
+type timedFrom struct {
+	window.Law
+	timed bool
+}
+
+func (l timedFrom) Timed() bool { return l.timed }
+
+// Tahoe restarts at the initial window, as near as the bounds let it.
+func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
+	l, err := aimd.NewTahoe(aimd.WithInitialWindow(8))
+	require.NoError(t, err)
+	cut := func() float64 {
+		p := acquire(t, l, 1)[0]
+		require.NoError(t, p.Done(limiter.Overload))
+		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
+		return l.Snapshot().Cwnd
+	}
+	require.EqualValues(t, 8, cut())
+	require.NoError(t, l.Reconfigure(limiter.Tuning{MaxWindow: 5}))
+	require.EqualValues(t, 5, cut())
+	require.NoError(t, l.Reconfigure(limiter.Tuning{MinWindow: 11}))
+	require.EqualValues(t, 11, cut())
+	require.NoError(t, l.Reconfigure(limiter.Tuning{}))
+	require.EqualValues(t, 8, cut())
+}
+
+func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20)
+		runs := 0
+		err := l.Do(t.Context(), func(context.Context) error {
+			if runs++; runs == 3 {
+				require.NoError(t, l.Reconfigure(limiter.Tuning{MaxAttempts: 2}))
+			}
+			return status{code: 500}
+		})
+		require.ErrorIs(t, err, limiter.ErrAttempts)
+		require.Equal(t, 3, runs)
+		require.Zero(t, l.Snapshot().InFlight)
+	})
+}
+
+func TestReconfigureSetsTheAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20)
+		require.NoError(t, l.Reconfigure(limiter.Tuning{AttemptTimeout: time.Second, MaxAttempts: 1}))
+		err := l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualValues(t, 1, l.Snapshot().Timeouts)
+	})
+}
+
+func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
+	l := newLimiter(t, 2)
+	p := acquire(t, l, 1)[0]
+	l.Close()
+	require.NoError(t, l.Reconfigure(limiter.Tuning{MinWindow: 9}))
+	_, ok := l.TryAcquire()
+	require.False(t, ok)
+	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, l.Drain(t.Context()))
+	require.NoError(t, l.Reconfigure(limiter.Tuning{}))
+}
+
+// Many acquire and release while others reconfigure: nobody is lost, and at
+// the end the limiter is as the last one said.
+func TestReconfigureUnderLoad(t *testing.T) {
+	l := newLimiter(t, 20)
+	var work, tune sync.WaitGroup
+	for range 8 {
+		work.Go(func() {
+			for i := range 2000 {
+				p, err := l.Acquire(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				o := limiter.Success
+				if i%50 == 0 {
+					o = limiter.Neutral
+				}
+				if err := p.Done(o); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	for _, tunings := range [][]limiter.Tuning{
+		{{MaxWindow: 1}, {MinWindow: 6}, {Factor: 0.9, QueueBound: 100}},
+		{{MaxWindow: 2}, {MinWindow: 9, MaxWindow: 9}, {MinWindow: 2, MaxWindow: 1}},
+	} {
+		tune.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				tuning := tunings[i%len(tunings)]
+				if err := l.Reconfigure(tuning); (err == nil) != (tuning.Validate() == nil) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	close(stop)
+	tune.Wait()
+	require.NoError(t, l.Reconfigure(limiter.Tuning{MinWindow: 3, MaxWindow: 3}))
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight)
+	require.Zero(t, s.Queued)
+	require.EqualValues(t, 8*2000, s.Attempts())
+	p := acquire(t, l, 3)
+	_, ok := l.TryAcquire()
+	require.False(t, ok)
+	for _, permit := range slices.Backward(p) {
+		require.NoError(t, permit.Done(limiter.Success))
+	}
+}
+
+func ExampleLimiter_Reconfigure() {
+	l, err := aimd.NewReno(aimd.WithMaxWindow(100))
+	if err != nil {
+		panic(err)
+	}
+	tuning := l.Tuning()
+	tuning.MaxWindow, tuning.Factor = 10, 0.9
+	fmt.Println("error:", l.Reconfigure(tuning), "cwnd:", l.Snapshot().Cwnd)
+
+	tuning.Factor = 2
+	fmt.Println("error:", l.Reconfigure(tuning))
+	fmt.Println("factor:", l.Tuning().Factor)
+	// Output:
+	// error: <nil> cwnd: 10
+	// error: limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1
+	// factor: 0.9
+}

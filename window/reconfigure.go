@@ -1,0 +1,28 @@
+package window
+
+import "errors"
+
+// Reconfigured puts the window under new settings while attempts fly, or
+// returns an error that names what is wrong and changes nothing.
+//
+// The law is made anew, so one that keeps state of its own begins it anew. Cwnd
+// moves to the nearest that the new bounds allow, and all else stays: ssthresh,
+// the gap, what flies, the burst that counted last, the streak. Where more flies
+// than may now, nothing is taken back; the window opens once enough has landed.
+//
+// Of s, Initial is where a law restarts (Tahoe) and no new start, and Ssthresh
+// and Timed have no effect.
+func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
+	s, err := s.WithDefaults()
+	if err != nil {
+		return err
+	}
+	law := newLaw(s)
+	if law.Timed() && !w.timed {
+		// What flies was sent without a time.
+		return errors.New("law: one that needs round-trip times is not allowed, the window does not measure them")
+	}
+	w.law, w.min, w.max = law, s.Min, s.Max
+	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))
+	return nil
+}
