@@ -24,7 +24,8 @@ var mayImport = map[string][]string{
 	"tag":       {},
 	"backoff":   {},
 	"limiter":   {"window", "queue"},
-	"httplimit": {"limiter"},
+	"admission": {"window", "queue", "tag"},
+	"httplimit": {"limiter", "admission", "window", "tag"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
@@ -87,13 +88,24 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 	}
 }
 
-// The Core is pure though it lives beside its driver.
-func TestTheCoreIsPure(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, "limiter/core.go", "limiter/core_reconfigure.go", "limiter/settings.go").Output()
-	require.NoError(t, err)
-	imports := strings.Fields(string(out))
-	require.NotEmpty(t, imports)
-	for _, i := range imports {
-		assert.NotContains(t, impure, i)
+// cores are pure though they live beside their drivers.
+var cores = map[string][]string{
+	"limiter":   {"core.go", "core_reconfigure.go", "settings.go"},
+	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "settings.go"},
+}
+
+func TestTheCoresArePure(t *testing.T) {
+	for room, files := range cores {
+		args := []string{"list", "-f", `{{join .Imports "\n"}}`}
+		for _, f := range files {
+			args = append(args, room+"/"+f)
+		}
+		out, err := exec.Command("go", args...).Output()
+		require.NoError(t, err)
+		imports := strings.Fields(string(out))
+		require.NotEmpty(t, imports)
+		for _, i := range imports {
+			assert.NotContains(t, impure, i, "the core of %s", room)
+		}
 	}
 }

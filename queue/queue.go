@@ -86,6 +86,12 @@ func (q *Queue[T]) Remove(i *Item[T]) bool {
 	return true
 }
 
+// First is the item at the front, nil if there is none. It stays where it is.
+func (q *Queue[T]) First() *Item[T] { return q.head }
+
+// Last is the item at the end, nil if there is none. It stays where it is.
+func (q *Queue[T]) Last() *Item[T] { return q.tail }
+
 // Len is the number of items in the queue.
 func (q *Queue[T]) Len() int { return q.n }
 

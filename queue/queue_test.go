@@ -38,6 +38,20 @@ func TestFirstInFirstOut(t *testing.T) {
 	require.Nil(t, q.Pop())
 }
 
+func TestBothEnds(t *testing.T) {
+	var q queue.Queue[int]
+	require.Nil(t, q.First())
+	require.Nil(t, q.Last())
+	for _, i := range items(3) {
+		q.Push(i)
+	}
+	require.Equal(t, 0, q.First().Value)
+	require.Equal(t, 2, q.Last().Value)
+	require.True(t, q.Remove(q.Last()))
+	require.Equal(t, 1, q.Last().Value)
+	require.Equal(t, 2, q.Len(), "to look changes nothing")
+}
+
 // "A failed operation rejoins the queue at the front", and of several the one
 // that failed first goes first.
 func TestPutBackGoesToTheFrontInOrder(t *testing.T) {

@@ -1,0 +1,220 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Config is what a Controller is made from: the rules of its Core and what the
+// driver around it needs. Zero fields take the documented default.
+type Config struct {
+	Settings
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+	// Observer is called for every event, after the lock is released, by the
+	// goroutine that caused it: the controller is then already as the event says,
+	// and calls back into it are fine. Several goroutines may call it at once.
+	// It should be quick. nil: none.
+	Observer func(Event)
+}
+
+// Controller admits requests to a service, as many at a time as its limit
+// says, makes a few wait, and sheds the rest. It is safe for any number of
+// goroutines. It has no goroutine of its own and need not be closed.
+type Controller struct {
+	config Config
+
+	mu   sync.Mutex
+	core Core[*waiter]
+	tally
+	// timer calls woke at wake; wake is zero when it is not armed.
+	timer *clock.Timer
+	wake  time.Time
+	// decided and events are what is to do after the unlock.
+	decided []*waiter
+	events  []Event
+	seq     uint64
+}
+
+// New returns a controller with the limit, or an error that names the setting
+// that is wrong, its value and what is allowed.
+func New(l Limit, c Config) (*Controller, error) {
+	if c.Clock == nil {
+		c.Clock = clock.New()
+	}
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	core, err := NewCore[*waiter](l, c.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("admission: %w", err)
+	}
+	return &Controller{config: c, core: core}, nil
+}
+
+// waiter is one request in Admit that found no free place.
+type waiter struct {
+	item Item[*waiter]
+	// ready is closed after permit or shed is set and the lock released.
+	ready  chan struct{}
+	permit Permit
+	shed   *Shed
+}
+
+// Admit returns the permit to serve a request. If the limit is reached the
+// request waits, but not for long: it may come to be shed, then the error is a
+// [*Shed]. If the context ends first, the error is ctx.Err().
+//
+// Within a request that has a permit of this controller already (see
+// [NewContext]) it returns the zero Permit at once: to wait for a second place
+// while holding the first could last.
+func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
+	if ctx.Value(permitOf{c}) != nil {
+		return Permit{tags: t}, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return Permit{}, err
+	}
+	c.mu.Lock()
+	now := c.config.Clock.Now()
+	if ticket, ok := c.core.Tried(now); ok {
+		p := Permit{c: c, ticket: ticket, tags: t}
+		c.admitted(t)
+		c.note(Event{Kind: Admitted, Tags: t})
+		c.unlock(now)
+		return p, nil
+	}
+	w := &waiter{ready: make(chan struct{})}
+	w.item.Value, w.item.Tags = w, t
+	c.queued(t)
+	if c.core.Queued(now, &w.item) {
+		c.note(Event{Kind: Queued, Tags: t})
+	}
+	c.unlock(now)
+	return c.wait(ctx, w)
+}
+
+// wait waits until it is decided what becomes of w, or the context ends.
+func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		if c.leave(w) {
+			return Permit{}, ctx.Err()
+		}
+		// It was decided at the same moment; that stands.
+		<-w.ready
+	}
+	if w.shed != nil {
+		return Permit{}, w.shed
+	}
+	return w.permit, nil
+}
+
+// leave takes a waiter whose context ended out of the queue. It reports false
+// when it is not there any more.
+func (c *Controller) leave(w *waiter) bool {
+	c.mu.Lock()
+	now := c.config.Clock.Now()
+	ok := c.core.Cancelled(now, &w.item)
+	if ok {
+		c.vanished(w.item.Tags)
+		c.note(Event{Kind: Vanished, Tags: w.item.Tags, Wait: c.core.Waited(&w.item)})
+	}
+	c.unlock(now)
+	return ok
+}
+
+func (c *Controller) release(p Permit, o window.Outcome) error {
+	if !o.Valid() {
+		panic(wrongOutcome(o))
+	}
+	c.mu.Lock()
+	now := c.config.Clock.Now()
+	if c.core.Answered(now, p.ticket, o) == window.Late {
+		c.unlock(now)
+		return ErrReleased
+	}
+	c.outcomes[o]++
+	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.RTT()})
+	c.unlock(now)
+	return nil
+}
+
+func wrongOutcome(o window.Outcome) string {
+	return fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout or Neutral", o)
+}
+
+// unlock decides about all who wait, sets the timer for the rest, releases the
+// lock, and only then wakes those decided about and tells the observer.
+func (c *Controller) unlock(now time.Time) {
+	c.decide(now)
+	c.arm()
+	decided, events := c.decided, c.events
+	c.decided, c.events = nil, nil
+	c.mu.Unlock()
+	for _, w := range decided {
+		close(w.ready)
+	}
+	for _, e := range events {
+		c.config.Observer(e)
+	}
+}
+
+func (c *Controller) decide(now time.Time) {
+	for i, t := c.core.Next(now); i != nil; i, t = c.core.Next(now) {
+		w := i.Value
+		w.permit = Permit{c: c, ticket: t, tags: i.Tags, waited: c.core.Waited(i)}
+		c.delayed(i.Tags)
+		c.note(Event{Kind: Admitted, Tags: i.Tags, Wait: w.permit.waited})
+		c.decided = append(c.decided, w)
+	}
+	for i, r := c.core.Shed(); i != nil; i, r = c.core.Shed() {
+		w := i.Value
+		w.shed = &Shed{Reason: r.Reason, RetryAfter: r.RetryAfter, Waited: c.core.Waited(i), Tags: i.Tags}
+		c.refused(w.shed)
+		c.note(Event{Kind: Refused, Tags: i.Tags, Wait: w.shed.Waited, Reason: r.Reason, RetryAfter: r.RetryAfter})
+		c.decided = append(c.decided, w)
+	}
+}
+
+// arm sets the timer for the next time that something is to be decided though
+// nothing happens. A timer that is too early does no harm, it is armed again then.
+func (c *Controller) arm() {
+	at, ok := c.core.Deadline()
+	if !ok || !c.wake.IsZero() && !at.Before(c.wake) {
+		return
+	}
+	c.wake = at
+	d := c.config.Clock.Until(at)
+	if c.timer == nil {
+		c.timer = c.config.Clock.AfterFunc(d, c.woke)
+	} else {
+		c.timer.Reset(d)
+	}
+}
+
+func (c *Controller) woke() {
+	c.mu.Lock()
+	c.wake = time.Time{}
+	c.unlock(c.config.Clock.Now())
+}
+
+// note keeps an event for the observer.
+func (c *Controller) note(e Event) {
+	if c.config.Observer == nil {
+		return
+	}
+	c.seq++
+	e.Seq, e.Time, e.Window = c.seq, c.config.Clock.Now(), c.core.State()
+	e.InFlight, e.Queued = c.core.Flying(), c.core.Waiting()
+	c.events = append(c.events, e)
+}

@@ -1,0 +1,217 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+const (
+	// returning is the share of what the server can serve that those who were
+	// shed are told to come back at; the rest is for those who come for the
+	// first time. Our choice.
+	returning = 0.5
+	// assumedService is how long a request takes as long as none has succeeded
+	// yet. Our choice.
+	assumedService = 100 * time.Millisecond
+)
+
+// Core decides who is served, who waits and who is shed. It is pure: no
+// goroutine, lock, context, clock or global randomness; T is whatever the driver
+// wants to find again in an item.
+//
+// Controller drives it behind a lock, on real time; a simulator drives the same
+// Core on virtual time. Every driver does, after each event: call Next and Shed
+// until both say no, then arm one timer for Deadline, at which it calls Next.
+//
+// now is the time of the event. A time before the last one counts as the last one.
+type Core[T any] struct {
+	window window.Window
+	line   line[T]
+	rules  Settings
+	// shed has those who were, until the driver has taken them.
+	shed queue.Queue[*Item[T]]
+
+	// now is the latest time that was seen.
+	now time.Time
+	// spacedUntil is the earliest time for the next one, of a law that paces.
+	spacedUntil time.Time
+	// returns is when those come back who were shed.
+	returns Returns
+	// service is the smoothed time that a success takes, 0 before the first.
+	service time.Duration
+}
+
+// NewCore returns a core in its initial state, or an error that names the
+// setting that is wrong, its value and what is allowed.
+func NewCore[T any](l Limit, s Settings) (Core[T], error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return Core[T]{}, err
+	}
+	w, err := l.window()
+	if err != nil {
+		return Core[T]{}, err
+	}
+	return Core[T]{window: w, rules: s, returns: Returns{Min: s.RetryAfterMin, Max: s.RetryAfterMax}}, nil
+}
+
+// Events.
+
+// Tried admits a request at once if it may go now, ahead of nobody. When it
+// reports false, the limit is reached: the request is for Queued.
+func (c *Core[T]) Tried(now time.Time) (window.Ticket, bool) {
+	c.seen(now)
+	if c.line.len() > 0 || !c.open() {
+		return window.Ticket{}, false
+	}
+	return c.admit(), true
+}
+
+// Queued makes a request wait. If the queue is full then, one is shed: the one
+// that is worth the least of all who wait. It reports false if that is this one.
+func (c *Core[T]) Queued(now time.Time, i *Item[T]) bool {
+	c.seen(now)
+	i.since = c.now
+	i.level = levelOf(c.turn(i.Tags), i.Tags.Criticality)
+	c.line.push(i)
+	if c.line.len() <= c.rules.QueueBound {
+		return true
+	}
+	least := c.line.least()
+	if least == i {
+		c.drop(i, Full)
+		return false
+	}
+	c.drop(least, Displaced)
+	return true
+}
+
+// Cancelled takes a request out of the queue whose client does not wait any
+// more, and reports false if it is not in the queue (any more).
+func (c *Core[T]) Cancelled(now time.Time, i *Item[T]) bool {
+	c.seen(now)
+	return c.line.remove(i)
+}
+
+// Answered tells how a request ended that was admitted, and returns what that
+// changed. One that does not fly (any more) is window.Late and changes nothing.
+func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) window.Change {
+	c.seen(now)
+	change := c.window.Answered(c.now, t, o)
+	if change != window.Late && o == window.Success {
+		c.served(c.window.RTT())
+	}
+	return change
+}
+
+// served smooths the service time as TCP does the round-trip time (RFC 6298,
+// section 2.3): 7/8 of the old, 1/8 of the new.
+func (c *Core[T]) served(took time.Duration) {
+	if c.service == 0 {
+		c.service = took
+	}
+	c.service += (took - c.service) / 8
+}
+
+// Effects.
+
+// Next takes the next request that may go now out of the queue and books its
+// place. It returns nil when nobody may go.
+func (c *Core[T]) Next(now time.Time) (*Item[T], window.Ticket) {
+	c.seen(now)
+	i := c.line.next()
+	if i == nil || !c.open() {
+		return nil, window.Ticket{}
+	}
+	c.line.remove(i)
+	return i, c.admit()
+}
+
+// Shed takes the next request that was shed, with what to tell to its client.
+// It returns nil when there is none.
+func (c *Core[T]) Shed() (*Item[T], Refusal) {
+	gone := c.shed.Pop()
+	if gone == nil {
+		return nil, Refusal{}
+	}
+	return gone.Value, gone.Value.refusal
+}
+
+// Deadline returns when to call Next again though nothing happened, and false
+// when nobody waits. Its value may change with every event.
+func (c *Core[T]) Deadline() (time.Time, bool) {
+	i := c.line.oldest()
+	if i == nil {
+		return time.Time{}, false
+	}
+	at := i.since.Add(c.rules.QueueTime)
+	if c.window.Open() && c.now.Before(c.spacedUntil) && c.spacedUntil.Before(at) {
+		at = c.spacedUntil
+	}
+	return at, true
+}
+
+// Questions.
+
+// State is the window's state; its Cwnd is the limit.
+func (c *Core[T]) State() window.State { return c.window.State() }
+
+// Flying is the number of requests that are being served.
+func (c *Core[T]) Flying() int { return c.window.Flying() }
+
+// Waiting is the number of requests in the queue.
+func (c *Core[T]) Waiting() int { return c.line.len() }
+
+// Waited is how long the item waited until the last event.
+func (c *Core[T]) Waited(i *Item[T]) time.Duration { return c.now.Sub(i.since) }
+
+// RTT is the time from admission to release of the request released last.
+func (c *Core[T]) RTT() time.Duration { return c.window.RTT() }
+
+// Service is the smoothed time that a success takes, 0 before the first.
+func (c *Core[T]) Service() time.Duration { return c.service }
+
+// seen notes the time, and sheds those who have waited too long.
+func (c *Core[T]) seen(now time.Time) {
+	if now.After(c.now) {
+		c.now = now
+	}
+	for i := c.line.oldest(); i != nil && c.now.Sub(i.since) >= c.rules.QueueTime; i = c.line.oldest() {
+		c.drop(i, Expired)
+	}
+}
+
+func (c *Core[T]) open() bool { return c.window.Open() && !c.now.Before(c.spacedUntil) }
+
+func (c *Core[T]) admit() window.Ticket {
+	if gap := c.window.State().Gap; gap > 0 {
+		c.spacedUntil = c.now.Add(gap)
+	}
+	return c.window.Sent(c.now)
+}
+
+// drop takes a request out of the line and refuses it.
+func (c *Core[T]) drop(i *Item[T], why Reason) {
+	c.line.remove(i)
+	service := c.service
+	if service == 0 {
+		service = assumedService
+	}
+	// Little's law: so many at a time, each so long, make so many in a second.
+	each := time.Duration(float64(service) / c.window.State().Cwnd / returning)
+	i.refusal = Refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.rules.Rand.Float64())}
+	c.shed.Push(&i.turn)
+}
+
+// turn is when it is the request's turn to be shed.
+func (c *Core[T]) turn(t tag.Tags) Turn {
+	for _, r := range c.rules.Rules {
+		if r.Matches(t) {
+			return r.Shed
+		}
+	}
+	return Ordinary
+}

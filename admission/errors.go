@@ -1,0 +1,44 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/tag"
+)
+
+var (
+	// ErrShed: the request does not fit and was shed. What comes is a [*Shed].
+	ErrShed = errors.New("admission: shed")
+	// ErrReleased: the permit was released before; nothing was changed.
+	ErrReleased = errors.New("admission: permit released already")
+)
+
+// Shed is the error of a request that was shed. It matches ErrShed.
+type Shed struct {
+	// Reason is why.
+	Reason Reason
+	// RetryAfter is what to tell the client to wait, jittered; more than 0.
+	RetryAfter time.Duration
+	// Waited is how long it waited in the queue.
+	Waited time.Duration
+	// Tags are those of the request.
+	Tags tag.Tags
+}
+
+func (e *Shed) Error() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%v (%v): %v", ErrShed, e.Reason, e.Tags.Criticality)
+	if e.Tags.Client != "" {
+		fmt.Fprintf(&s, " request of %q", e.Tags.Client)
+	} else {
+		s.WriteString(" request")
+	}
+	fmt.Fprintf(&s, ", to come back after %v", e.RetryAfter.Round(time.Millisecond))
+	return s.String()
+}
+
+// Is reports whether the target is ErrShed.
+func (e *Shed) Is(target error) bool { return target == ErrShed }

@@ -1,0 +1,62 @@
+package admission
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Limit is how many requests are served at a time. It is [Fixed] or
+// [Adaptive]; the zero Limit is an error of New.
+type Limit struct {
+	law      window.NewLaw
+	settings window.Settings
+	err      error
+}
+
+// Fixed is a limit that stays as it is: 1 to window.MaxWindow requests.
+func Fixed(requests int) Limit {
+	n := float64(requests)
+	if n < window.MinWindow || n > window.MaxWindow {
+		return Limit{err: fmt.Errorf("limit: %d is not allowed, want a number from %d to %d", requests, window.MinWindow, window.MaxWindow)}
+	}
+	return Limit{law: fixed, settings: window.Settings{Initial: n, Min: n, Max: n}}
+}
+
+// Adaptive is a limit that a law decides, such as aimd.Reno: the window of the
+// client side, on the other side. A success of a request that found the limit
+// reached widens it, the first overload of each burst narrows it.
+//
+// It can find only what it is told of. A service that gets slow under load and
+// never says so needs a bound on its time, and a Timeout for what exceeds it:
+// httplimit.WithSlow. Give it a Min, so that one bad moment does not shut
+// nearly everybody out, and a Max that memory allows.
+func Adaptive(law window.NewLaw, s window.Settings) Limit {
+	if law == nil {
+		return Limit{err: fmt.Errorf("limit: a nil law is not allowed")}
+	}
+	return Limit{law: law, settings: s}
+}
+
+// window makes the window.
+func (l Limit) window() (window.Window, error) {
+	switch {
+	case l.err != nil:
+		return window.Window{}, l.err
+	case l.law == nil:
+		return window.Window{}, fmt.Errorf("limit: the zero Limit is not allowed, want Fixed or Adaptive")
+	}
+	// The spread of Retry-After goes by how long a request takes.
+	l.settings.Timed = true
+	return window.New(l.law, l.settings)
+}
+
+// fixed is the law that leaves the window as it is.
+func fixed(window.Settings) window.Law { return constant{} }
+
+type constant struct{}
+
+func (constant) Answered(_ time.Time, s window.State, _ window.Answer) window.State { return s }
+
+func (constant) Timed() bool { return false }

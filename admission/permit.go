@@ -1,0 +1,62 @@
+package admission
+
+import (
+	"context"
+	"time"
+
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Permit is the place of one request that is served, and the duty to give it
+// back: exactly one call of Done. It is a small value; copies are the same
+// permit, and the first release counts. The zero Permit is released already.
+type Permit struct {
+	c      *Controller
+	ticket window.Ticket
+	tags   tag.Tags
+	waited time.Duration
+}
+
+// Done gives the place back and says how the request ended: Success if it was
+// served, Overload or Timeout if what is behind was too loaded for it, Neutral
+// if it says nothing about load. A permit released before gives ErrReleased,
+// and nothing else happens. It panics if o is not an outcome.
+func (p Permit) Done(o window.Outcome) error {
+	if p.c == nil {
+		if !o.Valid() {
+			panic(wrongOutcome(o))
+		}
+		return ErrReleased
+	}
+	return p.c.release(p, o)
+}
+
+// Tags are those that the request was admitted with.
+func (p Permit) Tags() tag.Tags { return p.tags }
+
+// Waited is how long the request waited for its place; 0: it got it at once.
+func (p Permit) Waited() time.Duration { return p.waited }
+
+type (
+	// permitKey is that of the permit in a context.
+	permitKey struct{}
+	// permitOf is the key under which a context tells that its request has a
+	// permit of the controller.
+	permitOf struct{ c *Controller }
+)
+
+// NewContext returns a context for the service of the request that has the permit.
+// The doors (httplimit.Handler, contrib/grpc) give such a one to the application.
+func NewContext(ctx context.Context, p Permit) context.Context {
+	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
+}
+
+// FromContext returns the permit of the request that the context is of, and
+// false if it has none. An application may release it early: when the work is
+// done and what goes on costs nothing, such as a stream of events. The door's
+// own release is then without effect.
+func FromContext(ctx context.Context) (Permit, bool) {
+	p, ok := ctx.Value(permitKey{}).(Permit)
+	return p, ok
+}
