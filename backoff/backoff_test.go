@@ -1,53 +1,185 @@
 package backoff_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// fixed is a Rand that always draws the same.
-type fixed struct{ uniform, normal float64 }
-
-func (f fixed) Float64() float64     { return f.uniform }
-func (f fixed) NormFloat64() float64 { return f.normal }
-
-// middle draws the medians.
-var middle = fixed{uniform: 0.5}
-
-// delays are those of at most n retries in a row of an operation whose attempts
-// take no time.
-func delays(b backoff.Backoff, r backoff.Rand, n int) []time.Duration {
-	var all []time.Duration
-	var s backoff.State
-	for range n {
-		s.Retry++
-		d, ok := b.Delay(s, r)
-		if !ok {
-			break
-		}
-		all = append(all, d)
-		s.Last, s.Elapsed = d, s.Elapsed+d
-	}
-	return all
-}
-
-// seconds makes durations.
-func seconds(all ...float64) []time.Duration {
-	var out []time.Duration
-	for _, x := range all {
-		out = append(out, time.Duration(x*1e9+0.5))
-	}
-	return out
-}
-
-func TestSeed2HasOneLastTry(t *testing.T) {
-	assert.Equal(t, seconds(1, 2, 4, 8), delays(backoff.LastTry{}, nil, 100))
-}
-
 func TestExponentialDoublesUpToItsCap(t *testing.T) {
 	assert.Equal(t, seconds(0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30), delays(backoff.Exponential{}, nil, 11))
+}
+
+func TestCapBeforeAndAfterJitter(t *testing.T) {
+	e := backoff.Exponential{Max: time.Second, Jitter: backoff.Proportional(0.5)}
+	most := fixed{uniform: 1}
+	assert.Equal(t, 1500*time.Millisecond, one(t, e, 50, most))
+	assert.Equal(t, 500*time.Millisecond, one(t, e, 50, fixed{}))
+	e.Order = backoff.JitterThenCap
+	assert.Equal(t, time.Second, one(t, e, 50, most))
+	assert.Equal(t, time.Second, one(t, e, 50, fixed{}), "far beyond the cap even the shortest is cut")
+
+	plain := backoff.Exponential{Max: backoff.MaxDelay}
+	first := backoff.WithJitter(backoff.Cap(plain, time.Second), backoff.Proportional(0.5))
+	last := backoff.Cap(backoff.WithJitter(plain, backoff.Proportional(0.5)), time.Second)
+	assert.Equal(t, 1500*time.Millisecond, one(t, first, 50, most))
+	assert.Equal(t, time.Second, one(t, last, 50, most))
+}
+
+func TestFibonacciIsItsSeries(t *testing.T) {
+	a, b := int64(1), int64(1)
+	f := backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay}
+	for n := 1; n <= 88; n++ {
+		// Exact as long as a float64 is; within a billionth of a millionth then.
+		assert.InDelta(t, a, one(t, f, n, nil), float64(a)*1e-14, "retry %d", n)
+		if n <= 70 {
+			assert.Equal(t, time.Duration(a), one(t, f, n, nil), "retry %d", n)
+		}
+		a, b = b, a+b
+	}
+	assert.Equal(t, backoff.MaxDelay, one(t, f, math.MaxInt, nil))
+}
+
+func TestDecorrelatedGrowsFromTheDelayBefore(t *testing.T) {
+	b := backoff.Decorrelated{}
+	d, _ := b.Delay(backoff.State{Retry: 1, Last: time.Hour}, fixed{uniform: 1})
+	assert.Equal(t, 300*time.Millisecond, d, "an earlier operation's delay says nothing")
+	d, _ = b.Delay(backoff.State{Retry: 2, Last: time.Second}, fixed{uniform: 1})
+	assert.Equal(t, 3*time.Second, d)
+	d, _ = b.Delay(backoff.State{Retry: 2, Last: time.Second}, fixed{})
+	assert.Equal(t, 100*time.Millisecond, d)
+	d, _ = b.Delay(backoff.State{Retry: 2}, fixed{uniform: 1})
+	assert.Equal(t, 300*time.Millisecond, d, "a delay before that is not told counts as Min")
+}
+
+func TestLimits(t *testing.T) {
+	e := backoff.Exponential{}
+	assert.Len(t, delays(backoff.LimitAttempts(e, 4), nil, 100), 3, "four attempts are three retries")
+	assert.Empty(t, delays(backoff.LimitAttempts(e, 1), nil, 100))
+	assert.Empty(t, delays(backoff.LimitAttempts(e, math.MinInt), nil, 100))
+	assert.Len(t, delays(backoff.LimitAttempts(e, math.MaxInt), nil, 100), 100)
+
+	// 0.1 + 0.2 + 0.4 + 0.8 s = 1.5 s: a retry may begin at the limit itself.
+	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond), nil, 100), 4)
+	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond-1), nil, 100), 3)
+	_, ok := backoff.LimitElapsed(e, math.MinInt64).Delay(backoff.State{Elapsed: math.MaxInt64}, nil)
+	assert.False(t, ok)
+
+	// The inner end is the outer one's too.
+	both := backoff.Cap(backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full()), 1500*time.Millisecond)
+	assert.Equal(t, seconds(1, 1.5), delays(both, fixed{uniform: 1}, 100))
+}
+
+// odd is a Backoff from elsewhere that breaks the contract.
+type odd time.Duration
+
+func (o odd) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return time.Duration(o), true }
+
+func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
+	assert.NoError(t, backoff.Check(odd(0)), "what has no Check is taken as it is")
+	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
+		assert.GreaterOrEqual(t, one(t, backoff.Cap(o, time.Second), 1, nil), time.Duration(0))
+		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
+		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
+		d, _ := backoff.LimitElapsed(o, backoff.MaxDelay).Delay(backoff.State{}, nil)
+		assert.GreaterOrEqual(t, d, time.Duration(0))
+	}
+}
+
+func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
+	const most = "876000h0m0s"
+	nan := math.NaN()
+	for _, c := range []struct {
+		backoff backoff.Backoff
+		want    string
+	}{
+		{nil, "backoff: nil is not allowed, want a Backoff"},
+		{backoff.Exponential{Min: -1}, "shortest delay: -1ns is not allowed, want a duration from 1ns to 30s"},
+		{backoff.Exponential{Min: 3, Max: 2}, "shortest delay: 3ns is not allowed, want a duration from 1ns to 2ns"},
+		{backoff.Exponential{Max: -time.Second}, "longest delay: -1s is not allowed, want a duration from 1ns to " + most},
+		{backoff.Exponential{Max: math.MaxInt64}, "longest delay: 2562047h47m16.854775807s is not allowed, want a duration from 1ns to " + most},
+		{backoff.Exponential{Factor: 0.5}, "factor: 0.5 is not allowed, want a number from 1 to 1000"},
+		{backoff.Exponential{Factor: nan}, "factor: NaN is not allowed, want a number from 1 to 1000"},
+		{backoff.Exponential{Factor: math.Inf(1)}, "factor: +Inf is not allowed, want a number from 1 to 1000"},
+		{backoff.Exponential{Order: 7}, "order of cap and jitter: 7 is not allowed, want CapThenJitter or JitterThenCap"},
+		{backoff.Exponential{Jitter: backoff.Proportional(1.5)}, "jitter: proportional:1.5 is not allowed, want a number from 0 to 1"},
+		{backoff.Exponential{Jitter: backoff.Normal(-1)}, "jitter: normal:-1 is not allowed, want a number from 0 to 1"},
+		{backoff.Exponential{Jitter: backoff.Uniform(2, 1)}, "jitter: uniform:2:1 is not allowed, want numbers 0 <= LO <= HI <= 100"},
+		{backoff.Exponential{Jitter: backoff.Uniform(0, nan)}, "jitter: uniform:0:NaN is not allowed, want numbers 0 <= LO <= HI <= 100"},
+		{backoff.Compound{Factor: -2}, "factor: -2 is not allowed, want a number from 1 to 1000"},
+		{backoff.Compound{Jitter: backoff.Normal(nan)}, "jitter: normal:NaN is not allowed, want a number from 0 to 1"},
+		{backoff.Decorrelated{Min: time.Minute, Max: time.Second}, "shortest delay: 1m0s is not allowed, want a duration from 1ns to 1s"},
+		{backoff.Fibonacci{Max: -1}, "longest delay: -1ns is not allowed, want a duration from 1ns to " + most},
+		{backoff.LastTry{Time: -1}, "time: -1ns is not allowed, want a duration from 1ns to " + most},
+		{backoff.LastTry{Rate: 0.1}, "rate: 0.1 is not allowed, want a number from 1 to 1000"},
+		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},
+		{backoff.Constant(-1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.Cap(backoff.Constant(1), 0), "cap: 0s is not allowed, want a duration from 1ns to " + most},
+		{backoff.LimitAttempts(backoff.Constant(1), 0), "attempt limit: 0 is not allowed, want a number from 1"},
+		{backoff.LimitElapsed(backoff.Constant(1), -5), "elapsed limit: -5ns is not allowed, want a duration from 1ns to " + most},
+		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "jitter: normal:2 is not allowed, want a number from 0 to 1"},
+		// What is inside is checked too.
+		{backoff.Cap(backoff.LimitAttempts(backoff.LimitElapsed(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), 1), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+	} {
+		require.EqualError(t, backoff.Check(c.backoff), c.want)
+		if c.backoff == nil {
+			continue
+		}
+		d, _ := c.backoff.Delay(backoff.State{Retry: 3, Last: 1}, middle)
+		assert.True(t, 0 <= d && d <= backoff.MaxDelay, "%s: waits %v", c.want, d)
+	}
+}
+
+func TestOfAWrongSettingTheDefaultIsUsed(t *testing.T) {
+	assert.Equal(t, delays(backoff.Exponential{}, nil, 12), delays(backoff.Exponential{Min: -1, Max: -1, Factor: math.NaN(), Order: 9}, nil, 12))
+	assert.Equal(t, delays(backoff.LastTry{}, nil, 12), delays(backoff.LastTry{Time: -1, Rate: -1, Max: -1}, nil, 12))
+	assert.Equal(t, backoff.DefaultMin, one(t, backoff.Constant(-1), 1, nil))
+	assert.Equal(t, backoff.DefaultMax, one(t, backoff.Cap(backoff.Constant(time.Hour), -1), 1, nil))
+	assert.Equal(t, time.Second/4, one(t, backoff.WithJitter(backoff.Constant(time.Second), backoff.Normal(7)), 1, fixed{uniform: 0.25}), "too much jitter rather than none")
+}
+
+func TestDefaultsFollowTheBoundThatIsGiven(t *testing.T) {
+	assert.Equal(t, time.Hour, one(t, backoff.Exponential{Min: time.Hour}, 9, nil), "Max is Min at the least")
+	assert.Equal(t, time.Millisecond, one(t, backoff.Exponential{Max: time.Millisecond}, 1, nil), "Min is Max at the most")
+	require.NoError(t, backoff.Check(backoff.Exponential{Min: backoff.MaxDelay}))
+	require.NoError(t, backoff.Check(backoff.Constant(0)))
+}
+
+func TestJitterAsText(t *testing.T) {
+	for text, j := range map[string]backoff.Jitter{
+		"none": {}, "full": backoff.Full(), "equal": backoff.Equal(),
+		"proportional:0.1": backoff.Proportional(0.1), "normal:0.1": backoff.Normal(0.1), "uniform:1:2": backoff.Uniform(1, 2),
+	} {
+		got, err := j.MarshalText()
+		require.NoError(t, err)
+		assert.Equal(t, text, string(got))
+		back := backoff.Normal(1)
+		require.NoError(t, back.UnmarshalText(got))
+		assert.Equal(t, j, back)
+	}
+	assert.Equal(t, backoff.Full(), backoff.Uniform(0, 1), "the same thing is equal")
+
+	for text, want := range map[string]string{
+		"":                  `jitter: "" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"some":              `jitter: "some" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"full:1":            `jitter: "full:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"normal":            `jitter: "normal" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"normal:x":          `jitter: "normal:x" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"uniform:1":         `jitter: "uniform:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"proportional:2":    `jitter: proportional:2 is not allowed, want a number from 0 to 1`,
+		"normal:NaN":        `jitter: normal:NaN is not allowed, want a number from 0 to 1`,
+		"uniform:-1:1":      `jitter: uniform:-1:1 is not allowed, want numbers 0 <= LO <= HI <= 100`,
+		"uniform:0:1000000": `jitter: uniform:0:1e+06 is not allowed, want numbers 0 <= LO <= HI <= 100`,
+	} {
+		j := backoff.Equal()
+		require.EqualError(t, j.UnmarshalText([]byte(text)), want)
+		assert.Equal(t, backoff.Equal(), j, "a wrong text changes nothing")
+	}
+	_, err := backoff.Normal(3).MarshalText()
+	assert.Error(t, err)
 }

@@ -15,6 +15,9 @@ import "time"
 // jitter ("excluding Jitter"). No delay grows from less than Min, which the seed
 // leaves open: after a delay of 0 all would be 0. It needs State.Last.
 //
+// Jitter should be 1 on average: Normal or Proportional. What shortens (Full,
+// Equal) does so again at each retry, and with Full nothing grows.
+//
 // The zero value is {100 ms, 30 s, 2, none}. The seed's two published sets are
 // {Min: 100ms, Max: 10min, Factor: 2.7, Jitter: Normal(0.1)} ("blue") and
 // {Min: 1s, Max: 5min, Factor: 1.5, Jitter: Normal(0.1)} ("green").
@@ -51,6 +54,6 @@ func (c Compound) Delay(s State, r Rand) (time.Duration, bool) {
 	if s.first() {
 		return c.Min, true
 	}
-	d := min(float64(max(s.Last, c.Min))*c.Factor, float64(c.Max))
-	return duration(c.Jitter.apply(d, r)), true
+	d := duration(float64(max(s.Last, c.Min)) * c.Factor)
+	return c.Jitter.apply(min(d, c.Max), r), true
 }

@@ -55,5 +55,5 @@ func (f Fibonacci) Delay(s State, _ Rand) (time.Duration, bool) {
 	f, _ = f.withDefaults()
 	// Binet's formula, rounded: exact for as long as a delay has digits.
 	number := math.Round(math.Pow(math.Phi, float64(max(s.Retry, 1))) / math.Sqrt(5))
-	return duration(min(float64(f.Min)*number, float64(f.Max))), true
+	return min(duration(float64(f.Min)*number), f.Max), true
 }

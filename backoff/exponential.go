@@ -66,16 +66,15 @@ func (e Exponential) Check() error {
 // Delay implements Backoff; it never ends.
 func (e Exponential) Delay(s State, r Rand) (time.Duration, bool) {
 	e, _ = e.withDefaults()
-	// +Inf at a high number; the cap, or duration, bounds it.
 	d := grown(e.Min, e.Factor, s)
-	most := float64(e.Max)
 	if e.Order == JitterThenCap {
-		return duration(min(e.Jitter.apply(min(d, float64(MaxDelay)*MaxStretch), r), most)), true
+		return min(e.Jitter.apply(d, r), e.Max), true
 	}
-	return duration(e.Jitter.apply(min(d, most), r)), true
+	return e.Jitter.apply(min(d, e.Max), r), true
 }
 
-// grown is first * factor^N nanoseconds, N retries having been made before.
-func grown(first time.Duration, factor float64, s State) float64 {
-	return float64(first) * math.Pow(factor, float64(max(s.Retry, 1)-1))
+// grown is first * factor^N, N retries having been made before. The power is
+// +Inf at a high number; duration bounds it.
+func grown(first time.Duration, factor float64, s State) time.Duration {
+	return duration(float64(first) * math.Pow(factor, float64(max(s.Retry, 1)-1)))
 }

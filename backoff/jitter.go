@@ -66,17 +66,17 @@ func (j Jitter) Check() error {
 
 // apply is d with the jitter. A jitter that Check refuses is Full: too much
 // rather than none.
-func (j Jitter) apply(d float64, r Rand) float64 {
+func (j Jitter) apply(d time.Duration, r Rand) time.Duration {
 	if j.Check() != nil {
 		j = Full()
 	}
 	switch j.form {
 	case uniform:
-		return d * (j.lo + (j.hi-j.lo)*r.Float64())
+		return duration(float64(d) * (j.lo + (j.hi-j.lo)*r.Float64()))
 	case proportional:
-		return d * (1 + j.hi*(2*r.Float64()-1))
+		return duration(float64(d) * (1 + j.hi*(2*r.Float64()-1)))
 	case normal:
-		return max(0, d*(1+j.hi*r.NormFloat64()))
+		return duration(float64(d) * (1 + j.hi*r.NormFloat64()))
 	}
 	return d
 }
@@ -165,8 +165,8 @@ type jittered struct {
 }
 
 func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := b.Backoff.Delay(s, r)
-	return duration(b.jitter.apply(float64(d), r)), ok
+	d, ok := ask(b.Backoff, s, r)
+	return b.jitter.apply(d, r), ok
 }
 
 func (b jittered) Check() error {

@@ -1,8 +1,6 @@
 package backoff
 
-import (
-	"time"
-)
+import "time"
 
 // LastTry is seed 2's exponential-backoff: the waits are Time, Time*Rate,
 // Time*Rate^2 and so on, as long as they are shorter than Max; after the last of
@@ -51,7 +49,7 @@ func (b LastTry) Check() error {
 // Delay implements Backoff.
 func (b LastTry) Delay(s State, _ Rand) (time.Duration, bool) {
 	b, _ = b.withDefaults()
-	d := duration(grown(b.Time, b.Rate, s))
+	d := grown(b.Time, b.Rate, s)
 	if d >= b.Max {
 		return 0, false
 	}

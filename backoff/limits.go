@@ -15,8 +15,8 @@ type capped struct {
 }
 
 func (b capped) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := b.Backoff.Delay(s, r)
-	return min(max(d, 0), b.settled()), ok
+	d, ok := ask(b.Backoff, s, r)
+	return min(d, b.settled()), ok
 }
 
 // settled is the cap, or the default if it is not allowed.
@@ -48,7 +48,7 @@ func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
 	if max(s.Retry, 1) > max(b.attempts, 1)-1 {
 		return 0, false
 	}
-	return b.Backoff.Delay(s, r)
+	return ask(b.Backoff, s, r)
 }
 
 func (b fewer) Check() error {
@@ -72,7 +72,7 @@ type sooner struct {
 }
 
 func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := b.Backoff.Delay(s, r)
+	d, ok := ask(b.Backoff, s, r)
 	if !ok || d > max(b.limit, 0)-max(s.Elapsed, 0) {
 		return 0, false
 	}
@@ -84,6 +84,12 @@ func (b sooner) Check() error {
 		return err
 	}
 	return positive("elapsed limit", b.limit)
+}
+
+// ask is the delay of b, one from elsewhere brought within the bounds.
+func ask(b Backoff, s State, r Rand) (time.Duration, bool) {
+	d, ok := b.Delay(s, r)
+	return min(max(d, 0), MaxDelay), ok
 }
 
 // positive returns an error that names the setting unless 1 ns <= d <= MaxDelay.

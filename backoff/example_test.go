@@ -1,0 +1,144 @@
+package backoff_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aimd-go/aimd/backoff"
+)
+
+// show prints the delays of an operation that fails and fails; the random
+// source is fixed here only so that the output is.
+func show(b backoff.Backoff, retries int) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s backoff.State
+	for range retries {
+		s.Retry++
+		d, ok := b.Delay(s, r)
+		if !ok {
+			fmt.Println("no more")
+			return
+		}
+		fmt.Print(d.Round(time.Millisecond), " ")
+		s.Last, s.Elapsed = d, s.Elapsed+d
+	}
+	fmt.Println("...")
+}
+
+func ExampleExponential() {
+	show(backoff.Exponential{}, 10)
+	show(backoff.Exponential{Min: 50 * time.Millisecond, Max: time.Second, Jitter: backoff.Full()}, 8)
+	// Output:
+	// 100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 12.8s 25.6s 30s ...
+	// 34ms 46ms 102ms 172ms 638ms 388ms 819ms 338ms ...
+}
+
+// Seed 1: "delay = MIN( R * T * F ^ N , M )".
+func ExampleExponential_seed1() {
+	show(backoff.Exponential{
+		Min: 10 * time.Millisecond, Factor: 2, Max: time.Second,
+		Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap,
+	}, 9)
+	// Output:
+	// 17ms 29ms 60ms 114ms 288ms 444ms 1s 1s 1s ...
+}
+
+// The client that seed 4 improves on.
+func ExampleExponential_seed4() {
+	show(backoff.Exponential{
+		Min: 50 * time.Millisecond, Factor: 2, Max: 30 * time.Second,
+		Jitter: backoff.Proportional(0.6), Order: backoff.JitterThenCap,
+	}, 12)
+	// Output:
+	// 61ms 95ms 202ms 366ms 1.086s 1.386s 4.426s 5.157s 20.066s 18.886s 30s 30s ...
+}
+
+// Seed 0's two published sets of parameters.
+func ExampleCompound() {
+	blue := backoff.Compound{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)}
+	green := backoff.Compound{Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)}
+	show(blue, 8)
+	show(green, 8)
+	// Output:
+	// 100ms 280ms 762ms 2.099s 5.031s 13.038s 24.342s 1m18.424s ...
+	// 1s 1.557s 2.353s 3.6s 4.792s 6.9s 7.157s 12.81s ...
+}
+
+func ExampleDecorrelated() {
+	show(backoff.Decorrelated{Max: 5 * time.Second}, 8)
+	// Output:
+	// 235ms 380ms 628ms 867ms 2.095s 2.502s 5s 5s ...
+}
+
+// Seed 2: (exponential-backoff 1000 2 10000 ...).
+func ExampleLastTry() {
+	show(backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second}, 100)
+	// Output: 1s 2s 4s 8s no more
+}
+
+func ExampleConstant() {
+	show(backoff.Constant(time.Second), 3)
+	// Output: 1s 1s 1s ...
+}
+
+func ExampleFibonacci() {
+	show(backoff.Fibonacci{Min: time.Second}, 10)
+	// Output: 1s 1s 2s 3s 5s 8s 13s 21s 30s 30s ...
+}
+
+// Seed 3's "Retry with exponential back-off and jitter; retries capped".
+func ExampleWithJitter() {
+	bounded := backoff.LastTry{Time: 10 * time.Second, Rate: 2, Max: 300*time.Second + 1}
+	show(bounded, 100)
+	show(backoff.WithJitter(bounded, backoff.Proportional(0.5)), 100)
+	// Output:
+	// 10s 20s 40s 1m20s 2m40s no more
+	// 11.765s 19.228s 40.342s 1m14.383s 3m27.648s no more
+}
+
+func ExampleCap() {
+	show(backoff.Cap(backoff.Fibonacci{}, 400*time.Millisecond), 7)
+	// Output: 100ms 100ms 200ms 300ms 400ms 400ms 400ms ...
+}
+
+func ExampleLimitAttempts() {
+	show(backoff.LimitAttempts(backoff.Exponential{}, 4), 100)
+	// Output: 100ms 200ms 400ms no more
+}
+
+func ExampleLimitElapsed() {
+	show(backoff.LimitElapsed(backoff.Exponential{}, time.Minute), 100)
+	// Output: 100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 12.8s 25.6s no more
+}
+
+func ExampleCheck() {
+	b := backoff.LimitAttempts(backoff.Exponential{Factor: 0.5}, 5)
+	fmt.Println(backoff.Check(b))
+	// Output: factor: 0.5 is not allowed, want a number from 1 to 1000
+}
+
+func ExampleParseJitter() {
+	j, err := backoff.ParseJitter("proportional:0.5")
+	fmt.Println(j, err)
+	_, err = backoff.ParseJitter("proportional")
+	fmt.Println(err)
+	// Output:
+	// proportional:0.5 <nil>
+	// jitter: "proportional" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI
+}
+
+func ExampleNewPlan() {
+	p, err := backoff.NewPlan(backoff.Demand{Clients: 1000, Capacity: 200, Recovery: 10 * time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("possible:", p.Possible)
+	fmt.Printf("M = %v: %g requests per second while the service is away\n", p.Max, p.Rate)
+	fmt.Println("the last client is back within", p.Recovery)
+	// Output:
+	// possible: true
+	// M = 5s: 200 requests per second while the service is away
+	// the last client is back within 5s
+}

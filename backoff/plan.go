@@ -1,0 +1,132 @@
+package backoff
+
+import (
+	"math"
+	"time"
+)
+
+// Demand is what a service and its clients have to say to the choice of M, the
+// longest delay, by seed 1's rule: M "should be as low as possible to keep your
+// customers happy, but high enough that the system can definitely handle
+// requests from all clients at that sustained rate".
+type Demand struct {
+	// Clients is how many there are: 1 to 1 000 000 000.
+	Clients int
+	// Capacity is how many requests per second the service can fail without
+	// harm, all day long: more than 0, at most 1e12. "If each failed request
+	// involves a database query, a write to a log file, and an email to an
+	// administrator, then you will be quickly overwhelmed."
+	Capacity float64
+	// Recovery is the wanted "maximum recovery-after-failure time": how long
+	// after the service is back its last client may still be waiting. 1 ns to
+	// MaxDelay.
+	Recovery time.Duration
+	// First is the seed's T, the initial timeout: "at the outer limits of
+	// expected response time for the service". 1 ns to MaxDelay; 0 means
+	// DefaultMin.
+	First time.Duration
+	// Factor is the seed's F: 1.01 to MaxFactor; 0 means DefaultFactor.
+	Factor float64
+}
+
+// Plan is the answer to a Demand. While the service is away, all clients come
+// to wait M between attempts; when it is back, the last of them finds out after
+// M. So both the rate that it must bear and the time to recovery are settled by M.
+type Plan struct {
+	// Possible tells whether the wanted recovery time can be had.
+	Possible bool
+	// Max is M: the shortest delay at which all clients together stay within
+	// the capacity, Clients/Capacity, but not less than T.
+	Max time.Duration
+	// Rate is how many requests per second all clients send at M, each of them
+	// failed at once: at most the capacity.
+	Rate float64
+	// Recovery is the longest time from the service's return until the last
+	// client's next attempt: M. The mean is half of it.
+	Recovery time.Duration
+	// Retries is how many a client has made at the most when it comes to wait M.
+	Retries int
+	// Settled is how long that takes at the most; until then the clients send
+	// more than Rate.
+	Settled time.Duration
+	// CapacityWanted is the capacity that the wanted recovery time takes,
+	// Clients/Recovery, in requests per second; ClientsPossible is how many
+	// clients the given capacity allows for it, a billion at the most. The wanted
+	// recovery time must also be no shorter than T.
+	CapacityWanted  float64
+	ClientsPossible int
+	// Backoff is the seed's min(R*T*F^N, M) with these numbers.
+	Backoff Exponential
+}
+
+// mostClients is more than there are; it fits in 32 bits.
+const mostClients = 1_000_000_000
+
+// NewPlan chooses M, or returns an error that names the first part of the demand
+// that is wrong. "If you want to handle 1000 clients and have a maximum
+// recovery-after-failure time of one second, then you had better make sure that
+// your system can handle 1000 failed requests per second at a sustained rate."
+//
+// What an attempt itself takes is left out, so that the true rate is lower. With
+// M below 2*T, R*T is cut by M, and R does not spread the clients as it should.
+func NewPlan(d Demand) (Plan, error) {
+	d, err := d.withDefaults()
+	if err != nil {
+		return Plan{}, err
+	}
+	clients := float64(d.Clients)
+	m := max(duration(math.Ceil(clients/d.Capacity*1e9)), d.First)
+	p := Plan{
+		Possible: m <= d.Recovery, Max: m, Recovery: m,
+		Rate:            clients / m.Seconds(),
+		CapacityWanted:  clients / d.Recovery.Seconds(),
+		ClientsPossible: int(min(d.Capacity*d.Recovery.Seconds(), mostClients)),
+		Backoff:         Exponential{Min: d.First, Max: m, Factor: d.Factor, Jitter: Uniform(1, 2), Order: JitterThenCap},
+	}
+	p.settle()
+	return p, nil
+}
+
+// settle counts the delays shorter than M: most of them at R = 1, which grows
+// slowest; they last longest, each on its own, at R = 2.
+func (p *Plan) settle() {
+	b := p.Backoff
+	for x := float64(b.Min); x < float64(p.Max); x *= b.Factor {
+		p.Retries++
+		p.Settled = duration(float64(p.Settled) + min(2*x, float64(p.Max)))
+	}
+}
+
+// RecoveryAfter is the longest time from the end of an outage of that length
+// until a client's next attempt. A short outage ends before the delays are at M:
+// seed 1's "extend the time to recovery after a failure by about a factor of
+// two", three at R = 2. Attempts take no time.
+func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
+	b := p.Backoff
+	// Slow growth at R = 1, so that the waits before it end within the outage,
+	// then one long wait at R = 2.
+	longest, waited := time.Duration(0), 0.0
+	for x := float64(b.Min); waited <= float64(outage) && longest < p.Max; x *= b.Factor {
+		longest = min(duration(2*x), p.Max)
+		waited += x
+	}
+	return longest
+}
+
+func (d Demand) withDefaults() (Demand, error) {
+	const mostCapacity = 1e12
+	var c checks
+	if d.Clients < 1 || d.Clients > mostClients {
+		c.refuse("clients: %d is not allowed, want a number from 1 to %d", d.Clients, mostClients)
+	}
+	if !(d.Capacity > 0 && d.Capacity <= mostCapacity) {
+		c.refuse("capacity: %v per second is not allowed, want a number greater than 0 and at most %s", d.Capacity, plain(mostCapacity))
+	}
+	if least := float64(d.Clients) / MaxDelay.Seconds(); c.err == nil && d.Capacity < least {
+		c.refuse("capacity: %v per second is not allowed for %d clients, want at least %.3g", d.Capacity, d.Clients, least)
+	}
+	c.fail(positive("recovery time", d.Recovery))
+	c.duration("first delay", &d.First, DefaultMin, 1, MaxDelay)
+	c.number("factor", &d.Factor, DefaultFactor, 1.01, MaxFactor)
+	return d, c.err
+}
