@@ -26,11 +26,14 @@ var mayImport = map[string][]string{
 	"limiter":   {"window", "queue"},
 	"admission": {"window", "queue", "tag"},
 	"httplimit": {"limiter", "admission", "window", "tag"},
+
+	"internal/sliding": {},
+	"throttle":         {"window", "tag", "internal/sliding"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
-var pure = []string{"window", "queue", "backoff"}
+var pure = []string{"window", "queue", "internal/sliding", "backoff"}
 
 // impure is what they may not import.
 var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}

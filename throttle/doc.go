@@ -1,0 +1,32 @@
+// Package throttle is adaptive throttling at the client: while a service
+// refuses most requests, most are rejected before they are sent.
+//
+//	"Reject new requests locally (at the client) based on rejection
+//	probability. Reduces load on the server for rejected requests." (Seed 3,
+//	which points to the SRE book, chapter 21, Handling Overload.)
+//
+// A service that refuses still pays for each request that it refuses. So a
+// client counts, over two minutes, its requests and how many of them were
+// accepted, and rejects with the probability
+//
+//	max(0, (requests - K*accepts) / (requests + 1)),  K = 2
+//
+//	accepted    1 in 1    1 in 2    1 in 3    1 in 4    1 in 10    none of 99
+//	rejected         0         0     33%         50%        80%           99%
+//
+// [Core] is the pure part, [Throttle] the driver: a lock and a clock around it.
+//
+// What counts as accepted: every answer that is no refusal, a 404 or a 500
+// as well as a 200: the service took the request and dealt with it. An
+// overload (429, 503, RESOURCE_EXHAUSTED...) and a timeout are not accepted. What
+// the caller cancelled, and what had no answer for another reason, counts as
+// neither.
+//
+// What happens if
+//   - all is refused: the first request of every second still goes
+//     (Settings.Probe), so that the end of the trouble is seen.
+//   - background work is refused and interactive work is not: each criticality
+//     has counts of its own (tag.Criticality), so only the first is throttled.
+//   - requests are rejected: they count as requests that were not accepted,
+//     so a client that sends more and more is throttled more and more.
+package throttle

@@ -1,0 +1,62 @@
+package throttle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Defaults of the settings.
+const (
+	// DefaultWindow: "each client task keeps the following information for the
+	// last two minutes of its history: requests, accepts" (SRE book, chapter 21).
+	DefaultWindow = 2 * time.Minute
+	// DefaultK: "we generally prefer the 2x multiplier" (SRE book, chapter 21).
+	// Twice as much as the service accepts reaches it, so that a service that
+	// takes more again is noticed soon.
+	DefaultK = 2.0
+	// DefaultProbe: our choice. Where all is refused, the formula alone lets
+	// about one request pass in a window, whatever their rate; a service that is back
+	// would be found after minutes.
+	DefaultProbe = time.Second
+)
+
+// Settings are the rules of a Core. Zero fields take the documented default.
+type Settings struct {
+	// Window is the time that is looked back upon: 1 s to 1 h; 0 means DefaultWindow.
+	Window time.Duration
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0
+	// means DefaultK. Smaller rejects more and sooner.
+	K float64
+	// Probe is the floor: a request goes, whatever the probability, if none of its
+	// criticality went for this time. 1 ms to Window; 0 means DefaultProbe.
+	Probe time.Duration
+	// Rand is the source of chance. nil: a source with a fixed seed, so that a
+	// Core alone always does the same.
+	Rand *rand.Rand
+}
+
+func (s Settings) withDefaults() (Settings, error) {
+	if s.Window == 0 {
+		s.Window = DefaultWindow
+	}
+	if s.Window < time.Second || s.Window > time.Hour {
+		return s, fmt.Errorf("window: %v is not allowed, want a duration from 1s to 1h", s.Window)
+	}
+	if s.K == 0 {
+		s.K = DefaultK
+	}
+	if !(s.K >= 1 && s.K <= 100) {
+		return s, fmt.Errorf("multiplier K: %v is not allowed, want a number from 1 to 100", s.K)
+	}
+	if s.Probe == 0 {
+		s.Probe = DefaultProbe
+	}
+	if s.Probe < time.Millisecond || s.Probe > s.Window {
+		return s, fmt.Errorf("probe: %v is not allowed, want a duration from 1ms to the window, %v", s.Probe, s.Window)
+	}
+	if s.Rand == nil {
+		s.Rand = rand.New(rand.NewPCG(3, 3))
+	}
+	return s, nil
+}

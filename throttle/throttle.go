@@ -1,0 +1,103 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Throttle rejects requests at the client while the service refuses most of
+// them. One Throttle speaks for one service. It is safe for any number of
+// goroutines. Make one with New.
+//
+// It is a guard of limiters and of retry policies; Admit and Ended are for those who
+// send by themselves.
+type Throttle struct {
+	clock clock.Clock
+	// mu guards core.
+	mu   sync.Mutex
+	core Core
+}
+
+// Config is what a Throttle is made from. Zero fields take the documented default.
+type Config struct {
+	// Settings are the rules. If Rand is nil a Throttle takes a source with a
+	// random seed.
+	Settings
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+}
+
+// New returns a throttle that has seen nothing, or an error that names the
+// setting that is wrong, its value and what is allowed.
+func New(c Config) (*Throttle, error) {
+	if c.Clock == nil {
+		c.Clock = clock.New()
+	}
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	core, err := NewCore(c.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("throttle: %w", err)
+	}
+	return &Throttle{clock: c.Clock, core: core}, nil
+}
+
+// Admit asks for leave to send a request, with the criticality of the context
+// (tag.WithCriticality). It returns nil, and then Ended is to be called
+// once, or an [*Error], which is an ErrThrottled; then nothing is to be sent.
+//
+// The attempt's number makes no difference: a retry is a request like others.
+func (t *Throttle) Admit(ctx context.Context, attempt int) error {
+	of, now := tag.FromContext(ctx).Criticality, t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.core.Rejection(now, of)
+	requests, accepts := t.core.Counts(now, of)
+	if t.core.Asked(now, of) {
+		return nil
+	}
+	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
+}
+
+// Ended tells how a request that was admitted ended, with the context that
+// Admit had. See [Core.Ended] for what counts as accepted. Neutral
+// counts as nothing if the context has ended: then the caller gave up, and the
+// service said nothing.
+func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
+	if o == window.Neutral && ctx.Err() != nil {
+		return
+	}
+	of, now := tag.FromContext(ctx).Criticality, t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.core.Ended(now, of, o)
+}
+
+// Rejection is the probability with which a request of that criticality would be
+// rejected now.
+func (t *Throttle) Rejection(of tag.Criticality) float64 {
+	now := t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.core.Rejection(now, of)
+}
+
+// Counts are the requests and the accepts of that criticality within the window.
+func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int) {
+	now := t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.core.Counts(now, of)
+}
+
+// Window is the time that is looked back upon.
+func (t *Throttle) Window() time.Duration { return t.core.Window() }
