@@ -21,7 +21,7 @@ func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acqu
 // TryAcquire takes a slot if one is free at once and nobody waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
 	if id, ok := l.latch.take(); ok {
-		return Permit{l, window.Untimed(id)}, true
+		return Permit{l, l.stamped(id)}, true
 	}
 	l.lock()
 	if l.closed {
@@ -46,9 +46,17 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 		return Permit{}, err
 	}
 	if id, ok := l.latch.take(); ok {
-		return Permit{l, window.Untimed(id)}, nil
+		return Permit{l, l.stamped(id)}, nil
 	}
 	return l.acquireLocked(ctx, at)
+}
+
+// stamped is the ticket of an attempt that found its slot free.
+func (l *Limiter) stamped(id uint64) window.Ticket {
+	if !l.timed {
+		return window.Stamped(id, 0)
+	}
+	return window.Stamped(id, l.config.Clock.Since(l.made))
 }
 
 // acquireLocked is acquire where no slot lay free.

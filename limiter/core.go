@@ -53,6 +53,10 @@ func NewCore[T any](law window.NewLaw, s Settings) (Core[T], error) {
 
 // Events.
 
+// Began tells when the core's time begins, for tickets that are stamped by the
+// driver. Call it before anything else, or not at all.
+func (c *Core[T]) Began(now time.Time) { c.window.Began(now) }
+
 // Tried sends an attempt at once if it may go now, ahead of nobody. It reports
 // false when it has to wait: the window is full, the gate is shut, or others
 // wait already.
@@ -183,14 +187,18 @@ func (c *Core[T]) NeedsTime() bool {
 }
 
 // Free is how many attempts may be sent, from here on and before the next event,
-// without a call of Tried for each: 0 when somebody waits, or a time is needed.
-// Tell of them with SentUpTo before that event.
+// without a call of Tried for each: 0 when somebody waits, the gate is shut, or
+// the law paces. Tell of them with SentUpTo before that event; their tickets
+// are those of window.Stamped, with the time if the core is Timed.
 func (c *Core[T]) Free() int {
-	if c.queue.Len() > 0 || c.NeedsTime() {
+	if c.queue.Len() > 0 || !c.heldUntil.IsZero() || c.window.State().Gap > 0 {
 		return 0
 	}
 	return c.window.Free()
 }
+
+// Timed reports whether round-trip times are measured. It never changes.
+func (c *Core[T]) Timed() bool { return c.window.Timed() }
 
 // Last is the id of the attempt sent last, 0 if none was.
 func (c *Core[T]) Last() uint64 { return c.window.Last() }

@@ -18,6 +18,7 @@ import (
 func FuzzCoreAgainstSeed4(f *testing.F) {
 	f.Add([]byte{0, 20, 0, 0, 0, 0, 0, 1, 2, 1, 3, 9, 1, 2, 8, 5, 1, 1, 1})
 	f.Add([]byte{1, 3, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 10, 2, 2, 2, 18, 2, 7, 1, 1})
+	f.Add([]byte{10, 90, 248, 255, 0, 249, 1, 250, 1, 255, 2, 1, 1})
 	f.Add([]byte{2, 1, 0, 0, 0, 0, 2, 2, 2, 6, 6, 2, 7, 255, 2, 7, 255, 7, 255, 1, 4, 3})
 	f.Add([]byte{0, 160, 8, 0, 0, 8, 1, 0x8e, 1, 0, 1, 2, 0x96, 0, 1, 0xa6, 2, 0xae, 1, 0x9e, 2, 1, 0x86, 0})
 	f.Add([]byte{1, 160, 8, 0, 0, 0x8e, 2, 2, 0xae, 2, 7, 255, 1, 1, 0x9e, 2, 0, 1})
@@ -59,6 +60,7 @@ type model struct {
 type flight struct {
 	op     int
 	ticket window.Ticket
+	sent   time.Time
 }
 
 func newModel(t *testing.T, kind, initial byte) *model {
@@ -75,9 +77,10 @@ func newModel(t *testing.T, kind, initial byte) *model {
 		ssthresh = 5
 	}
 	start := 1 + float64(initial)/8
-	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor}}
+	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor, Timed: kind&8 == 8}}
 	core, err := limiter.NewCore[int](law, s)
 	require.NoError(t, err)
+	core.Began(time.Unix(0, 0))
 	return &model{
 		t: t, core: core, twin: newSeed4Twin(tahoe, start, ssthresh, factor), law: law, made: s,
 		now: time.Unix(0, 0), answered: map[uint64]bool{}, admitted: start,
@@ -137,7 +140,7 @@ func (m *model) takeFree(n int) {
 		m.items = append(m.items, &queue.Item[int]{Value: op})
 		m.twin.arrived(op)
 		require.Equal(m.t, op, m.twin.sent(id))
-		m.flying = append(m.flying, flight{op, window.Untimed(id)})
+		m.flying = append(m.flying, flight{op, window.Stamped(id, m.now.Sub(time.Unix(0, 0))), m.now})
 		m.lastID, m.admitted = id, m.core.State().Cwnd
 	}
 	m.core.SentUpTo(id)
@@ -151,6 +154,9 @@ func (m *model) answer(which int, o window.Outcome) {
 	held := m.core.Held()
 	change := m.core.Answered(m.now, f.ticket, o, 0)
 	require.NotEqual(m.t, window.Late, change)
+	if m.core.Timed() {
+		require.Equal(m.t, m.now.Sub(f.sent), m.core.RTT())
+	}
 	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
 	m.answered[f.ticket.ID()] = true
 	if change == window.Cut {
@@ -264,7 +270,7 @@ func (m *model) drain() {
 		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
 		m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
 		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
-		m.flying = append(m.flying, flight{i.Value, k})
+		m.flying = append(m.flying, flight{i.Value, k, m.now})
 		m.waiting = without(m.waiting, i.Value)
 	}
 }

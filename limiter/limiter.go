@@ -26,8 +26,10 @@ type Limiter struct {
 	law    window.NewLaw
 	// tuning is what of the config is in force since the last Reconfigure.
 	tuning atomic.Pointer[Tuning]
-	// made is when the limiter was.
+	// made is when the limiter was. What the core is told of time counts from here.
 	made time.Time
+	// timed: the core measures round-trip times.
+	timed bool
 	// shut is closed by Close, for those who wait outside the queue.
 	shut chan struct{}
 
@@ -66,6 +68,8 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	l := &Limiter{config: c, law: law, core: core, latch: newLatch(), made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
+	l.core.Began(l.made)
+	l.timed = l.core.Timed()
 	l.waiters.New = newWaiter
 	c.Settings = core.rules
 	l.tuning.Store(tuningOf(c))
@@ -213,13 +217,13 @@ func (l *Limiter) admit(now time.Time) {
 		w.ticket = t
 		*last, last = w, &w.next
 		if w.since > 0 {
-			l.timed(w)
+			l.waited(w)
 		}
 	}
 }
 
-// timed notes how long a timed waiter waited.
-func (l *Limiter) timed(w *waiter) {
+// waited notes how long a timed waiter waited.
+func (l *Limiter) waited(w *waiter) {
 	wait := l.config.Clock.Since(l.made) + 1 - w.since
 	if l.timing == w {
 		l.timing = nil

@@ -54,7 +54,7 @@ func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 	require.True(t, w.Open(), "two fly, three may")
 	require.EqualValues(t, 9, w.Sent(w.now).ID(), "ids go on")
 
-	require.Equal(t, window.Cut, w.answer(window.Untimed(9), window.Overload))
+	require.Equal(t, window.Cut, w.answer(window.Stamped(9, 0), window.Overload))
 	w.wantCwnd(1.5) // by the new factor
 }
 

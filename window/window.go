@@ -18,8 +18,10 @@ type Ticket struct {
 // zero Ticket.
 func (t Ticket) ID() uint64 { return t.id }
 
-// Untimed is the ticket of the attempt with that id, where no time was taken.
-func Untimed(id uint64) Ticket { return Ticket{id: id} }
+// Stamped is the ticket of an attempt that was sent without a call of Sent, so
+// long after the window's epoch (Window.Began). The time counts only if the
+// window is Timed.
+func Stamped(id uint64, sent time.Duration) Ticket { return Ticket{id: id, sent: sent} }
 
 // Window counts what flies and lets a law decide how much may.
 // Make one with New. Not safe for use by several goroutines.
@@ -35,7 +37,8 @@ type Window struct {
 	// min and max bound state.Cwnd.
 	min, max float64
 
-	// epoch is the first time that was seen.
+	// epoch is what times of sending count from: the time of Began, or else the
+	// first time that was seen.
 	epoch time.Time
 
 	// flying is the set of seed 4, and its size.
@@ -74,6 +77,10 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 	return w, nil
 }
 
+// Began tells when the window's time begins, for tickets that are Stamped.
+// Call it before anything else, or not at all.
+func (w *Window) Began(now time.Time) { w.epoch = now }
+
 // Sent books an attempt and returns its ticket. now may be the zero time when
 // Timed is false. The caller asks Open first; Sent itself refuses nothing.
 func (w *Window) Sent(now time.Time) Ticket {
@@ -89,7 +96,7 @@ func (w *Window) Sent(now time.Time) Ticket {
 }
 
 // SentUpTo books all attempts up to the one with this id: they were sent by
-// leave of Free, without a call each. Their tickets are those of Untimed.
+// leave of Free, without a call each. Their tickets are those of Stamped.
 func (w *Window) SentUpTo(id uint64) { w.flying.sent(id) }
 
 // Answered tells the window how an attempt ended, and returns what that

@@ -348,10 +348,10 @@ func TestFreeAndSentUpTo(t *testing.T) {
 	require.Equal(t, 2, w.Flying())
 	w.SentUpTo(2)
 	require.EqualValues(t, 2, w.Last())
-	require.True(t, w.Flies(window.Untimed(2)))
-	require.False(t, w.Flies(window.Untimed(3)))
-	w.answer(window.Untimed(1), window.Overload) // 1.75: the second still flies
+	require.True(t, w.Flies(window.Stamped(2, 0)))
+	require.False(t, w.Flies(window.Stamped(3, 0)))
+	w.answer(window.Stamped(1, 0), window.Overload) // 1.75: the second still flies
 	require.Zero(t, w.Free())
-	w.answer(window.Untimed(2), window.Overload)
+	w.answer(window.Stamped(2, 0), window.Overload)
 	require.Equal(t, 1, w.Free())
 }
