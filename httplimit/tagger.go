@@ -1,0 +1,70 @@
+package httplimit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/aimd-go/aimd/tag"
+)
+
+// Tagger is an http.RoundTripper that tells the server about each request, in
+// the headers of [SetTags]: who sends it, and from the request's context (package
+// tag) its feature, its criticality and which attempt it is.
+//
+// A header that the request has already stays as it is. What retries must
+// stand above the Tagger, so that each attempt comes by here. It is safe for
+// any number of goroutines. Make one with [NewTagger].
+type Tagger struct {
+	base            http.RoundTripper
+	client, version string
+}
+
+// NewTagger returns a Tagger for a program with that name and version. base does
+// the sending; nil means what http.DefaultTransport is now. The error says what
+// is wrong with a name. An empty one is that of the context, if it has one.
+func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) {
+	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
+		var name string
+		if n.value == "" {
+			continue
+		}
+		if err := parseName(n.value, &name); err != nil {
+			return nil, fmt.Errorf("httplimit: %s: %w", n.setting, err)
+		}
+	}
+	return &Tagger{base: orDefault(base), client: client, version: version}, nil
+}
+
+// RoundTrip sends the request with its tags.
+func (t *Tagger) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	tagged := req.WithContext(ctx) // a copy: a RoundTripper changes no request
+	tagged.Header = make(http.Header, len(req.Header)+5)
+	SetTags(tagged.Header, t.tags(ctx))
+	maps.Copy(tagged.Header, req.Header.Clone())
+	return t.base.RoundTrip(tagged)
+}
+
+// tags are those of a request with the context. A request that is made in the
+// service of one that was a retry is no better than that; so the attempt is the
+// higher of the two numbers.
+func (t *Tagger) tags(ctx context.Context) tag.Tags {
+	tags := tag.FromContext(ctx)
+	if t.client != "" {
+		tags.Client, tags.Version = t.client, t.version
+	}
+	if isRetry(ctx) {
+		tags.Attempt = max(tags.Attempt, 2)
+	}
+	return tags
+}
+
+// CloseIdleConnections closes the idle connections of the base, if it can.
+// http.Client.CloseIdleConnections calls it.
+func (t *Tagger) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,134 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/aimd-go/aimd/tag"
+)
+
+// The headers that tell a server about a request, seed 3's "Tag requests with
+// client name and version, feature that triggered the request, severity of
+// failing the request, retry or initial request". They are named after this
+// project, so that they mean the same everywhere, and without an "X-" (RFC
+// 6648). gRPC metadata has the same names in lower case.
+//
+// Each is given once or not at all. In the notation of RFC 9110:
+//
+//	Aimd-Client         = name
+//	Aimd-Client-Version = name
+//	Aimd-Feature        = name
+//	Aimd-Criticality    = "critical-plus" / "critical" / "sheddable-plus" / "sheddable"
+//	Aimd-Attempt        = %x31-39 *5DIGIT                    ; 1 to 999999, 1: the initial request
+//	name                = 1*128( %x21-7E except DQUOTE "," ";" "\" )
+//
+// In a browser, a page from elsewhere needs leave to send them (CORS).
+const (
+	// HeaderClient is the name of the program that sends.
+	HeaderClient = "Aimd-Client"
+	// HeaderClientVersion is its version.
+	HeaderClientVersion = "Aimd-Client-Version"
+	// HeaderFeature is what in the program caused the request.
+	HeaderFeature = "Aimd-Feature"
+	// HeaderCriticality is how bad it is if the request fails.
+	HeaderCriticality = "Aimd-Criticality"
+	// HeaderAttempt is the attempt's number within its operation.
+	HeaderAttempt = "Aimd-Attempt"
+)
+
+const (
+	// longestName is the most characters of a name: enough for a module's path,
+	// and few enough to keep and to log. Our choice.
+	longestName = 128
+	// mostAttempts is the highest number of an attempt. Our choice; higher ones
+	// are sent as this.
+	mostAttempts = 999_999
+)
+
+// SetTags puts the tags into the header, in the place of those it has: the
+// criticality always, the others unless they are empty, or 0. What a name may
+// not contain becomes "_", and what is too long is cut.
+func SetTags(h http.Header, t tag.Tags) {
+	set := func(name, value string) {
+		delete(h, name)
+		if value != "" {
+			h[name] = []string{value}
+		}
+	}
+	set(HeaderClient, clean(t.Client))
+	set(HeaderClientVersion, clean(t.Version))
+	set(HeaderFeature, clean(t.Feature))
+	criticality, _ := t.Criticality.MarshalText() // none for one that does not exist
+	set(HeaderCriticality, string(criticality))
+	attempt := ""
+	if t.Attempt > 0 {
+		attempt = strconv.Itoa(min(t.Attempt, mostAttempts))
+	}
+	set(HeaderAttempt, attempt)
+}
+
+// ParseTags returns the tags in a header. A tag that is malformed, or given
+// more than once, counts as not given, and the error says which they are; the
+// others are good all the same.
+//
+// They are what the client says of itself; nothing proves it.
+func ParseTags(h http.Header) (tag.Tags, error) {
+	var t tag.Tags
+	var errs []error
+	read := func(header string, parse func(string) error) {
+		switch values := h[header]; len(values) {
+		case 0:
+		case 1:
+			if err := parse(values[0]); err != nil {
+				errs = append(errs, fmt.Errorf("httplimit: %s: %w", header, err))
+			}
+		default:
+			errs = append(errs, fmt.Errorf("httplimit: %s: given %d times, want once", header, len(values)))
+		}
+	}
+	read(HeaderClient, func(v string) error { return parseName(v, &t.Client) })
+	read(HeaderClientVersion, func(v string) error { return parseName(v, &t.Version) })
+	read(HeaderFeature, func(v string) error { return parseName(v, &t.Feature) })
+	read(HeaderCriticality, func(v string) error { return t.Criticality.UnmarshalText([]byte(shown(v))) })
+	read(HeaderAttempt, func(v string) error { return parseAttempt(v, &t.Attempt) })
+	return t, errors.Join(errs...)
+}
+
+func parseName(v string, to *string) error {
+	if v == "" || len(v) > longestName || clean(v) != v {
+		return fmt.Errorf(`%q is not allowed, want 1 to %d visible ASCII characters other than " , ; \`, shown(v), longestName)
+	}
+	*to = v
+	return nil
+}
+
+func parseAttempt(v string, to *int) error {
+	if len(v) > 6 || v == "" || v[0] == '0' || strings.Trim(v, "0123456789") != "" {
+		return fmt.Errorf("%q is not allowed, want a number from 1 to %d", shown(v), mostAttempts)
+	}
+	*to, _ = strconv.Atoi(v)
+	return nil
+}
+
+// shown is as much of a value as an error needs to show.
+func shown(v string) string { return v[:min(len(v), 40)] }
+
+// clean is the text as a name: what is not allowed in one is "_".
+func clean(text string) string {
+	if strings.IndexFunc(text, forbidden) >= 0 {
+		text = strings.Map(func(r rune) rune {
+			if forbidden(r) {
+				return '_'
+			}
+			return r
+		}, text)
+	}
+	return text[:min(len(text), longestName)]
+}
+
+// forbidden reports whether a name may not contain the character: what is not
+// visible ASCII, and what separates or quotes in the headers of RFC 9110.
+func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }

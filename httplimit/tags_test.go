@@ -1,0 +1,216 @@
+package httplimit_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/tag"
+)
+
+// "Tag requests with client name and version, feature that triggered the
+// request, severity of failing the request, retry or initial request" (seed 3).
+func TestTagsHaveAHeaderEach(t *testing.T) {
+	h := http.Header{}
+	tags := tag.Tags{Client: "github.com/acme/photos", Version: "2.1.0-rc.1+7", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 3}
+	httplimit.SetTags(h, tags)
+	assert.Equal(t, http.Header{
+		"Aimd-Client": {"github.com/acme/photos"}, "Aimd-Client-Version": {"2.1.0-rc.1+7"}, "Aimd-Feature": {"thumbnails"},
+		"Aimd-Criticality": {"sheddable-plus"}, "Aimd-Attempt": {"3"},
+	}, h)
+	got, err := httplimit.ParseTags(h)
+	require.NoError(t, err)
+	assert.Equal(t, tags, got)
+
+	httplimit.SetTags(h, tag.Tags{Criticality: tag.CriticalPlus + 1})
+	assert.Empty(t, h, "what was there is replaced, and what does not exist not sent")
+	got, err = httplimit.ParseTags(h)
+	require.NoError(t, err)
+	assert.Zero(t, got)
+}
+
+func TestTagsAreMadeFitForAHeader(t *testing.T) {
+	h := http.Header{}
+	httplimit.SetTags(h, tag.Tags{Client: "a b\r\nc", Feature: "größe;" + strings.Repeat("x", 200), Attempt: 12_345_678})
+	got, err := httplimit.ParseTags(h)
+	require.NoError(t, err)
+	assert.Equal(t, tag.Tags{Client: "a_b__c", Feature: "gr__e_" + strings.Repeat("x", 122), Attempt: 999_999}, got)
+}
+
+func TestMalformedTagsCountAsNotGiven(t *testing.T) {
+	for _, c := range []struct {
+		header, value, err string
+	}{
+		{httplimit.HeaderClient, "", `Aimd-Client: "" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`},
+		{httplimit.HeaderClient, "a b", `Aimd-Client: "a b" is not allowed`},
+		{httplimit.HeaderClient, "a,b", `Aimd-Client: "a,b" is not allowed`},
+		{httplimit.HeaderClientVersion, "\x7f", `Aimd-Client-Version: "\x7f" is not allowed`},
+		{httplimit.HeaderFeature, "ü", `Aimd-Feature: "ü" is not allowed`},
+		{httplimit.HeaderFeature, "\xff", `Aimd-Feature: "\xff" is not allowed`},
+		{httplimit.HeaderFeature, strings.Repeat("x", 129), `Aimd-Feature: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" is not allowed`},
+		{httplimit.HeaderCriticality, "Critical", `Aimd-Criticality: criticality: "Critical" is not allowed, want sheddable, sheddable-plus, critical or critical-plus`},
+		{httplimit.HeaderAttempt, "0", `Aimd-Attempt: "0" is not allowed, want a number from 1 to 999999`},
+		{httplimit.HeaderAttempt, "01", `Aimd-Attempt: "01" is not allowed`},
+		{httplimit.HeaderAttempt, "+1", `Aimd-Attempt: "+1" is not allowed`},
+		{httplimit.HeaderAttempt, "1000000", `Aimd-Attempt: "1000000" is not allowed`},
+		{httplimit.HeaderAttempt, "", `Aimd-Attempt: "" is not allowed`},
+	} {
+		h := http.Header{}
+		httplimit.SetTags(h, tag.Tags{Client: "photos", Version: "1", Feature: "f", Criticality: tag.Sheddable, Attempt: 2})
+		good, err := httplimit.ParseTags(h)
+		require.NoError(t, err)
+		h[c.header] = []string{c.value}
+		got, err := httplimit.ParseTags(h)
+		assert.ErrorContains(t, err, "httplimit: "+c.err)
+		assert.NotEqual(t, good, got)
+		delete(h, c.header)
+		want, err := httplimit.ParseTags(h)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%s: %q: the others are good all the same", c.header, c.value)
+	}
+	got, err := httplimit.ParseTags(http.Header{"Aimd-Criticality": {"sheddable", "critical-plus"}, "Aimd-Client": {"a"}})
+	assert.EqualError(t, err, "httplimit: Aimd-Criticality: given 2 times, want once")
+	assert.Equal(t, tag.Tags{Client: "a"}, got)
+}
+
+func TestTaggerTellsAboutEveryRequest(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			headers := make(chan http.Header, 1)
+			s := p.start(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header }))
+			tagger, err := httplimit.NewTagger(s.Client().Transport, "photos", "2.1")
+			require.NoError(t, err)
+			client := &http.Client{Transport: tagger}
+			defer client.CloseIdleConnections()
+			send := func(ctx context.Context, set ...string) tag.Tags {
+				t.Helper()
+				req := get(ctx, s.URL)
+				for i := 0; i < len(set); i += 2 {
+					req.Header.Set(set[i], set[i+1])
+				}
+				before := req.Header.Clone()
+				resp, err := client.Do(req)
+				require.NoError(t, err)
+				resp.Body.Close()
+				require.Equal(t, before, req.Header, "a RoundTripper changes no request")
+				got, err := httplimit.ParseTags(<-headers)
+				require.NoError(t, err)
+				return got
+			}
+			ctx := t.Context()
+			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1"}, send(ctx))
+			ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
+			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
+			assert.Equal(t, 2, send(httplimit.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
+			assert.Equal(t, "mine", send(ctx, httplimit.HeaderFeature, "mine").Feature, "what the request has already stays")
+
+			// In the service of a request of somebody else.
+			ctx = tag.NewContext(ctx, tag.Tags{Client: "browser", Version: "7", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3})
+			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3},
+				send(httplimit.WithRetry(ctx)), "its feature and criticality, our name")
+		})
+	}
+}
+
+func TestTaggerOfNobody(t *testing.T) {
+	var got http.Header
+	tagger, err := httplimit.NewTagger(base(func(req *http.Request) (*http.Response, error) {
+		got = req.Header
+		return answers(200, nil, http.NoBody)(req)
+	}), "", "")
+	require.NoError(t, err)
+	req := get(tag.NewContext(t.Context(), tag.Tags{Client: "a", Version: "b"}), anyURL)
+	req.Header = nil
+	_, err = tagger.RoundTrip(req)
+	require.NoError(t, err)
+	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
+	tagger.CloseIdleConnections() // the base has none
+
+	_, err = httplimit.NewTagger(nil, "my program", "")
+	assert.EqualError(t, err, `httplimit: client: "my program" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`)
+	_, err = httplimit.NewTagger(nil, "", "1;2")
+	assert.ErrorContains(t, err, `httplimit: version: "1;2" is not allowed`)
+}
+
+// FuzzParseTags: whatever comes, what is read is what the grammar allows, and
+// it comes back the same when it is written and read again.
+func FuzzParseTags(f *testing.F) {
+	f.Add("photos", "2.1", "thumbnails", "critical", "1", false)
+	f.Add("a b", "\x00", strings.Repeat("x", 130), "urgent", "01", true)
+	f.Fuzz(func(t *testing.T, client, version, feature, criticality, attempt string, twice bool) {
+		h := http.Header{}
+		for name, v := range map[string]string{
+			httplimit.HeaderClient: client, httplimit.HeaderClientVersion: version, httplimit.HeaderFeature: feature,
+			httplimit.HeaderCriticality: criticality, httplimit.HeaderAttempt: attempt,
+		} {
+			h[name] = []string{v}
+			if twice {
+				h[name] = []string{v, v}
+			}
+		}
+		got, err := httplimit.ParseTags(h)
+		if twice {
+			require.Error(t, err)
+			require.Zero(t, got)
+		}
+		for _, name := range []string{got.Client, got.Version, got.Feature} {
+			require.LessOrEqual(t, len(name), 128)
+			require.NotContains(t, name, " ")
+		}
+		require.True(t, got.Criticality.Valid())
+		require.True(t, got.Attempt >= 0 && got.Attempt < 1_000_000)
+		require.Less(t, len(fmt.Sprint(err)), 2000, "an error does not grow with what a client sends")
+
+		again := http.Header{}
+		httplimit.SetTags(again, got)
+		back, err := httplimit.ParseTags(again)
+		require.NoError(t, err)
+		require.Equal(t, got, back)
+	})
+}
+
+// FuzzSetTags: whatever a program has for tags, the headers are well formed.
+func FuzzSetTags(f *testing.F) {
+	f.Add("photos", "2.1", "thumbnails", int8(0), 1)
+	f.Add("a\r\nb", "ü", strings.Repeat("ü", 100), int8(7), -1)
+	f.Fuzz(func(t *testing.T, client, version, feature string, criticality int8, attempt int) {
+		h := http.Header{}
+		httplimit.SetTags(h, tag.Tags{Client: client, Version: version, Feature: feature, Criticality: tag.Criticality(criticality), Attempt: attempt})
+		got, err := httplimit.ParseTags(h)
+		require.NoError(t, err)
+		require.Equal(t, client == "", got.Client == "")
+		require.Equal(t, attempt > 1, got.Retry())
+	})
+}
+
+func ExampleTagger() {
+	// The server, here in the same program, reads what it is told.
+	server := base(func(req *http.Request) (*http.Response, error) {
+		tags, err := httplimit.ParseTags(req.Header)
+		fmt.Printf("%+v %v\n", tags, err)
+		return answers(http.StatusNoContent, nil, http.NoBody)(req)
+	})
+
+	tagger, err := httplimit.NewTagger(server, "photos", "2.1")
+	if err != nil {
+		panic(err)
+	}
+	client := &http.Client{Transport: tagger}
+	ctx := tag.WithCriticality(tag.WithFeature(context.Background(), "thumbnails"), tag.SheddablePlus)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://photos.example/", nil)
+	if err != nil {
+		panic(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		panic(err)
+	}
+	resp.Body.Close()
+	// Output: {Client:photos Version:2.1 Feature:thumbnails Criticality:sheddable-plus Attempt:0} <nil>
+}
