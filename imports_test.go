@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 
 	"internal/sliding": {},
 	"throttle":         {"window", "tag", "internal/sliding"},
+	"retry":            {"window", "internal/sliding"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells

@@ -1,0 +1,107 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// ErrBudget: the budget has no retry left; the operation fails at once. The
+// errors of Budget.Admit match it with errors.Is.
+var ErrBudget = errors.New("retry: budget exhausted")
+
+// BudgetError says how a budget was exhausted. It is an ErrBudget.
+type BudgetError struct {
+	// Requests are those within the budget's window, Retries those of them that
+	// were retries.
+	Requests, Retries int
+	// Settings are the budget's.
+	Settings BudgetSettings
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("%v: %d of %d requests in %v were retries, allowed are %g%%",
+		ErrBudget, e.Retries, e.Requests, e.Settings.Window, 100*e.Settings.Share)
+}
+
+// Is reports whether the target is ErrBudget.
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+
+// Budget bounds the retries of all who share it to a share of all their requests.
+// One Budget speaks for one service. It is safe for any number of goroutines.
+// Make one with NewBudget.
+//
+// It is a guard of limiters and of retry policies. Put it last among the
+// guards: what those before it reject was not sent, and is not counted then.
+type Budget struct {
+	clock clock.Clock
+	// mu guards core.
+	mu   sync.Mutex
+	core BudgetCore
+}
+
+// NewBudget returns a budget for a client that has sent nothing, or an error that
+// names the setting that is wrong, its value and what is allowed. c is the
+// source of time, nil the real one.
+func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
+	core, err := NewBudgetCore(s)
+	if err != nil {
+		return nil, fmt.Errorf("retry: %w", err)
+	}
+	if c == nil {
+		c = clock.New()
+	}
+	return &Budget{clock: c, core: core}, nil
+}
+
+// Admit asks for leave to send an operation's attempt of that number. The first
+// (or 0, not known) always has it, and is counted; the others are retries, and
+// when the budget is exhausted they get a [*BudgetError], which is an ErrBudget.
+func (b *Budget) Admit(_ context.Context, attempt int) error {
+	now := b.clock.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if attempt <= 1 {
+		b.core.Sent(now)
+		return nil
+	}
+	if b.core.Asked(now) {
+		return nil
+	}
+	requests, retries := b.core.Counts(now)
+	return &BudgetError{Requests: requests, Retries: retries, Settings: b.core.Settings()}
+}
+
+// Ended makes no difference: a retry is paid for however it ends.
+func (b *Budget) Ended(context.Context, window.Outcome) {}
+
+// Counts are the requests within the window, and how many of them were retries.
+func (b *Budget) Counts() (requests, retries int) {
+	now := b.clock.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.core.Counts(now)
+}
+
+// Settings are the rules in force, with defaults filled in.
+func (b *Budget) Settings() BudgetSettings {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.core.Settings()
+}
+
+// Reconfigure puts the budget under new rules while it works, or returns an
+// error that names the setting that is wrong and changes nothing.
+func (b *Budget) Reconfigure(s BudgetSettings) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.core.Reconfigured(s); err != nil {
+		return fmt.Errorf("retry: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package retry
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/sliding"
+)
+
+// Defaults of a budget's settings.
+const (
+	// DefaultShare: "only 10% of outgoing requests can be retries" (seed 3).
+	DefaultShare = 0.1
+	// DefaultBudgetWindow: our choice. Short, so that what was saved up while all
+	// was well is soon used up in an outage.
+	DefaultBudgetWindow = 10 * time.Second
+	// DefaultFloor: our choice. One operation, or two, can use up their retries
+	// though nothing else was sent. A client of three requests a second has
+	// its three retries in ten seconds by the share anyhow.
+	DefaultFloor = 3
+)
+
+// BudgetSettings are the rules of a retry budget. Zero fields take the
+// documented default.
+type BudgetSettings struct {
+	// Share is the most of all requests that may be retries: greater than 0,
+	// less than 1; 0 means DefaultShare. All requests: the retries among them.
+	Share float64
+	// Window is the time over which the share holds: 1 s to 1 h; 0 means
+	// DefaultBudgetWindow.
+	Window time.Duration
+	// Floor is how many retries there may be within the Window in any case, for
+	// clients that send little: 1 or more; 0 means DefaultFloor, negative none.
+	Floor int
+}
+
+func (s BudgetSettings) withDefaults() (BudgetSettings, error) {
+	if s.Share == 0 {
+		s.Share = DefaultShare
+	}
+	if !(s.Share > 0 && s.Share < 1) {
+		return s, fmt.Errorf("budget share: %v is not allowed, want a number greater than 0 and less than 1", s.Share)
+	}
+	if s.Window == 0 {
+		s.Window = DefaultBudgetWindow
+	}
+	if s.Window < time.Second || s.Window > time.Hour {
+		return s, fmt.Errorf("budget window: %v is not allowed, want a duration from 1s to 1h", s.Window)
+	}
+	switch {
+	case s.Floor == 0:
+		s.Floor = DefaultFloor
+	case s.Floor < 0:
+		s.Floor = -1
+	}
+	return s, nil
+}
+
+// BudgetCore is the retry budget without its lock: it counts what is sent, and
+// decides which retries may be. It is pure: no goroutine, lock, context or
+// clock.
+//
+//	"Limit retries to a percentage of total outgoing requests. Example: Only 10%
+//	of outgoing requests can be retries. Prevents retries from completely
+//	crowding out legitimate requests." (Seed 3.)
+//
+// Invariant: whenever a retry goes, no more than the share of all requests are
+// retries, over the window and also over the newest tenth of it, or no
+// more than the floor. The tenth is there for the service: what was saved up over the window
+// would otherwise go in one burst when an outage begins, and in another each
+// time that the one before is forgotten.
+//
+// now is the time of the event; a time before the last one counts as the last
+// one. Make a BudgetCore with NewBudgetCore.
+type BudgetCore struct {
+	rules BudgetSettings
+	// requests counts all that was sent, retries those that were retries.
+	requests, retries sliding.Counter
+}
+
+// The window has 50 parts, and the newest tenth 5.
+const (
+	budgetBuckets = 50
+	newestBuckets = budgetBuckets / 10
+)
+
+// NewBudgetCore returns a budget for a client that has sent nothing, or an error
+// that names the setting that is wrong, its value and what is allowed.
+func NewBudgetCore(s BudgetSettings) (BudgetCore, error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return BudgetCore{}, err
+	}
+	return BudgetCore{
+		rules:    s,
+		requests: sliding.New(s.Window, budgetBuckets),
+		retries:  sliding.New(s.Window, budgetBuckets),
+	}, nil
+}
+
+// Events.
+
+// Sent tells of an operation's first attempt.
+func (b *BudgetCore) Sent(now time.Time) { b.requests.Added(now, 1) }
+
+// Asked tells that a retry is about to be sent, and reports whether it may be.
+// If so, it is booked.
+func (b *BudgetCore) Asked(now time.Time) bool {
+	if !b.Allows(now) {
+		return false
+	}
+	b.requests.Added(now, 1)
+	b.retries.Added(now, 1)
+	return true
+}
+
+// Reconfigured puts the budget under new rules, or returns an error that names
+// the setting that is wrong and changes nothing. With another window the
+// counts begin anew.
+func (b *BudgetCore) Reconfigured(s BudgetSettings) error {
+	n, err := NewBudgetCore(s)
+	if err != nil {
+		return err
+	}
+	if n.rules.Window == b.rules.Window {
+		n.requests, n.retries = b.requests, b.retries
+	}
+	*b = n
+	return nil
+}
+
+// Questions.
+
+// Allows reports whether a retry may be sent.
+func (b *BudgetCore) Allows(now time.Time) bool {
+	return b.allows(b.retries.Sum(now), b.requests.Sum(now)) &&
+		b.allows(b.retries.Within(now, newestBuckets), b.requests.Within(now, newestBuckets))
+}
+
+// allows decides over a span with so many retries and requests.
+func (b *BudgetCore) allows(retries, requests int) bool {
+	// Both with the one that is asked for.
+	retries, requests = retries+1, requests+1
+	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
+}
+
+// Counts are the requests within the window, and how many of them were retries.
+func (b *BudgetCore) Counts(now time.Time) (requests, retries int) {
+	return b.requests.Sum(now), b.retries.Sum(now)
+}
+
+// Settings are the rules, with defaults filled in.
+func (b *BudgetCore) Settings() BudgetSettings { return b.rules }
