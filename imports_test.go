@@ -30,11 +30,13 @@ var mayImport = map[string][]string{
 	"internal/sliding": {},
 	"throttle":         {"window", "tag", "internal/sliding"},
 	"retry":            {"window", "internal/sliding"},
+
+	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
-var pure = []string{"window", "queue", "internal/sliding", "backoff"}
+var pure = []string{"window", "queue", "internal/sliding", "backoff", "sim"}
 
 // impure is what they may not import.
 var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}

@@ -1,0 +1,147 @@
+package sim
+
+import "time"
+
+// arrivals says when operations are born.
+type arrivals struct {
+	conf Clients
+	// left is how many are still to be born, negative: no end.
+	left int
+	// n is how many of all clients together were born.
+	n int
+}
+
+func (b *arrivals) init(e *engine) {
+	b.conf = e.scenario.Clients
+	b.left = b.conf.Operations
+	if b.left == 0 {
+		b.left = -1
+	}
+	switch b.conf.Arrivals {
+	case Closed, Periodic:
+		for i := range e.clients {
+			b.first(e, &e.clients[i])
+		}
+	case Poisson:
+		b.at(e, b.gap(e))
+	default:
+		b.at(e, 0)
+	}
+}
+
+// at makes the next birth happen at that time, before all else.
+func (b *arrivals) at(e *engine, t time.Duration) {
+	e.queue.push(event{at: t, seq: uint64(b.n), kind: bornKind})
+}
+
+// next: an operation of the clients as a whole is born.
+func (b *arrivals) next(e *engine) {
+	n := 1
+	if b.conf.Arrivals == Once {
+		n = b.left
+	}
+	for range n {
+		c := &e.clients[b.n%len(e.clients)]
+		b.n++
+		b.left--
+		e.bear(c)
+	}
+	if b.left == 0 {
+		return
+	}
+	switch b.conf.Arrivals {
+	case Poisson:
+		b.at(e, e.now+b.gap(e))
+	case Steady:
+		b.at(e, every(b.n, b.conf.Rate))
+	case OnOff:
+		on := every(b.n, b.conf.Rate)
+		b.at(e, on+on/b.conf.On*b.conf.Off)
+	}
+}
+
+// every is the time of the nth of events at a constant rate.
+func every(n int, rate float64) time.Duration {
+	return stretched(time.Second, float64(n)/rate)
+}
+
+// gap is a random time of a Poisson process.
+func (b *arrivals) gap(e *engine) time.Duration {
+	return stretched(time.Second, e.random.ExpFloat64()/b.conf.Rate)
+}
+
+// first arranges for a client's first operation.
+func (b *arrivals) first(e *engine, c *client) {
+	c.left = -1
+	if n := b.conf.Operations; n > 0 {
+		// As if they took turns.
+		c.left = (n + len(e.clients) - 1 - int(c.id)) / len(e.clients)
+		if c.left == 0 {
+			return
+		}
+	}
+	var d time.Duration
+	switch {
+	case b.conf.Arrivals == Closed:
+		d = b.think(e)
+	case b.conf.Start == Jittered:
+		d = b.jittered(e)
+	case b.conf.Start == Scattered:
+		d = e.random.upTo(b.conf.Period)
+	}
+	e.at(d, turnKind, c.id, 0)
+}
+
+// turn: it is the client's turn.
+func (b *arrivals) turn(e *engine, c *client) {
+	c.left--
+	b.left--
+	b.n++
+	e.bear(c)
+}
+
+// finished: a client's operation has come to its end.
+func (b *arrivals) finished(e *engine, c *client) {
+	if c.left == 0 {
+		return
+	}
+	switch b.conf.Arrivals {
+	case Closed:
+		e.after(b.think(e), turnKind, c.id, 0)
+	case Periodic:
+		e.at(b.period(e, c), turnKind, c.id, 0)
+	}
+}
+
+func (b *arrivals) think(e *engine) time.Duration {
+	if b.conf.Think == 0 {
+		return 0
+	}
+	return stretched(b.conf.Think, e.random.ExpFloat64())
+}
+
+// jittered is "period * random(.5, 1.5)".
+func (b *arrivals) jittered(e *engine) time.Duration {
+	return stretched(b.conf.Period, 0.5+e.random.Float64())
+}
+
+// period is when a periodic client has its next operation.
+func (b *arrivals) period(e *engine, c *client) time.Duration {
+	p := b.conf.Period
+	switch b.conf.Form {
+	case FixedPeriod:
+		return e.now + p
+	case JitteredPeriod:
+		return e.now + b.jittered(e)
+	case JitteredSlip:
+		// "next_execution += random(1.0, 2.0) * period" and then "truncate(
+		// next_execution, period)": the wrong way round.
+		c.grid = (c.grid + stretched(p, 1+e.random.Float64())) / p * p
+	default:
+		c.grid = c.grid/p*p + stretched(p, 1+e.random.Float64())
+	}
+	return c.grid
+}
+
+// over reports whether no more will be born.
+func (b *arrivals) over() bool { return b.left == 0 }

@@ -1,0 +1,135 @@
+package sim
+
+import "time"
+
+// The kinds of Clients.Arrivals.
+const (
+	// Once: all operations are there at the start.
+	Once = "once"
+	// Steady: at a constant rate, the first at once.
+	Steady = "constant"
+	// Poisson: at random times, at a mean rate.
+	Poisson = "poisson"
+	// OnOff: at a constant rate while on, not at all while off.
+	OnOff = "on-off"
+	// Closed: each client has one operation at a time, and thinks between the end
+	// of one and the next: the clients of seed 0 and, with no time to think, the
+	// submitters of seed 1.
+	Closed = "closed"
+	// Periodic: each client has one operation every period: the clients of seed 3.
+	Periodic = "periodic"
+)
+
+// The forms of Clients.Form: how a periodic client finds its next time.
+const (
+	// FixedPeriod is the "Worst case": wait(period) after each operation.
+	FixedPeriod = "fixed"
+	// JitteredPeriod is "Injecting jitter: Randomly change the periodicity":
+	// wait(period * random(.5, 1.5)) after each operation. It oscillates after a
+	// common start.
+	JitteredPeriod = "jittered-period"
+	// JitteredTime is "Jitter execution time, not period": a random time in each
+	// period of a fixed grid; the form of package schedule.
+	JitteredTime = "jittered-time"
+	// JitteredSlip is "Introducing synchronization by mistake": JitteredTime with
+	// two lines swapped, so that the time is cut off to the grid after
+	// the jitter was added, and nothing of the jitter is left.
+	JitteredSlip = "jittered-time-slip"
+)
+
+// The ways of Clients.Start: when a periodic client has its first operation.
+const (
+	// Together: all at once, as after a restart of the service. The default.
+	Together = "together"
+	// Jittered: each after wait(period * random(.5, 1.5)).
+	Jittered = "jittered"
+	// Scattered: each at a random time of the first period, as after a long while.
+	Scattered = "scattered"
+)
+
+// Clients are those who ask the service. Each has a limiter, budget and
+// throttle of its own.
+type Clients struct {
+	// Count is how many there are; 0 means 1.
+	Count int `yaml:"count"`
+	// Operations is how many operations there are, over all clients, who take
+	// turns; 0: as many as come before the horizon. With Once, 0 means one each.
+	Operations int `yaml:"operations"`
+	// Arrivals is Once, Steady, Poisson, OnOff, Closed or Periodic; "" means
+	// Periodic if there is a Period, Closed if there is a Think, Steady if there
+	// is a Rate, else Once.
+	Arrivals string `yaml:"arrivals"`
+	// Rate is operations a second over all clients: of Steady, Poisson and, while
+	// it is on, OnOff.
+	Rate float64 `yaml:"rate"`
+	// On and Off are the lengths of the phases of OnOff, which begins on.
+	On  time.Duration `yaml:"on"`
+	Off time.Duration `yaml:"off"`
+	// Think is the mean time between operations of a Closed client, exponentially
+	// distributed, and before the first; 0: none.
+	Think time.Duration `yaml:"think"`
+	// Period is that of a Periodic client.
+	Period time.Duration `yaml:"period"`
+	// Form is FixedPeriod, JitteredPeriod, JitteredTime or JitteredSlip; "" means
+	// JitteredTime.
+	Form string `yaml:"form"`
+	// Start is Together, Jittered or Scattered; "" means Together.
+	Start string `yaml:"start"`
+	// Timeout is how long a client waits for an answer; 0: for ever. What it gave
+	// up stays at the server, which does not know.
+	Timeout time.Duration `yaml:"timeout"`
+}
+
+func (s Clients) withDefaults() Clients {
+	s.Count = max(s.Count, 1)
+	if s.Arrivals == "" {
+		switch {
+		case s.Period > 0:
+			s.Arrivals = Periodic
+		case s.Think > 0:
+			s.Arrivals = Closed
+		case s.Rate > 0:
+			s.Arrivals = Steady
+		default:
+			s.Arrivals = Once
+		}
+	}
+	if s.Arrivals == Once && s.Operations == 0 {
+		s.Operations = s.Count
+	}
+	if s.Form == "" {
+		s.Form = JitteredTime
+	}
+	if s.Start == "" {
+		s.Start = Together
+	}
+	return s
+}
+
+func (s Clients) check(c checker) {
+	c.count("count", s.Count, 0, MaxClients)
+	c.count("operations", s.Operations, 0, MaxOperations)
+	c.oneOf("arrivals", s.Arrivals, "", Once, Steady, Poisson, OnOff, Closed, Periodic)
+	c.number("rate", s.Rate, 0, MaxRate)
+	c.duration("on", s.On, 0, MaxHorizon)
+	c.duration("off", s.Off, 0, MaxHorizon)
+	c.duration("think", s.Think, 0, MaxHorizon)
+	c.duration("period", s.Period, 0, MaxHorizon)
+	c.oneOf("form", s.Form, "", FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
+	c.oneOf("start", s.Start, "", Together, Jittered, Scattered)
+	c.duration("timeout", s.Timeout, 0, MaxHorizon)
+	arrivals := s.withDefaults().Arrivals
+	rated := arrivals == Steady || arrivals == Poisson || arrivals == OnOff
+	switch {
+	case rated && s.Rate == 0:
+		c.fail("rate", "0 is not allowed with arrivals: %s", arrivals)
+	case !rated && s.Rate > 0:
+		c.fail("rate", "%v is not allowed with arrivals: %s", s.Rate, arrivals)
+	}
+	if arrivals == OnOff && (s.On <= 0 || s.Off <= 0) {
+		c.fail("on", "on: %v and off: %v are not allowed, want both longer than 0", s.On, s.Off)
+	}
+	if arrivals == Periodic && s.Period <= 0 {
+		c.fail("period", "%v is not allowed with arrivals: periodic", s.Period)
+	}
+}

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FieldError says which field of a scenario is wrong, and why.
+type FieldError struct {
+	// Path names the field as in a scenario file: "server.outages[1].from".
+	Path string
+	// Problem is the value and what is allowed: "-1 is not allowed, want a
+	// number from 0 to 1".
+	Problem string
+}
+
+// Error returns "path: problem".
+func (e *FieldError) Error() string { return e.Path + ": " + e.Problem }
+
+// FieldErrors are all that is wrong with a scenario, in the order of its
+// fields. errors.As finds each as a *FieldError.
+type FieldErrors []*FieldError
+
+// Error returns one line for each.
+func (e FieldErrors) Error() string {
+	all := make([]string, len(e))
+	for i, f := range e {
+		all[i] = f.Error()
+	}
+	return strings.Join(all, "\n")
+}
+
+// Unwrap returns the single errors.
+func (e FieldErrors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, f := range e {
+		all[i] = f
+	}
+	return all
+}
+
+// checker collects what is wrong below one path.
+type checker struct {
+	path string
+	errs *FieldErrors
+}
+
+// in is the checker of a field that has fields itself.
+func (c checker) in(field string) checker { return checker{c.join(field), c.errs} }
+
+// item is the checker of one element of a list.
+func (c checker) item(field string, i int) checker {
+	return c.in(field + "[" + strconv.Itoa(i) + "]")
+}
+
+func (c checker) join(field string) string {
+	if c.path == "" || field == "" {
+		return c.path + field
+	}
+	return c.path + "." + field
+}
+
+func (c checker) fail(field, format string, args ...any) {
+	*c.errs = append(*c.errs, &FieldError{c.join(field), fmt.Sprintf(format, args...)})
+}
+
+func (c checker) number(field string, v, lo, hi float64) {
+	if v >= lo && v <= hi && !math.IsNaN(v) {
+		return
+	}
+	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	c.fail(field, "%v is not allowed, want a number from %s to %s", v, plain(lo), plain(hi))
+}
+
+func (c checker) count(field string, v, lo, hi int) {
+	if v < lo || v > hi {
+		c.fail(field, "%d is not allowed, want a number from %d to %d", v, lo, hi)
+	}
+}
+
+func (c checker) duration(field string, v, lo, hi time.Duration) {
+	if v < lo || v > hi {
+		c.fail(field, "%v is not allowed, want a duration from %v to %v", v, lo, hi)
+	}
+}
+
+func (c checker) oneOf(field, v string, allowed ...string) {
+	if !slices.Contains(allowed, v) {
+		c.fail(field, "%q is not allowed, want %s", v, strings.Join(allowed, ", "))
+	}
+}
+
+// setting puts an error of a package of ours, "setting: what is wrong", down to
+// the field that the setting has here.
+func (c checker) setting(err error, fields map[string]string) {
+	if err == nil {
+		return
+	}
+	text := strings.TrimPrefix(err.Error(), "limiter: ")
+	name, problem, _ := strings.Cut(text, ": ")
+	if field, ok := fields[name]; ok {
+		c.fail(field, "%s", problem)
+	} else {
+		c.fail("", "%s", text)
+	}
+}

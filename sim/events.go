@@ -1,0 +1,101 @@
+package sim
+
+import "time"
+
+// kind says what happens at an event.
+type kind uint8
+
+const (
+	// bornKind: the next operation of the clients as a whole is born.
+	bornKind kind = iota
+	// turnKind: it is a client's turn to have an operation born.
+	turnKind
+	// arriveKind: an attempt reaches the server.
+	arriveKind
+	// admitKind: an attempt of the clairvoyant has its token.
+	admitKind
+	// servedKind: an attempt was served.
+	servedKind
+	// refusedKind: an attempt's refusal, or another error, is ready.
+	refusedKind
+	// checkKind: somebody may have been served by now.
+	checkKind
+	// timeoutKind: a client has waited long enough for an attempt.
+	timeoutKind
+	// retryKind: an operation's wait before a retry is over.
+	retryKind
+	// wakeKind: a client's limiter is to be looked at again.
+	wakeKind
+	// outageKind: an outage begins or ends.
+	outageKind
+	// capacityKind: the capacity changes.
+	capacityKind
+)
+
+// event is something that will happen. It has no pointers, so that the
+// collector need not look at them.
+type event struct {
+	at time.Duration
+	// seq orders events of the same time: as they were made.
+	seq uint64
+	// id is the attempt, operation or client that it is about, and gen the use of
+	// that id, so that an event that was overtaken is known.
+	id   int32
+	gen  uint32
+	kind kind
+}
+
+func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+
+// events is a heap of events with four children to a node: less deep than
+// with two, and a node's children are side by side in memory.
+type events []event
+
+func (h *events) push(e event) {
+	*h = append(*h, e)
+	all := *h
+	i := len(all) - 1
+	for i > 0 {
+		up := (i - 1) / 4
+		if !e.before(&all[up]) {
+			break
+		}
+		all[i] = all[up]
+		i = up
+	}
+	all[i] = e
+}
+
+// pop takes the first event out, and reports false if there is none.
+func (h *events) pop() (event, bool) {
+	all := *h
+	if len(all) == 0 {
+		return event{}, false
+	}
+	first, last := all[0], all[len(all)-1]
+	all = all[:len(all)-1]
+	*h = all
+	if len(all) == 0 {
+		return first, true
+	}
+	i := 0
+	for {
+		child := 4*i + 1
+		if child >= len(all) {
+			break
+		}
+		least := child
+		for c := child + 1; c < min(child+4, len(all)); c++ {
+			if all[c].before(&all[least]) {
+				least = c
+			}
+		}
+		if !all[least].before(&last) {
+			break
+		}
+		all[i] = all[least]
+		i = least
+	}
+	all[i] = last
+	return first, true
+}

@@ -1,0 +1,264 @@
+package sim
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// meter measures a run.
+type meter struct {
+	births, dones, givenUp, rejected int
+	attempts, retries                int
+	outcomes                         [window.Neutral + 1]int
+	inFlight, peakInFlight           int
+	peakConcurrency                  int
+	makespan                         time.Duration
+	useful, wasted                   time.Duration
+	outageSent                       int
+	// sinceBirth and sinceSend are the latencies of done operations.
+	sinceBirth, sinceSend []time.Duration
+	// requests are those sent in each second.
+	requests []int32
+	regained regained
+	tracer   tracer
+}
+
+func (m *meter) init(s Scenario, windowed bool) {
+	m.regained = newRegained(s)
+	m.tracer.init(s.Trace, windowed)
+}
+
+// Events.
+
+// passed: nothing happened up to that time.
+func (m *meter) passed(e *engine, now time.Duration) { m.tracer.passed(e, now) }
+
+func (m *meter) born() { m.births++ }
+
+func (m *meter) sent(e *engine, again bool) {
+	m.attempts++
+	m.tracer.counts[requests]++
+	if again {
+		m.retries++
+		m.tracer.counts[retries]++
+	}
+	m.inFlight++
+	m.peakInFlight = max(m.peakInFlight, m.inFlight)
+	if e.server.down != nil {
+		m.outageSent++
+	}
+	second := int(e.now / time.Second)
+	for len(m.requests) <= second {
+		m.requests = append(m.requests, 0)
+	}
+	m.requests[second]++
+}
+
+// ended: an attempt ended for its client.
+func (m *meter) ended(o window.Outcome) {
+	m.inFlight--
+	m.outcomes[o]++
+	m.tracer.counts[byOutcome[o]]++
+}
+
+func (m *meter) done(e *engine, op *operation) {
+	m.dones++
+	m.makespan = e.now
+	m.sinceBirth = append(m.sinceBirth, e.now-op.born)
+	m.sinceSend = append(m.sinceSend, e.now-op.sent)
+	m.regained.done(e.now)
+}
+
+// concurrent: the server has so many requests.
+func (m *meter) concurrent(n int) { m.peakConcurrency = max(m.peakConcurrency, n) }
+
+// worked: the server spent time on an attempt.
+func (m *meter) worked(d time.Duration, useful bool) {
+	if useful {
+		m.useful += d
+	} else {
+		m.wasted += d
+	}
+}
+
+// over reports whether every operation that was born came to its end.
+func (m *meter) over() bool { return m.dones+m.givenUp == m.births }
+
+func (m *meter) result(e *engine) Result {
+	r := Result{
+		Ended: e.ended, End: e.now, Events: e.events,
+		Operations: m.births, Done: m.dones, GivenUp: m.givenUp,
+		Attempts: m.attempts, Retries: m.retries, Rejected: m.rejected,
+		Succeeded: m.outcomes[window.Success], Refused: m.outcomes[window.Overload],
+		Failed: m.outcomes[window.Neutral], TimedOut: m.outcomes[window.Timeout],
+		Makespan:   m.makespan,
+		SinceBirth: latency(m.sinceBirth), SinceSend: latency(m.sinceSend),
+		PeakInFlight: m.peakInFlight, PeakConcurrency: m.peakConcurrency,
+		Useful: m.useful, Wasted: m.wasted, Jain: jain(e.clients),
+		Find: m.regained.since(0, e.now), OutageSent: m.outageSent,
+		Traces: m.tracer.traces(e.now),
+	}
+	for _, o := range e.scenario.Server.Outages {
+		if o.From < e.now {
+			r.Outages = true
+		}
+		if o.end() < e.now {
+			r.Recovery = m.regained.since(o.end(), e.now)
+			r.ReturnRate = m.rate(o.end())
+		}
+	}
+	if e.now > 0 {
+		r.MeanRate = float64(m.attempts) / e.now.Seconds()
+	}
+	if len(m.requests) > 0 {
+		r.PeakRate = float64(slices.Max(m.requests))
+	}
+	return r
+}
+
+// rate is how many were sent in the second of that time.
+func (m *meter) rate(t time.Duration) float64 {
+	if i := int(t / time.Second); i < len(m.requests) {
+		return float64(m.requests[i])
+	}
+	return 0
+}
+
+// latency sorts all and sums it up.
+func latency(all []time.Duration) Latency {
+	if len(all) == 0 {
+		return Latency{}
+	}
+	slices.Sort(all)
+	// In two parts, so that the sum of many long times does not overflow.
+	n := time.Duration(len(all))
+	var whole, rest time.Duration
+	for _, d := range all {
+		whole += d / n
+		rest += d % n
+	}
+	return Latency{
+		Mean: whole + rest/n,
+		P50:  percentile(all, 50), P99: percentile(all, 99), Max: all[n-1],
+	}
+}
+
+// percentile is the smallest of the sorted that p percent do not exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+}
+
+// jain is Jain's fairness index of the clients' throughputs, each until its
+// last operation was done: (sum x)^2 / (n * sum x^2).
+func jain(clients []client) float64 {
+	var sum, squares float64
+	for i := range clients {
+		if c := &clients[i]; c.done > 0 {
+			x := float64(c.done) / max(c.last, 1).Seconds()
+			sum += x
+			squares += float64(x * x)
+		}
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(clients)) * squares)
+}
+
+// regained tells when the throughput was at 90% of what it can be.
+type regained struct {
+	// want is how many operations a second there can be; +Inf: no bound, and
+	// nothing to measure.
+	want func(at time.Duration) float64
+	// width is that of a bucket, and done how many were done in each.
+	width time.Duration
+	dones []int32
+}
+
+func (r *regained) done(now time.Duration) {
+	i := int(now / r.width)
+	for len(r.dones) <= i {
+		r.dones = append(r.dones, 0)
+	}
+	r.dones[i]++
+}
+
+// buckets is how many buckets make up the time over which the throughput is
+// looked at.
+const buckets = 10
+
+func newRegained(s Scenario) regained {
+	want := func(at time.Duration) float64 { return min(s.Server.capacity(at), s.Clients.demand(s.Server)) }
+	// A second, or until 20 can be expected, but a million buckets at the most.
+	span := time.Second
+	if w := want(0); w > 0 {
+		span = max(span, min(stretched(time.Second, 20/w), s.Horizon))
+	}
+	return regained{want: want, width: max(span/buckets, s.Horizon/1_000_000, 1)}
+}
+
+// since is how long after the time from the throughput was there.
+func (r *regained) since(from, end time.Duration) Spell {
+	want := r.want(from)
+	if math.IsInf(want, 1) || want == 0 {
+		return Spell{}
+	}
+	need := int32(math.Ceil(0.9 * want * (buckets * r.width).Seconds()))
+	first := int((from + r.width - 1) / r.width)
+	var sum int32
+	for i := first; i < len(r.dones); i++ {
+		sum += r.dones[i]
+		if i >= first+buckets {
+			sum -= r.dones[i-buckets]
+		}
+		if sum >= need {
+			begin := time.Duration(max(first, i-buckets+1)) * r.width
+			return Spell{For: max(0, begin-from), Over: true, Applies: true}
+		}
+	}
+	return Spell{For: max(0, end-from), Applies: true}
+}
+
+// capacity is how many operations a second the server can serve, +Inf: no bound.
+func (s Server) capacity(at time.Duration) float64 {
+	slots, rate := s.Slots, s.Rate.PerSecond
+	for _, c := range s.Capacity {
+		if c.At <= at && c.Slots > 0 {
+			slots = c.Slots
+		}
+		if c.At <= at && c.Rate > 0 {
+			rate = c.Rate
+		}
+	}
+	most := math.Inf(1)
+	if rate > 0 {
+		most = rate
+	}
+	for _, n := range []int{slots, s.Slowdown.Limit, s.Knee.At, s.Medium.Places} {
+		if n > 0 && s.Service > 0 {
+			most = min(most, float64(n)/s.Service.Seconds())
+		}
+	}
+	return most
+}
+
+// demand is how many operations a second the clients ask for, +Inf: no bound.
+func (s Clients) demand(v Server) float64 {
+	each := math.Inf(1)
+	switch s.Arrivals {
+	case Steady, Poisson:
+		return s.Rate
+	case OnOff:
+		return s.Rate * s.On.Seconds() / (s.On + s.Off).Seconds()
+	case Closed:
+		each = (s.Think + v.Connect + v.Service).Seconds()
+	case Periodic:
+		each = s.Period.Seconds()
+	default:
+		return each
+	}
+	return float64(s.Count) / each
+}

@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// operation is what a client wants done once.
+type operation struct {
+	id     int32
+	client *client
+	item   queue.Item[*operation]
+	// born is when, and sent when its first attempt was, negative before.
+	born, sent time.Duration
+	// failures is how many times it failed, and waited the wait after the last.
+	failures int
+	waited   time.Duration
+}
+
+// client is one of those who ask: what it has of its own.
+type client struct {
+	id int32
+	// core is its limiter; nil: none.
+	core *limiter.Core[*operation]
+	// wake is when the core is to be looked at again.
+	wake time.Duration
+	// left is how many operations it may still bear, negative: no end.
+	left int
+	// grid is a periodic client's time.
+	grid time.Duration
+	// done is how many operations were done, the last of them at the time last.
+	done int
+	last time.Duration
+}
+
+func (c *client) init(e *engine, id int32) {
+	c.id = id
+	if w := e.strategy.Window; w.on() {
+		core, err := limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand))
+		if err != nil {
+			// The settings were checked.
+			panic("sim: " + err.Error())
+		}
+		c.core = &core
+	}
+}
+
+// law is the law that the words mean.
+func (w Window) law() window.NewLaw {
+	switch {
+	case w.NewLaw != nil:
+		return w.NewLaw
+	case w.Law == TahoeLaw:
+		return aimd.Tahoe
+	}
+	return aimd.Reno
+}
+
+// retryRule decides whether and when a failed attempt is followed by another.
+type retryRule struct {
+	backoff    backoff.Backoff
+	retryAfter bool
+}
+
+func newRetryRule(r Retry) retryRule { return retryRule{r.backoff(), r.RetryAfter} }
+
+// Events.
+
+// bear makes a new operation for a client.
+func (e *engine) bear(c *client) {
+	id, op := e.operations.take()
+	*op = operation{id: id, client: c, born: e.now, sent: -1}
+	e.meter.born()
+	if c.core == nil {
+		e.try(op)
+		return
+	}
+	op.item.Value = op
+	c.core.Queued(&op.item)
+	e.drain(c)
+}
+
+// drain sends what the client's limiter lets go, and arms its timer.
+func (e *engine) drain(c *client) {
+	now := epoch.Add(e.now)
+	for i, t := c.core.Next(now); i != nil; i, t = c.core.Next(now) {
+		e.send(i.Value, t)
+	}
+	if d, ok := c.core.Deadline(); ok && d.Sub(epoch) != c.wake {
+		c.wake = d.Sub(epoch)
+		e.at(c.wake, wakeKind, c.id, 0)
+	}
+}
+
+// try sends an attempt of an operation that no limiter holds back.
+func (e *engine) try(op *operation) {
+	if s := e.strategy.Sense; s.Free > 0 && e.server.free(e.now) < s.Free {
+		e.meter.rejected++
+		e.failed(op, window.Overload, 0)
+		return
+	}
+	e.send(op, window.Ticket{})
+}
+
+// send sends an attempt.
+func (e *engine) send(op *operation, t window.Ticket) {
+	id, a := e.attempts.take()
+	*a = attempt{op: op, id: id, gen: a.gen, ticket: t, waited: true, held: true}
+	e.meter.sent(e, op.sent >= 0)
+	if op.sent < 0 {
+		op.sent = e.now
+	}
+	e.after(e.scenario.Server.Connect, arriveKind, id, a.gen)
+	if d := e.scenario.Clients.Timeout; d > 0 {
+		e.after(d, timeoutKind, id, a.gen)
+	}
+}
+
+// answered: the server has answered an attempt.
+func (e *engine) answered(a *attempt) {
+	a.held = false
+	if a.waited {
+		a.waited = false
+		e.ending(a, a.outcome, a.retryAfter)
+	}
+	e.settled(a)
+}
+
+// timedOut: a client has waited long enough.
+func (e *engine) timedOut(a *attempt) {
+	if a.waited {
+		a.waited = false
+		e.ending(a, window.Timeout, 0)
+		e.settled(a)
+	}
+}
+
+// settled lets go of an attempt that nobody has any more.
+func (e *engine) settled(a *attempt) {
+	if !a.waited && !a.held {
+		a.gen++
+		a.op = nil
+		e.attempts.give(a.id)
+	}
+}
+
+// ending: an attempt has ended for its client.
+func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) {
+	e.meter.ended(o)
+	op, c := a.op, a.op.client
+	if c.core != nil {
+		c.core.Answered(epoch.Add(e.now), a.ticket, o, retryAfter)
+	}
+	if o == window.Success {
+		c.done++
+		c.last = e.now
+		e.meter.done(e, op)
+		e.over(op)
+	} else {
+		e.failed(op, o, retryAfter)
+	}
+	if c.core != nil {
+		e.drain(c)
+	}
+}
+
+// failed: an operation's attempt failed, or was not even sent.
+func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duration) {
+	op.failures++
+	d, again := e.delay(op, o, retryAfter)
+	if !again {
+		e.meter.givenUp++
+		e.over(op)
+		return
+	}
+	op.waited = d
+	e.after(d, retryKind, op.id, 0)
+}
+
+// delay is how long an operation waits before its next attempt, and whether
+// there is one.
+func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
+	if e.retry.backoff == nil {
+		if op.client.core == nil {
+			return 0, false
+		}
+		return op.client.core.RetryDelay(op.failures, o, retryAfter), true
+	}
+	elapsed := e.now - max(op.sent, 0)
+	d, again := e.retry.backoff.Delay(backoff.State{Retry: op.failures, Last: op.waited, Elapsed: elapsed}, e.random)
+	if e.retry.retryAfter {
+		d = max(d, retryAfter)
+	}
+	return d, again
+}
+
+// retried: an operation's wait is over.
+func (e *engine) retried(op *operation) {
+	if c := op.client; c.core != nil {
+		c.core.Rejoined(&op.item)
+		e.drain(c)
+		return
+	}
+	e.try(op)
+}
+
+// over: an operation was done or given up.
+func (e *engine) over(op *operation) {
+	c := op.client
+	e.operations.give(op.id)
+	e.born.finished(e, c)
+}

@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"math"
+	"time"
+)
+
+// epoch is where virtual time begins, for the parts of the library that want
+// a time.Time: the day of seed 4.
+var epoch = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
+
+// Run plays the scenario once, with one strategy and one seed. The error is a
+// FieldErrors that says what in the scenario or the strategy is wrong.
+//
+// Every run ends: by itself, at the horizon, or after too many events;
+// Result.Ended says how.
+func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
+	var errs FieldErrors
+	s.check(checker{errs: &errs})
+	st.check(checker{errs: &errs}.in("strategy"))
+	if len(errs) > 0 {
+		return Result{}, errs
+	}
+	s = s.WithDefaults()
+	e := newEngine(s, st, seed)
+	e.run()
+	r := e.meter.result(e)
+	r.Scenario, r.Strategy, r.Seed = s.Name, st.Name, seed
+	if s.Clients.Operations > 0 {
+		r.Optimum = optimum(s, seed)
+	}
+	return r, nil
+}
+
+// engine is one run: virtual time, what will happen, and who takes part.
+type engine struct {
+	scenario Scenario
+	strategy Strategy
+	// clairvoyant: requests wait at the server for as long as they must, and
+	// none is refused.
+	clairvoyant bool
+
+	now    time.Duration
+	queue  events
+	seq    uint64
+	random random
+	ended  Ended
+	events int
+
+	attempts   pool[attempt]
+	operations pool[operation]
+	clients    []client
+	retry      retryRule
+	server     server
+	born       arrivals
+	meter      meter
+}
+
+// firstSeq is the order of the first event that is no birth: births come
+// before whatever else happens at the same time.
+const firstSeq = 1 << 40
+
+func newEngine(s Scenario, st Strategy, seed uint64) *engine {
+	e := &engine{scenario: s, strategy: st, random: newRandom(seed), seq: firstSeq}
+	e.retry = newRetryRule(st.Retry)
+	e.clients = make([]client, s.Clients.Count)
+	e.meter.init(s, st.Window.on())
+	e.server.init(e, s.Server)
+	for i := range e.clients {
+		e.clients[i].init(e, int32(i))
+	}
+	e.born.init(e)
+	return e
+}
+
+// at makes an event happen at that time, or now if it is past.
+func (e *engine) at(t time.Duration, k kind, id int32, gen uint32) {
+	e.seq++
+	e.queue.push(event{at: max(t, e.now), seq: e.seq, id: id, gen: gen, kind: k})
+}
+
+// after makes an event happen after a while.
+func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
+	// No sum of a time within the horizon and a duration overflows.
+	e.at(e.now+min(d, MaxDuration), k, id, gen)
+}
+
+func (e *engine) run() {
+	for e.ended == "" {
+		next, ok := e.queue.pop()
+		switch {
+		case !ok:
+			e.ended = EndedStuck
+		case next.at > e.scenario.Horizon:
+			e.ended = EndedHorizon
+			e.meter.passed(e, e.scenario.Horizon)
+			e.now = e.scenario.Horizon
+		case e.events >= e.scenario.MaxEvents:
+			e.ended = EndedEvents
+		default:
+			e.meter.passed(e, next.at)
+			e.now = next.at
+			e.events++
+			e.handle(next)
+			if e.born.over() && e.meter.over() {
+				e.ended = EndedDone
+			}
+		}
+	}
+}
+
+func (e *engine) handle(v event) {
+	switch v.kind {
+	case bornKind:
+		e.born.next(e)
+	case turnKind:
+		e.born.turn(e, &e.clients[v.id])
+	case retryKind:
+		e.retried(e.operations.at(v.id))
+	case wakeKind:
+		e.drain(&e.clients[v.id])
+	case outageKind:
+		e.server.outage(e)
+	case capacityKind:
+		e.server.changed(e, v.id)
+	case checkKind:
+		if v.gen == e.server.station.version {
+			e.server.station.check(e)
+		}
+	default:
+		if a := e.attempts.at(v.id); a.gen == v.gen {
+			e.attempted(v, a)
+		}
+	}
+}
+
+// attempted handles the events of one attempt.
+func (e *engine) attempted(v event, a *attempt) {
+	switch v.kind {
+	case arriveKind:
+		e.server.arrived(e, a)
+	case admitKind:
+		e.server.admitted(e, a)
+	case timeoutKind:
+		e.timedOut(a)
+	case servedKind, refusedKind:
+		switch {
+		case e.server.stopped():
+			// It goes on where it was when the process continues.
+			e.at(v.at+e.server.down.For, v.kind, v.id, v.gen)
+		case v.kind == refusedKind:
+			e.server.refused(e, a)
+		case a.phase == serving:
+			e.server.served(e, a)
+		}
+	}
+}
+
+// optimum is the makespan of who knows what the server can take: the same
+// operations, each sent so that it arrives just when there is room for it. That is
+// a queue without bound in front of the server.
+func optimum(s Scenario, seed uint64) time.Duration {
+	s.Trace.Off = true
+	s.Clients.Timeout = 0
+	v := &s.Server
+	for _, most := range []int{v.Slowdown.Limit, v.Knee.At, v.Medium.Places} {
+		if most > 0 && (v.Slots == 0 || most < v.Slots) {
+			v.Slots = most
+		}
+	}
+	v.Queue = math.MaxInt
+	v.Slowdown, v.Knee, v.Medium, v.Failures = Slowdown{}, Knee{}, Medium{}, Failures{}
+	e := newEngine(s, Strategy{}, seed)
+	e.clairvoyant = true
+	e.run()
+	if e.ended != EndedDone {
+		return 0
+	}
+	return e.meter.makespan
+}

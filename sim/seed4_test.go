@@ -1,0 +1,59 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// seed4 is the system of seed 4: "The connection/request time is 100ms;
+// succesful responses are served in 500ms, and error responses in 50ms." The
+// operations are "initially generated at a 1000/s rate", and the server "only
+// allows up to max_busy = 50 requests at a time". The connection passes before
+// the request holds a slot; a refusal keeps the server busy while it lasts.
+func seed4(operations int) sim.Scenario {
+	return sim.Scenario{
+		Name: "seed4",
+		Server: sim.Server{
+			Connect: 100 * time.Millisecond, Service: 500 * time.Millisecond, Slots: 50,
+			Refusal: sim.Refusal{Time: 50 * time.Millisecond, Busy: true},
+		},
+		Clients: sim.Clients{Operations: operations, Rate: 1000},
+	}
+}
+
+// The figures of seed 4 and design.md, section 3. The windowed runs hold no
+// randomness, so they are exact. "All requests complete within 25s ... The
+// client performs 2085 request attempts overall".
+func TestSeed4Figures(t *testing.T) {
+	for _, c := range []struct {
+		strategy   string
+		operations int
+		makespan   float64 // seconds; 0: not asked for
+		attempts   int
+	}{
+		{"reno-0.9", 2000, 25.2, 2085},
+		{"reno-0.5", 2000, 30.6, 2032},
+		{"tahoe-0.9", 2000, 25.2, 2079},
+		{"tahoe-0.5", 2000, 31.2, 2032},
+		{"reno-0.9", 100, 0, 100},
+		{"reno-0.9", 5000, 0, 5098},
+	} {
+		t.Run(c.strategy, func(t *testing.T) {
+			st, ok := sim.StrategyNamed(c.strategy)
+			require.True(t, ok)
+			r, err := sim.Run(seed4(c.operations), st, 1)
+			require.NoError(t, err)
+			assert.Equal(t, sim.EndedDone, r.Ended)
+			assert.Equal(t, c.operations, r.Done)
+			assert.Equal(t, c.attempts, r.Attempts)
+			if c.makespan > 0 {
+				assert.InDelta(t, c.makespan, r.Makespan.Seconds(), 0.05)
+			}
+		})
+	}
+}

@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"math"
+	"time"
+)
+
+// Server is the service. Its parts work together, each only if it is set: a
+// request passes the connection, meets an outage or a failure, then the rate
+// limit, then the medium, then finds a slot or a place in the queue, and is
+// served in a time that may depend on the load. The zero value serves anything
+// at once.
+type Server struct {
+	// Connect is how long a request is under way before it reaches the server.
+	// It holds no slot meanwhile. An answer takes no time.
+	Connect time.Duration `yaml:"connect"`
+	// Service is the mean time to serve one request; 0: none.
+	Service time.Duration `yaml:"service"`
+	// Spread is how the service time varies; the zero value: not at all.
+	Spread Spread `yaml:"spread"`
+	// Slots is how many requests are served at a time: a concurrency cap, or
+	// workers if there is a queue. 0: no bound.
+	Slots int `yaml:"slots"`
+	// Queue is how many requests may wait, first in first out, for a slot; more
+	// are refused. 0: none waits. It needs Slots.
+	Queue int `yaml:"queue"`
+	// Refusal is what a refused request costs.
+	Refusal Refusal `yaml:"refusal"`
+	// Rate limits the rate of requests by a token bucket.
+	Rate Rate `yaml:"rate"`
+	// Slowdown makes the service time grow with the concurrency, exponentially.
+	Slowdown Slowdown `yaml:"slowdown"`
+	// Knee makes the service time grow with the concurrency, linearly.
+	Knee Knee `yaml:"knee"`
+	// Medium makes requests that are too many at once destroy each other.
+	Medium Medium `yaml:"medium"`
+	// Failures makes some of the requests fail.
+	Failures Failures `yaml:"failures"`
+	// Capacity changes slots and rate as time goes by. In the order of At.
+	Capacity []Change `yaml:"capacity"`
+	// Outages are when the server is down. In the order of From, and one ends
+	// before the next begins.
+	Outages []Outage `yaml:"outages"`
+}
+
+// The kinds of Spread.Kind.
+const (
+	// Constant is no spread at all. The default.
+	Constant = "constant"
+	// Uniform is mean * U(1-Width, 1+Width).
+	Uniform = "uniform"
+	// Exponential is that of a memoryless service. Width has no meaning.
+	Exponential = "exponential"
+	// Lognormal has a long tail: the logarithm has standard deviation Width.
+	Lognormal = "lognormal"
+)
+
+// Spread is how a time varies around its mean.
+type Spread struct {
+	// Kind is Constant, Uniform, Exponential or Lognormal; "" means Constant.
+	Kind string `yaml:"kind"`
+	// Width is, for Uniform, 0 to 1 (0 means 0.5); for Lognormal, 0 to 3 (0
+	// means 0.5).
+	Width float64 `yaml:"width"`
+}
+
+// Refusal is what a refused request costs, and what it is told.
+type Refusal struct {
+	// Time is from the arrival of a request at the server to its refusal, and to any
+	// other answer that is an error.
+	Time time.Duration `yaml:"time"`
+	// Busy makes a refusal count as busy, in the place of a slot, while it lasts:
+	// "error responses keep the server busy for a brief period of time" (seed 4).
+	Busy bool `yaml:"busy"`
+	// RetryAfter is told with each refusal; 0: nothing is told.
+	RetryAfter time.Duration `yaml:"retry_after"`
+	// RetryAfterJitter is a random time up to this, added to each Retry-After:
+	// "Make sure to jitter retry periods on the server side" (seed 3).
+	RetryAfterJitter time.Duration `yaml:"retry_after_jitter"`
+}
+
+// Rate is a token bucket. A request that finds no token is refused (429).
+type Rate struct {
+	// PerSecond is how many tokens a second are added; 0: there is no bucket.
+	PerSecond float64 `yaml:"per_second"`
+	// Burst is the most tokens in it, and those at the start, from 1; 0 means 1.
+	Burst float64 `yaml:"burst"`
+	// CountRefused makes refused requests take tokens as well, so that the
+	// bucket is in debt, by up to a Burst. Some gateways do: who goes on
+	// asking gets nothing ever again.
+	CountRefused bool `yaml:"count_refused"`
+}
+
+// Slowdown is the server of seed 0: "up to a certain limit of the number of
+// simultaneous requests, the server responds with a fixed delay, and then the
+// response time begins to increase exponentially":
+//
+//	minDelay * factor ^ ((concurrency - concurrencyLimit) / K)
+//
+// minDelay is Server.Service, without spread. The time is looked at anew
+// whenever the concurrency changes: a request is answered once it is as old as
+// that. Work that a client gave up stays until it is served.
+type Slowdown struct {
+	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
+	Limit int `yaml:"limit"`
+	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, that
+	// of the seed's program.
+	Factor float64 `yaml:"factor"`
+	// Scale is K: the factor applies once for so many requests; 0 means 15, that
+	// of the seed's program.
+	Scale float64 `yaml:"scale"`
+	// Max is the longest time, so that it cannot overflow; 0 means 24 h.
+	Max time.Duration `yaml:"max"`
+}
+
+// Knee is a server with so many workers in truth that takes more: they share
+// what there is, and everything gets slower.
+type Knee struct {
+	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
+	At int `yaml:"at"`
+	// Slope is how fast it grows from there: at concurrency c everything takes
+	// 1 + Slope * (c - At) / At times as long. At 1, the default, the throughput
+	// stays at its best; above, it falls: the server thrashes. 0 to 100; 0 means 1.
+	Slope float64 `yaml:"slope"`
+}
+
+// Medium is something that all requests share and that too many of them bring
+// down: the file descriptors of the machine that jobs are submitted to (seed 1),
+// or the cable of an Ethernet with one place.
+type Medium struct {
+	// Places is how many requests it carries at a time, from 1; 0: there is no
+	// medium. One more is a collision: it and all that were there fail.
+	Places int `yaml:"places"`
+	// Jam is for how long nothing gets through after a collision.
+	Jam time.Duration `yaml:"jam"`
+}
+
+// Failures makes requests fail at random: "Effects of partial failures" (seed 3).
+type Failures struct {
+	// Rate is the share of requests that fail, 0 to 1.
+	Rate float64 `yaml:"rate"`
+	// Overload makes a failure look like a refusal (503). Without, it says
+	// nothing about load (500).
+	Overload bool `yaml:"overload"`
+	// From and For say when; a For of 0: from From to the end.
+	From time.Duration `yaml:"from"`
+	For  time.Duration `yaml:"for"`
+}
+
+// Change is a new capacity from some time on.
+type Change struct {
+	// At is when.
+	At time.Duration `yaml:"at"`
+	// Slots is in the place of Server.Slots; 0: no change. What is being served
+	// goes on.
+	Slots int `yaml:"slots"`
+	// Rate is in the place of Server.Rate.PerSecond; 0: no change.
+	Rate float64 `yaml:"rate"`
+}
+
+// The kinds of Outage.Kind.
+const (
+	// Errors: every request is refused, fast. The default.
+	Errors = "errors"
+	// Silent: nothing is answered. The process has stopped, and what was sent is
+	// still there when it continues.
+	Silent = "silent"
+)
+
+// Outage is a time in which the server is down.
+type Outage struct {
+	// From is when it begins.
+	From time.Duration `yaml:"from"`
+	// For is how long it lasts, more than 0.
+	For time.Duration `yaml:"for"`
+	// Kind is Errors or Silent; "" means Errors.
+	Kind string `yaml:"kind"`
+	// Backlog is how many requests wait in a Silent outage, as the kernel's
+	// backlog of connections does; what exceeds it is never answered. 0: no bound.
+	Backlog int `yaml:"backlog"`
+	// RetryAfter makes refusals of an Errors outage tell when it ends.
+	// Refusal.RetryAfterJitter is added.
+	RetryAfter bool `yaml:"retry_after"`
+}
+
+func (o Outage) end() time.Duration { return o.From + o.For }
+
+func (s Server) withDefaults() Server {
+	if s.Spread.Kind == "" {
+		s.Spread.Kind = Constant
+	}
+	if s.Spread.Width == 0 {
+		s.Spread.Width = 0.5
+	}
+	s.Rate.Burst = max(s.Rate.Burst, 1)
+	if s.Slowdown.Factor == 0 {
+		s.Slowdown.Factor = 1.05
+	}
+	if s.Slowdown.Scale == 0 {
+		s.Slowdown.Scale = 15
+	}
+	if s.Slowdown.Max == 0 {
+		s.Slowdown.Max = 24 * time.Hour
+	}
+	if s.Knee.Slope == 0 {
+		s.Knee.Slope = 1
+	}
+	return s
+}
+
+func (s Server) check(c checker) {
+	c.duration("connect", s.Connect, 0, MaxHorizon)
+	c.duration("service", s.Service, 0, MaxHorizon)
+	s.Spread.check(c.in("spread"))
+	c.count("slots", s.Slots, 0, MaxSlots)
+	c.count("queue", s.Queue, 0, MaxSlots)
+	if s.Queue > 0 && s.Slots == 0 {
+		c.fail("queue", "%d is not allowed without slots, for which to wait", s.Queue)
+	}
+	r := c.in("refusal")
+	r.duration("time", s.Refusal.Time, 0, MaxHorizon)
+	r.duration("retry_after", s.Refusal.RetryAfter, 0, MaxHorizon)
+	r.duration("retry_after_jitter", s.Refusal.RetryAfterJitter, 0, MaxHorizon)
+	s.checkLoad(c)
+	s.checkTimes(c)
+}
+
+// checkLoad checks what depends on the load.
+func (s Server) checkLoad(c checker) {
+	r := c.in("rate")
+	r.number("per_second", s.Rate.PerSecond, 0, MaxRate)
+	r.number("burst", s.Rate.Burst, 0, MaxRate)
+	d := c.in("slowdown")
+	d.count("limit", s.Slowdown.Limit, 0, MaxSlots)
+	if f := s.Slowdown.Factor; f != 0 && !(f > 1 && f <= 1000) {
+		d.fail("factor", "%v is not allowed, want a number greater than 1, to 1000", f)
+	}
+	if s.Slowdown.Scale != 0 {
+		d.number("scale", s.Slowdown.Scale, 0.01, 1e6)
+	}
+	d.duration("max", s.Slowdown.Max, 0, MaxDuration)
+	if s.Slowdown.Limit > 0 {
+		if s.Spread.Kind != "" && s.Spread.Kind != Constant {
+			d.fail("limit", "%d is not allowed with a spread: a slowdown makes every request wait equally long", s.Slowdown.Limit)
+		}
+		if s.Knee.At > 0 {
+			d.fail("limit", "%d is not allowed with a knee: choose one of them", s.Slowdown.Limit)
+		}
+	}
+	k := c.in("knee")
+	k.count("at", s.Knee.At, 0, MaxSlots)
+	k.number("slope", s.Knee.Slope, 0, 100)
+	m := c.in("medium")
+	m.count("places", s.Medium.Places, 0, MaxSlots)
+	m.duration("jam", s.Medium.Jam, 0, MaxHorizon)
+}
+
+// checkTimes checks what depends on the time.
+func (s Server) checkTimes(c checker) {
+	f := c.in("failures")
+	f.number("rate", s.Failures.Rate, 0, 1)
+	f.duration("from", s.Failures.From, 0, MaxHorizon)
+	f.duration("for", s.Failures.For, 0, MaxHorizon)
+	for i, ch := range s.Capacity {
+		c := c.item("capacity", i)
+		c.duration("at", ch.At, 0, MaxHorizon)
+		if i > 0 && ch.At < s.Capacity[i-1].At {
+			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
+		}
+		c.count("slots", ch.Slots, 0, MaxSlots)
+		c.number("rate", ch.Rate, 0, MaxRate)
+		if ch.Slots > 0 && s.Slots == 0 {
+			c.fail("slots", "%d is not allowed where the server has no slots", ch.Slots)
+		}
+		if ch.Rate > 0 && s.Rate.PerSecond == 0 {
+			c.fail("rate", "%v is not allowed where the server has no rate", ch.Rate)
+		}
+	}
+	for i, o := range s.Outages {
+		c := c.item("outages", i)
+		c.duration("from", o.From, 0, MaxHorizon)
+		c.duration("for", o.For, 1, MaxHorizon)
+		if i > 0 && o.From < s.Outages[i-1].end() {
+			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
+		}
+		c.oneOf("kind", o.Kind, "", Errors, Silent)
+		c.count("backlog", o.Backlog, 0, MaxSlots)
+	}
+}
+
+func (s Spread) check(c checker) {
+	c.oneOf("kind", s.Kind, "", Constant, Uniform, Exponential, Lognormal)
+	switch s.Kind {
+	case Lognormal:
+		c.number("width", s.Width, 0, 3)
+	case Uniform:
+		c.number("width", s.Width, 0, 1)
+	default:
+		if s.Width != 0 || math.IsNaN(s.Width) {
+			c.fail("width", "%v is not allowed, only a uniform or lognormal spread has a width", s.Width)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// phase is where an attempt is.
+type phase uint8
+
+const (
+	// traveling: on its way to the server, in its backlog, or lost.
+	traveling phase = iota
+	// queued: it waits at the server.
+	queued
+	// serving: it is being served.
+	serving
+	// refusing: an error is on its way.
+	refusing
+)
+
+// attempt is one request. It is there as long as its client waits for it or
+// the server has it.
+type attempt struct {
+	op  *operation
+	id  int32
+	gen uint32
+	// ticket is that of the limiter.
+	ticket window.Ticket
+	// waited: the client waits for the answer. held: it is under way or at the server.
+	waited, held bool
+	phase        phase
+	// place is where it stands in server.serving.
+	place int
+	// began is when the service began, takes how much of it there is.
+	began, takes time.Duration
+	// outcome and retryAfter are the answer to be.
+	outcome    window.Outcome
+	retryAfter time.Duration
+}
+
+// server is the service as it is now.
+type server struct {
+	conf Server
+	// slots and perSecond are the capacity; 0: no bound.
+	slots     int
+	perSecond float64
+	// running is how many are being served, busy how many refusals keep a slot.
+	running, busy int
+	// waiting are those in the queue, in order.
+	waiting fifo
+	// tokens are those of the bucket at the time filled.
+	tokens float64
+	filled time.Duration
+	// jammed: until then nothing gets through.
+	jammed time.Duration
+	// down is the outage that goes on, nil if none does; nextOutage is the one after.
+	down       *Outage
+	nextOutage int
+	// backlog are those that a stopped server finds when it continues.
+	backlog []int32
+	// serving are those being served, with a medium.
+	serving []int32
+	station station
+}
+
+func (s *server) init(e *engine, conf Server) {
+	s.conf = conf
+	s.slots, s.perSecond = conf.Slots, conf.Rate.PerSecond
+	s.tokens = conf.Rate.Burst
+	s.station.init(conf)
+	for i, c := range conf.Capacity {
+		e.at(c.At, capacityKind, int32(i), 0)
+	}
+	for _, o := range conf.Outages {
+		e.at(o.From, outageKind, 0, 0)
+		e.at(o.end(), outageKind, 0, 0)
+	}
+}
+
+// Events.
+
+// arrived: an attempt has passed the connection.
+func (s *server) arrived(e *engine, a *attempt) {
+	switch {
+	case s.down != nil && (s.down.Kind == Silent || e.clairvoyant):
+		if s.down.Backlog == 0 || len(s.backlog) < s.down.Backlog {
+			s.backlog = append(s.backlog, a.id)
+			e.meter.concurrent(s.concurrency())
+		} else {
+			a.held = false
+			e.settled(a)
+		}
+	case s.down != nil, e.now < s.jammed:
+		s.refuse(e, a, window.Overload)
+	case s.fails(e):
+		outcome := window.Neutral
+		if s.conf.Failures.Overload {
+			outcome = window.Overload
+		}
+		s.refuse(e, a, outcome)
+	case s.perSecond > 0 && !s.token(e, a):
+	case s.conf.Medium.Places > 0 && s.running >= s.conf.Medium.Places:
+		s.collided(e, a)
+	default:
+		s.admitted(e, a)
+	}
+}
+
+// admitted: all is well but for the slots.
+func (s *server) admitted(e *engine, a *attempt) {
+	switch {
+	case s.slots == 0 || s.running+s.busy < s.slots:
+		s.begin(e, a)
+	case s.waiting.len() < s.conf.Queue:
+		a.phase = queued
+		s.waiting.push(a.id)
+		e.meter.concurrent(s.concurrency())
+	default:
+		s.refuse(e, a, window.Overload)
+	}
+}
+
+// served: an attempt's service is over.
+func (s *server) served(e *engine, a *attempt) {
+	s.running--
+	s.leave(e, a)
+	e.meter.worked(a.takes, a.waited)
+	a.outcome, a.retryAfter = window.Success, 0
+	s.refill(e)
+	e.answered(a)
+}
+
+// refused: a refusal, or another error, is ready.
+func (s *server) refused(e *engine, a *attempt) {
+	if s.conf.Refusal.Busy {
+		s.busy--
+		s.refill(e)
+	}
+	e.answered(a)
+}
+
+// outage: one begins or ends.
+func (s *server) outage(e *engine) {
+	s.station.settle(e)
+	if s.down == nil {
+		s.down = &s.conf.Outages[s.nextOutage]
+		s.nextOutage++
+		return
+	}
+	s.down = nil
+	s.station.check(e)
+	came := s.backlog
+	s.backlog = nil
+	for _, id := range came {
+		s.arrived(e, e.attempts.at(id))
+	}
+}
+
+// changed: the capacity is another from now on.
+func (s *server) changed(e *engine, i int32) {
+	c := s.conf.Capacity[i]
+	if c.Slots > 0 {
+		s.slots = c.Slots
+		s.refill(e)
+	}
+	if c.Rate > 0 {
+		s.fill(e.now)
+		s.perSecond = c.Rate
+	}
+}
+
+// collided: one more than the medium carries, and all are lost.
+func (s *server) collided(e *engine, a *attempt) {
+	s.jammed = e.now + s.conf.Medium.Jam
+	lost := s.serving
+	s.serving = nil
+	s.running = 0
+	s.station.clear()
+	for _, id := range lost {
+		b := e.attempts.at(id)
+		e.meter.worked(min(b.takes, e.now-b.began), false)
+		s.refuse(e, b, window.Overload)
+	}
+	for s.waiting.len() > 0 {
+		s.refuse(e, e.attempts.at(s.waiting.pop()), window.Overload)
+	}
+	s.refuse(e, a, window.Overload)
+}
+
+// Questions.
+
+// stopped reports whether the server's process does not run.
+func (s *server) stopped() bool { return s.down != nil && s.down.Kind == Silent }
+
+// concurrency is the number of requests at the server.
+func (s *server) concurrency() int {
+	return s.running + s.busy + s.waiting.len() + len(s.backlog)
+}
+
+// free is how much of the server is free, as a share: what carrier sense sees.
+func (s *server) free(now time.Duration) float64 {
+	most := s.conf.Medium.Places
+	if most == 0 {
+		most = s.slots
+	}
+	switch {
+	case s.down != nil || now < s.jammed:
+		return 0
+	case most == 0:
+		return 1
+	}
+	return max(0, 1-float64(s.running+s.busy)/float64(most))
+}
+
+// refuse makes an error of an attempt, to be told in a while.
+func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
+	r := s.conf.Refusal
+	a.phase, a.outcome, a.retryAfter = refusing, o, 0
+	if r.Busy {
+		s.busy++
+		e.meter.worked(r.Time, false)
+		e.meter.concurrent(s.concurrency())
+	}
+	if o == window.Overload {
+		a.retryAfter = r.RetryAfter
+		if s.down != nil && s.down.RetryAfter {
+			a.retryAfter = s.down.end() - e.now
+		}
+		if a.retryAfter > 0 && r.RetryAfterJitter > 0 {
+			a.retryAfter += e.random.upTo(r.RetryAfterJitter)
+		}
+	}
+	e.after(r.Time, refusedKind, a.id, a.gen)
+}
+
+func (s *server) begin(e *engine, a *attempt) {
+	s.running++
+	a.phase, a.began = serving, e.now
+	a.takes = e.random.spread(s.conf.Service, s.conf.Spread)
+	if s.conf.Medium.Places > 0 {
+		a.place = len(s.serving)
+		s.serving = append(s.serving, a.id)
+	}
+	s.station.begin(e, a)
+	e.meter.concurrent(s.concurrency())
+}
+
+// leave takes an attempt out of those being served.
+func (s *server) leave(e *engine, a *attempt) {
+	if s.conf.Medium.Places == 0 {
+		return
+	}
+	last := s.serving[len(s.serving)-1]
+	s.serving[a.place] = last
+	e.attempts.at(last).place = a.place
+	s.serving = s.serving[:len(s.serving)-1]
+}
+
+// refill lets those in who wait for a slot.
+func (s *server) refill(e *engine) {
+	for s.waiting.len() > 0 && s.running+s.busy < s.slots {
+		s.begin(e, e.attempts.at(s.waiting.pop()))
+	}
+}
+
+func (s *server) fails(e *engine) bool {
+	f := s.conf.Failures
+	return f.Rate > 0 && e.now >= f.From && (f.For == 0 || e.now < f.From+f.For) && e.random.Float64() < f.Rate
+}
+
+// fill adds the tokens that are due.
+func (s *server) fill(now time.Duration) {
+	due := (now - s.filled).Seconds() * s.perSecond
+	s.tokens = min(s.conf.Rate.Burst, s.tokens+float64(due))
+	s.filled = now
+}
+
+// token takes a token for an attempt, or refuses it.
+func (s *server) token(e *engine, a *attempt) bool {
+	// A billionth of a token may be missing by rounding.
+	const nearly = 1 - 1e-9
+	s.fill(e.now)
+	enough := s.tokens >= nearly
+	if enough || e.clairvoyant {
+		s.tokens--
+	}
+	switch {
+	case enough:
+		return true
+	case e.clairvoyant:
+		e.after(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), admitKind, a.id, a.gen)
+	default:
+		if s.conf.Rate.CountRefused {
+			s.tokens = max(s.tokens-1, -s.conf.Rate.Burst)
+		}
+		s.refuse(e, a, window.Overload)
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"math"
+	"time"
+)
+
+// station is where requests are served: it says when each is done, which may
+// depend on how many there are.
+//
+// Without a slowdown or a knee an attempt's time is known when it begins. Else
+// the one that is done first is known at any moment, and each change of the
+// concurrency may put that off or bring it forward: then there is one event at
+// which to look, and a version that tells it from those that were overtaken.
+type station struct {
+	conf Server
+	// version is that of the event that counts, which is at looks.
+	version uint32
+	looks   time.Duration
+
+	// ages are those of a slowdown, the oldest first, and delays how long a
+	// request takes at Limit, Limit + 1 and so on: e to the growth times that.
+	ages   fifo
+	delays []time.Duration
+	growth float64
+
+	// works are those of a knee, by the work at which they are done; work is how
+	// much each of them could have had by the time worked.
+	works  works
+	work   float64
+	worked time.Duration
+}
+
+const never = time.Duration(math.MaxInt64)
+
+func (s *station) init(conf Server) {
+	s.conf = conf
+	s.looks = never
+	if conf.Slowdown.Limit > 0 {
+		s.delays = []time.Duration{conf.Service}
+		s.growth = logarithm(conf.Slowdown.Factor) / conf.Slowdown.Scale
+	}
+}
+
+// begin: an attempt's service begins; it counts in the server already.
+func (s *station) begin(e *engine, a *attempt) {
+	switch {
+	case s.conf.Slowdown.Limit > 0:
+		s.ages.push(a.id)
+		s.look(e)
+	case s.conf.Knee.At > 0:
+		s.settle(e)
+		s.works.push(work{s.work + float64(a.takes), e.seq, a.id})
+		s.look(e)
+	default:
+		e.after(a.takes, servedKind, a.id, a.gen)
+	}
+}
+
+// check: somebody may be done by now.
+func (s *station) check(e *engine) {
+	s.looks = never
+	if e.server.stopped() {
+		return
+	}
+	s.settle(e)
+	for {
+		a := s.done(e)
+		if a == nil {
+			break
+		}
+		e.server.served(e, a)
+	}
+	s.look(e)
+}
+
+// done takes the attempt out that is done by now, nil if none is.
+func (s *station) done(e *engine) *attempt {
+	if s.ages.len() > 0 {
+		a := e.attempts.at(s.ages.first())
+		if a.began+s.delay(s.ages.len()) <= e.now {
+			s.ages.pop()
+			return a
+		}
+	}
+	// Half a nanosecond may be missing by rounding.
+	if len(s.works) > 0 && s.works[0].until <= s.work+0.5 {
+		return e.attempts.at(s.works.pop().id)
+	}
+	return nil
+}
+
+// look arranges for the next check.
+func (s *station) look(e *engine) {
+	due := never
+	switch {
+	case e.server.stopped():
+	case s.ages.len() > 0:
+		due = e.attempts.at(s.ages.first()).began + s.delay(s.ages.len())
+	case len(s.works) > 0:
+		due = e.now + stretched(time.Duration(max(0, math.Ceil(s.works[0].until-s.work))), s.stretch(len(s.works)))
+	}
+	if due < s.looks {
+		s.looks = due
+		s.version++
+		e.at(due, checkKind, 0, s.version)
+	}
+}
+
+// settle books the work that was done since it was last asked, at the pace of
+// as many as there were.
+func (s *station) settle(e *engine) {
+	past := float64(e.now - s.worked)
+	s.worked = e.now
+	switch {
+	case len(s.works) == 0:
+		s.work = 0
+	case !e.server.stopped():
+		s.work += past / s.stretch(len(s.works))
+	}
+}
+
+// clear: all that is being served is lost.
+func (s *station) clear() {
+	s.ages.clear()
+	s.works = s.works[:0]
+}
+
+// delay is the seed's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
+func (s *station) delay(concurrency int) time.Duration {
+	over := max(0, concurrency-s.conf.Slowdown.Limit)
+	most := s.conf.Slowdown.Max
+	for len(s.delays) <= over && s.delays[len(s.delays)-1] < most {
+		// Each from the first, so that rounding to nanoseconds does not add up.
+		s.delays = append(s.delays, min(most, stretched(s.conf.Service, exponential(float64(len(s.delays))*s.growth))))
+	}
+	return s.delays[min(over, len(s.delays)-1)]
+}
+
+// stretch is how much longer everything takes at that concurrency.
+func (s *station) stretch(concurrency int) float64 {
+	at := float64(s.conf.Knee.At)
+	return 1 + float64(s.conf.Knee.Slope*max(0, float64(concurrency)-at)/at)
+}
+
+// work is an attempt that is done when that much work was done for each.
+type work struct {
+	until float64
+	seq   uint64
+	id    int32
+}
+
+func (a *work) before(b *work) bool { return a.until < b.until || a.until == b.until && a.seq < b.seq }
+
+// works is a heap of work.
+type works []work
+
+func (h *works) push(w work) {
+	*h = append(*h, w)
+	all := *h
+	i := len(all) - 1
+	for i > 0 && w.before(&all[(i-1)/2]) {
+		all[i] = all[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	all[i] = w
+}
+
+func (h *works) pop() work {
+	all := *h
+	first, last := all[0], all[len(all)-1]
+	all = all[:len(all)-1]
+	*h = all
+	i := 0
+	for 2*i+1 < len(all) {
+		child := 2*i + 1
+		if child+1 < len(all) && all[child+1].before(&all[child]) {
+			child++
+		}
+		if !all[child].before(&last) {
+			break
+		}
+		all[i] = all[child]
+		i = child
+	}
+	if len(all) > 0 {
+		all[i] = last
+	}
+	return first
+}

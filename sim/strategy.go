@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Strategy is what a client does so as not to harm the service, or fails to
+// do. Its parts work together, each only if it is set; the zero value but for
+// the name tries once. [Strategies] has ready ones by name.
+type Strategy struct {
+	// Name is what it is called in results; unique in a scenario.
+	Name string `yaml:"name"`
+	// Retry is the wait before a retry. With a Window it may stay out: the
+	// limiter then retries as it does for its users, for ever.
+	Retry Retry `yaml:"retry"`
+	// Window is a limiter of each client.
+	Window Window `yaml:"window"`
+	// Budget bounds the share of retries.
+	Budget Budget `yaml:"budget"`
+	// Throttle rejects requests at the client while the service refuses many.
+	Throttle Throttle `yaml:"throttle"`
+	// Sense looks at the service before each attempt.
+	Sense Sense `yaml:"sense"`
+}
+
+// The kinds of Retry.Kind, each a type of package backoff.
+const (
+	// NoRetry gives up at the first error. The default.
+	NoRetry = "none"
+	// FixedRetry is backoff.Constant: Min before each retry.
+	FixedRetry = "constant"
+	// ExponentialRetry is backoff.Exponential.
+	ExponentialRetry = "exponential"
+	// CompoundRetry is backoff.Compound, seed 0's.
+	CompoundRetry = "compound"
+	// DecorrelatedRetry is backoff.Decorrelated.
+	DecorrelatedRetry = "decorrelated"
+	// FibonacciRetry is backoff.Fibonacci.
+	FibonacciRetry = "fibonacci"
+	// LastTryRetry is backoff.LastTry, seed 2's: Min, Factor and Max are its
+	// Time, Rate and Max.
+	LastTryRetry = "last-try"
+)
+
+// Retry is the wait before a retry: a backoff.Backoff in words. Zero fields
+// take the defaults of the type of that kind.
+type Retry struct {
+	// Kind is one of the above; "" means NoRetry.
+	Kind string `yaml:"kind"`
+	// Min is the first wait, Max the longest.
+	Min time.Duration `yaml:"min"`
+	Max time.Duration `yaml:"max"`
+	// Factor is that of the growth.
+	Factor float64 `yaml:"factor"`
+	// Jitter is as in text: "full", "proportional:0.6"; see [backoff.Jitter].
+	Jitter backoff.Jitter `yaml:"jitter"`
+	// CapLast caps after the jitter, as seeds 1 and 4 do, not before. Of
+	// ExponentialRetry.
+	CapLast bool `yaml:"cap_last"`
+	// Attempts is the most attempts of an operation, its first included; 0: no
+	// limit.
+	Attempts int `yaml:"attempts"`
+	// Elapsed is how long after an operation's first attempt a retry may begin;
+	// 0: no limit.
+	Elapsed time.Duration `yaml:"elapsed"`
+	// RetryAfter obeys the service: a retry waits at least as long as it says.
+	RetryAfter bool `yaml:"retry_after"`
+	// Backoff is one from elsewhere, in the place of Kind to CapLast; nil: none.
+	Backoff backoff.Backoff `yaml:"-"`
+}
+
+// The laws of Window.Law.
+const (
+	// TahoeLaw is aimd.Tahoe.
+	TahoeLaw = "tahoe"
+	// RenoLaw is aimd.Reno.
+	RenoLaw = "reno"
+)
+
+// Window is a limiter: limiter.Core with a law. Zero fields take the
+// defaults of limiter.Settings.
+type Window struct {
+	// Law is TahoeLaw or RenoLaw; "" without NewLaw: there is no window.
+	Law string `yaml:"law"`
+	// Factor, Initial, Ssthresh, Min and Max are those of window.Settings.
+	Factor   float64 `yaml:"factor"`
+	Initial  float64 `yaml:"initial"`
+	Ssthresh float64 `yaml:"ssthresh"`
+	Min      float64 `yaml:"min"`
+	Max      float64 `yaml:"max"`
+	// PauseMin, PauseMax, Patience and RetryAfterMax are those of
+	// limiter.Settings.
+	PauseMin      time.Duration `yaml:"pause_min"`
+	PauseMax      time.Duration `yaml:"pause_max"`
+	Patience      int           `yaml:"patience"`
+	RetryAfterMax time.Duration `yaml:"retry_after_max"`
+	// NoPause turns the pauses off.
+	NoPause bool `yaml:"no_pause"`
+	// NewLaw is a law from elsewhere, in the place of Law; nil: none.
+	NewLaw window.NewLaw `yaml:"-"`
+}
+
+// on reports whether there is a window.
+func (w Window) on() bool { return w.Law != "" || w.NewLaw != nil }
+
+// settings are those of the limiter, without the source of randomness.
+func (w Window) settings(r *rand.Rand) limiter.Settings {
+	s := limiter.Settings{
+		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Ssthresh: w.Ssthresh, Min: w.Min, Max: w.Max},
+		PauseMin: w.PauseMin, PauseMax: w.PauseMax, Patience: w.Patience,
+		RetryAfterMax: w.RetryAfterMax, Rand: r,
+	}
+	if w.NoPause {
+		s.PauseMax = -1
+	}
+	return s
+}
+
+func (w Window) check(c checker) {
+	c.oneOf("law", w.Law, "", TahoeLaw, RenoLaw)
+	if !w.on() {
+		return
+	}
+	_, err := limiter.NewCore[int](w.law(), w.settings(nil))
+	c.setting(err, map[string]string{
+		"decrease factor": "factor", "initial window": "initial", "initial ssthresh": "ssthresh",
+		"minimum window": "min", "maximum window": "max",
+		"shortest pause": "pause_min", "longest pause": "pause_max", "patience": "patience",
+		"longest Retry-After": "retry_after_max",
+	})
+}
+
+// Budget is a retry.Budget of each client: "Limit retries to a percentage of
+// total outgoing requests. Example: Only 10% of outgoing requests can be
+// retries" (seed 3).
+type Budget struct {
+	// Share is the most retries, as a share of all requests, to 1; 0: no budget.
+	Share float64 `yaml:"share"`
+}
+
+// Throttle is a throttle.Throttle of each client: "Reject new requests locally
+// (at the client) based on rejection probability" (seed 3).
+type Throttle struct {
+	// K is how many requests there may be for each accepted one, 1 to 1000; 0: no
+	// throttle.
+	K float64 `yaml:"k"`
+}
+
+// Sense is the carrier sense of seed 1's Ethernet: a client looks at the service
+// before it sends, and if it is too full, that counts as an attempt that failed,
+// though nothing was sent.
+type Sense struct {
+	// Free is how much of the service must be free, as a share, 0 to 1: of the
+	// medium's places, else of the slots; 0: nobody looks.
+	Free float64 `yaml:"free"`
+}
+
+func (s Strategy) check(c checker) {
+	if s.Name == "" {
+		c.fail("name", "a strategy needs a name")
+	}
+	s.Retry.check(c.in("retry"))
+	s.Window.check(c.in("window"))
+	c.in("budget").number("share", s.Budget.Share, 0, 1)
+	if s.Throttle.K != 0 {
+		c.in("throttle").number("k", s.Throttle.K, 1, 1000)
+	}
+	c.in("sense").number("free", s.Sense.Free, 0, 1)
+}
+
+func (r Retry) check(c checker) {
+	c.oneOf("kind", r.Kind, "", NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
+	c.duration("min", r.Min, 0, backoff.MaxDelay)
+	c.duration("max", r.Max, 0, backoff.MaxDelay)
+	c.count("attempts", r.Attempts, 0, 1_000_000)
+	c.duration("elapsed", r.Elapsed, 0, backoff.MaxDelay)
+	if b := r.backoff(); b != nil {
+		c.setting(backoff.Check(b), map[string]string{
+			"longest delay": "max", "shortest delay": "min", "constant delay": "min", "factor": "factor",
+			"time": "min", "rate": "factor", "max": "max", "jitter": "jitter",
+		})
+	}
+}
+
+// backoff is what the words mean, nil for no retry.
+func (r Retry) backoff() backoff.Backoff {
+	b := r.Backoff
+	if b == nil {
+		b = r.kind()
+	}
+	if b == nil {
+		return nil
+	}
+	if r.Attempts > 0 {
+		b = backoff.LimitAttempts(b, r.Attempts)
+	}
+	if r.Elapsed > 0 {
+		b = backoff.LimitElapsed(b, r.Elapsed)
+	}
+	return b
+}
+
+func (r Retry) kind() backoff.Backoff {
+	var b backoff.Backoff
+	switch r.Kind {
+	case FixedRetry:
+		b = backoff.Constant(r.Min)
+	case ExponentialRetry:
+		e := backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
+		if r.CapLast {
+			e.Order = backoff.JitterThenCap
+		}
+		return e
+	case CompoundRetry:
+		return backoff.Compound{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
+	case DecorrelatedRetry:
+		b = backoff.Decorrelated{Min: r.Min, Max: r.Max, Factor: r.Factor}
+	case FibonacciRetry:
+		b = backoff.Fibonacci{Min: r.Min, Max: r.Max}
+	case LastTryRetry:
+		b = backoff.LastTry{Time: r.Min, Rate: r.Factor, Max: r.Max}
+	default:
+		return nil
+	}
+	if r.Jitter != (backoff.Jitter{}) {
+		b = backoff.WithJitter(b, r.Jitter)
+	}
+	return b
+}

@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// The traces: first the counts, which become rates, then what is just looked at.
+const (
+	requests = iota
+	retries
+	successes
+	refusals
+	failures
+	timeouts
+	rates // how many these are
+)
+
+const (
+	inFlight = rates + iota
+	concurrency
+	waiting
+	cwnd
+	ssthresh
+	traced
+)
+
+var traceNames = [traced]struct{ name, unit string }{
+	{SeriesRequests, "1/s"}, {SeriesRetries, "1/s"}, {SeriesSuccesses, "1/s"},
+	{SeriesRefusals, "1/s"}, {SeriesFailures, "1/s"}, {SeriesTimeouts, "1/s"},
+	{SeriesInFlight, "requests"}, {SeriesConcurrency, "requests"}, {SeriesWaiting, "operations"},
+	{SeriesCwnd, "attempts"}, {SeriesSsthresh, "attempts"},
+}
+
+var byOutcome = [...]int{
+	window.Success: successes, window.Overload: refusals, window.Neutral: failures, window.Timeout: timeouts,
+}
+
+// tracer takes the traces.
+type tracer struct {
+	off      bool
+	windowed bool
+	interval time.Duration
+	// next is the end of the current interval, and counts what was counted in it.
+	next   time.Duration
+	counts [rates]int
+	values [traced][]float64
+}
+
+func (t *tracer) init(conf Trace, windowed bool) {
+	t.off, t.windowed = conf.Off, windowed
+	t.interval, t.next = conf.Interval, conf.Interval
+}
+
+// passed takes the samples that are due before now.
+func (t *tracer) passed(e *engine, now time.Duration) {
+	if t.off {
+		return
+	}
+	for t.next <= now {
+		t.sample(e)
+		if len(t.values[0]) == MaxSamples {
+			t.halve()
+		}
+		t.next += t.interval
+	}
+}
+
+func (t *tracer) sample(e *engine) {
+	for i, n := range t.counts {
+		t.values[i] = append(t.values[i], float64(n))
+	}
+	t.counts = [rates]int{}
+	look := func(i int, v float64) { t.values[i] = append(t.values[i], v) }
+	m := &e.meter
+	look(inFlight, float64(m.inFlight))
+	look(concurrency, float64(e.server.concurrency()))
+	look(waiting, float64(m.births-m.dones-m.givenUp-m.inFlight))
+	if !t.windowed {
+		return
+	}
+	var sum, threshold float64
+	for i := range e.clients {
+		s := e.clients[i].core.State()
+		sum += s.Cwnd
+		threshold += s.Ssthresh
+	}
+	look(cwnd, sum)
+	look(ssthresh, threshold)
+}
+
+// halve makes one interval of two.
+func (t *tracer) halve() {
+	for i := range t.values {
+		v := t.values[i]
+		for j := range len(v) / 2 {
+			if i < rates {
+				v[j] = v[2*j] + v[2*j+1]
+			} else {
+				v[j] = v[2*j+1]
+			}
+		}
+		t.values[i] = v[:len(v)/2]
+	}
+	t.interval *= 2
+}
+
+// traces are the traces up to the end of the run.
+func (t *tracer) traces(end time.Duration) Traces {
+	r := Traces{Interval: t.interval}
+	if t.off {
+		return r
+	}
+	for i, v := range t.values {
+		if v == nil {
+			continue
+		}
+		if i < rates {
+			for j := range v {
+				v[j] /= t.interval.Seconds()
+			}
+		}
+		r.Series = append(r.Series, Series{traceNames[i].name, traceNames[i].unit, v})
+	}
+	return r
+}
