@@ -205,6 +205,10 @@ func (r Retry) backoff() backoff.Backoff {
 	return b
 }
 
+// Delays is what the words mean, for clients that are no simulated ones; nil: no
+// retry. backoff.Check tells whether it is allowed.
+func (r Retry) Delays() backoff.Backoff { return r.backoff() }
+
 func (r Retry) kind() backoff.Backoff {
 	var b backoff.Backoff
 	switch r.Kind {
