@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"queue":     {},
 	"tag":       {},
 	"backoff":   {},
+	"schedule":  {},
 	"limiter":   {"window", "queue"},
 	"admission": {"window", "queue", "tag"},
 	"httplimit": {"limiter", "admission", "window", "tag"},
