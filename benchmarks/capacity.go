@@ -54,20 +54,15 @@ func newCrowd(ctx context.Context, n, stride int) (*crowd, error) {
 		return nil, fmt.Errorf("the slot is not free")
 	}
 	c := &crowd{l: l, gone: make(chan struct{}, n), n: n}
-	// Made once: a closure for each goroutine would count as the limiter's memory.
-	waits := func(ctx context.Context) func() {
-		return func() {
-			_, _ = l.Acquire(ctx) // it ends by ctx or by Close, as asked
-			c.gone <- struct{}{}
-		}
-	}
-	patient, fickle := waits(background), waits(ctx)
 	for i := range n {
+		waits := background
 		if i%stride == 0 {
-			go fickle()
-		} else {
-			go patient()
+			waits = ctx
 		}
+		go func() {
+			_, _ = l.Acquire(waits) // it ends by ctx or by Close, as asked
+			c.gone <- struct{}{}
+		}()
 	}
 	for deadline := time.Now().Add(patience); l.Snapshot().Queued < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -1,0 +1,152 @@
+package aimdgrpc
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+const (
+	// pushback is the trailer in which a service says when to try again, in
+	// milliseconds, or not to at all (gRFC A6, "Server Pushback").
+	pushback = "grpc-retry-pushback-ms"
+	// longestDelay is the longest that is believed; the same as httplimit's. (How
+	// much of it is obeyed is the limiter's setting, minutes rather.)
+	longestDelay = 365 * 24 * time.Hour
+)
+
+// Classify is a limiter.Classifier for clients without the interceptors of this
+// package, which do the same: limiter.Classify knows the codes, but not what
+// else is in a status. It leaves errors that are no status to the next of
+// limiter.FirstOf:
+//
+//	aimd.WithClassifier(limiter.FirstOf(aimdgrpc.Classify, limiter.Classify))
+//
+// It says:
+//
+//   - RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED
+//     timeout, all to be tried again; every other code is neutral and final.
+//   - RetryInfo in the details is the service's Retry-After.
+//   - A RESOURCE_EXHAUSTED that says that a message is too large is neutral and
+//     final: gRPC has no code of its own for that, and it stays too large.
+func Classify(err error) limiter.Verdict {
+	if _, ok := status.FromError(err); !ok {
+		return limiter.Verdict{}
+	}
+	return limiter.Classify(told(err, nil))
+}
+
+// RetryAfter returns the delay that the service asked for with an error: the
+// RetryInfo in the status, or the longer if the interceptors of this package
+// saw a grpc-retry-pushback-ms beside it. It returns false when there is none,
+// and for what cannot be meant: negative, more than a year.
+func RetryAfter(err error) (time.Duration, bool) {
+	var a *answerError
+	if errors.As(err, &a) {
+		return a.after, a.after > 0
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return 0, false
+	}
+	return retryInfo(s)
+}
+
+// answerError is the error of a call with what else the service said, in the
+// way that classifiers look for it. To everybody else it is that error.
+type answerError struct {
+	error
+	// after is how long the service asks to wait; 0: it does not say.
+	after time.Duration
+	// hopeless: another attempt is forbidden, or can only end in the same way.
+	hopeless bool
+	// tooLarge: it is the message, not the service, that has too much.
+	tooLarge bool
+}
+
+func (e *answerError) Unwrap() error              { return e.error }
+func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
+func (e *answerError) RetryAfter() time.Duration  { return e.after }
+
+// Verdict is what limiter.Classify says of the code, corrected.
+func (e *answerError) Verdict() limiter.Verdict {
+	if e.tooLarge {
+		return limiter.Verdict{Outcome: limiter.Neutral}
+	}
+	v := limiter.Classify(e.error)
+	v.Retry = v.Retry && !e.hopeless
+	v.RetryAfter = e.after
+	return v
+}
+
+// told returns the error with what its status and the call's trailer tell
+// beyond the code; most tell nothing, and it is the same error.
+func told(err error, trailer metadata.MD) error {
+	s, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	var known interface{ Verdict() limiter.Verdict }
+	if errors.As(err, &known) {
+		return err // of an interceptor inside of this one
+	}
+	e := answerError{error: err, tooLarge: tooLarge(s)}
+	e.after, _ = retryInfo(s)
+	after, forbidden := pushedBack(trailer)
+	e.after, e.hopeless = max(e.after, after), forbidden
+	if e.after == 0 && !e.hopeless && !e.tooLarge {
+		return err
+	}
+	return &e
+}
+
+// retryInfo returns the delay of the status's RetryInfo.
+func retryInfo(s *status.Status) (time.Duration, bool) {
+	for _, detail := range s.Details() {
+		info, ok := detail.(*errdetails.RetryInfo)
+		if !ok || info.GetRetryDelay().CheckValid() != nil {
+			continue
+		}
+		if d := info.GetRetryDelay().AsDuration(); d > 0 && d <= longestDelay {
+			return d, true
+		}
+	}
+	return 0, false
+}
+
+// pushedBack reads the trailer. "If the value for pushback is negative or
+// unparseable, then it will be seen as the server asking the client not to
+// retry at all" (gRFC A6). Several values are unparseable too.
+func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
+	values := trailer.Get(pushback)
+	if len(values) == 0 {
+		return 0, false
+	}
+	ms, err := strconv.ParseUint(values[0], 10, 32)
+	if err != nil || len(values) > 1 {
+		return 0, true
+	}
+	return min(time.Duration(ms)*time.Millisecond, longestDelay), false
+}
+
+// tooLarge reports whether a message was over a limit of its size, in the words
+// of grpc-go and C++, of Java, and of .NET.
+func tooLarge(s *status.Status) bool {
+	if s.Code() != codes.ResourceExhausted {
+		return false
+	}
+	for _, words := range [...]string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size"} {
+		if strings.Contains(s.Message(), words) {
+			return true
+		}
+	}
+	return false
+}

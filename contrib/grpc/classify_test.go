@@ -1,0 +1,244 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/aimd-go/aimd"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+var (
+	overload = limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+	timeout  = limiter.Verdict{Outcome: limiter.Timeout, Retry: true}
+	final    = limiter.Verdict{Outcome: limiter.Neutral}
+)
+
+func after(v limiter.Verdict, d time.Duration) limiter.Verdict {
+	v.RetryAfter = d
+	return v
+}
+
+// withRetryInfo is an error with a RetryInfo.
+func withRetryInfo(code codes.Code, delay *durationpb.Duration) error {
+	s, err := status.New(code, "later").WithDetails(&errdetails.Help{}, &errdetails.RetryInfo{RetryDelay: delay})
+	if err != nil {
+		panic(err)
+	}
+	return s.Err()
+}
+
+func TestClassify(t *testing.T) {
+	second := durationpb.New(time.Second)
+	for _, c := range []struct {
+		err  error
+		want limiter.Verdict
+	}{
+		{errors.New("any"), limiter.Verdict{}},
+		{context.DeadlineExceeded, limiter.Verdict{}},
+		{refused, overload},
+		{fmt.Errorf("call: %w", refused), overload},
+		{status.Error(codes.Unavailable, ""), overload},
+		{status.Error(codes.DeadlineExceeded, ""), timeout},
+		{status.Error(codes.Canceled, ""), final},
+		{status.Error(codes.Internal, ""), final},
+
+		{withRetryInfo(codes.ResourceExhausted, second), after(overload, time.Second)},
+		{fmt.Errorf("call: %w", withRetryInfo(codes.Unavailable, second)), after(overload, time.Second)},
+		// Spanner's: the whole transaction may be tried again, not this call.
+		{withRetryInfo(codes.Aborted, second), after(final, time.Second)},
+		{withRetryInfo(codes.ResourceExhausted, nil), overload},
+		{withRetryInfo(codes.ResourceExhausted, durationpb.New(-time.Second)), overload},
+		{withRetryInfo(codes.ResourceExhausted, &durationpb.Duration{Seconds: math.MaxInt64}), overload},
+		{withRetryInfo(codes.ResourceExhausted, &durationpb.Duration{Seconds: 1, Nanos: -1}), overload},
+		{withRetryInfo(codes.ResourceExhausted, durationpb.New(366*24*time.Hour)), overload},
+
+		{status.Error(codes.ResourceExhausted, "CLIENT: Received message larger than max (5 vs. 4)"), final},
+		{status.Error(codes.ResourceExhausted, "gRPC message exceeds maximum size 4: 5"), final},
+		{status.Error(codes.ResourceExhausted, "Received message exceeds the maximum configured message size."), final},
+		{status.Error(codes.Unavailable, "larger than max"), overload},
+	} {
+		assert.Equal(t, c.want, aimdgrpc.Classify(c.err), "%v", c.err)
+		d, ok := aimdgrpc.RetryAfter(c.err)
+		assert.Equal(t, c.want.RetryAfter, d, "%v", c.err)
+		assert.Equal(t, c.want.RetryAfter > 0, ok, "%v", c.err)
+	}
+}
+
+// "RetryInfo honoured": the limiter's own classifier reads it, and the error
+// is still the status that it was.
+func TestRetryInfoOfAServer(t *testing.T) {
+	l := watch(t)
+	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {
+		return withRetryInfo(codes.Unavailable, durationpb.New(time.Minute))
+	}})
+	err := call(t.Context(), client)
+	l.told(limiter.Overload)
+	assert.Equal(t, after(overload, time.Minute), limiter.Classify(err))
+	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
+	s, ok := status.FromError(err)
+	require.True(t, ok)
+	assert.Equal(t, codes.Unavailable, s.Code())
+	assert.Len(t, s.Details(), 2)
+	d, ok := aimdgrpc.RetryAfter(err)
+	assert.True(t, ok)
+	assert.Equal(t, time.Minute, d)
+}
+
+func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
+	var held time.Duration
+	l, err := aimd.NewReno(aimd.WithObserver(func(e limiter.Event) {
+		if e.Kind == limiter.Held {
+			held = e.Wait
+		}
+	}))
+	require.NoError(t, err)
+	refuse := func(context.Context) error {
+		return withRetryInfo(codes.ResourceExhausted, durationpb.New(time.Minute))
+	}
+	require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
+	assert.Zero(t, held)
+	require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
+	assert.Greater(t, held, 59*time.Second)
+}
+
+func TestPushback(t *testing.T) {
+	forbidden := limiter.Verdict{Outcome: limiter.Overload}
+	for _, c := range []struct {
+		trailer []string
+		want    limiter.Verdict
+	}{
+		{nil, overload},
+		{[]string{"0"}, overload},
+		{[]string{"1500"}, after(overload, 1500*time.Millisecond)},
+		{[]string{"-1"}, forbidden},
+		{[]string{""}, forbidden},
+		{[]string{"soon"}, forbidden},
+		{[]string{"99999999999999999999"}, forbidden},
+		{[]string{"1", "2"}, forbidden},
+	} {
+		t.Run(strings.Join(c.trailer, ","), func(t *testing.T) {
+			l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
+			md := metadata.MD{"grpc-retry-pushback-ms": c.trailer, "mine": {"kept"}}
+			client := limited(t, l, &service{
+				unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
+					require.NoError(t, grpc.SetTrailer(ctx, md))
+					return refused
+				},
+				duplex: func(s duplexServer) error {
+					s.SetTrailer(md)
+					return refused
+				},
+			})
+			var trailer metadata.MD
+			err := call(t.Context(), client, grpc.Trailer(&trailer))
+			l.told(limiter.Overload)
+			assert.Equal(t, c.want, limiter.Classify(err))
+			assert.Equal(t, []string{"kept"}, trailer.Get("mine"), "the caller's own option still works")
+
+			stream, err := client.FullDuplexCall(t.Context())
+			require.NoError(t, err)
+			_, err = stream.Recv()
+			l.told(limiter.Overload)
+			assert.Equal(t, c.want, limiter.Classify(err))
+			requireCode(t, codes.ResourceExhausted, err)
+		})
+	}
+}
+
+func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
+	l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
+	client := limited(t, l, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "2000"))
+		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
+	}})
+	d, _ := aimdgrpc.RetryAfter(call(t.Context(), client))
+	assert.Equal(t, 2*time.Second, d)
+	l.told(limiter.Overload)
+}
+
+// A service that forbids a retry is not asked again.
+func TestDoGivesUpWhereRetriesAreForbidden(t *testing.T) {
+	l := one(t)
+	client := limited(t, l, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1"))
+		return refused
+	}})
+	err := l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) })
+	l.told(limiter.Overload)
+	var story *limiter.Error
+	require.ErrorAs(t, err, &story)
+	assert.Equal(t, 1, story.Attempts)
+	requireCode(t, codes.ResourceExhausted, err)
+}
+
+// A message that is too large is RESOURCE_EXHAUSTED too, and no overload.
+func TestAMessageThatIsTooLarge(t *testing.T) {
+	big := &pb.SimpleRequest{Payload: &pb.Payload{Body: make([]byte, 1<<10)}}
+	l := one(t)
+	address := start(t, &service{}, grpc.MaxRecvMsgSize(1<<9))
+	for _, c := range []struct {
+		name   string
+		client *grpc.CallOption
+	}{{"for the server", nil}, {"to send", ref(grpc.MaxCallSendMsgSize(1 << 8))}, {"to receive", ref(grpc.MaxCallRecvMsgSize(1 << 8))}} {
+		t.Run(c.name, func(t *testing.T) {
+			var opts []grpc.CallOption
+			if c.client != nil {
+				opts = append(opts, *c.client)
+			}
+			if c.name == "to receive" {
+				address = start(t, &service{})
+			}
+			client, _ := dial(t, address, aimdgrpc.Limit(l.Limiter)...)
+			err := l.Do(t.Context(), func(ctx context.Context) error {
+				_, err := client.UnaryCall(ctx, big, opts...)
+				return err
+			})
+			requireCode(t, codes.ResourceExhausted, err)
+			l.told(limiter.Neutral)
+		})
+	}
+}
+
+func ref[T any](v T) *T { return &v }
+
+func FuzzPushback(f *testing.F) {
+	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
+		f.Add(s)
+	}
+	l, err := aimd.NewReno()
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, value string) {
+		err := aimdgrpc.UnaryClientInterceptor(l)(t.Context(), "", nil, nil, nil,
+			func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
+				trailer, ok := opts[len(opts)-1].(grpc.TrailerCallOption)
+				require.True(t, ok)
+				*trailer.TrailerAddr = metadata.Pairs("grpc-retry-pushback-ms", value)
+				return status.Error(codes.Internal, "")
+			})
+		d, ok := aimdgrpc.RetryAfter(err)
+		assert.Equal(t, d > 0, ok)
+		assert.LessOrEqual(t, d, 365*24*time.Hour)
+		if strings.HasPrefix(value, "-") {
+			assert.False(t, ok)
+		}
+		assert.Equal(t, codes.Internal, status.Code(err))
+		assert.Zero(t, l.Snapshot().InFlight)
+	})
+}

@@ -1,0 +1,58 @@
+// Package aimdgrpc puts a limiter of package aimd in front of a gRPC client:
+// every call, and every stream, waits for a slot of the window before it is
+// sent, and how it ends is what the window learns from.
+//
+//	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+//	...
+//	conn, err := grpc.NewClient(target, append(aimdgrpc.Limit(lim), creds)...)
+//
+// From here on use the client as ever, from as many goroutines as you like. Calls
+// that are refused are not tried again by themselves; Do of the same limiter
+// does that, and the call then goes with the slot that Do has:
+//
+//	err = lim.Do(ctx, func(ctx context.Context) error {
+//		reply, err = client.Get(ctx, request)
+//		return err
+//	})
+//
+// A stream holds its slot until it ends: RecvMsg returned an error (io.EOF among
+// them), SendMsg another than io.EOF, the context ended, or the connection was
+// closed. With [SlotPerMessage] it holds one only while a message is unanswered.
+//
+// [Tag] tells the server about each call.
+//
+// What the limiter is told: RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
+// DEADLINE_EXCEEDED is a timeout, every other code neutral; a RetryInfo in the
+// status, and the trailer grpc-retry-pushback-ms, are the service's Retry-After.
+// See [Classify]. The limiter's own classifier has the last word.
+//
+// What happens if
+//   - a stream is never read: it holds its slot until its context ends or the
+//     connection is closed. CloseSend alone ends nothing. gRPC itself keeps what
+//     belongs to the stream as long, see grpc.ClientConn.NewStream.
+//   - a goroutine keeps a stream open while it makes other calls through the same
+//     limiter: it needs several slots at a time, and when all are held by
+//     goroutines like it none gets on. Use SlotPerMessage, or a limiter for each.
+//   - a stream lives for ever, such as a watch: give it a context of
+//     [limiter.Limiter.WithSlot], and it takes no slot.
+//   - a call's context ends while it waits: it leaves the queue, nothing is sent,
+//     and the error is a [NotSentError].
+//   - the deadline comes after it was sent: the law is told of a timeout, but only
+//     if the attempt had at least half of the time that the call was given.
+//     Where the wait for the slot took most of it, the queue was too long, not
+//     the service too slow. A deadline that finds a stream open and nobody in
+//     RecvMsg or SendMsg is neutral too: the reader was slow.
+//   - the caller cancels: neutral.
+//   - something inside panics: the slot is released, the panic goes on.
+//
+// gRPC retries by itself, below all interceptors: what the service config's
+// retryPolicy says, and what the server has certainly not seen ("transparent
+// retries"). All of that is one attempt here, and the window does not see the
+// refusals that it hides. So let Do retry, and switch the retryPolicy off with
+// grpc.WithDisableRetry. For the same reason an interceptor that retries should
+// come before those of this package, so that each of its tries takes a slot.
+//
+// A call that waits for a connection (grpc.WaitForReady, or the first one) holds its
+// slot meanwhile, and a service that is away altogether answers UNAVAILABLE at
+// once: then the limiter's pauses hold everybody back.
+package aimdgrpc

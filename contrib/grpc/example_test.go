@@ -1,0 +1,145 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+
+	"github.com/aimd-go/aimd"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+)
+
+// Do waits for slots and retries; the calls within go with the slot that Do has.
+func ExampleLimit() {
+	address, stop := demo(8) // a server that serves 8 calls at a time
+	defer stop()
+
+	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	if err != nil {
+		log.Fatal(err)
+	}
+	creds := grpc.WithTransportCredentials(insecure.NewCredentials())
+	conn, err := grpc.NewClient(address, append(aimdgrpc.Limit(lim), creds)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	client := pb.NewTestServiceClient(conn)
+
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			if err := lim.Do(context.Background(), func(ctx context.Context) error {
+				_, err := client.UnaryCall(ctx, &pb.SimpleRequest{})
+				return err // RESOURCE_EXHAUSTED, UNAVAILABLE, RetryInfo: Do waits, and tries again
+			}); err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("done:", lim.Snapshot().Successes)
+	// Output: done: 200
+}
+
+// A stream of questions and answers holds a slot only while a question is open.
+func ExampleSlotPerMessage() {
+	address, stop := demo(8)
+	defer stop()
+
+	lim, err := aimd.NewReno()
+	if err != nil {
+		log.Fatal(err)
+	}
+	creds := grpc.WithTransportCredentials(insecure.NewCredentials())
+	conn, err := grpc.NewClient(address, append(aimdgrpc.Limit(lim), creds)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	chat, err := pb.NewTestServiceClient(conn).FullDuplexCall(context.Background(), aimdgrpc.SlotPerMessage())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		if err := chat.Send(&pb.StreamingOutputCallRequest{}); err != nil { // waits for a slot
+			log.Fatal(err)
+		}
+		asked := lim.Snapshot().InFlight
+		if _, err := chat.Recv(); err != nil { // gives it back
+			log.Fatal(err)
+		}
+		fmt.Println(asked, lim.Snapshot().InFlight)
+	}
+	_ = chat.CloseSend()
+	if _, err := chat.Recv(); !errors.Is(err, io.EOF) {
+		log.Fatal(err)
+	}
+	// Output:
+	// 1 0
+	// 1 0
+}
+
+// Within Do around a client without the interceptors, for what a status says
+// besides its code.
+func ExampleClassify() {
+	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(aimdgrpc.Classify, limiter.Classify)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	v := lim.Classify(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
+	fmt.Println(v.Outcome, v.Retry, v.RetryAfter)
+	// Output: overload true 1.5s
+}
+
+func ExampleRetryAfter() {
+	after, ok := aimdgrpc.RetryAfter(errTooMuch)
+	fmt.Println(after, ok)
+	// Output: 1.5s true
+}
+
+// Each call tells who makes it, what for, and how bad it is if it fails.
+func ExampleTag() {
+	address, stop := demo(8)
+	defer stop()
+
+	opts, err := aimdgrpc.Tag("photos", "2.1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	creds := grpc.WithTransportCredentials(insecure.NewCredentials())
+	conn, err := grpc.NewClient(address, append(opts, creds)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	ctx := tag.WithCriticality(tag.WithFeature(context.Background(), "thumbnails"), tag.Sheddable)
+	if _, err := pb.NewTestServiceClient(conn).EmptyCall(ctx, &pb.Empty{}); err != nil { // the server prints its tags
+		log.Fatal(err)
+	}
+	// Output: photos 2.1: thumbnails is sheddable
+}
+
+// demo starts a server that takes so many calls at a time and refuses the rest.
+func demo(slots int32, opts ...grpc.ServerOption) (address string, stop func()) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := grpc.NewServer(opts...)
+	pb.RegisterTestServiceServer(server, newDemoService(slots))
+	served := async(func() error { return server.Serve(listener) })
+	return "passthrough:///" + listener.Addr().String(), func() { server.Stop(); <-served }
+}

@@ -1,0 +1,246 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/status"
+
+	"github.com/aimd-go/aimd"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// watched is a limiter that tells how every attempt ended.
+type watched struct {
+	*limiter.Limiter
+	t *testing.T
+	// outcomes has the attempts' outcomes, in order.
+	outcomes chan limiter.Outcome
+}
+
+// watch returns a limiter with the options. After the test all slots must be
+// free, and none released twice.
+func watch(t *testing.T, opts ...aimd.Option) watched {
+	t.Helper()
+	w := watched{t: t, outcomes: make(chan limiter.Outcome, 10_000)}
+	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
+		if e.Kind != limiter.Late && e.Outcome.Valid() {
+			w.outcomes <- e.Outcome
+		}
+	}))...)
+	require.NoError(t, err)
+	w.Limiter = l
+	t.Cleanup(func() {
+		s := l.Snapshot()
+		assert.Zero(t, s.InFlight, "in flight at the end")
+		assert.Zero(t, s.Queued, "queued at the end")
+		assert.Zero(t, s.Late, "slots released twice")
+		assert.Empty(t, w.outcomes, "answers the test did not expect")
+	})
+	return w
+}
+
+// one returns a limiter with a single slot.
+func one(t *testing.T, opts ...aimd.Option) watched {
+	t.Helper()
+	return watch(t, append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithPause(time.Millisecond, time.Millisecond))...)
+}
+
+// ended waits until the next attempt ended, and says how.
+func (w watched) ended(want limiter.Outcome) {
+	w.t.Helper()
+	select {
+	case got := <-w.outcomes:
+		require.Equal(w.t, want, got, "want %v, got %v", want, got)
+	case <-time.After(time.Minute):
+		require.FailNow(w.t, "the slot was not released")
+	}
+}
+
+// told asserts that the attempt has ended already, and how.
+func (w watched) told(want limiter.Outcome) {
+	w.t.Helper()
+	require.NotEmpty(w.t, w.outcomes, "the slot was not released at once")
+	w.ended(want)
+}
+
+// held asserts that so many slots are held, and none was released.
+func (w watched) held(n int) {
+	w.t.Helper()
+	require.Equal(w.t, n, w.Snapshot().InFlight, "in flight")
+	require.Empty(w.t, w.outcomes, "released already")
+}
+
+// waiting waits until so many calls are in the queue.
+func (w watched) waiting(n int) {
+	w.t.Helper()
+	assert.Eventually(w.t, func() bool { return w.Snapshot().Queued == n }, time.Minute, time.Millisecond)
+}
+
+// service is a server's side made of functions; nil answers at once, and well.
+type service struct {
+	pb.UnimplementedTestServiceServer
+	unary  func(context.Context, *pb.SimpleRequest) error
+	output func(grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error
+	input  func(grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error
+	duplex func(duplexServer) error
+}
+
+type (
+	duplexServer = grpc.BidiStreamingServer[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]
+	duplexClient = grpc.BidiStreamingClient[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]
+)
+
+func (s *service) UnaryCall(ctx context.Context, req *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+	if s.unary != nil {
+		if err := s.unary(ctx, req); err != nil {
+			return nil, err
+		}
+	}
+	return &pb.SimpleResponse{Payload: req.GetPayload()}, nil
+}
+
+// StreamingOutputCall sends three messages.
+func (s *service) StreamingOutputCall(_ *pb.StreamingOutputCallRequest, stream grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error {
+	if s.output != nil {
+		return s.output(stream)
+	}
+	for range 3 {
+		if err := stream.Send(&pb.StreamingOutputCallResponse{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StreamingInputCall answers with the number of messages.
+func (s *service) StreamingInputCall(stream grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error {
+	if s.input != nil {
+		return s.input(stream)
+	}
+	for n := int32(0); ; n++ {
+		if _, err := stream.Recv(); errors.Is(err, io.EOF) {
+			return stream.SendAndClose(&pb.StreamingInputCallResponse{AggregatedPayloadSize: n})
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// FullDuplexCall sends every message back.
+func (s *service) FullDuplexCall(stream duplexServer) error {
+	if s.duplex != nil {
+		return s.duplex(stream)
+	}
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(&pb.StreamingOutputCallResponse{Payload: req.GetPayload()}); err != nil {
+			return err
+		}
+	}
+}
+
+// start starts a server on the loopback.
+func start(t testing.TB, s *service, opts ...grpc.ServerOption) (address string) {
+	t.Helper()
+	address, stop := startUntil(t, s, opts...)
+	t.Cleanup(stop)
+	return address
+}
+
+// startUntil is start for those who stop the server themselves.
+func startUntil(t testing.TB, s *service, opts ...grpc.ServerOption) (address string, stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer(opts...)
+	pb.RegisterTestServiceServer(server, s)
+	served := async(func() error { return server.Serve(listener) })
+	return listener.Addr().String(), func() { server.Stop(); <-served }
+}
+
+// dial returns a client of the server, and its connection.
+func dial(t testing.TB, address string, opts ...grpc.DialOption) (pb.TestServiceClient, *grpc.ClientConn) {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return pb.NewTestServiceClient(conn), conn
+}
+
+// limited returns a client with the limiter of a server with the service.
+func limited(t *testing.T, l watched, s *service, opts ...grpc.DialOption) pb.TestServiceClient {
+	t.Helper()
+	client, _ := dial(t, start(t, s), append(aimdgrpc.Limit(l.Limiter), opts...)...)
+	return client
+}
+
+func call(ctx context.Context, client pb.TestServiceClient, opts ...grpc.CallOption) error {
+	_, err := client.UnaryCall(ctx, &pb.SimpleRequest{}, opts...)
+	return err
+}
+
+func requireCode(t *testing.T, want codes.Code, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, want, status.Code(err), "want %v, got %v", want, err)
+}
+
+// refused is how a service says that it is too much.
+var refused = status.Error(codes.ResourceExhausted, "too much")
+
+// async runs f on a goroutine of its own.
+func async(f func() error) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	return ended
+}
+
+// term is a context whose end the test decides. Its deadline is only what it says.
+type term struct {
+	context.Context
+	deadline time.Time
+	done     chan struct{}
+	err      atomic.Pointer[error]
+}
+
+func newTerm() *term {
+	return &term{Context: context.Background(), deadline: time.Now().Add(time.Hour), done: make(chan struct{})}
+}
+
+func (c *term) Deadline() (time.Time, bool) { return c.deadline, true }
+func (c *term) Done() <-chan struct{}       { return c.done }
+
+func (c *term) Err() error {
+	if err := c.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// end ends the context.
+func (c *term) end(err error) {
+	c.err.Store(&err)
+	close(c.done)
+}

@@ -1,0 +1,199 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+
+	"github.com/aimd-go/aimd"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// capped is a service that refuses more than 16 calls at a time with
+// RESOURCE_EXHAUSTED, and counts what it did.
+type capped struct {
+	busy, refused, most atomic.Int32
+	// done counts how often each call was served.
+	done sync.Map
+}
+
+func (c *capped) serve(id string) error {
+	defer c.busy.Add(-1)
+	now := c.busy.Add(1)
+	if now > 16 {
+		c.refused.Add(1)
+		return refused
+	}
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	time.Sleep(2 * time.Millisecond) // the service time
+	times, _ := c.done.LoadOrStore(id, new(atomic.Int32))
+	times.(*atomic.Int32).Add(1)
+	return nil
+}
+
+func (c *capped) service() *service {
+	return &service{
+		unary: func(_ context.Context, req *pb.SimpleRequest) error {
+			return c.serve(string(req.GetPayload().GetBody()))
+		},
+		duplex: func(s duplexServer) error {
+			req, err := s.Recv()
+			if err != nil {
+				return err
+			}
+			return c.serve(string(req.GetPayload().GetBody()))
+		},
+	}
+}
+
+// run makes 500 calls from 64 goroutines, and checks that each was served once.
+func (c *capped) run(t *testing.T, l *limiter.Limiter, send func(ctx context.Context, id string) error) {
+	t.Helper()
+	ids := make(chan int)
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			for id := range ids {
+				assert.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return send(ctx, strconv.Itoa(id)) }))
+			}
+		})
+	}
+	for id := range 500 {
+		ids <- id
+	}
+	close(ids)
+	all.Wait()
+	served := 0
+	c.done.Range(func(id, times any) bool {
+		served++
+		return assert.EqualValues(t, 1, times.(*atomic.Int32).Load(), "call %v", id)
+	})
+	assert.Equal(t, 500, served)
+	s := l.Snapshot()
+	t.Log(s)
+	assert.EqualValues(t, 500, s.Successes)
+	assert.EqualValues(t, c.refused.Load(), s.Overloads)
+	assert.NotZero(t, c.refused.Load(), "the service never refused, so this shows nothing")
+	assert.Less(t, s.Attempts(), uint64(600), "attempts for 500 operations")
+}
+
+// loaded is a limiter for many calls at once, its window above the cap.
+func loaded(t *testing.T) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(aimd.WithInitialWindow(32), aimd.WithFactor(0.9), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		s := l.Snapshot()
+		assert.Zero(t, s.InFlight)
+		assert.Zero(t, s.Queued)
+		assert.Zero(t, s.Late)
+	})
+	return l
+}
+
+// "a server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64
+// goroutines via limiter: 0 lost, attempts/op small"
+func TestDoLosesNoCall(t *testing.T) {
+	l, c := loaded(t), &capped{}
+	client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
+	c.run(t, l, func(ctx context.Context, id string) error {
+		_, err := client.UnaryCall(ctx, &pb.SimpleRequest{Payload: &pb.Payload{Body: []byte(id)}})
+		return err
+	})
+}
+
+func TestDoLosesNoStream(t *testing.T) {
+	l, c := loaded(t), &capped{}
+	client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
+	c.run(t, l, func(ctx context.Context, id string) error {
+		stream, err := client.FullDuplexCall(ctx)
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(&pb.StreamingOutputCallRequest{Payload: &pb.Payload{Body: []byte(id)}}); err != nil && err != io.EOF {
+			return err
+		}
+		if _, err := stream.Recv(); err != io.EOF {
+			return err
+		}
+		return nil
+	})
+}
+
+// Whatever callers do with calls and streams, no slot is lost.
+func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
+	l := loaded(t)
+	client, _ := dial(t, start(t, &service{}), aimdgrpc.Limit(l)...)
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			for range 40 {
+				misuse(t.Context(), client)
+			}
+		})
+	}
+	all.Wait()
+	// What nobody read comes back by its context, on a goroutine of its own.
+	require.Eventually(t, func() bool { return l.Snapshot().InFlight == 0 }, time.Minute, time.Millisecond)
+}
+
+// misuse does something with a call or a stream, and leaves it there.
+func misuse(ctx context.Context, client pb.TestServiceClient) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cancelled := async(func() error {
+		if rand.N(2) == 0 {
+			cancel()
+		}
+		return nil
+	})
+	defer func() { <-cancelled }()
+	if rand.N(4) == 0 {
+		_ = call(ctx, client)
+		return
+	}
+	var opts []grpc.CallOption
+	if rand.N(2) == 0 {
+		opts = append(opts, aimdgrpc.SlotPerMessage())
+	}
+	stream, err := client.FullDuplexCall(ctx, opts...)
+	if err != nil {
+		return
+	}
+	received := async(func() error { return nil })
+	for range rand.N(4) {
+		if stream.Send(&pb.StreamingOutputCallRequest{}) != nil {
+			break
+		}
+		if rand.N(2) == 0 {
+			<-received
+			received = async(func() error { _, err := stream.Recv(); return err })
+		}
+	}
+	if rand.N(2) == 0 {
+		_ = stream.CloseSend()
+	}
+	if rand.N(2) == 0 {
+		cancel()
+		_, _ = stream.Header()
+	}
+	cancel()
+	if err := <-received; err == nil && rand.N(2) == 0 {
+		for !errors.Is(err, io.EOF) && err == nil {
+			_, err = stream.Recv()
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package aimdgrpc
+
+import (
+	"slices"
+
+	"google.golang.org/grpc"
+)
+
+// SlotPerMessage is an option for a call, or with grpc.WithDefaultCallOptions for
+// all of a client's. A stream with it holds a slot only while a message of it
+// is unanswered: SendMsg waits for a slot, and the next message received gives
+// it back. It is for long streams of requests and answers, which would hold their
+// slots for hours:
+//
+//	chat, err := client.Chat(ctx, aimdgrpc.SlotPerMessage())
+//
+// A stream holds one slot at the most, so that it cannot wait for itself. If the
+// next message is sent before an answer came, the slot of the one before
+// is given back, and nothing is learned from that one. The stream's opening
+// waits for a slot too, and its first message uses the same. A SendMsg that gets no
+// slot fails with a NotSentError, and that ends the stream.
+//
+// It changes nothing for calls that are no streams.
+func SlotPerMessage() grpc.CallOption { return slotPerMessage{} }
+
+type slotPerMessage struct{ grpc.EmptyCallOption }
+
+func isPerMessage(opts []grpc.CallOption) bool {
+	return slices.ContainsFunc(opts, func(o grpc.CallOption) bool {
+		_, ok := o.(slotPerMessage)
+		return ok
+	})
+}
+
+// next waits for the slot of the next message.
+func (s *stream) next() error {
+	if s.unused {
+		s.unused = false
+		return nil
+	}
+	s.drop()
+	a, err := s.door.admit(s.ctx)
+	switch {
+	case err == nil:
+		s.held.Store(&a)
+		if s.over.Load() { // meanwhile; nobody else may look again
+			s.drop()
+		}
+		return nil
+	case s.over.Load() && s.caller.Err() == nil:
+		return nil // the stream says how it ended
+	}
+	s.finished(err)
+	return err
+}

@@ -1,0 +1,89 @@
+package aimdgrpc
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/tag"
+)
+
+// Tag returns the options that tell the server about each call of a client, in
+// metadata: who calls, by the program's name and version, and from the call's
+// context (package tag) its feature, its criticality and which attempt it is.
+// The keys are the headers of package httplimit in lower case, "aimd-client" and
+// so on, and so are the rules of what is in them.
+//
+// A key that the call has already stays as it is. What retries must stand
+// before, so that each attempt comes by here. The error says what is wrong with a
+// name. An empty one is that of the context, if it has one.
+func Tag(client, version string) ([]grpc.DialOption, error) {
+	if _, err := httplimit.NewTagger(nil, client, version); err != nil {
+		return nil, fmt.Errorf("aimdgrpc: %w", err)
+	}
+	t := tagger{client: client, version: version}
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(t.unary), grpc.WithChainStreamInterceptor(t.stream)}, nil
+}
+
+// tagger is a client's name and version.
+type tagger struct{ client, version string }
+
+func (t tagger) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(t.outgoing(ctx), method, req, reply, cc, opts...)
+}
+
+func (t tagger) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return open(t.outgoing(ctx), desc, cc, method, opts...)
+}
+
+// outgoing returns a context with the tags in its metadata.
+func (t tagger) outgoing(ctx context.Context) context.Context {
+	tags := tag.FromContext(ctx)
+	if t.client != "" {
+		tags.Client, tags.Version = t.client, t.version
+	}
+	header := make(http.Header, len(tagKeys))
+	httplimit.SetTags(header, tags)
+	md, ok := metadata.FromOutgoingContext(ctx) // a copy
+	if !ok {
+		md = make(metadata.MD, len(tagKeys))
+	}
+	for key, name := range tagKeys {
+		if values := header[name]; len(values) > 0 && md[key] == nil {
+			md[key] = values
+		}
+	}
+	return metadata.NewOutgoingContext(ctx, md)
+}
+
+// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags
+// does those in a header: one that is malformed, or given more than once, counts as
+// not given, and the error says which they are.
+//
+// They are what the client says of itself; nothing proves it.
+func ParseTags(md metadata.MD) (tag.Tags, error) {
+	header := make(http.Header, len(tagKeys))
+	for key, name := range tagKeys {
+		if values := md[key]; len(values) > 0 {
+			header[name] = values
+		}
+	}
+	return httplimit.ParseTags(header)
+}
+
+// tagKeys has the header of each key.
+var tagKeys = func() map[string]string {
+	keys := map[string]string{}
+	for _, name := range [...]string{
+		httplimit.HeaderClient, httplimit.HeaderClientVersion, httplimit.HeaderFeature,
+		httplimit.HeaderCriticality, httplimit.HeaderAttempt,
+	} {
+		keys[strings.ToLower(name)] = name
+	}
+	return keys
+}()

@@ -1,0 +1,36 @@
+package aimdgrpc
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// UnaryClientInterceptor is the part of Limit for calls with one request and one
+// answer: each waits for a slot, and gives it back when it returned.
+func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
+	return newDoor(l).unary
+}
+
+func (d *door) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	a, err := d.admit(ctx)
+	if err != nil {
+		return err
+	}
+	returned := false
+	defer func() {
+		if !returned { // a panic in what is inside of this
+			a.drop()
+		}
+	}()
+	var trailer metadata.MD
+	err = invoke(d.limiter.WithSlot(ctx), method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
+	returned = true
+	err = told(err, trailer)
+	a.end(err)
+	return err
+}
