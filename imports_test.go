@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"queue":     {},
 	"tag":       {},
 	"backoff":   {},
+	"schedule":  {},
 	"limiter":   {"window", "queue"},
 	"admission": {"window", "queue", "tag"},
 	"httplimit": {"limiter", "admission", "window", "tag"},
@@ -97,6 +98,7 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 // cores are pure though they live beside their drivers.
 var cores = map[string][]string{
 	"limiter":   {"core.go", "core_reconfigure.go", "settings.go"},
+	"schedule":  {"core.go"},
 	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "settings.go"},
 }
 

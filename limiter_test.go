@@ -347,6 +347,8 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"aimd: classifier: nil is not allowed":                                                    aimd.WithClassifier(nil),
 		"aimd: observer: nil is not allowed":                                                      aimd.WithObserver(nil),
 		"aimd: clock: nil is not allowed":                                                         aimd.WithClock(nil),
+		"aimd: policy: nil is not allowed":                                                        aimd.WithPolicy(nil),
+		"aimd: guard: nil is not allowed":                                                         aimd.WithGuard(nil),
 		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":             aimd.WithState(aimd.State{Cwnd: nan, Ssthresh: 1}),
 	} {
 		l, err := aimd.NewReno(o)

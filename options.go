@@ -145,6 +145,33 @@ func WithClassifier(classify limiter.Classifier) Option {
 	}
 }
 
+// WithPolicy sets what decides which failed attempts of Do and Each are followed
+// by another, and when: a retry.Policy. Default: what may help is tried
+// again, see Limiter.Do.
+func WithPolicy(p limiter.Policy) Option {
+	return func(c *limiter.Config) error {
+		if p == nil {
+			return fmt.Errorf("policy: nil is not allowed")
+		}
+		c.Policy = p
+		return nil
+	}
+}
+
+// WithGuard adds a guard, which is asked before each attempt of Do and Each, and by
+// the doors: a throttle.Throttle, a retry.Budget. Guards are asked in the order in
+// which they were added. Add a budget last, since it counts what is sent.
+// Default: none.
+func WithGuard(g limiter.Guard) Option {
+	return func(c *limiter.Config) error {
+		if g == nil {
+			return fmt.Errorf("guard: nil is not allowed")
+		}
+		c.Guards = append(c.Guards, g)
+		return nil
+	}
+}
+
 // WithObserver sets a function that is told of every event, after the
 // limiter's lock is released, by the goroutine that caused it. It must be safe
 // for several goroutines, and should be quick. Default: none.

@@ -86,7 +86,7 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	c.mu.Lock()
 	now := c.config.Clock.Now()
 	if ticket, ok := c.core.Tried(now); ok {
-		p := Permit{c: c, ticket: ticket, tags: t}
+		p := Permit{c: c, ticket: ticket, tags: t, at: now}
 		c.admitted(t)
 		c.note(Event{Kind: Admitted, Tags: t})
 		c.unlock(now)
@@ -172,7 +172,7 @@ func (c *Controller) unlock(now time.Time) {
 func (c *Controller) decide(now time.Time) {
 	for i, t := c.core.Next(now); i != nil; i, t = c.core.Next(now) {
 		w := i.Value
-		w.permit = Permit{c: c, ticket: t, tags: i.Tags, waited: c.core.Waited(i)}
+		w.permit = Permit{c: c, ticket: t, tags: i.Tags, at: now, waited: c.core.Waited(i)}
 		c.delayed(i.Tags)
 		c.note(Event{Kind: Admitted, Tags: i.Tags, Wait: w.permit.waited})
 		c.decided = append(c.decided, w)

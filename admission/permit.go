@@ -15,6 +15,8 @@ type Permit struct {
 	c      *Controller
 	ticket window.Ticket
 	tags   tag.Tags
+	// at is when it was given.
+	at     time.Time
 	waited time.Duration
 }
 
@@ -38,6 +40,15 @@ func (p Permit) Tags() tag.Tags { return p.tags }
 // Waited is how long the request waited for its place; 0: it got it at once.
 func (p Permit) Waited() time.Duration { return p.waited }
 
+// Held is the time since the permit was given, by the controller's clock; 0 for
+// the zero Permit.
+func (p Permit) Held() time.Duration {
+	if p.c == nil {
+		return 0
+	}
+	return p.c.config.Clock.Since(p.at)
+}
+
 type (
 	// permitKey is that of the permit in a context.
 	permitKey struct{}
@@ -48,7 +59,11 @@ type (
 
 // NewContext returns a context for the service of the request that has the permit.
 // The doors (httplimit.Handler, contrib/grpc) give such a one to the application.
+// The zero Permit adds nothing to it.
 func NewContext(ctx context.Context, p Permit) context.Context {
+	if p.c == nil {
+		return ctx
+	}
 	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
 }
 

@@ -54,15 +54,20 @@ func newCrowd(ctx context.Context, n, stride int) (*crowd, error) {
 		return nil, fmt.Errorf("the slot is not free")
 	}
 	c := &crowd{l: l, gone: make(chan struct{}, n), n: n}
-	for i := range n {
-		waits := background
-		if i%stride == 0 {
-			waits = ctx
-		}
-		go func() {
-			_, _ = l.Acquire(waits) // it ends by ctx or by Close, as asked
+	// Made once: a closure for each goroutine would count as the limiter's memory.
+	waits := func(ctx context.Context) func() {
+		return func() {
+			_, _ = l.Acquire(ctx) // it ends by ctx or by Close, as asked
 			c.gone <- struct{}{}
-		}()
+		}
+	}
+	patient, fickle := waits(background), waits(ctx)
+	for i := range n {
+		if i%stride == 0 {
+			go fickle()
+		} else {
+			go patient()
+		}
 	}
 	for deadline := time.Now().Add(patience); l.Snapshot().Queued < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

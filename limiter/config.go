@@ -1,8 +1,10 @@
 package limiter
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -28,6 +30,12 @@ type Config struct {
 	// AttemptTimeout ends the context of a single attempt of Do and Each; an
 	// attempt that ends by it counts as Timeout. 0: none.
 	AttemptTimeout time.Duration
+	// Policy decides which failed attempts of Do and Each are followed by
+	// another, and when; nil: as Do says.
+	Policy Policy
+	// Guards are asked before each attempt of Do and Each, and by the doors:
+	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
+	Guards Guards
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -37,6 +45,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.AttemptTimeout < 0 {
 		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
 	}
+	if slices.Contains(c.Guards, nil) {
+		return c, errors.New("guard: nil is not allowed")
+	}
+	c.Guards = slices.Clone(c.Guards)
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}

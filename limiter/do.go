@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"time"
 )
 
 // Do runs fn as one operation: it waits for a slot, runs fn, tells the law how
@@ -17,87 +18,29 @@ import (
 // Without an attempt limit it goes on for as long as the context lasts: bulk
 // work loses nothing, and interactive callers give a deadline.
 //
+// With a policy (Config.Policy) the policy says what is tried again, how often,
+// how long an operation backs off and how a Retry-After is obeyed; the limiter
+// still says when an operation backs off by itself: not after an overload or a
+// timeout as long as its patience lasts, for the window paces those. A Retry-After that
+// shuts the gate for everybody goes by the limiter's own settings, and the lower of the
+// two attempt limits holds.
+//
+// The guards (Config.Guards) are asked before each attempt, before it waits for
+// anything. What they refuse ends the operation at once.
+//
 // The context given to fn is ctx, with the attempt's timeout if there is one,
 // and says that the attempt has a slot: a client that goes through a door of the
-// same limiter takes no second one.
+// same limiter takes no second one. It tells the attempt's number too, see
+// AttemptNumber.
 // The end of ctx itself says nothing about load. If fn panics, the permit is
 // released and the panic goes on.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
-	p, err := l.Acquire(ctx)
-	if err != nil {
-		return &Error{Reason: err}
-	}
-	return l.operate(ctx, p, fn)
+	return l.loop.do(ctx, fn)
 }
 
-// operate is Do from the first permit on.
-func (l *Limiter) operate(ctx context.Context, p Permit, fn func(context.Context) error) error {
-	for attempts := 1; ; attempts++ {
-		v, err := l.attempt(ctx, p, fn)
-		if err == nil {
-			return nil
-		}
-		gaveUp := func(reason error) error { return &Error{Attempts: attempts, Reason: reason, Cause: err} }
-		switch {
-		case ctx.Err() != nil:
-			return gaveUp(ctx.Err())
-		case !v.Retry:
-			return gaveUp(nil)
-		case l.exhausted(attempts):
-			return gaveUp(ErrAttempts)
-		}
-		if reason := l.Backoff(ctx, attempts, v); reason != nil {
-			return gaveUp(reason)
-		}
-		next, reason := l.Reacquire(ctx)
-		if reason != nil {
-			return gaveUp(reason)
-		}
-		p = next
-	}
-}
-
-// attempt runs fn once and releases the permit, whatever happens.
-func (l *Limiter) attempt(ctx context.Context, p Permit, fn func(context.Context) error) (Verdict, error) {
-	// Only a panic, or an exit of the goroutine, in fn or in the classifier
-	// finds the permit still to be released; after a release this is the
-	// harmless second one, which must not be counted, so it is not made.
-	released := false
-	defer func() {
-		if !released {
-			p.release(Neutral, 0)
-		}
-	}()
-	err := l.call(ctx, fn)
-	v := l.verdict(ctx, err)
-	released = true
-	p.release(v.Outcome, v.RetryAfter)
-	return v, err
-}
-
-func (l *Limiter) call(ctx context.Context, fn func(context.Context) error) error {
-	ctx = l.WithSlot(ctx)
-	if d := l.tuning.Load().AttemptTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = l.config.Clock.WithTimeout(ctx, d)
-		defer cancel()
-	}
-	return fn(ctx)
-}
-
-// verdict classifies an attempt's error in the light of the operation's context.
-func (l *Limiter) verdict(ctx context.Context, err error) Verdict {
-	if err == nil {
-		return Verdict{Outcome: Success}
-	}
-	v := l.Classify(err)
-	if v.Outcome == Timeout && ctx.Err() != nil {
-		// The caller's time was up, not the attempt's: most of it may have
-		// gone in the queue.
-		return Verdict{Outcome: Neutral}
-	}
-	return v
-}
+// Guards are those that the limiter was made with. Do and Each ask them; Acquire
+// does not, and who drives attempts by it may.
+func (l *Limiter) Guards() Guards { return l.config.Guards }
 
 // Classify is what the limiter's classifier says of the error, for those who
 // drive their attempts themselves; nil is a success.
@@ -113,23 +56,23 @@ func (l *Limiter) Classify(err error) Verdict {
 
 // Backoff waits, without a slot, for as long as an operation should before it
 // queues again with Reacquire: after so many failed attempts in a row, the last
-// of which ended as v says. Do does this by itself. It returns ctx.Err() or
-// ErrClosed if one of them comes first.
+// of which ended as v says. Do without a policy does this by itself. It returns
+// ctx.Err() or ErrClosed if one of them comes first.
 func (l *Limiter) Backoff(ctx context.Context, failures int, v Verdict) error {
+	return l.loop.sleep(ctx, l.retryDelay(failures, v))
+}
+
+func (l *Limiter) retryDelay(failures int, v Verdict) time.Duration {
 	l.lock()
-	d := l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
-	l.open()
-	if d <= 0 {
-		return nil
+	defer l.open()
+	return l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
+}
+
+// backoffs is how often an operation has to have backed off by itself after so
+// many failures, the one that is due among them. See Core.RetryDelay.
+func (l *Limiter) backoffs(failures int, last Outcome) int {
+	if last == Neutral {
+		return failures
 	}
-	t := l.config.Clock.Timer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-l.shut:
-		return ErrClosed
-	}
+	return max(0, failures-l.tuning.Load().Patience)
 }

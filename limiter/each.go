@@ -110,16 +110,30 @@ func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 	}()
 	for item := range items {
 		b.pulled.Inc()
-		p, err := b.limiter.Acquire(ctx)
-		if err != nil {
+		if err := b.leave(ctx); err != nil {
+			b.ended <- ended[T]{item, &Error{Reason: err}}
+		} else if p, err := b.limiter.loop.reach(ctx, 1, 0); err != nil {
 			b.ended <- ended[T]{item, &Error{Reason: err}}
 			return
+		} else {
+			go b.work(ctx, p, item)
 		}
-		go b.work(ctx, p, item)
 		if !b.admits(ctx) {
 			return
 		}
 	}
+}
+
+// leave asks the guards for an item's first attempt. What they refuse is this
+// item's end, not that of the others.
+func (b *bulk[T]) leave(ctx context.Context) error {
+	defer func() {
+		if v := recover(); v != nil {
+			b.yielded() // the item
+			panic(v)
+		}
+	}()
+	return b.limiter.loop.leave(ctx, 1)
 }
 
 // admits waits until there is room for one more item, and reports false if
@@ -151,7 +165,7 @@ func (b *bulk[T]) work(ctx context.Context, p Permit, item T) {
 		}
 		b.ended <- ended[T]{item, err}
 	}()
-	err = b.limiter.operate(ctx, p, func(ctx context.Context) error { return b.fn(ctx, item) })
+	err = b.limiter.loop.operate(ctx, p, func(ctx context.Context) error { return b.fn(ctx, item) })
 }
 
 // yielded counts down, and closes ended after the last.

@@ -23,7 +23,9 @@ type Limiter struct {
 	published published
 
 	config Config
-	law    window.NewLaw
+	// loop is how Do and Each run an operation.
+	loop Loop
+	law  window.NewLaw
 	// tuning is what of the config is in force since the last Reconfigure.
 	tuning atomic.Pointer[Tuning]
 	// made is when the limiter was. What the core is told of time counts from here.
@@ -70,6 +72,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	l := &Limiter{config: c, law: law, core: core, latch: newLatch(), made: c.Clock.Now(), shut: make(chan struct{}), idle: make(chan struct{})}
 	l.core.Began(l.made)
 	l.timed = l.core.Timed()
+	l.loop = Loop{Policy: c.Policy, Guards: c.Guards, Classifier: c.Classifier, Clock: c.Clock, limiter: l}
 	l.waiters.New = newWaiter
 	c.Settings = core.rules
 	l.tuning.Store(tuningOf(c))

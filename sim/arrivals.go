@@ -84,6 +84,8 @@ func (b *arrivals) first(e *engine, c *client) {
 	switch {
 	case b.conf.Arrivals == Closed:
 		d = b.think(e)
+	case b.conf.Start == Scheduled:
+		d = b.period(e, c)
 	case b.conf.Start == Jittered:
 		d = b.jittered(e)
 	case b.conf.Start == Scattered:

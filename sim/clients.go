@@ -39,12 +39,16 @@ const (
 
 // The ways of Clients.Start: when a periodic client has its first operation.
 const (
-	// Together: all at once, as after a restart of the service. The default.
+	// Together: all at once, as after a restart of the service. The default of
+	// FixedPeriod and JitteredPeriod.
 	Together = "together"
 	// Jittered: each after wait(period * random(.5, 1.5)).
 	Jittered = "jittered"
 	// Scattered: each at a random time of the first period, as after a long while.
 	Scattered = "scattered"
+	// Scheduled: as if an operation had just ended. The default of JitteredTime and
+	// JitteredSlip, and only of use with these.
+	Scheduled = "scheduled"
 )
 
 // Clients are those who ask the service. Each has a limiter, budget and
@@ -73,7 +77,8 @@ type Clients struct {
 	// Form is FixedPeriod, JitteredPeriod, JitteredTime or JitteredSlip; "" means
 	// JitteredTime.
 	Form string `yaml:"form"`
-	// Start is Together, Jittered or Scattered; "" means Together.
+	// Start is Together, Jittered, Scattered or Scheduled; "" means what suits the
+	// Form.
 	Start string `yaml:"start"`
 	// Timeout is how long a client waits for an answer; 0: for ever. What it gave
 	// up stays at the server, which does not know.
@@ -102,6 +107,9 @@ func (s Clients) withDefaults() Clients {
 	}
 	if s.Start == "" {
 		s.Start = Together
+		if s.Form == JitteredTime || s.Form == JitteredSlip {
+			s.Start = Scheduled
+		}
 	}
 	return s
 }
@@ -116,7 +124,7 @@ func (s Clients) check(c checker) {
 	c.duration("think", s.Think, 0, MaxHorizon)
 	c.duration("period", s.Period, 0, MaxHorizon)
 	c.oneOf("form", s.Form, "", FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
-	c.oneOf("start", s.Start, "", Together, Jittered, Scattered)
+	c.oneOf("start", s.Start, "", Together, Jittered, Scattered, Scheduled)
 	c.duration("timeout", s.Timeout, 0, MaxHorizon)
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == Steady || arrivals == Poisson || arrivals == OnOff

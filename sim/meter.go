@@ -22,11 +22,16 @@ type meter struct {
 	sinceBirth, sinceSend []time.Duration
 	// requests are those sent in each second.
 	requests []int32
+	// warmup is what the rates leave out, and warm how many attempts were sent
+	// after it.
+	warmup   time.Duration
+	warm     int
 	regained regained
 	tracer   tracer
 }
 
 func (m *meter) init(s Scenario, windowed bool) {
+	m.warmup = s.Warmup
 	m.regained = newRegained(s)
 	m.tracer.init(s.Trace, windowed)
 }
@@ -55,6 +60,9 @@ func (m *meter) sent(e *engine, again bool) {
 		m.requests = append(m.requests, 0)
 	}
 	m.requests[second]++
+	if e.now >= m.warmup {
+		m.warm++
+	}
 }
 
 // ended: an attempt ended for its client.
@@ -110,11 +118,11 @@ func (m *meter) result(e *engine) Result {
 			r.ReturnRate = m.rate(o.end())
 		}
 	}
-	if e.now > 0 {
-		r.MeanRate = float64(m.attempts) / e.now.Seconds()
+	if e.now > m.warmup {
+		r.MeanRate = float64(m.warm) / (e.now - m.warmup).Seconds()
 	}
-	if len(m.requests) > 0 {
-		r.PeakRate = float64(slices.Max(m.requests))
+	if first := int((m.warmup + time.Second - 1) / time.Second); first < len(m.requests) {
+		r.PeakRate = float64(slices.Max(m.requests[first:]))
 	}
 	return r
 }
@@ -191,7 +199,7 @@ func (r *regained) done(now time.Duration) {
 const buckets = 10
 
 func newRegained(s Scenario) regained {
-	want := func(at time.Duration) float64 { return min(s.Server.capacity(at), s.Clients.demand(s.Server)) }
+	want := func(at time.Duration) float64 { return min(s.Server.Throughput(at), s.Clients.demand(s.Server)) }
 	// A second, or until 20 can be expected, but a million buckets at the most.
 	span := time.Second
 	if w := want(0); w > 0 {
@@ -222,8 +230,9 @@ func (r *regained) since(from, end time.Duration) Spell {
 	return Spell{For: max(0, end-from), Applies: true}
 }
 
-// capacity is how many operations a second the server can serve, +Inf: no bound.
-func (s Server) capacity(at time.Duration) float64 {
+// Throughput is how many operations a second the server can serve at that time,
+// +Inf: no bound.
+func (s Server) Throughput(at time.Duration) float64 {
 	slots, rate := s.Slots, s.Rate.PerSecond
 	for _, c := range s.Capacity {
 		if c.At <= at && c.Slots > 0 {

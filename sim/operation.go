@@ -7,6 +7,9 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -22,13 +25,22 @@ type operation struct {
 	waited   time.Duration
 }
 
-// client is one of those who ask: what it has of its own.
-type client struct {
+// party is what a client has of the library, by itself or with all others.
+type party struct {
 	id int32
-	// core is its limiter; nil: none.
+	// core is the limiter; nil: none.
 	core *limiter.Core[*operation]
 	// wake is when the core is to be looked at again.
 	wake time.Duration
+	// budget and throttle are the guards; nil: none.
+	budget   *retry.BudgetCore
+	throttle *throttle.Core
+}
+
+// client is one of those who ask.
+type client struct {
+	id int32
+	*party
 	// left is how many operations it may still bear, negative: no end.
 	left int
 	// grid is a periodic client's time.
@@ -38,16 +50,26 @@ type client struct {
 	last time.Duration
 }
 
-func (c *client) init(e *engine, id int32) {
-	c.id = id
+func newParty(e *engine, id int32) *party {
+	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		core, err := limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand))
-		if err != nil {
-			// The settings were checked.
-			panic("sim: " + err.Error())
-		}
-		c.core = &core
+		p.core = checked(limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand)))
 	}
+	if b := e.strategy.Budget; b.Share > 0 {
+		p.budget = checked(retry.NewBudgetCore(b.settings()))
+	}
+	if t := e.strategy.Throttle; t.K > 0 {
+		p.throttle = checked(throttle.NewCore(t.settings(e.random.Rand)))
+	}
+	return p
+}
+
+// checked is for values whose settings were checked before.
+func checked[T any](v T, err error) *T {
+	if err != nil {
+		panic("sim: " + err.Error())
+	}
+	return &v
 }
 
 // law is the law that the words mean.
@@ -67,7 +89,7 @@ type retryRule struct {
 	retryAfter bool
 }
 
-func newRetryRule(r Retry) retryRule { return retryRule{r.backoff(), r.RetryAfter} }
+func newRetryRule(r Retry) retryRule { return retryRule{r.Delays(), r.RetryAfter} }
 
 // Events.
 
@@ -75,25 +97,58 @@ func newRetryRule(r Retry) retryRule { return retryRule{r.backoff(), r.RetryAfte
 func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
 	*op = operation{id: id, client: c, born: e.now, sent: -1}
-	e.meter.born()
-	if c.core == nil {
-		e.try(op)
-		return
-	}
 	op.item.Value = op
-	c.core.Queued(&op.item)
-	e.drain(c)
+	e.meter.born()
+	switch {
+	case !e.leave(op):
+		e.giveUp(op)
+	case c.core == nil:
+		e.try(op)
+	default:
+		c.core.Queued(&op.item)
+		e.drain(c.party)
+	}
 }
 
-// drain sends what the client's limiter lets go, and arms its timer.
-func (e *engine) drain(c *client) {
+// leave asks the guards for leave for an operation's next attempt: before the
+// delay that precedes it, as a limiter.Loop does, and the budget last.
+func (e *engine) leave(op *operation) bool {
 	now := epoch.Add(e.now)
-	for i, t := c.core.Next(now); i != nil; i, t = c.core.Next(now) {
+	p := op.client.party
+	if p.throttle != nil && !p.throttle.Asked(now, tag.Critical) {
+		return false
+	}
+	switch {
+	case p.budget == nil:
+		return true
+	case op.failures == 0:
+		p.budget.Sent(now)
+		return true
+	case p.budget.Asked(now):
+		return true
+	}
+	if p.throttle != nil {
+		p.throttle.Ended(now, tag.Critical, 0)
+	}
+	return false
+}
+
+// giveUp ends an operation whose attempt was not let go.
+func (e *engine) giveUp(op *operation) {
+	e.meter.rejected++
+	e.meter.givenUp++
+	e.over(op)
+}
+
+// drain sends what the limiter lets go, and arms its timer.
+func (e *engine) drain(p *party) {
+	now := epoch.Add(e.now)
+	for i, t := p.core.Next(now); i != nil; i, t = p.core.Next(now) {
 		e.send(i.Value, t)
 	}
-	if d, ok := c.core.Deadline(); ok && d.Sub(epoch) != c.wake {
-		c.wake = d.Sub(epoch)
-		e.at(c.wake, wakeKind, c.id, 0)
+	if d, ok := p.core.Deadline(); ok && d.Sub(epoch) != p.wake {
+		p.wake = d.Sub(epoch)
+		e.at(p.wake, wakeKind, p.id, 0)
 	}
 }
 
@@ -101,6 +156,9 @@ func (e *engine) drain(c *client) {
 func (e *engine) try(op *operation) {
 	if s := e.strategy.Sense; s.Free > 0 && e.server.free(e.now) < s.Free {
 		e.meter.rejected++
+		if t := op.client.throttle; t != nil {
+			t.Ended(epoch.Add(e.now), tag.Critical, 0)
+		}
 		e.failed(op, window.Overload, 0)
 		return
 	}
@@ -156,6 +214,9 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 	if c.core != nil {
 		c.core.Answered(epoch.Add(e.now), a.ticket, o, retryAfter)
 	}
+	if c.throttle != nil {
+		c.throttle.Ended(epoch.Add(e.now), tag.Critical, o)
+	}
 	if o == window.Success {
 		c.done++
 		c.last = e.now
@@ -165,7 +226,7 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 		e.failed(op, o, retryAfter)
 	}
 	if c.core != nil {
-		e.drain(c)
+		e.drain(c.party)
 	}
 }
 
@@ -176,6 +237,10 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 	if !again {
 		e.meter.givenUp++
 		e.over(op)
+		return
+	}
+	if !e.leave(op) {
+		e.giveUp(op)
 		return
 	}
 	op.waited = d
@@ -203,7 +268,7 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 func (e *engine) retried(op *operation) {
 	if c := op.client; c.core != nil {
 		c.core.Rejoined(&op.item)
-		e.drain(c)
+		e.drain(c.party)
 		return
 	}
 	e.try(op)

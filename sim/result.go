@@ -13,9 +13,8 @@ const (
 	EndedHorizon Ended = "horizon"
 	// EndedEvents: there were too many events.
 	EndedEvents Ended = "events"
-	// EndedStuck: nothing could happen any more though operations were left, such
-	// as one that waits for ever for an answer that was lost.
-	EndedStuck Ended = "stuck"
+	// EndedStopped: Scenario.Stop said so.
+	EndedStopped Ended = "stopped"
 )
 
 // Result is what came of one run.
@@ -79,8 +78,9 @@ type Result struct {
 	// Outages tells whether there was an outage within the run.
 	Outages bool
 
-	// MeanRate and PeakRate are requests sent a second: over the run, and in its
-	// worst second. ReturnRate is that of the first second after the last outage.
+	// MeanRate and PeakRate are requests sent a second, after the warm-up: over the
+	// run, and in its worst second. ReturnRate is that of the first second after
+	// the last outage.
 	MeanRate, PeakRate, ReturnRate float64
 
 	// Traces are the courses over time.

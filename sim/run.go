@@ -49,12 +49,16 @@ type engine struct {
 
 	attempts   pool[attempt]
 	operations pool[operation]
+	parties    []*party
 	clients    []client
 	retry      retryRule
 	server     server
 	born       arrivals
 	meter      meter
 }
+
+// stopEvery is after how many events Scenario.Stop is asked.
+const stopEvery = 4096
 
 // firstSeq is the order of the first event that is no birth: births come
 // before whatever else happens at the same time.
@@ -67,7 +71,10 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e.meter.init(s, st.Window.on())
 	e.server.init(e, s.Server)
 	for i := range e.clients {
-		e.clients[i].init(e, int32(i))
+		if len(e.parties) == 0 || !st.Shared {
+			e.parties = append(e.parties, newParty(e, int32(len(e.parties))))
+		}
+		e.clients[i] = client{id: int32(i), party: e.parties[len(e.parties)-1]}
 	}
 	e.born.init(e)
 	return e
@@ -89,9 +96,7 @@ func (e *engine) run() {
 	for e.ended == "" {
 		next, ok := e.queue.pop()
 		switch {
-		case !ok:
-			e.ended = EndedStuck
-		case next.at > e.scenario.Horizon:
+		case !ok || next.at > e.scenario.Horizon:
 			e.ended = EndedHorizon
 			e.meter.passed(e, e.scenario.Horizon)
 			e.now = e.scenario.Horizon
@@ -102,6 +107,9 @@ func (e *engine) run() {
 			e.now = next.at
 			e.events++
 			e.handle(next)
+			if e.events%stopEvery == 0 && e.scenario.Stop != nil && e.scenario.Stop() {
+				e.ended = EndedStopped
+			}
 			if e.born.over() && e.meter.over() {
 				e.ended = EndedDone
 			}
@@ -118,7 +126,7 @@ func (e *engine) handle(v event) {
 	case retryKind:
 		e.retried(e.operations.at(v.id))
 	case wakeKind:
-		e.drain(&e.clients[v.id])
+		e.drain(e.parties[v.id])
 	case outageKind:
 		e.server.outage(e)
 	case capacityKind:

@@ -69,8 +69,13 @@ type Scenario struct {
 	// MaxEvents ends a run after so many events, up to 2000000000; 0 means
 	// DefaultMaxEvents, or as many as are enough for the operations.
 	MaxEvents int `yaml:"max_events"`
+	// Warmup is what MeanRate and PeakRate leave out at the start; shorter than
+	// the Horizon.
+	Warmup time.Duration `yaml:"warmup"`
 	// Trace says how finely the traces are taken.
 	Trace Trace `yaml:"trace"`
+	// Stop is asked now and then, and ends a run by true; nil: never.
+	Stop func() bool `yaml:"-"`
 }
 
 // Trace says how finely the traces are taken.
@@ -111,6 +116,7 @@ func (s Scenario) check(c checker) {
 	c.count("runs", s.Runs, 0, 10_000)
 	c.duration("horizon", s.Horizon, 0, MaxHorizon)
 	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
+	c.duration("warmup", s.Warmup, 0, s.WithDefaults().Horizon-1)
 	if s.Trace.Interval != 0 {
 		c.in("trace").duration("interval", s.Trace.Interval, time.Millisecond, time.Hour)
 	}

@@ -175,8 +175,10 @@ type Outage struct {
 	For time.Duration `yaml:"for"`
 	// Kind is Errors or Silent; "" means Errors.
 	Kind string `yaml:"kind"`
-	// Backlog is how many requests wait in a Silent outage, as the kernel's
-	// backlog of connections does; what exceeds it is never answered. 0: no bound.
+	// Backlog is how many requests a stopped process's kernel takes in for it in a
+	// Silent outage. These are there when it continues, whether anybody still
+	// waits for them or not; of those beyond, only they that are still waited for,
+	// since their clients go on knocking. 0: no bound.
 	Backlog int `yaml:"backlog"`
 	// RetryAfter makes refusals of an Errors outage tell when it ends.
 	// Refusal.RetryAfterJitter is added.

@@ -58,7 +58,7 @@ type server struct {
 	// down is the outage that goes on, nil if none does; nextOutage is the one after.
 	down       *Outage
 	nextOutage int
-	// backlog are those that a stopped server finds when it continues.
+	// backlog are those that came while the server was stopped, in order.
 	backlog []int32
 	// serving are those being served, with a medium.
 	serving []int32
@@ -85,13 +85,8 @@ func (s *server) init(e *engine, conf Server) {
 func (s *server) arrived(e *engine, a *attempt) {
 	switch {
 	case s.down != nil && (s.down.Kind == Silent || e.clairvoyant):
-		if s.down.Backlog == 0 || len(s.backlog) < s.down.Backlog {
-			s.backlog = append(s.backlog, a.id)
-			e.meter.concurrent(s.concurrency())
-		} else {
-			a.held = false
-			e.settled(a)
-		}
+		s.backlog = append(s.backlog, a.id)
+		e.meter.concurrent(s.concurrency())
 	case s.down != nil, e.now < s.jammed:
 		s.refuse(e, a, window.Overload)
 	case s.fails(e):
@@ -151,10 +146,16 @@ func (s *server) outage(e *engine) {
 	}
 	s.down = nil
 	s.station.check(e)
-	came := s.backlog
+	came, most := s.backlog, s.conf.Outages[s.nextOutage-1].Backlog
 	s.backlog = nil
-	for _, id := range came {
-		s.arrived(e, e.attempts.at(id))
+	for i, id := range came {
+		a := e.attempts.at(id)
+		if most > 0 && i >= most && !a.waited {
+			a.held = false
+			e.settled(a)
+			continue
+		}
+		s.arrived(e, a)
 	}
 }
 
@@ -196,7 +197,11 @@ func (s *server) stopped() bool { return s.down != nil && s.down.Kind == Silent 
 
 // concurrency is the number of requests at the server.
 func (s *server) concurrency() int {
-	return s.running + s.busy + s.waiting.len() + len(s.backlog)
+	waiting := len(s.backlog)
+	if s.down != nil && s.down.Backlog > 0 {
+		waiting = min(waiting, s.down.Backlog)
+	}
+	return s.running + s.busy + s.waiting.len() + waiting
 }
 
 // free is how much of the server is free, as a share: what carrier sense sees.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -18,7 +20,7 @@ type Strategy struct {
 	// Retry is the wait before a retry. With a Window it may stay out: the
 	// limiter then retries as it does for its users, for ever.
 	Retry Retry `yaml:"retry"`
-	// Window is a limiter of each client.
+	// Window is a limiter.
 	Window Window `yaml:"window"`
 	// Budget bounds the share of retries.
 	Budget Budget `yaml:"budget"`
@@ -26,6 +28,9 @@ type Strategy struct {
 	Throttle Throttle `yaml:"throttle"`
 	// Sense looks at the service before each attempt.
 	Sense Sense `yaml:"sense"`
+	// Shared lets all clients have one limiter, budget and throttle together, as
+	// the goroutines of one process may. Else each has its own.
+	Shared bool `yaml:"shared"`
 }
 
 // The kinds of Retry.Kind, each a type of package backoff.
@@ -135,20 +140,46 @@ func (w Window) check(c checker) {
 	})
 }
 
-// Budget is a retry.Budget of each client: "Limit retries to a percentage of
-// total outgoing requests. Example: Only 10% of outgoing requests can be
-// retries" (seed 3).
+// Budget is a retry.Budget: "Limit retries to a percentage of total outgoing
+// requests. Example: Only 10% of outgoing requests can be retries" (seed 3). An
+// operation whose retry it refuses is given up.
 type Budget struct {
-	// Share is the most retries, as a share of all requests, to 1; 0: no budget.
+	// Share is the most retries, as a share of all requests, less than 1; 0: no
+	// budget.
 	Share float64 `yaml:"share"`
+	// Window and Floor are those of retry.BudgetSettings.
+	Window time.Duration `yaml:"window"`
+	Floor  int           `yaml:"floor"`
 }
 
-// Throttle is a throttle.Throttle of each client: "Reject new requests locally
-// (at the client) based on rejection probability" (seed 3).
+func (b Budget) settings() retry.BudgetSettings {
+	return retry.BudgetSettings{Share: b.Share, Window: b.Window, Floor: b.Floor}
+}
+
+func (b Budget) check(c checker) {
+	_, err := retry.NewBudgetCore(b.settings())
+	c.setting(err, map[string]string{"budget share": "share", "budget window": "window"})
+}
+
+// Throttle is a throttle.Throttle: "Reject new requests locally (at the client)
+// based on rejection probability" (seed 3). An operation that it rejects is
+// given up.
 type Throttle struct {
-	// K is how many requests there may be for each accepted one, 1 to 1000; 0: no
+	// K is how many requests there may be for each accepted one, 1 to 100; 0: no
 	// throttle.
 	K float64 `yaml:"k"`
+	// Window and Probe are those of throttle.Settings.
+	Window time.Duration `yaml:"window"`
+	Probe  time.Duration `yaml:"probe"`
+}
+
+func (t Throttle) settings(r *rand.Rand) throttle.Settings {
+	return throttle.Settings{K: t.K, Window: t.Window, Probe: t.Probe, Rand: r}
+}
+
+func (t Throttle) check(c checker) {
+	_, err := throttle.NewCore(t.settings(nil))
+	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
 }
 
 // Sense is the carrier sense of seed 1's Ethernet: a client looks at the service
@@ -166,10 +197,8 @@ func (s Strategy) check(c checker) {
 	}
 	s.Retry.check(c.in("retry"))
 	s.Window.check(c.in("window"))
-	c.in("budget").number("share", s.Budget.Share, 0, 1)
-	if s.Throttle.K != 0 {
-		c.in("throttle").number("k", s.Throttle.K, 1, 1000)
-	}
+	s.Budget.check(c.in("budget"))
+	s.Throttle.check(c.in("throttle"))
 	c.in("sense").number("free", s.Sense.Free, 0, 1)
 }
 
@@ -179,16 +208,17 @@ func (r Retry) check(c checker) {
 	c.duration("max", r.Max, 0, backoff.MaxDelay)
 	c.count("attempts", r.Attempts, 0, 1_000_000)
 	c.duration("elapsed", r.Elapsed, 0, backoff.MaxDelay)
-	if b := r.backoff(); b != nil {
+	if b := r.Delays(); b != nil {
 		c.setting(backoff.Check(b), map[string]string{
-			"longest delay": "max", "shortest delay": "min", "constant delay": "min", "factor": "factor",
+			"longest delay": "max", "shortest delay": "min", "delay": "min", "factor": "factor",
 			"time": "min", "rate": "factor", "max": "max", "jitter": "jitter",
 		})
 	}
 }
 
-// backoff is what the words mean, nil for no retry.
-func (r Retry) backoff() backoff.Backoff {
+// Delays is the backoff that the words mean, nil for no retry. Where no
+// simulator has checked the Retry, backoff.Check tells whether it is allowed.
+func (r Retry) Delays() backoff.Backoff {
 	b := r.Backoff
 	if b == nil {
 		b = r.kind()

@@ -17,7 +17,7 @@ const (
 	SeriesInFlight    = "in_flight"
 	SeriesConcurrency = "concurrency"
 	SeriesWaiting     = "waiting"
-	// SeriesCwnd and SeriesSsthresh are the windows, summed up over the clients.
+	// SeriesCwnd and SeriesSsthresh are the windows, summed up over the limiters.
 	// Only with a window.
 	SeriesCwnd     = "cwnd"
 	SeriesSsthresh = "ssthresh"

@@ -81,8 +81,8 @@ func (t *tracer) sample(e *engine) {
 		return
 	}
 	var sum, threshold float64
-	for i := range e.clients {
-		s := e.clients[i].core.State()
+	for _, p := range e.parties {
+		s := p.core.State()
 		sum += s.Cwnd
 		threshold += s.Ssthresh
 	}

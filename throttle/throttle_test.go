@@ -12,10 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
+
+var _ limiter.Guard = (*throttle.Throttle)(nil)
 
 func newThrottle(t *testing.T, s throttle.Settings) (*throttle.Throttle, *clock.Mock) {
 	t.Helper()

@@ -1,0 +1,363 @@
+package httplimit_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// door is a controller that tells how every request in service ended.
+type door struct {
+	*admission.Controller
+	t        *testing.T
+	released chan admission.Event
+}
+
+// newDoor returns a controller. After the test all places must be free.
+func newDoor(t *testing.T, l admission.Limit, s admission.Settings) door {
+	t.Helper()
+	d := door{t: t, released: make(chan admission.Event, 100_000)}
+	var err error
+	d.Controller, err = admission.New(l, admission.Config{Settings: s, Observer: func(e admission.Event) {
+		if e.Kind == admission.Released {
+			d.released <- e
+		}
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		s := d.Snapshot()
+		assert.Zero(t, s.InFlight, "in service at the end")
+		assert.Zero(t, s.Queued, "queued at the end")
+	})
+	return d
+}
+
+// single is a door with one place, and a queue that takes a minute.
+func single(t *testing.T) door {
+	return newDoor(t, admission.Fixed(1), admission.Settings{QueueTime: time.Minute})
+}
+
+// ended waits until a request ended, and says how.
+func (d door) ended(want window.Outcome) {
+	d.t.Helper()
+	select {
+	case e := <-d.released:
+		require.Equal(d.t, want, e.Outcome, "want %v, got %v", want, e.Outcome)
+	case <-time.After(time.Minute):
+		require.FailNow(d.t, "the place was not given back")
+	}
+}
+
+// stands waits until so many are in service and in the queue.
+func (d door) stands(inFlight, queued int) {
+	d.t.Helper()
+	assert.Eventually(d.t, func() bool {
+		s := d.Snapshot()
+		return s.InFlight == inFlight && s.Queued == queued
+	}, time.Minute, time.Millisecond, "want %d in service and %d queued", inFlight, queued)
+}
+
+func handler(t *testing.T, next http.Handler, d door, opts ...httplimit.HandlerOption) http.Handler {
+	t.Helper()
+	h, err := httplimit.NewHandler(next, d.Controller, opts...)
+	require.NoError(t, err)
+	return h
+}
+
+// gate is a handler that tells of each request, and holds it until it is let go.
+type gate struct {
+	came chan *http.Request
+	open chan struct{}
+}
+
+func newGate() gate { return gate{make(chan *http.Request, 100), make(chan struct{})} }
+
+func (g gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.came <- r
+	<-g.open
+	_, _ = io.WriteString(w, "served")
+}
+
+// send sends a request with the tags, in a goroutine.
+func send(ctx context.Context, s *httptest.Server, t tag.Tags) <-chan *http.Response {
+	to := make(chan *http.Response, 1)
+	go func() {
+		defer close(to)
+		req := get(ctx, s.URL)
+		httplimit.SetTags(req.Header, t)
+		resp, err := s.Client().Do(req)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		if err == nil {
+			to <- resp
+		}
+	}()
+	return to
+}
+
+func TestHandlerServesRefusesAndTells(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			d, g := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: 1, QueueTime: time.Minute}), newGate()
+			s := p.start(t, handler(t, g, d))
+			first := send(t.Context(), s, tag.Tags{Client: "photos", Version: "2", Feature: "album", Attempt: 1})
+			r := <-g.came
+			assert.Equal(t, tag.Tags{Client: "photos", Version: "2", Feature: "album", Attempt: 1}, tag.FromContext(r.Context()))
+			permit, ok := admission.FromContext(r.Context())
+			require.True(t, ok)
+			assert.Zero(t, permit.Waited())
+
+			// "Prioritize interactive requests. Drop background requests" (seed 3).
+			background := send(t.Context(), s, tag.Tags{Criticality: tag.SheddablePlus})
+			d.stands(1, 1)
+			interactive := send(t.Context(), s, tag.Tags{})
+			resp := <-background
+			require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+			after, ok := httplimit.RetryAfter(resp.Header, time.Now())
+			require.True(t, ok)
+			assert.InDelta(t, time.Second, after, float64(time.Second/2), "1 s at the mean")
+			assert.Contains(t, []string{"1", "2"}, resp.Header.Get("Retry-After"))
+
+			g.open <- struct{}{}
+			require.Equal(t, http.StatusOK, (<-first).StatusCode)
+			r = <-g.came
+			permit, _ = admission.FromContext(r.Context())
+			assert.Positive(t, permit.Waited())
+			g.open <- struct{}{}
+			require.Equal(t, http.StatusOK, (<-interactive).StatusCode)
+			d.ended(window.Success)
+			d.ended(window.Success)
+			assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.SheddablePlus].Displaced)
+		})
+	}
+}
+
+func TestAClientThatWentAwayGivesItsPlaceBack(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			d, g := single(t), newGate()
+			s := p.start(t, handler(t, g, d))
+			first := send(t.Context(), s, tag.Tags{})
+			<-g.came
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := send(ctx, s, tag.Tags{})
+			d.stands(1, 1)
+			cancel()
+			require.Nil(t, <-gone)
+			d.stands(1, 0)
+			g.open <- struct{}{}
+			require.NotNil(t, <-first)
+			d.ended(window.Success)
+			assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.Critical].Vanished)
+			assert.Empty(t, g.came)
+		})
+	}
+}
+
+// What the adaptive law hears.
+func TestOutcomesOfAnswers(t *testing.T) {
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	over, cancelled := newTerm(time.Now()), newTerm(time.Time{})
+	over.end(context.DeadlineExceeded)
+	for _, c := range []struct {
+		name  string
+		inner http.HandlerFunc
+		opts  []httplimit.HandlerOption
+		want  window.Outcome
+	}{
+		{"200", status(200), nil, window.Success},
+		{"nothing written", func(http.ResponseWriter, *http.Request) {}, nil, window.Success},
+		{"404", status(404), nil, window.Success},
+		{"500", status(500), nil, window.Neutral},
+		{"502", status(502), nil, window.Neutral},
+		{"429", status(429), nil, window.Overload},
+		{"503", status(503), nil, window.Overload},
+		{"504", status(504), nil, window.Timeout},
+		{"early hints", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(503) }, nil, window.Overload},
+		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(503) }, nil, window.Success},
+		{"slow", func(http.ResponseWriter, *http.Request) { time.Sleep(time.Microsecond) }, []httplimit.HandlerOption{httplimit.WithSlow(1)}, window.Timeout},
+		{"quick", status(200), []httplimit.HandlerOption{httplimit.WithSlow(time.Hour)}, window.Success},
+		{"a quota's 429", status(429), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return window.Success })}, window.Success},
+		{"no outcome", status(200), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return 9 })}, window.Neutral},
+		{"the client went", func(http.ResponseWriter, *http.Request) { cancelled.end(context.Canceled) }, nil, window.Neutral},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := single(t)
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
+			if c.name == "the client went" {
+				req = req.WithContext(cancelled)
+			}
+			handler(t, c.inner, d, c.opts...).ServeHTTP(httptest.NewRecorder(), req)
+			d.ended(c.want)
+		})
+	}
+	t.Run("a deadline ran out", func(t *testing.T) {
+		d := single(t)
+		ctx := newTerm(time.Now())
+		handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ctx.end(context.DeadlineExceeded) }), d).
+			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+		d.ended(window.Timeout)
+	})
+	t.Run("before it was admitted", func(t *testing.T) {
+		d, w := single(t), httptest.NewRecorder()
+		handler(t, http.NotFoundHandler(), d).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(over))
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Empty(t, w.Header().Get("Retry-After"))
+	})
+}
+
+func TestAnAdaptiveLimitLearns(t *testing.T) {
+	d := newDoor(t, admission.Adaptive(aimd.Reno, window.Settings{Initial: 8}), admission.Settings{})
+	h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), d)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.InDelta(t, 4, d.Snapshot().Limit, 0, "cut by half")
+}
+
+func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
+	d := single(t)
+	for _, reason := range []any{http.ErrAbortHandler, "boom"} {
+		assert.PanicsWithValue(t, reason, func() {
+			handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(reason) }), d).
+				ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		})
+		d.ended(window.Neutral)
+	}
+	assert.Panics(t, func() {
+		handler(t, http.NotFoundHandler(), d, httplimit.WithOutcome(func(int) window.Outcome { panic("in a hook") })).
+			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	})
+	d.ended(window.Neutral)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Goexit() }), d).
+			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	}()
+	<-done
+	d.ended(window.Neutral)
+}
+
+func TestProbesPassBy(t *testing.T) {
+	d, g := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1}), newGate()
+	mux := http.NewServeMux()
+	mux.Handle("/", g)
+	mux.HandleFunc("/healthz", func(_ http.ResponseWriter, r *http.Request) {
+		_, ok := admission.FromContext(r.Context())
+		assert.False(t, ok)
+	})
+	s := serve(t, handler(t, mux, d, httplimit.WithBypass(func(r *http.Request) bool { return r.URL.Path == "/healthz" })))
+	first := send(t.Context(), s, tag.Tags{})
+	<-g.came
+	require.Equal(t, http.StatusServiceUnavailable, (<-send(t.Context(), s, tag.Tags{})).StatusCode, "full")
+	resp, err := s.Client().Get(s.URL + "/healthz")
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	g.open <- struct{}{}
+	<-first
+	d.ended(window.Success)
+}
+
+func TestHandlerOptions(t *testing.T) {
+	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	p, err := d.Admit(t.Context(), tag.Tags{})
+	require.NoError(t, err)
+	h := handler(t, http.NotFoundHandler(), d, httplimit.WithStatus(http.StatusTooManyRequests),
+		httplimit.WithTags(func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.Equal(t, http.StatusTooManyRequests, w.Code)
+	assert.Equal(t, "overloaded, try again later\n", w.Body.String())
+	assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.Critical].ShedRetries)
+
+	w = httptest.NewRecorder()
+	h = handler(t, http.NotFoundHandler(), d, httplimit.WithRefusal(func(w http.ResponseWriter, _ *http.Request, s *admission.Shed) {
+		w.WriteHeader(529)
+		assert.NoError(t, json.NewEncoder(w).Encode(map[string]string{"reason": s.Reason.String()}))
+	}))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.Equal(t, 529, w.Code)
+	assert.JSONEq(t, `{"reason":"full"}`, w.Body.String())
+	assert.NotEmpty(t, w.Header().Get("Retry-After"))
+	require.NoError(t, p.Done(window.Success))
+	d.ended(window.Success)
+
+	for want, o := range map[string]httplimit.HandlerOption{
+		"httplimit: status of refusals: 500 is not allowed, want 503 or 429": httplimit.WithStatus(500),
+		"httplimit: bypass: nil is not allowed":                              httplimit.WithBypass(nil),
+		"httplimit: tags: nil is not allowed":                                httplimit.WithTags(nil),
+		"httplimit: outcome: nil is not allowed":                             httplimit.WithOutcome(nil),
+		"httplimit: refusal: nil is not allowed":                             httplimit.WithRefusal(nil),
+		"httplimit: slow: 0s is not allowed, want a positive duration":       httplimit.WithSlow(0),
+		"httplimit: slow: -1s is not allowed, want a positive duration":      httplimit.WithSlow(-time.Second),
+		"httplimit: status of refusals: 200 is not allowed, want 503 or 429": httplimit.WithStatus(200),
+	} {
+		_, err := httplimit.NewHandler(http.NotFoundHandler(), d.Controller, o)
+		assert.EqualError(t, err, want)
+	}
+	_, err = httplimit.NewHandler(nil, d.Controller)
+	assert.EqualError(t, err, "httplimit: NewHandler: a nil handler or controller is not allowed")
+	_, err = httplimit.NewHandler(http.NotFoundHandler(), nil)
+	assert.Error(t, err)
+}
+
+func ExampleHandler() {
+	// 32 requests at a time; 32 more wait 100 ms at the most, the critical ones first.
+	c, err := admission.New(admission.Fixed(32), admission.Config{Settings: admission.Settings{
+		QueueBound: 32, QueueTime: 100 * time.Millisecond,
+	}})
+	if err != nil {
+		panic(err)
+	}
+	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "hello %s", tag.FromContext(r.Context()).Client)
+	})
+	h, err := httplimit.NewHandler(app, c, httplimit.WithBypass(func(r *http.Request) bool { return r.URL.Path == "/healthz" }))
+	if err != nil {
+		panic(err)
+	}
+	// http.ListenAndServe(address, h), and a request comes:
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set(httplimit.HeaderClient, "photos")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	fmt.Println(w.Code, w.Body, c.Snapshot().Successes)
+	// Output: 200 hello photos 1
+}
+
+// A handler that hands a request on to another with the same controller needs
+// no second place: with one place it would wait for itself.
+func TestHandlerWithinHandler(t *testing.T) {
+	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, ok := admission.FromContext(r.Context())
+		assert.True(t, ok)
+		assert.NoError(t, p.Done(window.Overload), "the one place can be given back early")
+		assert.Zero(t, d.Snapshot().InFlight)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	w := httptest.NewRecorder()
+	handler(t, handler(t, inner, d), d).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.Equal(t, http.StatusNoContent, w.Code)
+	d.ended(window.Overload)
+	assert.Empty(t, d.released, "once")
+}

@@ -1,0 +1,152 @@
+package httplimit
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/window"
+)
+
+// service is one request in service, and the http.ResponseWriter that its
+// handler gets: it sees how the answer begins, and when the connection is
+// hijacked. What the writer beneath can do, writer's result can do too.
+type service struct {
+	http.ResponseWriter
+	permit admission.Permit
+	// outcome is how the service ended, set when the handler returned.
+	outcome window.Outcome
+	// status is that of the answer, 0 before it began; head is how long that took.
+	status int
+	head   time.Duration
+	// hijacked: the connection is the handler's, and the place given back.
+	hijacked bool
+}
+
+// end gives the place back.
+func (s *service) end() {
+	if !s.hijacked {
+		// The application may have released it early.
+		_ = s.permit.Done(s.outcome)
+	}
+}
+
+// begin notes that the answer begins, with the status.
+func (s *service) begin(status int) {
+	if s.status == 0 {
+		s.status, s.head = status, s.permit.Held()
+	}
+}
+
+// writer returns s with those of Flush and Hijack that the writer beneath has.
+// Callers ask for these with a type assertion, so neither may be there for nothing.
+func (s *service) writer() http.ResponseWriter {
+	_, flushes := reach[http.Flusher](s.ResponseWriter)
+	if !flushes {
+		_, flushes = reach[interface{ FlushError() error }](s.ResponseWriter)
+	}
+	_, hijacks := reach[http.Hijacker](s.ResponseWriter)
+	switch {
+	case flushes && hijacks:
+		return struct {
+			*service
+			flusher
+			hijacker
+		}{s, flusher{s}, hijacker{s}}
+	case flushes:
+		return struct {
+			*service
+			flusher
+		}{s, flusher{s}}
+	case hijacks:
+		return struct {
+			*service
+			hijacker
+		}{s, hijacker{s}}
+	}
+	return s
+}
+
+// reach finds a T the way http.ResponseController does: the writer, or what it unwraps to.
+func reach[T any](w http.ResponseWriter) (T, bool) {
+	for {
+		switch inner := w.(type) {
+		case T:
+			return inner, true
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = inner.Unwrap()
+		default:
+			var none T
+			return none, false
+		}
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (s *service) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// WriteHeader notes the status, unless it is one of those before the answer.
+func (s *service) WriteHeader(status int) {
+	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
+		s.begin(status)
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *service) Write(p []byte) (int, error) {
+	s.begin(http.StatusOK)
+	return s.ResponseWriter.Write(p)
+}
+
+// WriteString is io.StringWriter.
+func (s *service) WriteString(text string) (int, error) {
+	s.begin(http.StatusOK)
+	return io.WriteString(s.ResponseWriter, text)
+}
+
+// ReadFrom is io.ReaderFrom: net/http sends a file with sendfile by it. It asks
+// the writer right beneath only: one further down would go past those between.
+func (s *service) ReadFrom(src io.Reader) (int64, error) {
+	s.begin(http.StatusOK)
+	if to, ok := s.ResponseWriter.(io.ReaderFrom); ok {
+		return to.ReadFrom(src)
+	}
+	return io.Copy(struct{ io.Writer }{s.ResponseWriter}, src)
+}
+
+// Push is http.Pusher. Where the writer beneath has none, it says that it is not
+// supported, which callers expect at any time.
+func (s *service) Push(target string, opts *http.PushOptions) error {
+	if to, ok := reach[http.Pusher](s.ResponseWriter); ok {
+		return to.Push(target, opts)
+	}
+	return http.ErrNotSupported
+}
+
+// flusher is what a service has whose writer beneath flushes.
+type flusher struct{ to *service }
+
+func (f flusher) Flush() { _ = f.FlushError() }
+
+// FlushError is for http.ResponseController.
+func (f flusher) FlushError() error {
+	f.to.begin(http.StatusOK)
+	return http.NewResponseController(f.to.ResponseWriter).Flush()
+}
+
+// hijacker is what a service has whose writer beneath hijacks.
+type hijacker struct{ from *service }
+
+// Hijack takes the connection over, and gives the request's place back.
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	s := h.from
+	conn, rw, err := http.NewResponseController(s.ResponseWriter).Hijack()
+	if err == nil && !s.hijacked {
+		s.hijacked = true
+		_ = s.permit.Done(window.Success)
+	}
+	return conn, rw, err
+}

@@ -1,0 +1,356 @@
+package httplimit_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// serveH2C is serve with HTTP/2 without TLS.
+func serveH2C(t *testing.T, h http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(h)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	t.Cleanup(s.Close)
+	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(tr.CloseIdleConnections)
+	s.Client().Transport = tr
+	return s
+}
+
+var serverProtocols = append(protocols[:len(protocols):len(protocols)], protocol{"H2C", serveH2C})
+
+// What a handler writes and flushes arrives while it still runs.
+func TestStreaming(t *testing.T) {
+	for _, p := range serverProtocols {
+		t.Run(p.name, func(t *testing.T) {
+			d, next := single(t), make(chan struct{})
+			s := p.start(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.WriteString(w, "one\n")
+				if r.URL.Path == "/controller" {
+					assert.NoError(t, http.NewResponseController(w).Flush())
+				} else {
+					w.(http.Flusher).Flush()
+				}
+				<-next
+				_, _ = io.WriteString(w, "two\n")
+			}), d))
+			for _, path := range []string{"/flusher", "/controller"} {
+				resp, err := s.Client().Get(s.URL + path)
+				require.NoError(t, err)
+				r := bufio.NewReader(resp.Body)
+				line, err := r.ReadString('\n')
+				require.NoError(t, err)
+				assert.Equal(t, "one\n", line)
+				d.stands(1, 0)
+				next <- struct{}{}
+				rest, err := io.ReadAll(r)
+				require.NoError(t, err)
+				assert.Equal(t, "two\n", string(rest))
+				resp.Body.Close()
+				d.ended(window.Success)
+			}
+		})
+	}
+}
+
+// A stream of events gives its place back, and goes on.
+func TestAStreamCanBeReleasedEarly(t *testing.T) {
+	d, next := single(t), make(chan struct{})
+	s := serve(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		permit, _ := admission.FromContext(r.Context())
+		assert.NoError(t, permit.Done(window.Success))
+		w.(http.Flusher).Flush()
+		<-next
+		_, _ = io.WriteString(w, "event")
+	}), d))
+	stream := send(t.Context(), s, tag.Tags{})
+	d.ended(window.Success)
+	d.stands(0, 0)
+	next <- struct{}{}
+	require.NotNil(t, <-stream)
+}
+
+// Reading the request and writing the answer at the same time.
+func TestFullDuplex(t *testing.T) {
+	for _, p := range serverProtocols {
+		t.Run(p.name, func(t *testing.T) {
+			d := single(t)
+			s := p.start(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				c := http.NewResponseController(w)
+				if r.ProtoMajor == 1 {
+					assert.NoError(t, c.EnableFullDuplex())
+				}
+				assert.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
+				assert.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Minute)))
+				assert.NoError(t, c.Flush())
+				for in := bufio.NewScanner(r.Body); in.Scan(); {
+					_, _ = io.WriteString(w, in.Text()+"\n")
+					assert.NoError(t, c.Flush())
+				}
+			}), d))
+			body, send := io.Pipe()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
+			require.NoError(t, err)
+			resp, err := s.Client().Do(req)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			back := bufio.NewReader(resp.Body)
+			for _, line := range []string{"ping\n", "pong\n"} {
+				_, err = io.WriteString(send, line)
+				require.NoError(t, err)
+				got, err := back.ReadString('\n')
+				require.NoError(t, err)
+				assert.Equal(t, line, got)
+			}
+			require.NoError(t, send.Close())
+			_, err = back.ReadByte()
+			assert.ErrorIs(t, err, io.EOF)
+			d.ended(window.Success)
+		})
+	}
+}
+
+// A connection that is another protocol's now holds no place, and works on.
+func TestUpgradesGiveTheirPlaceBack(t *testing.T) {
+	d := single(t)
+	s := serve(t, handler(t, upgrade(t), d))
+	conns := make([]io.ReadWriteCloser, 3)
+	for i := range conns {
+		resp, err := s.Client().Transport.RoundTrip(upgradeRequest(t.Context(), s.URL))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+		conns[i] = resp.Body.(io.ReadWriteCloser)
+		d.ended(window.Success)
+	}
+	for _, c := range conns {
+		_, err := io.WriteString(c, "hello\n")
+		require.NoError(t, err)
+		line, err := bufio.NewReader(c).ReadString('\n')
+		require.NoError(t, err)
+		assert.Equal(t, "hello\n", line)
+		require.NoError(t, c.Close())
+	}
+	assert.Empty(t, d.released, "once each")
+}
+
+func TestAHijackerThatPanicsOrFails(t *testing.T) {
+	d := single(t)
+	s := serve(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if assert.NoError(t, err) {
+			conn.Close()
+		}
+		_, _, err = w.(http.Hijacker).Hijack()
+		assert.ErrorIs(t, err, http.ErrHijacked)
+		panic(http.ErrAbortHandler)
+	}), d))
+	require.Nil(t, <-send(t.Context(), s, tag.Tags{}))
+	d.ended(window.Success)
+	s.Close()
+	assert.Empty(t, d.released, "once")
+
+	s = serve2(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, ok := w.(http.Hijacker)
+		assert.False(t, ok, "HTTP/2 has none")
+		_, _, err := http.NewResponseController(w).Hijack()
+		assert.ErrorIs(t, err, http.ErrNotSupported)
+	}), d))
+	require.NotNil(t, <-send(t.Context(), s, tag.Tags{}))
+	d.ended(window.Success)
+}
+
+// plain is a writer that can do nothing but what it must.
+type plain struct{ w http.ResponseWriter }
+
+func (p plain) Header() http.Header         { return p.w.Header() }
+func (p plain) Write(b []byte) (int, error) { return p.w.Write(b) }
+func (p plain) WriteHeader(status int)      { p.w.WriteHeader(status) }
+
+type (
+	flushes  struct{ plain }
+	hijacks  struct{ plain }
+	wrapping struct{ plain }
+	pushes   struct {
+		plain
+		pushed *string
+	}
+	reads struct {
+		plain
+		from *io.Reader
+	}
+)
+
+var errFlush = errors.New("flush")
+
+func (flushes) FlushError() error                              { return errFlush }
+func (hijacks) Hijack() (net.Conn, *bufio.ReadWriter, error)   { return nil, nil, nil }
+func (w wrapping) Unwrap() http.ResponseWriter                 { return w.w }
+func (p pushes) Push(target string, _ *http.PushOptions) error { *p.pushed = target; return nil }
+func (r reads) ReadFrom(src io.Reader) (int64, error)          { *r.from = src; return io.Copy(r.plain, src) }
+
+// What the writer beneath can do, and no more.
+func TestWriterCanDoWhatTheOneBeneathCan(t *testing.T) {
+	rec := func() plain { return plain{httptest.NewRecorder()} }
+	run := func(w http.ResponseWriter, do http.HandlerFunc) {
+		d := single(t)
+		handler(t, do, d).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		<-d.released
+	}
+	can := func(w http.ResponseWriter, flush, hijack bool) {
+		t.Helper()
+		run(w, func(w http.ResponseWriter, _ *http.Request) {
+			_, ok := w.(http.Flusher)
+			assert.Equal(t, flush, ok, "flush")
+			_, ok = w.(http.Hijacker)
+			assert.Equal(t, hijack, ok, "hijack")
+			for _, do := range []func(http.ResponseWriter) error{
+				func(w http.ResponseWriter) error { _, err := io.WriteString(w, "a"); return err },
+				func(w http.ResponseWriter) error { _, err := w.Write([]byte("b")); return err },
+				func(w http.ResponseWriter) error { _, err := io.Copy(w, strings.NewReader("c")); return err },
+			} {
+				assert.NoError(t, do(w))
+			}
+		})
+	}
+	can(rec(), false, false)
+	can(flushes{rec()}, true, false)
+	can(hijacks{rec()}, false, true)
+	can(wrapping{plain{flushes{rec()}}}, true, false)
+	can(wrapping{plain{hijacks{rec()}}}, false, true)
+	can(struct {
+		flushes
+		http.Hijacker
+	}{flushes{rec()}, hijacks{}}, true, true)
+
+	run(wrapping{plain{flushes{rec()}}}, func(w http.ResponseWriter, _ *http.Request) {
+		assert.ErrorIs(t, http.NewResponseController(w).Flush(), errFlush, "its error is told")
+	})
+	run(rec(), func(w http.ResponseWriter, _ *http.Request) {
+		assert.ErrorIs(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
+		assert.ErrorIs(t, w.(http.Pusher).Push("/style.css", nil), http.ErrNotSupported)
+	})
+	var pushed string
+	run(pushes{rec(), &pushed}, func(w http.ResponseWriter, _ *http.Request) {
+		assert.NoError(t, w.(http.Pusher).Push("/style.css", nil))
+	})
+	assert.Equal(t, "/style.css", pushed)
+	var from io.Reader
+	src := struct{ io.Reader }{strings.NewReader("text")}
+	run(reads{rec(), &from}, func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.Copy(w, src)
+		assert.NoError(t, err)
+	})
+	assert.Equal(t, src, from, "a file can go by sendfile")
+	run(wrapping{plain{reads{rec(), &from}}}, func(w http.ResponseWriter, _ *http.Request) {
+		from = nil
+		_, err := io.Copy(w, src)
+		assert.NoError(t, err)
+		assert.Nil(t, from, "not past the writer between")
+	})
+}
+
+func TestFilesAreServedWhole(t *testing.T) {
+	dir := t.TempDir()
+	content := strings.Repeat("0123456789", 100_000)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte(content), 0o600))
+	for _, p := range serverProtocols {
+		t.Run(p.name, func(t *testing.T) {
+			d := single(t)
+			s := p.start(t, handler(t, http.FileServer(http.Dir(dir)), d))
+			resp, err := s.Client().Get(s.URL + "/file")
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			got, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, len(content), len(got))
+			assert.Equal(t, content, string(got))
+			d.ended(window.Success)
+		})
+	}
+}
+
+// net/http removes the files of a form after the request, and a log looks for
+// the pattern, in the request that they know.
+func TestFormsAreCleanedUpAndPatternsSeen(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, dir)
+	}
+	d := single(t)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /upload/{name}", func(_ http.ResponseWriter, r *http.Request) {
+		assert.NoError(t, r.ParseMultipartForm(1))
+		assert.NotEmpty(t, files(t, dir))
+	})
+	inner := handler(t, mux, d)
+	pattern := make(chan string, 1)
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		inner.ServeHTTP(w, r)
+		pattern <- r.Pattern
+	}))
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "file")
+	require.NoError(t, err)
+	_, err = io.WriteString(part, strings.Repeat("x", 11<<20)) // more than is kept in memory
+	require.NoError(t, err)
+	require.NoError(t, form.Close())
+	resp, err := s.Client().Post(s.URL+"/upload/it", form.FormDataContentType(), strings.NewReader(body.String()))
+	require.NoError(t, err)
+	resp.Body.Close()
+	d.ended(window.Success)
+	assert.Equal(t, "POST /upload/{name}", <-pattern)
+	s.Close() // waits for the request's end
+	assert.Empty(t, files(t, dir))
+}
+
+func files(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	return all
+}
+
+// Who asks before it sends a body ("Expect: 100-continue") is refused before it does.
+func TestRefusalBeforeTheBody(t *testing.T) {
+	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	p, err := d.Admit(t.Context(), tag.Tags{})
+	require.NoError(t, err)
+	s := serve(t, handler(t, http.NotFoundHandler(), d))
+	s.Client().Transport.(*http.Transport).ExpectContinueTimeout = time.Minute
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, unread{t})
+	require.NoError(t, err)
+	req.Header.Set("Expect", "100-continue")
+	resp, err := s.Client().Do(req)
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.NoError(t, p.Done(window.Success))
+}
+
+// unread is a body that must not be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	assert.Fail(u.t, "the body is read")
+	return 0, io.EOF
+}

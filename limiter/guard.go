@@ -1,0 +1,73 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+// Guard is asked before each attempt of an operation, and told how each attempt
+// that it admitted ended. throttle.Throttle and retry.Budget are guards. It
+// must be safe for any number of goroutines.
+//
+// Each Admit that returned nil is followed by exactly one Ended, whatever
+// happens, with the same context or one derived from it.
+type Guard interface {
+	// Admit asks for leave for the operation's attempt of that number, 1 for the
+	// first, 0 where it is not known. An error ends the operation at once, and is
+	// its reason. Admit must not wait.
+	Admit(ctx context.Context, attempt int) error
+	// Ended tells how an admitted attempt ended. The zero Outcome: the service
+	// said nothing; the caller cancelled it, the connection failed, or it
+	// was not sent after all.
+	Ended(ctx context.Context, o Outcome)
+}
+
+// Guards are guards one after the other, themselves one. An attempt goes if
+// all of them admit it. Nil has no objections.
+type Guards []Guard
+
+// Admit asks the guards in order, up to the first that refuses. Those before it
+// are told that the attempt was not sent.
+func (g Guards) Admit(ctx context.Context, attempt int) error {
+	for i, guard := range g {
+		if err := guard.Admit(ctx, attempt); err != nil {
+			g[:i].Ended(ctx, 0)
+			return err
+		}
+	}
+	return nil
+}
+
+// Ended tells all guards how an admitted attempt ended.
+func (g Guards) Ended(ctx context.Context, o Outcome) {
+	for _, guard := range g {
+		guard.Ended(ctx, o)
+	}
+}
+
+// Settle is Ended for an attempt with that error, nil for none, and what a
+// classifier said of it. Where it said neutral it tells apart what the service
+// answered, such as a 404, from what it did not.
+func (g Guards) Settle(ctx context.Context, v Verdict, err error) {
+	if len(g) == 0 {
+		return
+	}
+	o := v.Outcome
+	if o == Neutral && (ctx.Err() != nil || unanswered(err)) {
+		o = 0
+	}
+	g.Ended(ctx, o)
+}
+
+// unanswered reports whether the error tells that there was no answer.
+func unanswered(err error) bool {
+	var status interface{ HTTPStatusCode() int }
+	if errors.As(err, &status) && status.HTTPStatusCode() >= 400 {
+		return false
+	}
+	var network net.Error
+	var unsent interface{ NotSent() bool }
+	return errors.Is(err, context.Canceled) || cutOff(err) || errors.As(err, &network) ||
+		errors.As(err, &unsent) && unsent.NotSent()
+}

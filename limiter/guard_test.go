@@ -1,0 +1,232 @@
+package limiter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// warden is a guard that keeps what it was told, and refuses what it is to refuse.
+type warden struct {
+	mu     sync.Mutex
+	log    []string
+	open   int
+	refuse func(ctx context.Context, attempt int) error
+}
+
+func (w *warden) Admit(ctx context.Context, attempt int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		if err := w.refuse(ctx, attempt); err != nil {
+			w.log = append(w.log, fmt.Sprintf("refused %d", attempt))
+			return err
+		}
+	}
+	w.open++
+	w.log = append(w.log, fmt.Sprintf("admitted %d", attempt))
+	return nil
+}
+
+func (w *warden) Ended(_ context.Context, o limiter.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open--
+	w.log = append(w.log, o.String())
+}
+
+var errRefused = errors.New("refused by a guard")
+
+// refuseFrom refuses attempts from that number on.
+func refuseFrom(n int) func(context.Context, int) error {
+	return func(_ context.Context, attempt int) error {
+		if attempt >= n {
+			return errRefused
+		}
+		return nil
+	}
+}
+
+func guarded(guards ...limiter.Guard) func(*limiter.Config) {
+	return func(c *limiter.Config) { c.Guards = guards }
+}
+
+func TestGuardsAreAskedBeforeEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w warden
+		l := newLimiter(t, 4, guarded(&w))
+		fn, _ := failing(2, status{code: 503})
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.Equal(t, []string{"admitted 1", "overload", "admitted 2", "overload", "admitted 3", "success"}, w.log)
+		require.Equal(t, limiter.Guards{&w}, l.Guards())
+	})
+}
+
+// What a guard refuses fails at once, "never a tighter loop", and never after the
+// delay: the Retry-After here is an hour.
+func TestARefusalEndsTheOperationAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &warden{}, &warden{refuse: refuseFrom(2)}
+		l := newLimiter(t, 4, guarded(first, second))
+		cause := status{code: 503, after: time.Hour}
+		fn, calls := failing(9, cause)
+		start := time.Now()
+		err := l.Do(t.Context(), fn)
+		require.EqualError(t, err, "gave up after 1 attempt: refused by a guard; last error: 503 Service Unavailable")
+		require.ErrorIs(t, err, errRefused)
+		require.ErrorIs(t, err, cause)
+		require.Zero(t, time.Since(start))
+		require.Equal(t, 1, *calls)
+		require.Equal(t, []string{"admitted 1", "overload", "admitted 2", "none"}, first.log, "the one before hears that it was not sent")
+		require.Equal(t, []string{"admitted 1", "overload", "refused 2"}, second.log)
+
+		second.refuse = refuseFrom(1)
+		err = l.Do(t.Context(), fn)
+		require.EqualError(t, err, "gave up before the first attempt: refused by a guard")
+		require.Equal(t, 1, *calls)
+		require.Zero(t, first.open+second.open)
+	})
+}
+
+// "Each Admit that returned nil is followed by exactly one Ended, whatever happens."
+func TestEveryAdmittedAttemptEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w warden
+		l := newLimiter(t, 1, guarded(&w))
+		last := func() string { return w.log[len(w.log)-1] }
+
+		require.Panics(t, func() { _ = l.Do(t.Context(), func(context.Context) error { panic("boom") }) })
+		require.Equal(t, "none", last())
+
+		exited := make(chan struct{})
+		go func() {
+			defer close(exited)
+			_ = l.Do(t.Context(), func(context.Context) error { runtime.Goexit(); return nil })
+		}()
+		<-exited
+		require.Equal(t, "none", last())
+
+		// The context ends in the queue, and while an operation backs off.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		p, _ := l.TryAcquire()
+		require.ErrorIs(t, l.Do(ctx, func(context.Context) error { return nil }), context.DeadlineExceeded)
+		require.Equal(t, "none", last())
+		require.NoError(t, p.Done(limiter.Success))
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, l.Do(ctx, func(context.Context) error { return status{code: 503, after: time.Hour} }), context.DeadlineExceeded)
+		require.Equal(t, "none", last())
+		require.Zero(t, w.open)
+
+		asked := len(w.log)
+		require.ErrorIs(t, l.Do(ctx, func(context.Context) error { return nil }), context.DeadlineExceeded)
+		require.Len(t, w.log, asked, "nobody is asked when the context has ended")
+
+		l.Close()
+		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return nil }), limiter.ErrClosed)
+		require.Zero(t, w.open)
+	})
+}
+
+// Guards hear what the service said, and nothing where it said nothing.
+func TestWhatGuardsAreTold(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{t.Context(), nil, "success"},
+		{t.Context(), status{code: 404}, "neutral"},
+		{t.Context(), status{code: 500}, "neutral"},
+		{t.Context(), errors.New("malformed answer"), "neutral"},
+		{t.Context(), status{code: 503}, "overload"},
+		{t.Context(), context.DeadlineExceeded, "timeout"},
+		{t.Context(), context.Canceled, "none"},
+		{t.Context(), &net.OpError{Op: "dial", Err: errors.New("unreachable")}, "none"},
+		{t.Context(), io.ErrUnexpectedEOF, "none"},
+		{t.Context(), errors.Join(io.ErrUnexpectedEOF, status{code: 500}), "neutral"},
+		{t.Context(), unsent{}, "none"},
+		{ended, status{code: 404}, "none"},
+		{ended, status{code: 503}, "overload"},
+	} {
+		var w warden
+		v := limiter.Verdict{Outcome: limiter.Success}
+		if c.err != nil {
+			v = limiter.Classify(c.err)
+		}
+		limiter.Guards{&w}.Settle(c.ctx, v, c.err)
+		assert.Equal(t, []string{c.want}, w.log, "%v", c.err)
+	}
+	limiter.Guards(nil).Settle(t.Context(), limiter.Verdict{}, nil)
+}
+
+type unsent struct{}
+
+func (unsent) Error() string { return "not sent" }
+func (unsent) NotSent() bool { return true }
+
+func TestGuardsOfEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		w := &warden{refuse: func(context.Context, int) error {
+			if n++; n%3 == 0 {
+				return errRefused
+			}
+			return nil
+		}}
+		l := newLimiter(t, 4, guarded(w))
+		ok, refused := 0, 0
+		for _, err := range limiter.Each(t.Context(), l, count(90), func(context.Context, int) error {
+			time.Sleep(time.Second)
+			return nil
+		}) {
+			if err == nil {
+				ok++
+				continue
+			}
+			require.EqualError(t, err, "gave up before the first attempt: refused by a guard")
+			refused++
+		}
+		require.Equal(t, 60, ok)
+		require.Equal(t, 30, refused, "what is refused is the end of that item alone")
+		require.Zero(t, w.open)
+		require.Zero(t, l.Snapshot().InFlight)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range limiter.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
+			require.ErrorIs(t, err, context.Canceled)
+			n++
+		}
+		require.Zero(t, w.open)
+	})
+}
+
+func TestEachGoesOnWithAPanicOfAGuard(t *testing.T) {
+	l := newLimiter(t, 4, guarded(&warden{refuse: func(context.Context, int) error { panic("boom") }}))
+	require.Panics(t, func() {
+		for range limiter.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+			t.Error("nothing runs")
+		}
+	})
+}
+
+func TestNoGuardIsNil(t *testing.T) {
+	_, err := limiter.New(nil, limiter.Config{Guards: limiter.Guards{&warden{}, nil}})
+	require.EqualError(t, err, "limiter: guard: nil is not allowed")
+}

@@ -1,0 +1,47 @@
+// Package schedule does work again and again, at times that many clients never
+// share: "Rule 1: Jitter Everything!" (seed 3).
+//
+// [Core] is the pure part: it says when the next run is to begin, the time is an
+// argument. [Schedule] is the driver around it: a loop that waits, contexts, a
+// clock. Most users make a Schedule with [New] and call Run.
+//
+// Not the period is random but the time of the run within it, on a grid that all
+// clients have in common. It is seed 3's last form, "Jittering without startup
+// oscillations: Jitter execution time, not period":
+//
+//	period = 300; next_execution = now()
+//	while true:
+//	  next_execution = truncate(next_execution, period)
+//	  next_execution += random(1.0, 2.0) * period
+//	  wait_until(next_execution)
+//	  send_rpc()
+//
+//	grid     |           |           |           |
+//	client 1 | start     |  run      |       run |run        |
+//	client 2 | start     |       run |   run     |      run  |
+//
+// A client runs once in each cell, any time of the cell being as likely as any
+// other: from the first cell after a common start on, all clients together send
+// at a steady rate. Two runs of one client are nothing to two periods apart, one
+// on average. The order of the two lines matters: truncated after the random
+// part has been added, all clients run at the instants of the grid, which is the
+// seed's "Introducing synchronization by mistake".
+//
+// What happens if
+//   - a run takes longer than until the next one: there are never two at once.
+//     If the next one's time passed meanwhile, that one is missed, and so are
+//     those of all cells that passed; one run is planned in the cell after the
+//     present one. None is made up for at once: clients that were held up by the
+//     same outage would do so together.
+//   - the machine or the process stood still, so that a run is late by more than
+//     a hundredth of the period and more than a second: it is planned anew as
+//     well, once; if that is late again, it runs.
+//   - the period is changed: the next run is planned on the new grid, but never
+//     later than it was, so that it cannot be put off for ever.
+//   - the job panics: the panic goes to the caller of Run, as if it had called
+//     the job itself; nothing is recovered, nothing stays locked, Drain returns,
+//     and Run may be called again. A job that shall survive its panics recovers
+//     by itself.
+//   - the wall clock is set: a wait goes on by the monotonic clock; the next plan
+//     is made on the grid of the new time.
+package schedule

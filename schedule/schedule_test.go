@@ -1,0 +1,228 @@
+package schedule_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/schedule"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSchedule(t *testing.T) *schedule.Schedule {
+	t.Helper()
+	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: period, Rand: newRand(1)}})
+	require.NoError(t, err)
+	return s
+}
+
+// start calls Run and returns where its result will be.
+func start(ctx context.Context, s *schedule.Schedule, job func(context.Context)) <-chan error {
+	result := make(chan error, 1)
+	go func() { result <- s.Run(ctx, job) }()
+	synctest.Wait()
+	return result
+}
+
+func TestRunRunsOnceInEachCell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var began []time.Time
+		begin := time.Now().Truncate(period)
+		result := start(ctx, s, func(context.Context) {
+			began = append(began, time.Now())
+			time.Sleep(time.Second)
+		})
+		time.Sleep(100 * period)
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
+		require.Len(t, began, 99, "and none in the cell of the start")
+		for i, at := range began {
+			assert.Equal(t, begin.Add(time.Duration(i+1)*period), at.Truncate(period))
+		}
+		snap := s.Snapshot()
+		assert.EqualValues(t, 99, snap.Runs)
+		assert.Zero(t, snap.Missed)
+		assert.Equal(t, period, snap.Period)
+	})
+}
+
+func TestTheContextEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		require.ErrorIs(t, s.Run(ctx, func(context.Context) { t.Error("no run") }), context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(begin))
+		require.ErrorIs(t, s.Run(ctx, func(context.Context) { t.Error("no run") }), context.DeadlineExceeded)
+	})
+}
+
+func TestTheContextReachesTheJobAndIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := false
+		result := start(ctx, s, func(ctx context.Context) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			ended = true
+		})
+		time.Sleep(2 * period)
+		cancel()
+		synctest.Wait()
+		assert.Empty(t, result, "not before the job")
+		require.ErrorIs(t, <-result, context.Canceled)
+		assert.True(t, ended)
+
+		// It may go on later, the plan is kept.
+		ctx, cancel = context.WithCancel(t.Context())
+		runs := 0
+		result = start(ctx, s, func(context.Context) { runs++ })
+		time.Sleep(10 * period)
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
+		assert.InDelta(t, 9, runs, 1)
+	})
+}
+
+func TestNeverTwoJobsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		jobs, runs := 0, 0
+		result := start(t.Context(), s, func(context.Context) {
+			jobs++
+			assert.Equal(t, 1, jobs)
+			time.Sleep(5*period + period/2)
+			jobs--
+			runs++
+		})
+		require.ErrorIs(t, s.Run(t.Context(), func(context.Context) { t.Error("no run") }), schedule.ErrRunning)
+		time.Sleep(65 * period)
+		s.Stop()
+		require.NoError(t, <-result)
+		assert.InDelta(t, 10, runs, 1, "what is missed collapses")
+		assert.InDelta(t, 10, s.Snapshot().Missed, 1)
+		assert.EqualValues(t, runs, s.Snapshot().Runs)
+	})
+}
+
+func TestStopLetsTheJobEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		release := make(chan struct{})
+		result := start(t.Context(), s, func(context.Context) { <-release })
+		time.Sleep(2 * period)
+		require.EqualValues(t, 1, s.Snapshot().Runs)
+		require.Zero(t, s.Snapshot().Next, "one is under way")
+		s.Stop()
+		s.Stop()
+		synctest.Wait()
+		require.Empty(t, result)
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := s.Drain(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualError(t, err, "schedule: the job still runs: context deadline exceeded")
+		close(release)
+		require.NoError(t, s.Drain(t.Context()))
+		require.NoError(t, <-result)
+		require.ErrorIs(t, s.Run(t.Context(), nil), schedule.ErrStopped)
+		require.NoError(t, s.Drain(t.Context()))
+	})
+}
+
+func TestStopEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		begin := time.Now()
+		result := start(t.Context(), s, func(context.Context) { t.Error("no run") })
+		require.NoError(t, s.Drain(t.Context()))
+		require.NoError(t, <-result)
+		assert.Equal(t, begin, time.Now(), "at once")
+	})
+}
+
+func TestTheJobMayStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		runs := 0
+		require.NoError(t, s.Run(t.Context(), func(context.Context) {
+			if runs++; runs == 3 {
+				s.Stop()
+			}
+		}))
+		assert.Equal(t, 3, runs)
+	})
+}
+
+func TestThePeriodChangesWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		result := start(t.Context(), s, func(context.Context) {})
+		require.EqualError(t, s.SetPeriod(0), "schedule: period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
+		require.NoError(t, s.SetPeriod(time.Second))
+		assert.Less(t, time.Until(s.Snapshot().Next), 2*time.Second)
+		time.Sleep(60 * time.Second)
+		assert.InDelta(t, 59, s.Snapshot().Runs, 1)
+		require.NoError(t, s.SetPeriod(time.Hour))
+		require.NoError(t, s.SetPeriod(time.Hour))
+		time.Sleep(24 * time.Hour)
+		assert.InDelta(t, 59+24, s.Snapshot().Runs, 2)
+		assert.Equal(t, time.Hour, s.Snapshot().Period)
+		s.Stop()
+		require.NoError(t, <-result)
+		assert.NoError(t, s.SetPeriod(period), "harmless after the end")
+	})
+}
+
+func TestAPanicGoesToTheCallerAndLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule(t)
+		require.PanicsWithValue(t, "oops", func() {
+			_ = s.Run(t.Context(), func(context.Context) { panic("oops") })
+		})
+		runs := 0
+		require.NoError(t, s.Run(t.Context(), func(context.Context) { runs++; s.Stop() }), "it may be run again")
+		assert.Equal(t, 1, runs)
+		require.NoError(t, s.Drain(t.Context()))
+	})
+}
+
+// With a clock that jumps, as a machine's does that slept.
+func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
+	m := clock.NewMock()
+	m.Set(epoch)
+	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: period}, Clock: m})
+	require.NoError(t, err)
+	planned := s.Snapshot().Next
+	m.Set(epoch.Add(20*period + period/2)) // nobody waits yet
+	ctx, cancel := context.WithCancel(t.Context())
+	result, ran := make(chan error), make(chan time.Time)
+	go func() { result <- s.Run(ctx, func(context.Context) { ran <- m.Now() }) }()
+	require.Eventually(t, func() bool { return s.Snapshot().Missed == 1 }, 10*time.Second, time.Millisecond)
+	next := s.Snapshot().Next
+	assert.Equal(t, epoch.Add(21*period), next.Truncate(period), "planned anew, was %v", planned)
+	var at time.Time
+	for at.IsZero() {
+		select {
+		case at = <-ran:
+		default:
+			m.Add(time.Second) // until the loop has armed its timer
+		}
+	}
+	assert.False(t, at.Before(next))
+	assert.EqualValues(t, 1, s.Snapshot().Runs)
+	cancel()
+	require.ErrorIs(t, <-result, context.Canceled)
+}
