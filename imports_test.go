@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 
 	"internal/sliding": {},
 	"throttle":         {"window", "tag", "internal/sliding"},
-	"retry":            {"window", "internal/sliding"},
+	"retry":            {"window", "internal/sliding", "backoff", "limiter"},
 
 	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
 }
