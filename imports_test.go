@@ -30,7 +30,9 @@ var mayImport = map[string][]string{
 
 	"internal/sliding": {},
 	"throttle":         {"window", "tag", "internal/sliding"},
-	"retry":            {"window", "internal/sliding", "backoff", "limiter"},
+	"retry":            {"window", "internal/sliding"},
+
+	"remote": {"limiter", "window", "retry", "schedule", "tag"},
 
 	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
 }

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"time"
-
-	"github.com/aimd-go/aimd/schedule"
-)
+import "time"
 
 // arrivals says when operations are born.
 type arrivals struct {
@@ -66,7 +62,7 @@ func (b *arrivals) next(e *engine) {
 
 // every is the time of the nth of events at a constant rate.
 func every(n int, rate float64) time.Duration {
-	return stretched(time.Duration(n)*time.Second, 1/rate)
+	return stretched(time.Second, float64(n)/rate)
 }
 
 // gap is a random time of a Poisson process.
@@ -88,10 +84,7 @@ func (b *arrivals) first(e *engine, c *client) {
 	switch {
 	case b.conf.Arrivals == Closed:
 		d = b.think(e)
-	case b.conf.Form == JitteredTime:
-		c.schedule = checked(schedule.NewCore(epoch, schedule.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
-		d = b.planned(c)
-	case b.conf.Form == JitteredSlip:
+	case b.conf.Start == Scheduled:
 		d = b.period(e, c)
 	case b.conf.Start == Jittered:
 		d = b.jittered(e)
@@ -103,10 +96,6 @@ func (b *arrivals) first(e *engine, c *client) {
 
 // turn: it is the client's turn.
 func (b *arrivals) turn(e *engine, c *client) {
-	if c.schedule != nil && !c.schedule.Begin(epoch.Add(e.now)) {
-		e.at(b.planned(c), turnKind, c.id, 0)
-		return
-	}
 	c.left--
 	b.left--
 	b.n++
@@ -133,12 +122,6 @@ func (b *arrivals) think(e *engine) time.Duration {
 	return stretched(b.conf.Think, e.random.ExpFloat64())
 }
 
-// planned is when the client's schedule has its next operation.
-func (b *arrivals) planned(c *client) time.Duration {
-	next, _ := c.schedule.Next()
-	return next.Sub(epoch)
-}
-
 // jittered is "period * random(.5, 1.5)".
 func (b *arrivals) jittered(e *engine) time.Duration {
 	return stretched(b.conf.Period, 0.5+e.random.Float64())
@@ -156,10 +139,10 @@ func (b *arrivals) period(e *engine, c *client) time.Duration {
 		// "next_execution += random(1.0, 2.0) * period" and then "truncate(
 		// next_execution, period)": the wrong way round.
 		c.grid = (c.grid + stretched(p, 1+e.random.Float64())) / p * p
-		return c.grid
+	default:
+		c.grid = c.grid/p*p + stretched(p, 1+e.random.Float64())
 	}
-	c.schedule.Ended(epoch.Add(e.now))
-	return b.planned(c)
+	return c.grid
 }
 
 // over reports whether no more will be born.

@@ -31,11 +31,7 @@ type station struct {
 	worked time.Duration
 }
 
-const (
-	never = time.Duration(math.MaxInt64)
-	// missing is how many nanoseconds of work may be missing by rounding.
-	missing = 0.5
-)
+const never = time.Duration(math.MaxInt64)
 
 func (s *station) init(conf Server) {
 	s.conf = conf
@@ -87,7 +83,8 @@ func (s *station) done(e *engine) *attempt {
 			return a
 		}
 	}
-	if len(s.works) > 0 && s.works[0].until <= s.work+missing {
+	// Half a nanosecond may be missing by rounding.
+	if len(s.works) > 0 && s.works[0].until <= s.work+0.5 {
 		return e.attempts.at(s.works.pop().id)
 	}
 	return nil
@@ -101,8 +98,7 @@ func (s *station) look(e *engine) {
 	case s.ages.len() > 0:
 		due = e.attempts.at(s.ages.first()).began + s.delay(s.ages.len())
 	case len(s.works) > 0:
-		left := max(0, s.works[0].until-s.work) * s.stretch(len(s.works))
-		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(MaxDuration)))
+		due = e.now + stretched(time.Duration(max(0, math.Ceil(s.works[0].until-s.work))), s.stretch(len(s.works)))
 	}
 	if due < s.looks {
 		s.looks = due

@@ -1,0 +1,283 @@
+package remote_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/tag"
+)
+
+// A client of a service that tells its clients how to behave.
+func Example() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"format": 1, "version": 7, "window": {"max": 8}, "features_off": ["thumbnails"]}`)
+	}))
+	defer service.Close()
+
+	lim, err := aimd.NewReno()
+	if err != nil {
+		panic(err)
+	}
+	var features remote.Features
+	source, err := remote.NewHTTP(service.URL, remote.HTTPSettings{})
+	if err != nil {
+		panic(err)
+	}
+	client, err := remote.New(source, remote.Settings{}, remote.NewLimiters(lim), &features)
+	if err != nil {
+		panic(err)
+	}
+	if err := client.Start(context.Background()); err != nil {
+		panic(err)
+	}
+	defer client.Close()
+
+	fmt.Println("version in force:", client.Snapshot().Version)
+	fmt.Println("most in flight:", lim.Tuning().MaxWindow)
+	fmt.Println(features.Admit(tag.WithFeature(context.Background(), "thumbnails"), 1))
+	// Output:
+	// version in force: 7
+	// most in flight: 8
+	// remote: feature is off: "thumbnails"
+}
+
+// The document comes from a file that something else puts there, and the last
+// good one is used when the file is gone at the next start.
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "clients.json")
+	if err := os.WriteFile(path, []byte(`{"format": 1, "version": 1, "window": {"max": 8}}`), 0o600); err != nil {
+		panic(err)
+	}
+
+	for range 2 {
+		source, err := remote.NewFile(path)
+		if err != nil {
+			panic(err)
+		}
+		client, err := remote.New(source, remote.Settings{Store: filepath.Join(dir, "last.json")})
+		if err != nil {
+			panic(err)
+		}
+		if err := client.Start(context.Background()); err != nil {
+			panic(err)
+		}
+		s := client.Snapshot()
+		fmt.Printf("version %d from %s, failures: %d\n", s.Version, filepath.Base(s.From), s.Failures)
+		client.Close()
+		os.Remove(path)
+	}
+	// Output:
+	// version 1 from clients.json, failures: 0
+	// version 1 from last.json, failures: 1
+}
+
+// A bad document is refused, and the error says why.
+func ExampleParse() {
+	_, err := remote.Parse([]byte(`{"format": 1, "version": 2, "window": {"max": -8}}`))
+	var field *remote.FieldError
+	fmt.Println(errors.As(err, &field), field.Path)
+	fmt.Println(err)
+	// Output:
+	// true window.max
+	// remote: window.max: -8 is not allowed, want a number from 1 to 1048576
+}
+
+// Who publishes writes documents as Go values, and checks them first.
+func ExampleDocument_Validate() {
+	d := remote.Document{Format: remote.Format, Version: 3, Schedule: remote.Schedule{Period: remote.Duration(10 * time.Minute)}}
+	if err := d.Validate(); err != nil {
+		panic(err)
+	}
+	data, err := json.Marshal(d)
+	fmt.Println(string(data), err)
+
+	d.Retry.MaxAttempts = -1
+	fmt.Println(d.Validate())
+	// Output:
+	// {"format":1,"version":3,"schedule":{"period":"10m0s"}} <nil>
+	// remote: retry.max_attempts: -1 is not allowed, want a whole number from 1 to 1000
+}
+
+func ExampleSchema() {
+	var schema struct{ Title string }
+	err := json.Unmarshal([]byte(remote.Schema()), &schema)
+	fmt.Println(schema.Title, err)
+	// Output: Settings of clients, told from afar <nil>
+}
+
+// A secret goes into the header, and into no error and no snapshot.
+func ExampleNewHTTP() {
+	source, err := remote.NewHTTP("https://me@config.example/clients.json?key=1", remote.HTTPSettings{
+		Header: http.Header{"Authorization": {"Bearer secret"}},
+	})
+	fmt.Println(source, err)
+	// Output: https://config.example/clients.json <nil>
+}
+
+func ExampleNewFile() {
+	source, err := remote.NewFile("/etc/backup/clients.json")
+	fmt.Println(source, err)
+	// Output: /etc/backup/clients.json <nil>
+}
+
+// Refresh looks at the source at once: for a signal, or a button.
+func ExampleClient_Refresh() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "clients.json")
+	source, err := remote.NewFile(path)
+	if err != nil {
+		panic(err)
+	}
+	client, err := remote.New(source, remote.Settings{Observer: func(s remote.Snapshot) {
+		fmt.Println("version", s.Version, "failures", s.Failures)
+	}})
+	if err != nil {
+		panic(err)
+	}
+	if err := client.Start(context.Background()); err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	if err := os.WriteFile(path, []byte(`{"format": 1, "version": 1}`), 0o600); err != nil {
+		panic(err)
+	}
+	if err := client.Refresh(context.Background()); err != nil {
+		panic(err)
+	}
+	// Output:
+	// version 0 failures 1
+	// version 1 failures 1
+}
+
+// A limiter for each host: each gets what the document says when it is made.
+func ExampleLimiters_Add() {
+	var limiters remote.Limiters // an applier of the program's Client
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "window": {"max": 8}}`))
+	if err != nil {
+		panic(err)
+	}
+	limiters.Apply(document) // as the Client does
+
+	hosts, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) {
+		l, err := aimd.NewReno()
+		if err != nil {
+			return nil, err
+		}
+		if err := limiters.Add(l); err != nil {
+			fmt.Println("goes on with settings of its own:", err)
+		}
+		return l, nil
+	}, 0, nil)
+	if err != nil {
+		panic(err)
+	}
+	l, err := hosts.For("one.example")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(l.Tuning().MaxWindow)
+	// Output: 8
+}
+
+func ExampleFeatures() {
+	var features remote.Features // an applier of the program's Client
+	lim, err := limiter.New(aimd.Reno, limiter.Config{Guards: []limiter.Guard{&features}})
+	if err != nil {
+		panic(err)
+	}
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "features_off": ["thumbnails"]}`))
+	if err != nil {
+		panic(err)
+	}
+	features.Apply(document)
+
+	ctx := tag.WithFeature(context.Background(), "thumbnails")
+	err = lim.Do(ctx, func(context.Context) error {
+		fmt.Println("sent")
+		return nil
+	})
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, remote.ErrFeatureOff))
+	// Output:
+	// gave up before the first attempt: remote: feature is off: "thumbnails"
+	// true
+}
+
+func ExampleFeatures_Transport() {
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { fmt.Println("a request") }))
+	defer service.Close()
+	var features remote.Features
+	client := &http.Client{Transport: features.Transport(service.Client().Transport)}
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "features_off": ["thumbnails"]}`))
+	if err != nil {
+		panic(err)
+	}
+	features.Apply(document)
+
+	for _, feature := range []string{"upload", "thumbnails"} {
+		req, err := http.NewRequestWithContext(tag.WithFeature(context.Background(), feature), http.MethodGet, service.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			fmt.Println(strings.Contains(err.Error(), "feature is off"), errors.Is(err, remote.ErrFeatureOff))
+			continue
+		}
+		resp.Body.Close()
+	}
+	// Output:
+	// a request
+	// true true
+}
+
+func ExampleToBudget() {
+	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	if err != nil {
+		panic(err)
+	}
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "retry": {"budget_share": 0.02}}`))
+	if err != nil {
+		panic(err)
+	}
+	remote.ToBudget(budget).Apply(document) // as a Client does
+	fmt.Println(budget.Settings().Share)
+	// Output: 0.02
+}
+
+func ExampleToSchedule() {
+	uploads, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: 5 * time.Minute}})
+	if err != nil {
+		panic(err)
+	}
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "schedule": {"period": "1h"}}`))
+	if err != nil {
+		panic(err)
+	}
+	remote.ToSchedule(uploads).Apply(document) // as a Client does
+	fmt.Println(uploads.Snapshot().Period)
+	// Output: 1h0m0s
+}

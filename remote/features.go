@@ -1,0 +1,110 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+)
+
+// ErrFeatureOff: the feature that the request belongs to must send nothing now.
+// Errors that match it with errors.Is tell which feature. Limiters read them as
+// neutral and final.
+var ErrFeatureOff = errors.New("remote: feature is off")
+
+// Features holds back the requests of features that a document has in
+// features_off: "Maintain a remotely configured client feature blacklist" (seed
+// 3). A request belongs to the feature of its context's tags
+// (tag.WithFeature); one without a feature is never held back.
+//
+// It is an Applier; a limiter.Guard, for Do and Each, which then ask before
+// each attempt; and it makes a RoundTripper, for HTTP clients. It is safe for any
+// number of goroutines, and answers without a lock. The zero value holds
+// nothing back.
+type Features struct {
+	off atomic.Pointer[map[string]bool]
+}
+
+// Off reports whether the feature must send nothing now.
+func (f *Features) Off(feature string) bool {
+	off := f.off.Load()
+	return off != nil && (*off)[feature]
+}
+
+// Admit returns an error that matches ErrFeatureOff if the context's feature is
+// off.
+func (f *Features) Admit(ctx context.Context, _ int) error {
+	if feature := tag.FromContext(ctx).Feature; f.Off(feature) {
+		return featureOff(feature)
+	}
+	return nil
+}
+
+// Ended is there for limiter.Guard; how attempts end makes no difference.
+func (f *Features) Ended(context.Context, limiter.Outcome) {}
+
+// Check: a list that is valid fits.
+func (f *Features) Check(Document) error { return nil }
+
+// Apply holds back the features that the document has, and no others.
+func (f *Features) Apply(d Document) {
+	off := make(map[string]bool, len(d.FeaturesOff))
+	for _, feature := range d.FeaturesOff {
+		off[feature] = true
+	}
+	f.off.Store(&off)
+}
+
+// Transport returns a RoundTripper that sends what is not held back with base;
+// nil means http.DefaultTransport.
+//
+// Around a httplimit.Transport it refuses before a slot is taken. What waits for
+// a slot while its feature is put off is refused within one, so that
+// it too sends nothing:
+//
+//	features.Transport(httplimit.New(features.Transport(nil), lim))
+func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {
+	return &transport{f, base}
+}
+
+type transport struct {
+	features *Features
+	base     http.RoundTripper
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.features.Admit(req.Context(), 0); err != nil {
+		if req.Body != nil {
+			req.Body.Close() // a RoundTripper always does
+		}
+		return nil, err
+	}
+	if t.base == nil {
+		return http.DefaultTransport.RoundTrip(req)
+	}
+	return t.base.RoundTrip(req)
+}
+
+// CloseIdleConnections closes those of the base, if it can.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// featureOff is the ErrFeatureOff of a feature.
+type featureOff string
+
+func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeatureOff, string(f)) }
+func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
+
+// NotSent tells the guards that the service said nothing.
+func (f featureOff) NotSent() bool { return true }
+
+// Verdict is what limiters make of it.
+func (f featureOff) Verdict() limiter.Verdict { return limiter.Verdict{Outcome: limiter.Neutral} }

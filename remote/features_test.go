@@ -1,0 +1,150 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/tag"
+)
+
+func off(features ...string) remote.Document {
+	return remote.Document{Format: 1, Version: 1, FeaturesOff: features}
+}
+
+// "Maintain a remotely configured client feature blacklist" (seed 3).
+func TestFeatures(t *testing.T) {
+	var f remote.Features
+	ctx := func(feature string) context.Context { return tag.WithFeature(t.Context(), feature) }
+	require.NoError(t, f.Admit(ctx("a"), 1), "the zero value holds nothing back")
+	require.NoError(t, f.Check(off("a", "b")))
+	f.Apply(off("a", "b"))
+	err := f.Admit(ctx("a"), 1)
+	require.ErrorIs(t, err, remote.ErrFeatureOff)
+	require.EqualError(t, err, `remote: feature is off: "a"`)
+	require.Equal(t, limiter.Verdict{Outcome: limiter.Neutral}, limiter.Classify(fmt.Errorf("wrapped: %w", err)))
+	require.True(t, f.Off("b"))
+	require.NoError(t, f.Admit(ctx("A"), 1))
+	require.NoError(t, f.Admit(ctx("ab"), 1))
+	require.NoError(t, f.Admit(t.Context(), 1), "what says nothing is not held back")
+	f.Apply(off("b"))
+	require.False(t, f.Off("a"))
+	f.Ended(ctx("b"), limiter.Success)
+	require.True(t, f.Off("b"))
+}
+
+// counted is a server that counts, and a client of a feature through the RoundTripper.
+func counted(t *testing.T) (*httptest.Server, *atomic.Int64) {
+	var n atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		_, _ = io.Copy(w, r.Body)
+	}))
+	t.Cleanup(server.Close)
+	return server, &n
+}
+
+// closed is a body that tells whether it was closed.
+type closed struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closed) Close() error { c.closed = true; return nil }
+
+func TestTransportSendsNothingOfAFeatureThatIsOff(t *testing.T) {
+	server, n := counted(t)
+	var f remote.Features
+	lim, err := aimd.NewReno()
+	require.NoError(t, err)
+	client := &http.Client{Transport: f.Transport(httplimit.New(server.Client().Transport, lim))}
+	defer client.CloseIdleConnections()
+	send := func(feature string) (*closed, error) {
+		body := &closed{Reader: strings.NewReader("hello")}
+		req, err := http.NewRequestWithContext(tag.WithFeature(t.Context(), feature), http.MethodPost, server.URL, body)
+		require.NoError(t, err)
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return body, err
+	}
+	_, err = send("thumbnails")
+	require.NoError(t, err)
+
+	f.Apply(off("thumbnails"))
+	attempts := lim.Snapshot().Attempts()
+	body, err := send("thumbnails")
+	require.ErrorIs(t, err, remote.ErrFeatureOff)
+	require.True(t, body.closed, "a RoundTripper always closes the body")
+	require.Equal(t, attempts, lim.Snapshot().Attempts(), "not even a slot")
+	_, err = send("upload")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n.Load())
+
+	f.Apply(off())
+	_, err = send("thumbnails")
+	require.NoError(t, err)
+}
+
+// What waits for a slot when its feature is put off sends nothing either.
+func TestWhatWaitsForASlotSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f remote.Features
+		lim, err := aimd.NewReno(aimd.WithInitialWindow(1))
+		require.NoError(t, err)
+		sent := 0
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			sent++
+			w := httptest.NewRecorder()
+			return w.Result(), nil
+		})
+		tr := f.Transport(httplimit.New(f.Transport(base), lim))
+		held, ok := lim.TryAcquire()
+		require.True(t, ok)
+		result := make(chan error)
+		go func() {
+			req, err := http.NewRequestWithContext(tag.WithFeature(t.Context(), "a"), http.MethodGet, "http://service.example/", nil)
+			assert.NoError(t, err)
+			_, err = tr.RoundTrip(req)
+			result <- err
+		}()
+		synctest.Wait()
+		require.Equal(t, 1, lim.Snapshot().Queued)
+		f.Apply(off("a"))
+		require.NoError(t, held.Done(limiter.Success))
+		require.ErrorIs(t, <-result, remote.ErrFeatureOff)
+		require.Zero(t, sent)
+		s := lim.Snapshot()
+		require.Zero(t, s.InFlight)
+		require.EqualValues(t, 1, s.Neutrals, "and that says nothing about load")
+	})
+}
+
+func TestTransportUsesTheDefaultOne(t *testing.T) {
+	server, n := counted(t)
+	var f remote.Features
+	client := &http.Client{Transport: f.Transport(nil)}
+	resp, err := client.Get(server.URL)
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.EqualValues(t, 1, n.Load())
+	client.CloseIdleConnections()
+	http.DefaultClient.CloseIdleConnections()
+	_, err = f.Transport(roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.ErrUnsupported })).RoundTrip(&http.Request{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}

@@ -1,0 +1,164 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// maxHeader is the most bytes of a header that is read. Our choice.
+	maxHeader = 64 << 10
+	// maxMark is the longest ETag that is kept. Our choice.
+	maxMark = 256
+	// maxRedirects: our choice. One from http to https, one to where it is.
+	maxRedirects = 3
+)
+
+// HTTP is a document that is fetched with GET, and with the ETag of the one
+// before in If-None-Match, so that one that stays the same costs its server
+// a 304 without a body (RFC 9110, section 13.1.2).
+//
+// It trusts the server with what a valid document can say, and with no more.
+// It reads MaxSize bytes at most, as they are after decompression, and takes
+// nothing but a 200 of type application/json (or a type that ends in +json). It
+// follows three redirects at most, on the same host, and none from https to http. What
+// the whole may take, the Client's Settings.Timeout bounds.
+type HTTP struct {
+	url    *url.URL
+	client *http.Client
+	header http.Header
+}
+
+// HTTPSettings are what an HTTP may be made with. Zero fields take the
+// documented default.
+type HTTPSettings struct {
+	// Client does the sending; nil: one that keeps no connection open from one
+	// fetch to the next. Its CheckRedirect, if it has one, decides on redirects.
+	Client *http.Client
+	// Header is sent along: "Authorization", say.
+	Header http.Header
+}
+
+// NewHTTP returns the source that fetches from the address, or an error that
+// says what is wrong with it.
+func NewHTTP(address string, s HTTPSettings) (*HTTP, error) {
+	u, err := url.Parse(address)
+	var parsing *url.Error
+	if errors.As(err, &parsing) {
+		err = parsing.Err // without the address, which may hold a secret
+	}
+	if err != nil {
+		return nil, fmt.Errorf("remote: address: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("remote: address: %q is not allowed, want one that begins with http:// or https:// and a host", named(u))
+	}
+	h := &HTTP{url: u, client: &http.Client{}, header: s.Header.Clone()}
+	if s.Client != nil {
+		*h.client = *s.Client
+	} else {
+		h.client.Transport = &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DisableKeepAlives:      true,
+			ForceAttemptHTTP2:      true,
+			MaxResponseHeaderBytes: maxHeader,
+			TLSHandshakeTimeout:    10 * time.Second,
+		}
+	}
+	if h.client.CheckRedirect == nil {
+		h.client.CheckRedirect = nearby
+	}
+	return h, nil
+}
+
+// String is the address without user, password and query.
+func (h *HTTP) String() string { return named(h.url) }
+
+func named(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// nearby lets redirects pass that stay on the host: net/http sends most headers
+// on to wherever it is sent.
+func nearby(req *http.Request, via []*http.Request) error {
+	from, to := via[len(via)-1].URL, req.URL
+	upgrade := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname()
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("more than %d redirects is not allowed", maxRedirects)
+	case !upgrade && (from.Scheme != to.Scheme || from.Host != to.Host):
+		return fmt.Errorf("a redirect to %q is not allowed, want one on the same host", short(to.Scheme+"://"+to.Host))
+	}
+	return nil
+}
+
+// Fetch gets the document. The mark is its ETag.
+func (h *HTTP) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
+	data, mark, err = h.get(ctx, have)
+	var sending *url.Error
+	if errors.As(err, &sending) {
+		err = sending.Err // as above
+	}
+	if err != nil && !errors.Is(err, ErrUnchanged) {
+		err = fmt.Errorf("remote: GET %s: %w", h, err)
+	}
+	return data, mark, err
+}
+
+func (h *HTTP) get(ctx context.Context, have string) (data []byte, mark string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url.String(), nil)
+	if err != nil {
+		return nil, "", err
+	}
+	for k, v := range h.header {
+		req.Header[k] = v
+	}
+	req.Header.Set("Accept", "application/json")
+	if have != "" && isMark(have) {
+		req.Header.Set("If-None-Match", have)
+	}
+	resp, err := h.client.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotModified && have != "":
+		return nil, have, ErrUnchanged
+	case resp.StatusCode != http.StatusOK:
+		// Not resp.Status: the words in it are the server's.
+		return nil, "", fmt.Errorf("status: %d %s is not allowed, want 200", resp.StatusCode, http.StatusText(resp.StatusCode))
+	case !isJSON(resp.Header.Get("Content-Type")):
+		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", short(resp.Header.Get("Content-Type")))
+	case resp.Header.Get("Content-Encoding") != "":
+		// The transport took gzip away, and the header with it.
+		return nil, "", fmt.Errorf("content encoding: %q is not allowed, want none, or gzip", short(resp.Header.Get("Content-Encoding")))
+	case resp.ContentLength > MaxSize:
+		return nil, "", fmt.Errorf("body: %d bytes is not allowed, want %d at most", resp.ContentLength, MaxSize)
+	}
+	data, err = readAll(resp.Body, MaxSize, "body")
+	if err != nil {
+		return nil, "", err
+	}
+	if mark = resp.Header.Get("ETag"); !isMark(mark) {
+		mark = ""
+	}
+	return data, mark, nil
+}
+
+// isMark reports whether an ETag is fit to be kept and sent back: short, and of
+// visible ASCII.
+func isMark(etag string) bool {
+	return len(etag) <= maxMark && !strings.ContainsFunc(etag, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
+}

@@ -1,0 +1,137 @@
+package remote
+
+import (
+	"fmt"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Limiters brings documents to limiters: window.min, max and factor,
+// retry.max_attempts and retry.max_pause. Of what a document does not say, each
+// limiter keeps what it had when it was added. Nothing in flight is
+// dropped: see [limiter.Limiter.Reconfigure].
+//
+// Limiters may come at any time, as those of a [limiter.Keyed] do. They
+// are not kept alive: one that nobody else holds any more is forgotten. It is
+// safe for any number of goroutines. The zero value has no limiters.
+type Limiters struct {
+	mu sync.Mutex
+	// all is guarded by mu, as is the document in force, nil if there is none.
+	all      []tuned
+	document *Document
+}
+
+// tuned is a limiter and the settings of its own.
+type tuned struct {
+	limiter weak.Pointer[limiter.Limiter]
+	own     limiter.Tuning
+}
+
+// NewLimiters returns one with these limiters.
+func NewLimiters(all ...*limiter.Limiter) *Limiters {
+	ls := &Limiters{}
+	for _, l := range all {
+		_ = ls.Add(l) // there is no document yet
+	}
+	return ls
+}
+
+// Add adds a limiter and brings the document in force to it. If it does not fit
+// the limiter, the error says why, and the limiter keeps the settings of its own
+// until the next document: that is worth a line in a log, but no reason
+// to do without the limiter.
+func (ls *Limiters) Add(l *limiter.Limiter) error {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	t := tuned{weak.Make(l), l.Tuning()}
+	for _, known := range ls.living() {
+		if known.limiter == t.limiter {
+			return nil
+		}
+	}
+	ls.all = append(ls.all, t)
+	if ls.document == nil {
+		return nil
+	}
+	if err := t.check(*ls.document); err != nil {
+		return fmt.Errorf("remote: %w", err)
+	}
+	return l.Reconfigure(t.with(*ls.document))
+}
+
+// Check returns an error if the document does not fit one of the limiters: it
+// has a min above the limiter's own max, say, and no max.
+func (ls *Limiters) Check(d Document) error {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, t := range ls.living() {
+		if err := t.check(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply reconfigures the limiters.
+func (ls *Limiters) Apply(d Document) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.document = &d
+	for _, t := range ls.living() {
+		if l := t.limiter.Value(); l != nil {
+			_ = l.Reconfigure(t.with(d)) // Check has let it pass
+		}
+	}
+}
+
+// living forgets the limiters that are no more, and returns the others.
+func (ls *Limiters) living() []tuned {
+	kept := ls.all[:0]
+	for _, t := range ls.all {
+		if t.limiter.Value() != nil {
+			kept = append(kept, t)
+		}
+	}
+	clear(ls.all[len(kept):])
+	ls.all = kept
+	return kept
+}
+
+// check names the field of a document that does not go with the limiter's own
+// settings.
+func (t tuned) check(d Document) error {
+	with := t.with(d)
+	switch own := t.own; {
+	case with.MinWindow <= with.MaxWindow:
+	case d.Window.Max == 0:
+		return &FieldError{"window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, " + plainNumber(own.MaxWindow) + ", or window.max beside it"}
+	default:
+		return &FieldError{"window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, " + plainNumber(own.MinWindow) + ", on, or window.min beside it"}
+	}
+	return with.Validate()
+}
+
+// with is the limiter's own settings with what the document says.
+func (t tuned) with(d Document) limiter.Tuning {
+	s := t.own
+	override(&s.MinWindow, d.Window.Min)
+	override(&s.MaxWindow, d.Window.Max)
+	override(&s.Factor, d.Window.Factor)
+	override(&s.MaxAttempts, d.Retry.MaxAttempts)
+	override(&s.PauseMax, time.Duration(d.Retry.MaxPause))
+	if s.PauseMax > 0 { // else pauses are off
+		s.PauseMin = min(s.PauseMin, s.PauseMax)
+	}
+	return s
+}
+
+// override sets what the document says, if it says something.
+func override[T comparable](setting *T, said T) {
+	var nothing T
+	if said != nothing {
+		*setting = said
+	}
+}

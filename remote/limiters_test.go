@@ -1,0 +1,169 @@
+package remote_test
+
+import (
+	"encoding/json"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/schedule"
+)
+
+func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(opts...)
+	require.NoError(t, err)
+	return l
+}
+
+func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
+	l := reno(t, aimd.WithMaxWindow(100), aimd.WithMaxAttempts(9), aimd.WithQueueBound(7))
+	own := l.Tuning()
+	ls := remote.NewLimiters(l)
+	require.NoError(t, ls.Check(fullDocument))
+	require.Equal(t, own, l.Tuning(), "Check changes nothing")
+	ls.Apply(fullDocument)
+	want := own
+	want.MinWindow, want.MaxWindow, want.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
+	require.Equal(t, want, l.Tuning())
+
+	// A field that is absent is the program's own again.
+	ls.Apply(remote.Document{Format: 1, Version: 43, Window: remote.Window{Max: 3}})
+	want = own
+	want.MaxWindow = 3
+	require.Equal(t, want, l.Tuning())
+	require.EqualValues(t, 3, l.Snapshot().Cwnd)
+	ls.Apply(remote.Document{Format: 1, Version: 44, Retry: remote.Retry{MaxPause: remote.Duration(time.Millisecond)}})
+	want = own
+	want.PauseMin, want.PauseMax = time.Millisecond, time.Millisecond
+	require.Equal(t, want, l.Tuning())
+	ls.Apply(remote.Document{Format: 1, Version: 45})
+	require.Equal(t, own, l.Tuning())
+}
+
+// Pauses that the program turned off come with a longest one, and not without.
+func TestLimitersWithoutPauses(t *testing.T) {
+	l := reno(t, aimd.WithoutPause())
+	ls := remote.NewLimiters(l)
+	d := remote.Document{Format: 1, Version: 1, Window: remote.Window{Max: 3}}
+	require.NoError(t, ls.Check(d))
+	ls.Apply(d)
+	require.Negative(t, l.Tuning().PauseMax)
+	d.Retry.MaxPause = remote.Duration(10 * time.Millisecond)
+	require.NoError(t, ls.Check(d))
+	ls.Apply(d)
+	require.Equal(t, 10*time.Millisecond, l.Tuning().PauseMax)
+}
+
+func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
+	wide, narrow, high := reno(t), reno(t, aimd.WithInitialWindow(5), aimd.WithMaxWindow(10)), reno(t, aimd.WithMinWindow(8))
+	ls := remote.NewLimiters(wide, narrow, high)
+	for want, w := range map[string]remote.Window{
+		"window.min: 20 is not allowed, want a number from 1 to the limiter's own maximum, 10, or window.max beside it": {Min: 20},
+		"window.max: 4 is not allowed, want a number from the limiter's own minimum, 8, on, or window.min beside it":    {Max: 4},
+	} {
+		d := remote.Document{Format: 1, Version: 1, Window: w}
+		data, err := json.Marshal(d)
+		require.NoError(t, err)
+		before := wide.Tuning()
+		c := started(t, &script{data: string(data)}, remote.Settings{}, ls)
+		require.Equal(t, "remote: script: "+want, c.Snapshot().LastError)
+		require.Zero(t, c.Snapshot().Version)
+		require.Equal(t, before, wide.Tuning(), "those that it fits have not got it either")
+		var field *remote.FieldError
+		require.ErrorAs(t, ls.Check(d), &field)
+	}
+	require.NoError(t, ls.Check(remote.Document{Format: 1, Version: 1, Window: remote.Window{Min: 20, Max: 30}}))
+}
+
+// Those of a Keyed come when they are needed.
+func TestLimitersMayComeLater(t *testing.T) {
+	var ls remote.Limiters
+	early := reno(t)
+	require.NoError(t, ls.Add(early))
+	ls.Apply(fullDocument)
+	late := reno(t)
+	require.NoError(t, ls.Add(late))
+	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
+	require.EqualValues(t, 64, late.Tuning().MaxWindow)
+	odd := reno(t, aimd.WithMinWindow(100), aimd.WithInitialWindow(100))
+	require.NoError(t, ls.Add(odd), "the document has both bounds")
+
+	ls.Apply(remote.Document{Format: 1, Version: 43, Window: remote.Window{Max: 200}})
+	odd = reno(t, aimd.WithMinWindow(300), aimd.WithInitialWindow(300))
+	require.EqualError(t, ls.Add(odd), "remote: window.max: 200 is not allowed, want a number from the limiter's own minimum, 300, on, or window.min beside it")
+	require.EqualValues(t, 300, odd.Tuning().MinWindow, "it keeps what it has")
+	ls.Apply(remote.Document{Format: 1, Version: 44})
+	for _, l := range []*limiter.Limiter{early, late} {
+		require.Equal(t, reno(t).Tuning(), l.Tuning())
+	}
+}
+
+// One that nobody holds any more neither stays in memory nor has a say.
+func TestLimitersAreNotKeptAlive(t *testing.T) {
+	var ls remote.Limiters
+	gone := make(chan struct{})
+	func() {
+		l := reno(t, aimd.WithInitialWindow(2), aimd.WithMaxWindow(2))
+		require.NoError(t, ls.Add(l))
+		runtime.AddCleanup(l, func(c chan struct{}) { close(c) }, gone)
+	}()
+	stays := reno(t)
+	require.NoError(t, ls.Add(stays))
+	d := remote.Document{Format: 1, Version: 1, Window: remote.Window{Min: 30}}
+	require.Error(t, ls.Check(d))
+	runtime.GC()
+	<-gone
+	require.NoError(t, ls.Check(d))
+	ls.Apply(d)
+	require.EqualValues(t, 30, stays.Snapshot().Cwnd)
+}
+
+func TestToBudget(t *testing.T) {
+	b, err := retry.NewBudget(retry.BudgetSettings{Share: 0.05, Floor: -1}, nil)
+	require.NoError(t, err)
+	own := b.Settings()
+	a := remote.ToBudget(b)
+	require.NoError(t, a.Check(fullDocument))
+	a.Apply(fullDocument)
+	want := own
+	want.Share = 0.2
+	assert.Equal(t, want, b.Settings())
+	a.Apply(remote.Document{Format: 1, Version: 43})
+	assert.Equal(t, own, b.Settings())
+}
+
+func TestToSchedule(t *testing.T) {
+	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: time.Hour}})
+	require.NoError(t, err)
+	a := remote.ToSchedule(s)
+	for _, period := range []time.Duration{5 * time.Minute, time.Second, 168 * time.Hour} {
+		d := remote.Document{Format: 1, Version: 1, Schedule: remote.Schedule{Period: remote.Duration(period)}}
+		require.NoError(t, d.Validate())
+		require.NoError(t, a.Check(d))
+		a.Apply(d)
+		assert.Equal(t, period, s.Snapshot().Period)
+	}
+	a.Apply(remote.Document{Format: 1, Version: 43})
+	assert.Equal(t, time.Hour, s.Snapshot().Period)
+}
+
+// Every share that is valid fits a budget.
+func TestTheBoundsOfTheBudget(t *testing.T) {
+	b, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	require.NoError(t, err)
+	a := remote.ToBudget(b)
+	for _, share := range []float64{1e-300, 0.999999} {
+		d := remote.Document{Format: 1, Version: 1, Retry: remote.Retry{BudgetShare: share}}
+		require.NoError(t, d.Validate())
+		a.Apply(d)
+		assert.Equal(t, share, b.Settings().Share)
+	}
+}

@@ -1,0 +1,95 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// ErrUnchanged is what a Source answers when the document is the one that was
+// fetched before.
+var ErrUnchanged = errors.New("remote: unchanged")
+
+// Source is where documents come from: HTTP, File, or one of your own.
+type Source interface {
+	// Fetch returns the document as it is now, and a mark by which it is known
+	// again (an ETag), "" if there is none. have is the mark of the document in
+	// force, "" at first: if that is still the one, the error is ErrUnchanged.
+	// It is called by one goroutine at a time, must heed the end of ctx, and
+	// should read no more than MaxSize bytes.
+	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
+	// String names the source in errors, in Snapshot and in the store. It holds
+	// no secrets.
+	String() string
+}
+
+// File is a document in a local file, which is read again and again. There is
+// no watching by the system's notices: they differ by system, are not there on
+// network drives, and get lost where the file is replaced rather than written
+// (as Kubernetes does). And it reads the whole file, of 256 KiB at most, rather
+// than its size and time, as these may stay the same when the contents change.
+//
+// Replace the file by renaming another one over it. One that is read half
+// written is refused, and read again at the next time.
+type File struct{ path string }
+
+// NewFile returns the source that reads the file, which need not be there yet.
+func NewFile(path string) (*File, error) {
+	if path == "" {
+		return nil, errors.New(`remote: file: "" is not allowed, want a path`)
+	}
+	return &File{path}, nil
+}
+
+// String is the path.
+func (f *File) String() string { return f.path }
+
+// Fetch reads the file. The mark is a hash of its contents.
+func (f *File) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	data, err = readFile(f.path, MaxSize)
+	if err != nil {
+		return nil, "", fmt.Errorf("remote: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	if mark = hex.EncodeToString(sum[:]); mark == have {
+		return nil, mark, ErrUnchanged
+	}
+	return data, mark, nil
+}
+
+// readFile reads a regular file of so many bytes at most. Of others, opening a
+// pipe and reading a device may never end.
+func readFile(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %v is not allowed, want a regular file", path, info.Mode().Type())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, most, path)
+}
+
+// readAll reads to the end, or returns an error where that is more than most.
+func readAll(r io.Reader, most int64, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s: more than %d bytes is not allowed", what, most)
+	}
+	return data, nil
+}
