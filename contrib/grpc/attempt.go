@@ -23,7 +23,10 @@ func newDoor(l *limiter.Limiter) *door {
 // ends it, once.
 type attempt struct {
 	limiter *limiter.Limiter
-	permit  limiter.Permit
+	// guards have admitted the attempt; nil: none was asked.
+	guards limiter.Guards
+	permit limiter.Permit
+	ctx    context.Context
 	// impatient: the wait for the slot took more than half of the time from the
 	// call to its deadline. If time runs out on such an attempt, that tells of the
 	// queue and not of the service, and must not narrow the window: a narrower
@@ -32,12 +35,13 @@ type attempt struct {
 	impatient bool
 }
 
-// admit waits for a slot. Its error is a NotSentError.
-func (d *door) admit(ctx context.Context) (attempt, error) {
-	a := attempt{limiter: d.limiter}
+// admit asks the limiter's guards, and waits for a slot, at the front of the
+// queue if the number says that this is a retry. Its error is a NotSentError.
+func (d *door) admit(ctx context.Context, number int) (attempt, error) {
+	a := attempt{limiter: d.limiter, ctx: ctx}
 	if d.limiter.HasSlot(ctx) {
-		// Within Do or Each of the same limiter, which hears of the answer from
-		// its function. The zero permit is released already.
+		// Within Do or Each of the same limiter, which asked the guards, and hears
+		// of the answer from its function. The zero permit is released already.
 		return a, nil
 	}
 	// Contexts keep real time, so this does too, whatever the limiter's clock.
@@ -46,26 +50,59 @@ func (d *door) admit(ctx context.Context) (attempt, error) {
 	if bounded {
 		asked = time.Now()
 	}
-	var err error
-	if a.permit, err = d.limiter.Acquire(ctx); err != nil {
+	if err := a.admit(number); err != nil {
 		return a, &NotSentError{Err: err}
 	}
 	a.impatient = bounded && time.Until(deadline) < deadline.Sub(asked)/2
 	return a, nil
 }
 
+func (a *attempt) admit(number int) error {
+	// A call that is over already is no business of the guards.
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	guards := a.limiter.Guards()
+	if err := guards.Admit(a.ctx, number); err != nil {
+		return err
+	}
+	acquire := a.limiter.Acquire
+	if number > 1 {
+		acquire = a.limiter.Reacquire
+	}
+	p, err := acquire(a.ctx)
+	if err != nil {
+		guards.Ended(a.ctx, 0)
+		return err
+	}
+	a.permit, a.guards = p, guards
+	return nil
+}
+
 // end releases the slot, and tells what the attempt's error means; nil is a
 // success.
 func (a *attempt) end(err error) {
-	v := limiter.Verdict{Outcome: limiter.Neutral}
-	// Deferred, because the classifier may be the user's and panic. A second
-	// release would be an error, but there is none.
-	defer func() { _ = a.permit.Settle(v) }()
+	var v limiter.Verdict
+	classified := false
+	// Deferred, because the classifier may be the user's and panic.
+	defer func() {
+		if !classified {
+			a.drop()
+			return
+		}
+		// A second release would be an error, but there is none.
+		_ = a.permit.Settle(v)
+		a.guards.Settle(a.ctx, v, err)
+	}()
 	v = a.limiter.Classify(err)
 	if v.Outcome == limiter.Timeout && a.impatient {
 		v.Outcome = limiter.Neutral
 	}
+	classified = true
 }
 
-// drop releases the slot of an attempt that says nothing about load.
-func (a *attempt) drop() { _ = a.permit.Done(limiter.Neutral) }
+// drop releases the slot of an attempt of which the service said nothing.
+func (a *attempt) drop() {
+	_ = a.permit.Done(limiter.Neutral)
+	a.guards.Ended(a.ctx, 0)
+}

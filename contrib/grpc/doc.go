@@ -19,7 +19,8 @@
 // them), SendMsg another than io.EOF, the context ended, or the connection was
 // closed. With [SlotPerMessage] it holds one only while a message is unanswered.
 //
-// [Tag] tells the server about each call.
+// The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before
+// each call that Do has not asked them for. [Tag] tells the server about each call.
 //
 // What the limiter is told: RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
 // DEADLINE_EXCEEDED is a timeout, every other code neutral; a RetryInfo in the

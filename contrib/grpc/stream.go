@@ -21,7 +21,7 @@ func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
 }
 
 func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	a, err := d.admit(ctx)
+	a, err := d.admit(ctx, limiter.AttemptNumber(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -47,6 +48,9 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version
 	}
+	// A call that is made in the service of one that was a retry is no better than
+	// that, so the attempt is the higher of the two numbers.
+	tags.Attempt = max(tags.Attempt, limiter.AttemptNumber(ctx))
 	header := make(http.Header, len(tagKeys))
 	httplimit.SetTags(header, tags)
 	md, ok := metadata.FromOutgoingContext(ctx) // a copy

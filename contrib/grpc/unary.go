@@ -17,7 +17,7 @@ func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
 }
 
 func (d *door) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	a, err := d.admit(ctx)
+	a, err := d.admit(ctx, limiter.AttemptNumber(ctx))
 	if err != nil {
 		return err
 	}

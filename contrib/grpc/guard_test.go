@@ -1,0 +1,197 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/status"
+
+	"github.com/aimd-go/aimd"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/throttle"
+)
+
+// guard keeps what it was asked and told.
+type guard struct {
+	refusal  error
+	mu       sync.Mutex
+	attempts []int
+	ended    []limiter.Outcome
+}
+
+func (g *guard) Admit(_ context.Context, attempt int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.attempts = append(g.attempts, attempt)
+	return g.refusal
+}
+
+func (g *guard) Ended(_ context.Context, o limiter.Outcome) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = append(g.ended, o)
+}
+
+func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
+	t.Helper()
+	g := &guard{}
+	return one(t, append(opts, aimd.WithGuard(g))...), g
+}
+
+// "Each Admit that returned nil is followed by exactly one Ended"
+func TestGuardsHearOfEachAttempt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want limiter.Outcome
+		told limiter.Outcome
+	}{
+		{"success", io.EOF, limiter.Success, limiter.Success},
+		{"overload", refused, limiter.Overload, limiter.Overload},
+		{"an answer", status.Error(codes.NotFound, ""), limiter.Neutral, limiter.Neutral},
+		{"not sent", &aimdgrpc.NotSentError{Err: limiter.ErrQueueFull}, limiter.Neutral, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, g := guarded(t)
+			stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) {
+				return &handmade{recv: func() error { return c.err }}, nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, c.err, stream.RecvMsg(nil))
+			l.told(c.want)
+			if c.err == io.EOF {
+				c.err = nil
+			}
+			require.Equal(t, c.err, invoke(t.Context(), l, func(context.Context) error { return c.err }))
+			l.told(c.want)
+			assert.Equal(t, []int{0, 0}, g.attempts)
+			assert.Equal(t, []limiter.Outcome{c.told, c.told}, g.ended)
+		})
+	}
+}
+
+func TestGuardsHearThatTheServiceSaidNothing(t *testing.T) {
+	l, g := guarded(t, aimd.WithClassifier(func(error) limiter.Verdict { panic("mine") }))
+	for _, f := range []func(context.Context) error{
+		func(context.Context) error { panic("mine") },
+		func(context.Context) error { return refused },
+	} {
+		assert.Panics(t, func() { _ = invoke(t.Context(), l, f) })
+		l.told(limiter.Neutral)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	require.Panics(t, func() {
+		_ = invoke(ctx, l, func(context.Context) error { cancel(); return context.Canceled })
+	})
+	l.told(limiter.Neutral)
+	_, err := openStream(ctx, l, nil)
+	require.ErrorIs(t, err, context.Canceled, "over already: the guards are not asked")
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	ctx, cancel = context.WithCancel(t.Context())
+	go func() { l.waiting(1); cancel() }()
+	_, err = openStream(ctx, l, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, p.Done(limiter.Success))
+	l.told(limiter.Success)
+	assert.Equal(t, []int{0, 0, 0, 0}, g.attempts)
+	assert.Equal(t, []limiter.Outcome{0, 0, 0, 0}, g.ended)
+}
+
+// Do asks the guards, and the call within goes with that.
+func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
+	l, g := guarded(t)
+	tries := 0
+	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {
+		if tries++; tries == 1 {
+			return refused
+		}
+		return nil
+	}})
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
+	l.told(limiter.Overload)
+	l.told(limiter.Success)
+	assert.Equal(t, []int{1, 2}, g.attempts)
+	assert.Equal(t, []limiter.Outcome{limiter.Overload, limiter.Success}, g.ended)
+}
+
+func TestAGuardThatRefuses(t *testing.T) {
+	l, g := guarded(t)
+	g.refusal = errors.New("mine")
+	err := notSent(t, l, t.Context())
+	requireCode(t, codes.ResourceExhausted, err)
+	require.ErrorIs(t, err, g.refusal)
+	assert.Empty(t, g.ended)
+	l.held(0)
+}
+
+func TestTheThrottleAtTheDoor(t *testing.T) {
+	guard, err := throttle.New(throttle.Config{})
+	require.NoError(t, err)
+	l := watch(t, aimd.WithGuard(guard), aimd.WithoutPause())
+	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error { return refused }})
+	throttled := 0
+	for range 200 {
+		if err := call(t.Context(), client); errors.Is(err, throttle.ErrThrottled) {
+			requireCode(t, codes.ResourceExhausted, err)
+			throttled++
+			continue
+		}
+		l.told(limiter.Overload)
+	}
+	assert.Greater(t, throttled, 100)
+	requests, accepts := guard.Counts(tag.Critical)
+	assert.Equal(t, 200, requests)
+	assert.Zero(t, accepts)
+}
+
+// A loop without the limiter numbers its attempts: those after the first wait
+// at the front of the queue, whatever its bound, and the server is told.
+func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
+	l, g := guarded(t, aimd.WithQueueBound(1))
+	client, seen := heard(t, append(aimdgrpc.Limit(l.Limiter), tagged(t, "loop", "1")...)...)
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	first := async(func() error { return call(t.Context(), client) })
+	l.waiting(1)
+	tries := 0
+	loop := limiter.Loop{Policy: again{}}
+	second := async(func() error {
+		return loop.Do(t.Context(), func(ctx context.Context) error {
+			if tries++; tries == 1 {
+				return refused
+			}
+			return call(ctx, client)
+		})
+	})
+	l.waiting(2)
+	require.NoError(t, p.Done(limiter.Success))
+	for _, attempt := range []int{2, 0} { // one slot: one at a time
+		tags, err := aimdgrpc.ParseTags(<-seen)
+		require.NoError(t, err)
+		assert.Equal(t, attempt, tags.Attempt)
+	}
+	require.NoError(t, <-second)
+	require.NoError(t, <-first)
+	assert.Equal(t, []int{0, 2}, g.attempts)
+	for range 3 {
+		l.told(limiter.Success)
+	}
+}
+
+// again is a policy that tries everything again at once.
+type again struct{}
+
+func (again) Decide(context.Context, limiter.Failure) limiter.Decision {
+	return limiter.Decision{Retry: true}
+}
