@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 
 	"internal/sliding": {},
 	"throttle":         {"window", "tag", "internal/sliding"},
-	"retry":            {"window", "internal/sliding"},
+	"retry":            {"window", "internal/sliding", "backoff", "limiter"},
 
 	"remote": {"limiter", "window", "retry", "schedule", "tag"},
 

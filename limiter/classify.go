@@ -48,8 +48,8 @@ func FirstOf(cs ...Classifier) Classifier {
 //   - context.Canceled: neutral, final.
 //   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes
 //     are overload, time-out codes timeout, InternalError neutral; all of
-//     these may be tried again. A code it does not know leaves the word to the
-//     status.
+//     these may be tried again. Codes that say out of quota are final. A code it
+//     does not know leaves the word to the status.
 //   - HTTPStatusCode() int: 429, 503 and 529, and a 403 with a Retry-After, are
 //     overload, 408 and 504 timeout, 500 and 502 neutral; all of these may be
 //     tried again. Every other status from 400 is neutral and final.
@@ -58,9 +58,10 @@ func FirstOf(cs ...Classifier) Classifier {
 //     neutral and final.
 //   - Timeout() bool, as of net.Error and context.DeadlineExceeded: timeout, to
 //     be tried again.
-//   - Temporary() bool, and a connection that was refused, reset or cut off:
-//     neutral, to be tried again. Such errors tell that the service is away,
-//     not how much it can take; ConnectionsAsOverload reads them otherwise.
+//   - Temporary() bool, a connection that was refused, reset or cut off, a host
+//     or network out of reach: neutral, to be tried again. Such errors tell that
+//     the service is away, not how much it can take; ConnectionsAsOverload reads
+//     them otherwise.
 //   - Everything else: neutral and final.
 //
 // RetryAfter() time.Duration, where the error has it, is the service's Retry-After.
@@ -101,7 +102,7 @@ func Classify(err error) Verdict {
 		return Verdict{Outcome: Timeout, Retry: true, RetryAfter: retryAfter}
 	}
 	var temporary interface{ Temporary() bool }
-	if cutOff(err) || errors.As(err, &temporary) && temporary.Temporary() {
+	if cutOff(err) || unreachable(err) || errors.As(err, &temporary) && temporary.Temporary() {
 		return Verdict{Outcome: Neutral, Retry: true, RetryAfter: retryAfter}
 	}
 	return Verdict{Outcome: Neutral}
@@ -157,6 +158,11 @@ func cutOff(err error) bool {
 	return errors.Is(err, io.EOF)
 }
 
+// unreachable reports whether there was no way to the service.
+func unreachable(err error) bool {
+	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+}
+
 // codes are the API error codes of field and SDK documents: AWS's throttle
 // codes (aws-sdk-go-v2 aws/retry), S3's, MinIO's and Azure's.
 var codes = func() map[string]Verdict {
@@ -176,6 +182,14 @@ var codes = func() map[string]Verdict {
 		for _, name := range names {
 			m[name] = Verdict{Outcome: o, Retry: true}
 		}
+	}
+	// "Don't retry on out of quota!" (seed 3): it will be so for hours, whatever
+	// the status. AWS's, S3 servers', Google's and OpenAI's codes.
+	for _, name := range []string{
+		"QuotaExceeded", "QuotaExceededException", "ServiceQuotaExceededException", "XMinioAdminBucketQuotaExceeded",
+		"quotaExceeded", "dailyLimitExceeded", "insufficient_quota",
+	} {
+		m[name] = Verdict{Outcome: Neutral}
 	}
 	return m
 }()

@@ -104,6 +104,9 @@ func TestClassify(t *testing.T) {
 		{apiError{"RequestTimeout", 400}, timeout},
 		{apiError{"InternalError", 200}, again},
 		{apiError{"NoSuchBucket", 404}, final},
+		{apiError{"QuotaExceeded", 429}, final},
+		{apiError{"ServiceQuotaExceededException", 402}, final},
+		{apiError{"insufficient_quota", 503}, final},
 		{apiError{"Unheard", 429}, overload},
 		{fmt.Errorf("PutObject: %w", apiError{"SlowDown", 503}), overload},
 
@@ -124,6 +127,8 @@ func TestClassify(t *testing.T) {
 		{os.ErrDeadlineExceeded, timeout},
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, again},
 		{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, again},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, again},
+		{syscall.ENETUNREACH, again},
 		{fmt.Errorf("write: %w", syscall.EPIPE), again},
 		{io.ErrUnexpectedEOF, again},
 		{temporary(true), again},

@@ -31,7 +31,8 @@ type Config struct {
 	// attempt that ends by it counts as Timeout. 0: none.
 	AttemptTimeout time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by
-	// another, and when; nil: as Do says.
+	// another, and when; nil: as Do says. If it brings guards along (Guards()
+	// Guards), they come after the limiter's own.
 	Policy Policy
 	// Guards are asked before each attempt of Do and Each, and by the doors:
 	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
@@ -49,6 +50,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("guard: nil is not allowed")
 	}
 	c.Guards = slices.Clone(c.Guards)
+	if p, ok := c.Policy.(interface{ Guards() Guards }); ok {
+		c.Guards = append(c.Guards, p.Guards()...)
+	}
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}

@@ -23,7 +23,8 @@ type Error struct {
 	// Attempts is how many attempts were made; 0 when it never got a slot.
 	Attempts int
 	// Reason is why no further attempt was made: ErrAttempts, ErrClosed,
-	// ErrQueueFull or the context's error; nil when the cause is final.
+	// ErrQueueFull, the context's error, that of a guard or of the policy; nil
+	// when the cause is final.
 	Reason error
 	// Cause is the error of the last attempt; nil when none was made.
 	Cause error
@@ -52,4 +53,10 @@ func (e *Error) Unwrap() []error {
 		}
 	}
 	return errs
+}
+
+// Timeout reports whether time ran out, as net.Error does; url.Error asks for it.
+func (e *Error) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(errors.Join(e.Unwrap()...), &t) && t.Timeout()
 }

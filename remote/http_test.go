@@ -104,7 +104,9 @@ func TestMaliciousServers(t *testing.T) {
 		want  string
 	}{
 		{"down", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
-		{"error", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, version(9, 1), http.StatusServiceUnavailable) }, "status: 503 Service Unavailable is not allowed, want 200"},
+		{"error", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, version(9, 1), http.StatusServiceUnavailable)
+		}, "status: 503 Service Unavailable is not allowed, want 200"},
 		{"gone", http.NotFound, "status: 404 Not Found is not allowed, want 200"},
 		{"part", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(206); reply(w, version(9, 1)) }, "status: 206 Partial Content is not allowed, want 200"},
 		{"no status at all", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) }, "status: 999  is not allowed, want 200"},

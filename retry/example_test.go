@@ -4,9 +4,99 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
+
+// busy is an answer of a service that has too much to do.
+var busy = &httplimit.StatusError{StatusCode: 503, Status: "503 Slow Down"}
+
+// Reading may be done twice, so it is tried again.
+func ExampleDo() {
+	ctx := retry.WithIdempotent(context.Background())
+	err := retry.Do(ctx, nil, func(ctx context.Context) error {
+		if n := limiter.AttemptNumber(ctx); n < 3 {
+			fmt.Println("attempt", n, "fails")
+			return busy
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// attempt 1 fails
+	// attempt 2 fails
+	// <nil>
+}
+
+// Of what else was sent nobody knows whether it was done.
+func ExampleDo_notIdempotent() {
+	err := retry.Do(context.Background(), nil, func(context.Context) error { return busy })
+	fmt.Println(errors.Is(err, retry.ErrNotIdempotent), errors.Is(err, busy))
+	fmt.Println(err)
+	// Output:
+	// true true
+	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
+}
+
+func ExampleValue() {
+	name, err := retry.Value(context.Background(), nil, func(context.Context) (string, error) {
+		return strings.ToUpper("ok"), nil
+	})
+	fmt.Println(name, err)
+	// Output: OK <nil>
+}
+
+// A policy for all that talk to one service, with a budget that they share. The
+// limiter's Do and Each use the same.
+func ExampleNew() {
+	budget, err := retry.NewBudget(retry.BudgetSettings{Share: 0.1}, nil)
+	if err != nil {
+		panic(err)
+	}
+	policy, err := retry.New(retry.Config{
+		Idempotent: true,
+		Attempts:   5,
+		Backoff:    backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
+		Guards:     limiter.Guards{budget},
+	})
+	if err != nil {
+		panic(err)
+	}
+	err = retry.Do(context.Background(), policy, func(context.Context) error { return busy })
+	fmt.Println(err)
+
+	lim, err := aimd.NewReno(aimd.WithPolicy(policy))
+	if err != nil {
+		panic(err)
+	}
+	err = lim.Do(context.Background(), func(context.Context) error { return busy })
+	fmt.Println(errors.Is(err, retry.ErrBudget))
+	// Output:
+	// gave up after 4 attempts: retry: budget exhausted: 3 of 4 requests in 10s were retries, allowed are 10%; last error: httplimit: 503 Slow Down
+	// true
+}
+
+// Seed 2's form: the predicate decides, and the last wait is followed by one last
+// try.
+func ExampleConfig_predicate() {
+	policy, err := retry.New(retry.Config{
+		Backoff:  backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
+		Attempts: -1,
+		If:       func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
+	})
+	if err != nil {
+		panic(err)
+	}
+	err = retry.Do(context.Background(), policy, func(context.Context) error { return errors.New("queue capacity reached") })
+	fmt.Println(err)
+	// Output: gave up after 5 attempts: retry: backoff exhausted; last error: queue capacity reached
+}
 
 // A budget for those who send by themselves.
 func ExampleBudget() {

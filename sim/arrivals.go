@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/schedule"
+)
 
 // arrivals says when operations are born.
 type arrivals struct {
@@ -62,7 +66,7 @@ func (b *arrivals) next(e *engine) {
 
 // every is the time of the nth of events at a constant rate.
 func every(n int, rate float64) time.Duration {
-	return stretched(time.Second, float64(n)/rate)
+	return stretched(time.Duration(n)*time.Second, 1/rate)
 }
 
 // gap is a random time of a Poisson process.
@@ -84,7 +88,10 @@ func (b *arrivals) first(e *engine, c *client) {
 	switch {
 	case b.conf.Arrivals == Closed:
 		d = b.think(e)
-	case b.conf.Start == Scheduled:
+	case b.conf.Form == JitteredTime:
+		c.schedule = checked(schedule.NewCore(epoch, schedule.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
+		d = b.planned(c)
+	case b.conf.Form == JitteredSlip:
 		d = b.period(e, c)
 	case b.conf.Start == Jittered:
 		d = b.jittered(e)
@@ -96,6 +103,10 @@ func (b *arrivals) first(e *engine, c *client) {
 
 // turn: it is the client's turn.
 func (b *arrivals) turn(e *engine, c *client) {
+	if c.schedule != nil && !c.schedule.Begin(epoch.Add(e.now)) {
+		e.at(b.planned(c), turnKind, c.id, 0)
+		return
+	}
 	c.left--
 	b.left--
 	b.n++
@@ -122,6 +133,12 @@ func (b *arrivals) think(e *engine) time.Duration {
 	return stretched(b.conf.Think, e.random.ExpFloat64())
 }
 
+// planned is when the client's schedule has its next operation.
+func (b *arrivals) planned(c *client) time.Duration {
+	next, _ := c.schedule.Next()
+	return next.Sub(epoch)
+}
+
 // jittered is "period * random(.5, 1.5)".
 func (b *arrivals) jittered(e *engine) time.Duration {
 	return stretched(b.conf.Period, 0.5+e.random.Float64())
@@ -139,10 +156,10 @@ func (b *arrivals) period(e *engine, c *client) time.Duration {
 		// "next_execution += random(1.0, 2.0) * period" and then "truncate(
 		// next_execution, period)": the wrong way round.
 		c.grid = (c.grid + stretched(p, 1+e.random.Float64())) / p * p
-	default:
-		c.grid = c.grid/p*p + stretched(p, 1+e.random.Float64())
+		return c.grid
 	}
-	return c.grid
+	c.schedule.Ended(epoch.Add(e.now))
+	return b.planned(c)
 }
 
 // over reports whether no more will be born.

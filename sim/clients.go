@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/schedule"
+)
 
 // The kinds of Clients.Arrivals.
 const (
@@ -29,7 +33,7 @@ const (
 	// common start.
 	JitteredPeriod = "jittered-period"
 	// JitteredTime is "Jitter execution time, not period": a random time in each
-	// period of a fixed grid; the form of package schedule.
+	// period of a fixed grid. It is package schedule that does it.
 	JitteredTime = "jittered-time"
 	// JitteredSlip is "Introducing synchronization by mistake": JitteredTime with
 	// two lines swapped, so that the time is cut off to the grid after
@@ -37,18 +41,16 @@ const (
 	JitteredSlip = "jittered-time-slip"
 )
 
-// The ways of Clients.Start: when a periodic client has its first operation.
+// The ways of Clients.Start: when a client of FixedPeriod or JitteredPeriod has
+// its first operation. With the other forms it has it in the first whole period of
+// the grid, as the form says.
 const (
-	// Together: all at once, as after a restart of the service. The default of
-	// FixedPeriod and JitteredPeriod.
+	// Together: all at once, as after a restart of the service. The default.
 	Together = "together"
 	// Jittered: each after wait(period * random(.5, 1.5)).
 	Jittered = "jittered"
 	// Scattered: each at a random time of the first period, as after a long while.
 	Scattered = "scattered"
-	// Scheduled: as if an operation had just ended. The default of JitteredTime and
-	// JitteredSlip, and only of use with these.
-	Scheduled = "scheduled"
 )
 
 // Clients are those who ask the service. Each has a limiter, budget and
@@ -77,8 +79,8 @@ type Clients struct {
 	// Form is FixedPeriod, JitteredPeriod, JitteredTime or JitteredSlip; "" means
 	// JitteredTime.
 	Form string `yaml:"form"`
-	// Start is Together, Jittered, Scattered or Scheduled; "" means what suits the
-	// Form.
+	// Start is Together, Jittered or Scattered; "" means Together. Of FixedPeriod
+	// and JitteredPeriod.
 	Start string `yaml:"start"`
 	// Timeout is how long a client waits for an answer; 0: for ever. What it gave
 	// up stays at the server, which does not know.
@@ -107,11 +109,14 @@ func (s Clients) withDefaults() Clients {
 	}
 	if s.Start == "" {
 		s.Start = Together
-		if s.Form == JitteredTime || s.Form == JitteredSlip {
-			s.Start = Scheduled
-		}
 	}
 	return s
+}
+
+// onGrid reports whether a periodic client's times are those of a grid.
+func (s Clients) onGrid() bool {
+	form := s.withDefaults().Form
+	return form == JitteredTime || form == JitteredSlip
 }
 
 func (s Clients) check(c checker) {
@@ -124,7 +129,7 @@ func (s Clients) check(c checker) {
 	c.duration("think", s.Think, 0, MaxHorizon)
 	c.duration("period", s.Period, 0, MaxHorizon)
 	c.oneOf("form", s.Form, "", FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
-	c.oneOf("start", s.Start, "", Together, Jittered, Scattered, Scheduled)
+	c.oneOf("start", s.Start, "", Together, Jittered, Scattered)
 	c.duration("timeout", s.Timeout, 0, MaxHorizon)
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == Steady || arrivals == Poisson || arrivals == OnOff
@@ -137,7 +142,12 @@ func (s Clients) check(c checker) {
 	if arrivals == OnOff && (s.On <= 0 || s.Off <= 0) {
 		c.fail("on", "on: %v and off: %v are not allowed, want both longer than 0", s.On, s.Off)
 	}
-	if arrivals == Periodic && s.Period <= 0 {
-		c.fail("period", "%v is not allowed with arrivals: periodic", s.Period)
+	if arrivals != Periodic {
+		return
+	}
+	_, err := schedule.NewCore(epoch, schedule.Settings{Period: s.Period})
+	c.setting(err, map[string]string{"period": "period"})
+	if s.Start != "" && s.onGrid() {
+		c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
 	}
 }

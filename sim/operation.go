@@ -8,6 +8,7 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
@@ -43,8 +44,10 @@ type client struct {
 	*party
 	// left is how many operations it may still bear, negative: no end.
 	left int
-	// grid is a periodic client's time.
-	grid time.Duration
+	// schedule is that of a client of JitteredTime, grid the time of one of
+	// JitteredSlip.
+	schedule *schedule.Core
+	grid     time.Duration
 	// done is how many operations were done, the last of them at the time last.
 	done int
 	last time.Duration

@@ -44,9 +44,9 @@ func (r random) spread(mean time.Duration, s Spread) time.Duration {
 // upTo is a random time up to d.
 func (r random) upTo(d time.Duration) time.Duration { return stretched(d, r.Float64()) }
 
-// stretched is d * by, within what a Duration holds.
+// stretched is d * by, to the nearest nanosecond, within what a Duration holds.
 func stretched(d time.Duration, by float64) time.Duration {
-	return time.Duration(min(max(float64(d)*by, 0), float64(MaxDuration)))
+	return time.Duration(min(max(math.RoundToEven(float64(d)*by), 0), float64(MaxDuration)))
 }
 
 // logarithm is the natural one of a number greater than 0.

@@ -94,26 +94,32 @@ func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
 
 func (e *engine) run() {
 	for e.ended == "" {
-		next, ok := e.queue.pop()
-		switch {
-		case !ok || next.at > e.scenario.Horizon:
-			e.ended = EndedHorizon
-			e.meter.passed(e, e.scenario.Horizon)
-			e.now = e.scenario.Horizon
-		case e.events >= e.scenario.MaxEvents:
-			e.ended = EndedEvents
-		default:
-			e.meter.passed(e, next.at)
-			e.now = next.at
-			e.events++
-			e.handle(next)
-			if e.events%stopEvery == 0 && e.scenario.Stop != nil && e.scenario.Stop() {
-				e.ended = EndedStopped
-			}
-			if e.born.over() && e.meter.over() {
-				e.ended = EndedDone
-			}
-		}
+		e.step()
+	}
+}
+
+// step handles the next event, or ends the run.
+func (e *engine) step() {
+	next, ok := e.queue.pop()
+	switch {
+	case !ok || next.at > e.scenario.Horizon:
+		e.ended = EndedHorizon
+		e.meter.passed(e, e.scenario.Horizon)
+		e.now = e.scenario.Horizon
+		return
+	case e.events >= e.scenario.MaxEvents:
+		e.ended = EndedEvents
+		return
+	}
+	e.meter.passed(e, next.at)
+	e.now = next.at
+	e.events++
+	e.handle(next)
+	switch {
+	case e.born.over() && e.meter.over():
+		e.ended = EndedDone
+	case e.events%stopEvery == 0 && e.scenario.Stop != nil && e.scenario.Stop():
+		e.ended = EndedStopped
 	}
 }
 

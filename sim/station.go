@@ -31,7 +31,11 @@ type station struct {
 	worked time.Duration
 }
 
-const never = time.Duration(math.MaxInt64)
+const (
+	never = time.Duration(math.MaxInt64)
+	// missing is how many nanoseconds of work may be missing by rounding.
+	missing = 0.5
+)
 
 func (s *station) init(conf Server) {
 	s.conf = conf
@@ -83,8 +87,7 @@ func (s *station) done(e *engine) *attempt {
 			return a
 		}
 	}
-	// Half a nanosecond may be missing by rounding.
-	if len(s.works) > 0 && s.works[0].until <= s.work+0.5 {
+	if len(s.works) > 0 && s.works[0].until <= s.work+missing {
 		return e.attempts.at(s.works.pop().id)
 	}
 	return nil
@@ -98,7 +101,8 @@ func (s *station) look(e *engine) {
 	case s.ages.len() > 0:
 		due = e.attempts.at(s.ages.first()).began + s.delay(s.ages.len())
 	case len(s.works) > 0:
-		due = e.now + stretched(time.Duration(max(0, math.Ceil(s.works[0].until-s.work))), s.stretch(len(s.works)))
+		left := max(0, s.works[0].until-s.work) * s.stretch(len(s.works))
+		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(MaxDuration)))
 	}
 	if due < s.looks {
 		s.looks = due

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/aimd-go/aimd/backoff"
 )
 
 // First and Longest bound the wait before a retry. They and the formula are
@@ -17,17 +19,22 @@ const (
 	Longest = 20 * time.Second
 )
 
-// Retry calls fn until it succeeds, its error is final, or ctx ends. Before
-// retry n (from 0) it waits for a random time between
-// nothing and First * 2^n, Longest at the most: "full jitter" of
+// delays are nothing to First * 2^n before retry n (from 0), Longest at the most:
+// "full jitter" of
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+var delays = backoff.Exponential{Min: First, Max: Longest, Factor: 2, Jitter: backoff.Full()}
+
+// Retry calls fn until it succeeds, its error is final, or ctx ends, and waits
+// for delays in between.
 func Retry(ctx context.Context, fn func(context.Context) error) error {
-	for n := 0; ; n++ {
+	r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	for retry := 1; ; retry++ {
 		err := fn(ctx)
 		if err == nil || ctx.Err() != nil || !transient(err) {
 			return err
 		}
-		t := time.NewTimer(delay(n, rand.Float64()))
+		d, _ := delays.Delay(backoff.State{Retry: retry}, r)
+		t := time.NewTimer(d)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -35,15 +42,6 @@ func Retry(ctx context.Context, fn func(context.Context) error) error {
 			return err
 		}
 	}
-}
-
-// delay is the wait before retry n; u is random in [0, 1).
-func delay(n int, u float64) time.Duration {
-	most := Longest
-	if n < 30 && First<<n < Longest {
-		most = First << n
-	}
-	return time.Duration(u * float64(most))
 }
 
 // transient reports whether it may help to send a request again: not when the

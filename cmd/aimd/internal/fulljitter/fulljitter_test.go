@@ -10,15 +10,26 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/backoff"
 )
 
-func TestDelay(t *testing.T) {
+// drawn is a random source that always draws the same.
+type drawn float64
+
+func (d drawn) Float64() float64     { return float64(d) }
+func (d drawn) NormFloat64() float64 { return 0 }
+
+func TestDelays(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		most time.Duration
 	}{{0, First}, {1, 2 * First}, {7, 128 * First}, {8, Longest}, {1000, Longest}} {
-		assert.Zero(t, delay(c.n, 0))
-		assert.Equal(t, c.most/2, delay(c.n, 0.5), "retry %d", c.n)
+		for _, u := range []drawn{0, 0.5} {
+			d, again := delays.Delay(backoff.State{Retry: c.n + 1}, u)
+			assert.True(t, again)
+			assert.Equal(t, time.Duration(float64(u)*float64(c.most)), d, "retry %d", c.n)
+		}
 	}
 }
 

@@ -1,0 +1,362 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/throttle"
+)
+
+var _ limiter.Policy = (*retry.Policy)(nil)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// status is an error that tells an HTTP status and a Retry-After.
+type status struct {
+	code  int
+	after time.Duration
+}
+
+func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
+func (s status) HTTPStatusCode() int       { return s.code }
+func (s status) RetryAfter() time.Duration { return s.after }
+
+// coded is an error with an API's code.
+type coded struct {
+	status
+	text string
+}
+
+func (c coded) ErrorCode() string { return c.text }
+
+// unsent is the error of a door that had no slot.
+type unsent struct{ error }
+
+func (unsent) NotSent() bool   { return true }
+func (u unsent) Unwrap() error { return u.error }
+
+func newPolicy(t testing.TB, c retry.Config) *retry.Policy {
+	t.Helper()
+	p, err := retry.New(c)
+	require.NoError(t, err)
+	return p
+}
+
+// attempts is how many attempts are made of an operation that fails always.
+func attempts(t *testing.T, ctx context.Context, p *retry.Policy, cause error) (n int, err error) {
+	t.Helper()
+	err = retry.Do(ctx, p, func(ctx context.Context) error {
+		n++
+		require.Equal(t, n, limiter.AttemptNumber(ctx))
+		return cause
+	})
+	require.ErrorIs(t, err, cause)
+	var story *limiter.Error
+	require.ErrorAs(t, err, &story)
+	require.Equal(t, n, story.Attempts)
+	return n, err
+}
+
+var (
+	dial    = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	proxy   = &net.OpError{Op: "proxyconnect", Net: "tcp", Err: dial}
+	reset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	timeout = &net.OpError{Op: "read", Net: "tcp", Err: context.DeadlineExceeded}
+)
+
+// Seed 3, "Retries: Terms and Conditions". What is to be tried again is, three
+// attempts in all; what is not has one.
+func TestTermsAndConditions(t *testing.T) {
+	for _, c := range []struct {
+		term string
+		err  error
+		// The attempts of idempotent work; of other work; and of other work where
+		// timeouts were asked for.
+		idempotent, other, timeouts int
+	}{
+		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 400}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 401}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 403}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 404}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 409}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 422}, 1, 1, 1},
+		{"of that class by its number only", status{code: 429}, 3, 1, 1},
+		{"Do retry on server errors (HTTP 500 errors.)", status{code: 500}, 3, 1, 1},
+		{"Do retry on server errors (HTTP 500 errors.)", status{code: 502}, 3, 1, 1},
+		{"Do retry on server errors (HTTP 500 errors.)", status{code: 503}, 3, 1, 1},
+		{"one that cannot pass", status{code: 501}, 1, 1, 1},
+		{"Do retry on network errors.", reset, 3, 1, 1},
+		{"Do retry on network errors.", io.ErrUnexpectedEOF, 3, 1, 1},
+		{"Do retry on network errors. Nothing was sent", dial, 3, 3, 3},
+		{"Do retry on network errors. Nothing was sent", proxy, 3, 3, 3},
+		{"Do retry (carefully) on timeouts.", timeout, 3, 1, 3},
+		{"Do retry (carefully) on timeouts.", context.DeadlineExceeded, 3, 1, 3},
+		{"Do retry (carefully) on timeouts.", status{code: 504}, 3, 1, 3},
+		{"Don't retry on out of quota!", coded{status{code: 429}, "QuotaExceeded"}, 1, 1, 1},
+		{"Don't retry on out of quota!", coded{status{code: 429, after: time.Hour}, "insufficient_quota"}, 1, 1, 1},
+		{"Don't retry on out of quota!", status{code: 402}, 1, 1, 1},
+		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},
+		{"a cancellation", context.Canceled, 1, 1, 1},
+		{"no slot, nothing sent", unsent{limiter.ErrQueueFull}, 3, 3, 3},
+		{"no slot in time, nothing sent", unsent{context.DeadlineExceeded}, 3, 3, 3},
+		{"nothing sent, and nothing will be", unsent{limiter.ErrClosed}, 1, 1, 1},
+		{"throttled by the client", unsent{throttle.ErrThrottled}, 1, 1, 1},
+		{"throttled by the client", throttle.ErrThrottled, 1, 1, 1},
+	} {
+		t.Run(fmt.Sprint(c.term, " ", c.err), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, by := range []struct {
+					name   string
+					ctx    context.Context
+					policy *retry.Policy
+					want   int
+				}{
+					{"default", t.Context(), nil, c.other},
+					{"context", retry.WithIdempotent(t.Context()), nil, c.idempotent},
+					{"config", t.Context(), newPolicy(t, retry.Config{Idempotent: true}), c.idempotent},
+					{"timeouts", t.Context(), newPolicy(t, retry.Config{Timeouts: true}), c.timeouts},
+				} {
+					n, err := attempts(t, by.ctx, by.policy, c.err)
+					assert.Equal(t, by.want, n, by.name)
+					assert.Equal(t, n == 3, errors.Is(err, limiter.ErrAttempts), by.name)
+					assert.Equal(t, n == 1 && c.idempotent > 1, errors.Is(err, retry.ErrNotIdempotent), "%s: %v", by.name, err)
+				}
+			})
+		})
+	}
+}
+
+func TestIdempotentByContext(t *testing.T) {
+	assert.False(t, retry.Idempotent(t.Context()))
+	assert.True(t, retry.Idempotent(retry.WithIdempotent(t.Context())))
+}
+
+func TestDoRunsUntilSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, err := retry.Value(retry.WithIdempotent(t.Context()), nil, func(ctx context.Context) (int, error) {
+			if n := limiter.AttemptNumber(ctx); n < 3 {
+				return n, status{code: 500}
+			}
+			return 42, nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 42, got)
+		got, err = retry.Value(t.Context(), nil, func(context.Context) (int, error) { return 7, status{code: 500} })
+		require.Error(t, err)
+		require.Zero(t, got, "no value with an error")
+	})
+}
+
+// Seed 3: "wait(delay * random(.5, 1.5)) ... delay = delay * 2".
+func TestTheDefaultBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPolicy(t, retry.Config{Idempotent: true, Attempts: 12})
+		seen := map[int][]time.Duration{}
+		for range 200 {
+			last := time.Now()
+			_ = retry.Do(t.Context(), p, func(ctx context.Context) error {
+				n := limiter.AttemptNumber(ctx)
+				seen[n] = append(seen[n], time.Since(last))
+				last = time.Now()
+				return status{code: 503}
+			})
+		}
+		for retries := 1; retries < 12; retries++ {
+			delay := min(100*time.Millisecond<<(retries-1), 30*time.Second)
+			var sum time.Duration
+			for _, d := range seen[retries+1] {
+				require.GreaterOrEqual(t, d, delay/2)
+				require.LessOrEqual(t, d, delay*3/2)
+				sum += d
+			}
+			require.InEpsilon(t, delay, sum/200, 0.1, "the mean before retry %d", retries)
+		}
+	})
+}
+
+// Seed 2: "(exponential-backoff 1000 2 10000 p? f)": waits 1 s, 2 s, 4 s, 8 s,
+// then one last try; "this one only recurses if the predicate returns true on the exception".
+func TestAPredicate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("queue capacity")
+		p := newPolicy(t, retry.Config{
+			Backoff:  backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second},
+			Attempts: -1,
+			If:       func(err error) bool { return errors.Is(err, full) },
+		})
+		start := time.Now()
+		n, err := attempts(t, t.Context(), p, full)
+		require.Equal(t, 5, n)
+		require.ErrorIs(t, err, retry.ErrBackoff)
+		require.Equal(t, (1+2+4+8)*time.Second, time.Since(start))
+
+		n, err = attempts(t, retry.WithIdempotent(t.Context()), p, status{code: 503})
+		require.Equal(t, 1, n, "it decides alone")
+		require.EqualError(t, err, "failed after 1 attempt: 503 Service Unavailable")
+	})
+}
+
+func TestRetryAfterIsObeyed(t *testing.T) {
+	for _, c := range []struct{ asked, bound, least, most time.Duration }{
+		{3 * time.Second, 0, 3 * time.Second, 4 * time.Second},
+		{time.Second, 0, time.Second, 1500 * time.Millisecond},
+		{time.Hour, 0, 5 * time.Minute, 5*time.Minute + time.Second},
+		{time.Hour, time.Minute, time.Minute, time.Minute + time.Second},
+		{math.MaxInt64, 24 * time.Hour, 24 * time.Hour, 24*time.Hour + time.Second},
+		{time.Nanosecond, 0, 50 * time.Millisecond, 150 * time.Millisecond}, // the backoff is longer
+		{-time.Hour, 0, 50 * time.Millisecond, 150 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPolicy(t, retry.Config{Idempotent: true, RetryAfterMax: c.bound, Attempts: 2})
+			seen := map[time.Duration]bool{}
+			for range 50 {
+				start := time.Now()
+				_, _ = attempts(t, t.Context(), p, status{code: 429, after: c.asked})
+				took := time.Since(start)
+				require.GreaterOrEqual(t, took, c.least)
+				require.LessOrEqual(t, took, c.most)
+				seen[took] = true
+			}
+			require.Greater(t, len(seen), 40, "jittered")
+		})
+	}
+}
+
+func TestTheEndOfTheContextEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(retry.WithIdempotent(t.Context()), time.Second)
+		defer cancel()
+		start := time.Now()
+		n, err := attempts(t, ctx, nil, status{code: 503, after: time.Hour})
+		require.Equal(t, 1, n)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(start))
+		err = retry.Do(ctx, nil, func(context.Context) error { t.Error("runs"); return nil })
+		require.EqualError(t, err, "gave up before the first attempt: context deadline exceeded")
+		var late interface{ Timeout() bool }
+		require.ErrorAs(t, err, &late)
+		require.True(t, late.Timeout())
+	})
+}
+
+func TestAnAttemptThatTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPolicy(t, retry.Config{Timeouts: true, AttemptTimeout: time.Second})
+		start := time.Now()
+		require.NoError(t, retry.Do(t.Context(), p, func(ctx context.Context) error {
+			if limiter.AttemptNumber(ctx) == 1 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}))
+		require.InDelta(t, 1100*time.Millisecond, time.Since(start), float64(60*time.Millisecond))
+	})
+}
+
+// "Exhausted means fail at once with a named error, never a tighter loop."
+func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+		require.NoError(t, err)
+		p := newPolicy(t, retry.Config{Idempotent: true, Guards: limiter.Guards{budget}, Attempts: 10})
+		n, err := attempts(t, t.Context(), p, status{code: 503})
+		require.Equal(t, 1+retry.DefaultFloor, n)
+		require.ErrorIs(t, err, retry.ErrBudget)
+		start := time.Now()
+		for range 100 {
+			n, err := attempts(t, t.Context(), p, status{code: 503, after: time.Minute})
+			if n == 1 {
+				require.ErrorIs(t, err, retry.ErrBudget)
+				require.Zero(t, time.Since(start), "at once, whatever the delay would be")
+			}
+			start = time.Now()
+		}
+	})
+}
+
+// The limiter's Do uses the same policy and the same budget: one mechanism.
+func TestALimiterWithThePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+		require.NoError(t, err)
+		p := newPolicy(t, retry.Config{Guards: limiter.Guards{budget}})
+		l, err := aimd.NewReno(aimd.WithPolicy(p))
+		require.NoError(t, err)
+		require.Equal(t, limiter.Guards{budget}, l.Guards(), "it brings its guards along")
+
+		fails := func(n *int) func(context.Context) error {
+			*n = 0
+			return func(context.Context) error { *n++; return status{code: 503} }
+		}
+		var n int
+		err = l.Do(t.Context(), fails(&n))
+		require.ErrorIs(t, err, retry.ErrNotIdempotent)
+		require.Equal(t, 1, n)
+		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
+		require.ErrorIs(t, err, limiter.ErrAttempts)
+		require.Equal(t, 3, n)
+		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
+		require.ErrorIs(t, err, retry.ErrBudget)
+		require.Equal(t, 2, n)
+		err = retry.Do(retry.WithIdempotent(t.Context()), p, fails(&n))
+		require.ErrorIs(t, err, retry.ErrBudget, "shared")
+		require.Equal(t, 1, n)
+		require.Zero(t, l.Snapshot().InFlight)
+	})
+}
+
+// In a limiter the window paces what is refused; only a Retry-After delays it.
+func TestALimiterPacesOverloads(t *testing.T) {
+	p := newPolicy(t, retry.Config{Idempotent: true})
+	refused := limiter.Failure{Attempt: 1, Err: status{code: 503}, Verdict: limiter.Classify(status{code: 503})}
+	assert.Equal(t, limiter.Decision{Retry: true}, p.Decide(t.Context(), refused))
+	refused.Backoff = 1
+	assert.Positive(t, p.Decide(t.Context(), refused).Delay)
+}
+
+func TestALimiterIsUsedByManyWithOnePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPolicy(t, retry.Config{Idempotent: true, Rand: rand.New(rand.NewPCG(1, 1))})
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				_ = retry.Do(t.Context(), p, func(context.Context) error { return status{code: 503, after: time.Second} })
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestWrongPoliciesAreNamed(t *testing.T) {
+	for want, c := range map[string]retry.Config{
+		"retry: longest Retry-After: 1µs is not allowed, want a duration from 1ms to 24h":     {RetryAfterMax: time.Microsecond},
+		"retry: longest Retry-After: 48h0m0s is not allowed, want a duration from 1ms to 24h": {RetryAfterMax: 48 * time.Hour},
+		"retry: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none": {AttemptTimeout: -time.Second},
+		"retry: guard: nil is not allowed":                                                    {Guards: limiter.Guards{nil}},
+	} {
+		_, err := retry.New(c)
+		assert.EqualError(t, err, want)
+	}
+	_, err := retry.New(retry.Config{Backoff: backoff.Exponential{Factor: -1}})
+	assert.ErrorContains(t, err, "factor: -1 is not allowed")
+}

@@ -1,0 +1,198 @@
+package retry
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Defaults of a policy's settings.
+const (
+	// DefaultAttempts: "if a request has already failed three times, we let the
+	// failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
+	DefaultAttempts = 3
+	// DefaultRetryAfterMax is that of limiters.
+	DefaultRetryAfterMax = limiter.DefaultRetryAfterMax
+)
+
+// DefaultBackoff is seed 3's form, "wait(delay * random(.5, 1.5)) ... delay =
+// delay * 2", from 100 ms to 30 s.
+var DefaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
+
+// Config is what a Policy is made from. Zero fields take the documented default.
+type Config struct {
+	// Backoff is how long an operation waits before each retry, and whether
+	// there is a further one; nil: DefaultBackoff.
+	Backoff backoff.Backoff
+	// Attempts is the most attempts of an operation, the first among them: from
+	// 1, which means no retries; 0 means DefaultAttempts, negative no limit.
+	Attempts int
+	// Idempotent says that all work under the policy may be done twice, with the
+	// same effect as once. Without it only what was certainly not done is
+	// tried again. For single operations there is WithIdempotent.
+	Idempotent bool
+	// Timeouts lets a timeout be followed by a retry though the work is not
+	// idempotent: it may then be done twice.
+	Timeouts bool
+	// If decides alone which errors are tried again, in the place of all other
+	// terms: idempotent or not (seed 2: "All of the try3 warnings apply. The stuff
+	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
+	If func(error) bool
+	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
+	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
+	RetryAfterMax time.Duration
+	// Rand is the source of jitter; nil: one with a random seed. It is used by one
+	// goroutine at a time.
+	Rand backoff.Rand
+
+	// Guards are asked before each attempt: a throttle, a Budget. The budget comes
+	// last, since it counts what is sent. In a limiter they are asked after those
+	// of the limiter, so give a guard to one of the two.
+	Guards limiter.Guards
+
+	// A limiter has these three itself, and its own count there.
+
+	// Classifier tells what an attempt's error means; nil: limiter.Classify.
+	Classifier limiter.Classifier
+	// AttemptTimeout ends the context of a single attempt, which then counts as a
+	// timeout; 0: none.
+	AttemptTimeout time.Duration
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+}
+
+// Policy says which failures are followed by another attempt, and when. The
+// default policy is that of seed 3's "Retries: Terms and Conditions":
+//
+//   - "Don't retry by default": at most three attempts, and only work that is
+//     known to be idempotent (Config.Idempotent, WithIdempotent). Other
+//     work is tried again only if it was certainly not sent: the connection could not
+//     be made, or a door (httplimit, contrib/grpc) had no slot for it.
+//   - "Back off exponentially on retries. Jitter retries": DefaultBackoff.
+//   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429
+//     and 408 are of that class by their number only, and are tried again.
+//   - "Do retry on server errors (HTTP 500 errors)", those that can pass: 500,
+//     502, 503, 504, 529. "Do retry on network errors."
+//   - "Do retry (carefully) on timeouts": of work that is idempotent; of other
+//     work if it is asked for (Config.Timeouts).
+//   - "Don't retry on out of quota": an error code that says so is final, though
+//     its status be 429.
+//
+// What is what is told by the classifier (limiter.Classify). A Retry-After is
+// obeyed, with up to half of it, a second at the most, added as jitter.
+//
+// A Policy serves retry.Do and Value, and as limiter.Policy the Do and Each of a
+// limiter. It is safe for any number of goroutines. Make one with New; nil is the
+// default policy.
+type Policy struct {
+	c Config
+	// mu guards c.Rand.
+	mu sync.Mutex
+}
+
+// New returns a policy, or an error that names the setting that is wrong, its
+// value and what is allowed.
+func New(c Config) (*Policy, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("retry: %w", err)
+	}
+	return &Policy{c: c}, nil
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Backoff == nil {
+		c.Backoff = DefaultBackoff
+	}
+	if err := backoff.Check(c.Backoff); err != nil {
+		return c, err
+	}
+	if c.Attempts == 0 {
+		c.Attempts = DefaultAttempts
+	}
+	if c.RetryAfterMax == 0 {
+		c.RetryAfterMax = DefaultRetryAfterMax
+	}
+	if c.RetryAfterMax < time.Millisecond || c.RetryAfterMax > 24*time.Hour {
+		return c, fmt.Errorf("longest Retry-After: %v is not allowed, want a duration from 1ms to 24h", c.RetryAfterMax)
+	}
+	if c.AttemptTimeout < 0 {
+		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	}
+	for _, g := range c.Guards {
+		if g == nil {
+			return c, fmt.Errorf("guard: nil is not allowed")
+		}
+	}
+	c.Guards = append(limiter.Guards(nil), c.Guards...)
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	if c.Clock == nil {
+		c.Clock = clock.New()
+	}
+	return c, nil
+}
+
+// standard is the policy that nil stands for.
+var standard = func() *Policy {
+	p, err := New(Config{})
+	if err != nil {
+		panic(err) // the defaults are right
+	}
+	return p
+}()
+
+func (p *Policy) orDefault() *Policy {
+	if p == nil {
+		return standard
+	}
+	return p
+}
+
+// Loop is how the policy's operations run without a limiter, for those who
+// build a client of their own upon it. Most callers want Do or Value.
+func (p *Policy) Loop() limiter.Loop {
+	p = p.orDefault()
+	return limiter.Loop{
+		Policy: p, Guards: p.c.Guards, Classifier: p.c.Classifier,
+		Clock: p.c.Clock, AttemptTimeout: p.c.AttemptTimeout,
+	}
+}
+
+// Guards are those that the policy brings along; see Config.Guards.
+func (p *Policy) Guards() limiter.Guards { return p.orDefault().c.Guards }
+
+// Decide implements limiter.Policy.
+func (p *Policy) Decide(ctx context.Context, f limiter.Failure) limiter.Decision {
+	p = p.orDefault()
+	if ok, reason := p.may(ctx, f.Err, f.Verdict); !ok {
+		return limiter.Decision{Reason: reason}
+	}
+	if p.c.Attempts > 0 && f.Attempt >= p.c.Attempts {
+		return limiter.Decision{Reason: limiter.ErrAttempts}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := limiter.Decision{Retry: true}
+	if f.Backoff > 0 {
+		delay, more := p.c.Backoff.Delay(backoff.State{Retry: f.Backoff, Last: f.Last, Elapsed: f.Elapsed}, p.c.Rand)
+		if !more {
+			return limiter.Decision{Reason: ErrBackoff}
+		}
+		d.Delay = delay
+	}
+	if asked := min(f.Verdict.RetryAfter, p.c.RetryAfterMax); asked > 0 {
+		// Never less than asked, and a spread that is worth something to the service
+		// without making a long wait much longer; the same as a limiter's.
+		d.RetryAfter = asked + time.Duration(p.c.Rand.Float64()*float64(min(asked/2, time.Second)))
+	}
+	return d
+}

@@ -1,0 +1,61 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// What a policy says no with, beside limiter.ErrAttempts.
+var (
+	// ErrNotIdempotent: the error might pass, but the work may have been done,
+	// and it is not known that it may be done twice.
+	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
+	// ErrBackoff: the backoff allows no further retry.
+	ErrBackoff = errors.New("retry: backoff exhausted")
+)
+
+type idempotentKey struct{}
+
+// WithIdempotent returns a context that says that the work done under it may be
+// done twice, with the same effect as once: reading, putting a value in a
+// place, deleting; not adding to a list or charging a card, unless a key tells
+// the service that it is the same again.
+func WithIdempotent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, idempotentKey{}, true)
+}
+
+// Idempotent reports whether the context is one of WithIdempotent.
+func Idempotent(ctx context.Context) bool { return ctx.Value(idempotentKey{}) != nil }
+
+// may reports whether the terms allow another attempt after the error; if not, and
+// the error itself would, the reason why.
+func (p *Policy) may(ctx context.Context, err error, v limiter.Verdict) (bool, error) {
+	if p.c.If != nil {
+		return p.c.If(err), nil
+	}
+	unsent := notSent(err)
+	// To wait in line again may help, where a classifier knows no more than that
+	// there was no answer.
+	full := unsent && (errors.Is(err, limiter.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
+	switch {
+	case !v.Retry && !full:
+		return false, nil
+	case unsent, p.c.Idempotent, Idempotent(ctx), v.Outcome == limiter.Timeout && p.c.Timeouts:
+		return true, nil
+	}
+	return false, ErrNotIdempotent
+}
+
+// notSent reports whether nothing of a request reached the service: a door had
+// no slot for it (NotSent() bool), or there was no connection.
+func notSent(err error) bool {
+	var unsent interface{ NotSent() bool }
+	if errors.As(err, &unsent) && unsent.NotSent() {
+		return true
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+}

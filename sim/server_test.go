@@ -1,0 +1,241 @@
+package sim_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Each case is worked out by hand.
+func TestServers(t *testing.T) {
+	none := sim.Strategy{}
+	slots := func(n, queue int) sim.Server { return sim.Server{Service: sec, Slots: n, Queue: queue} }
+	costly := slots(2, 0)
+	costly.Refusal = sim.Refusal{Time: 100 * ms, Busy: true}
+	far := costly
+	far.Connect = 300 * ms
+	for name, c := range map[string]struct {
+		server   sim.Server
+		clients  sim.Clients
+		strategy sim.Strategy
+		want     sim.Result // what is compared; see below
+	}{
+		"slots: two of three are served": {
+			slots(2, 0), clients(3, 0), none,
+			sim.Result{Done: 2, Refused: 1, Makespan: sec, Useful: 2 * sec, PeakConcurrency: 2},
+		},
+		"slots: a refusal that keeps busy takes a slot beyond": {
+			costly, clients(3, 0), none,
+			sim.Result{Done: 2, Refused: 1, Makespan: sec, Useful: 2 * sec, Wasted: 100 * ms, PeakConcurrency: 3},
+		},
+		// Refused at 0.1, asked again at 0.5 and refused at 0.6, asked again at 1
+		// just after the others are done, and served to 2.
+		"slots: fixed retry": {
+			costly, clients(3, 0), fixed(400 * ms),
+			sim.Result{Done: 3, Refused: 2, Makespan: 2 * sec, Useful: 3 * sec, Wasted: 200 * ms, PeakConcurrency: 3},
+		},
+		"connection: it holds no slot, and comes before each attempt": {
+			// Served 0.3 to 1.3; refused at 0.4, there again at 1.1 and refused at
+			// 1.2, there again at 1.9 and served to 2.9.
+			far, clients(3, 0), fixed(400 * ms),
+			sim.Result{Done: 3, Refused: 2, Makespan: 2900 * ms, Useful: 3 * sec, Wasted: 200 * ms, PeakConcurrency: 3},
+		},
+		"queue: one waits, one is refused": {
+			slots(1, 1), clients(3, 0), none,
+			sim.Result{Done: 2, Refused: 1, Makespan: 2 * sec, Useful: 2 * sec, PeakConcurrency: 2},
+		},
+		"slowdown: all wait for what the last one made of it": {
+			// 1 takes 100 ms, 2 take 200, 3 take 400. They come at 0, 50 and 100;
+			// the first is due at 100, then 200, then 400. As it goes the others are
+			// older than what is left asks for.
+			sim.Server{Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 1, Factor: 2, Scale: 1}}, clients(3, 50*ms), none,
+			sim.Result{Done: 3, Makespan: 400 * ms, Useful: 300 * ms, PeakConcurrency: 3},
+		},
+		"slowdown: within the limit there is none": {
+			sim.Server{Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 3, Factor: 2, Scale: 1}}, clients(3, 50*ms), none,
+			sim.Result{Done: 3, Makespan: 200 * ms, Useful: 300 * ms, PeakConcurrency: 2},
+		},
+		"slowdown: it is clamped": {
+			sim.Server{Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 1, Factor: 1000, Scale: 0.01, Max: time.Minute}}, clients(1000, 0), none,
+			sim.Result{Done: 1000, Makespan: time.Minute, Useful: 100 * sec, PeakConcurrency: 1000},
+		},
+		"knee: four share what two can have": {
+			sim.Server{Service: sec, Knee: sim.Knee{At: 2}}, clients(4, 0), none,
+			sim.Result{Done: 4, Makespan: 2 * sec, Useful: 4 * sec, PeakConcurrency: 4},
+		},
+		// Alone to 0.5, together at half the pace until the first is done at 1.5, the
+		// second then has half of its work before it.
+		"knee: the pace changes as they come and go": {
+			sim.Server{Service: sec, Knee: sim.Knee{At: 1}}, clients(2, 500*ms), none,
+			sim.Result{Done: 2, Makespan: 2 * sec, Useful: 2 * sec, PeakConcurrency: 2},
+		},
+		// As before, but together at a third of the pace: 1.5 more for the first.
+		"knee: thrashing": {
+			sim.Server{Service: sec, Knee: sim.Knee{At: 1, Slope: 2}}, clients(2, 500*ms), none,
+			sim.Result{Done: 2, Makespan: 2500 * ms, Useful: 2 * sec, PeakConcurrency: 2},
+		},
+		"medium: within its places nothing happens": {
+			sim.Server{Service: sec, Medium: sim.Medium{Places: 2, Jam: sec}}, clients(3, 500*ms), none,
+			sim.Result{Done: 3, Makespan: 2 * sec, Useful: 3 * sec, PeakConcurrency: 2},
+		},
+		// The third, at 0.5, destroys 0.5 and 0.25 of work; the fourth finds it jammed.
+		"medium: a collision destroys all, and jams": {
+			sim.Server{Service: sec, Medium: sim.Medium{Places: 2, Jam: sec}}, clients(4, 250*ms), none,
+			sim.Result{Refused: 4, Wasted: 750 * ms, PeakConcurrency: 2},
+		},
+		// The collision is at 0.5; they are there again at 2.5, 2.5 and 2.5, and
+		// collide again; the fourth waited from 0.75 on and comes at 2.75, into the jam.
+		"medium: who retries together collides together": {
+			sim.Server{Service: sec, Medium: sim.Medium{Places: 2, Jam: sec}}, clients(4, 250*ms),
+			sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry, Min: 2 * sec, Attempts: 2}},
+			sim.Result{Refused: 8, Wasted: 750 * ms, PeakConcurrency: 2},
+		},
+		"failures: all fail, and say nothing about load": {
+			sim.Server{Service: sec, Failures: sim.Failures{Rate: 1}}, clients(3, 0), none,
+			sim.Result{Failed: 3},
+		},
+		"failures: all fail, as if of too much load": {
+			sim.Server{Service: sec, Failures: sim.Failures{Rate: 1, Overload: true}}, clients(3, 0), none,
+			sim.Result{Refused: 3},
+		},
+		// They come at 0, 1, 2, 3, and those of 1 and 2 fail.
+		"failures: from and for": {
+			sim.Server{Failures: sim.Failures{Rate: 1, From: 500 * ms, For: 2 * sec}}, clients(4, sec), none,
+			sim.Result{Done: 2, Failed: 2, Makespan: 3 * sec, PeakConcurrency: 1},
+		},
+		// One to 1, then two at a time: 1 to 2 twice, and the last 2 to 3.
+		"capacity: a slot more from 1 s on": {
+			sim.Server{Service: sec, Slots: 1, Queue: 9, Capacity: []sim.Change{{At: sec, Slots: 2}}}, clients(4, 0), none,
+			sim.Result{Done: 4, Makespan: 3 * sec, Useful: 4 * sec, PeakConcurrency: 4},
+		},
+		// Two to 1, then one at a time.
+		"capacity: a slot less from 0.5 s on": {
+			sim.Server{Service: sec, Slots: 2, Queue: 9, Capacity: []sim.Change{{At: 500 * ms, Slots: 1}}}, clients(4, 0), none,
+			sim.Result{Done: 4, Makespan: 3 * sec, Useful: 4 * sec, PeakConcurrency: 4},
+		},
+		// 0, 3 and 4 are served; 1 and 2 are refused.
+		"outage: errors": {
+			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec}}}, clients(5, sec), none,
+			sim.Result{Done: 3, Refused: 2, Makespan: 5 * sec, Useful: 3 * sec, OutageSent: 2, PeakConcurrency: 1},
+		},
+		// The first has half a second to go when it stops, and has it after; the
+		// others are there when it continues, at 2.5.
+		"outage: silence": {
+			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec, Kind: sim.Silent}}}, clients(3, sec), none,
+			sim.Result{Done: 3, Makespan: 3500 * ms, Useful: 3 * sec, OutageSent: 2, PeakConcurrency: 3},
+		},
+		// Of the four of 1 to 4 the kernel takes in the first, which is served
+		// though its client is gone; of the others that of 4 is still waited for.
+		"outage: silence, with a backlog of one": {
+			sim.Server{Service: 100 * ms, Outages: []sim.Outage{{From: 500 * ms, For: 4 * sec, Kind: sim.Silent, Backlog: 1}}},
+			sim.Clients{Operations: 5, Rate: 1, Timeout: sec}, none,
+			sim.Result{Done: 2, TimedOut: 3, Makespan: 4600 * ms, Useful: 200 * ms, Wasted: 100 * ms, OutageSent: 4, PeakConcurrency: 2},
+		},
+		// The clients wait 1 s, the service takes 2: nothing comes of it.
+		"timeouts: abandoned work stays": {
+			sim.Server{Service: 2 * sec, Slots: 1, Queue: 9}, sim.Clients{Operations: 2, Rate: 0.5, Timeout: sec},
+			sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry, Min: 100 * ms, Attempts: 2}},
+			// 0 and 1.1 of the first, 2 and 3.1 of the second; the last times out
+			// at 4.1. By then two were served, to 2 and 4.
+			sim.Result{TimedOut: 4, Wasted: 4 * sec, PeakConcurrency: 3},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, sim.Scenario{Server: c.server, Clients: c.clients}, c.strategy)
+			got := sim.Result{
+				Done: r.Done, Refused: r.Refused, Failed: r.Failed, TimedOut: r.TimedOut, Makespan: r.Makespan,
+				Useful: r.Useful, Wasted: r.Wasted, OutageSent: r.OutageSent, PeakConcurrency: r.PeakConcurrency,
+			}
+			assert.Equal(t, c.want, got)
+			assert.Equal(t, r.Operations, r.Done+r.GivenUp)
+		})
+	}
+}
+
+// "until a limit the server responds with a fixed delay, then exponentially":
+// minDelay * factor ^ ((concurrency - concurrencyLimit) / K). The seed's log:
+// "concurrency: 1040, last delay: 2.671444385s", "1599 ... 16.458895305s", "1925
+// ... 47.524196455s", "2231 ... 2m8.580906589s".
+func TestSlowdownIsTheSeedsFormula(t *testing.T) {
+	for concurrency, want := range map[int]time.Duration{
+		30: 100 * ms, 1040: 2671444385, 1599: 16458895305, 1925: 47524196455, 2231: 128580906589,
+	} {
+		s := sim.Scenario{
+			Server:  sim.Server{Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30}},
+			Clients: clients(concurrency, 0),
+		}
+		assert.InDelta(t, want, run(t, s, sim.Strategy{}).Makespan, 2, "the seed's log, to the nanosecond but for rounding")
+	}
+}
+
+// Mean, median and 99th percentile of 20 000 service times.
+func TestSpreads(t *testing.T) {
+	for _, c := range []struct {
+		spread            sim.Spread
+		mean, p50, p99    float64
+		shortest, longest float64
+	}{
+		{sim.Spread{}, 1, 1, 1, 1, 1},
+		{sim.Spread{Kind: sim.Uniform, Width: 0.2}, 1, 1, 1.196, 0.8, 1.2},
+		{sim.Spread{Kind: sim.Uniform}, 1, 1, 1.49, 0.5, 1.5},
+		{sim.Spread{Kind: sim.Exponential}, 1, math.Ln2, -math.Log(0.01), 0, 20},
+		{sim.Spread{Kind: sim.Lognormal, Width: 1}, 1, math.Exp(-0.5), math.Exp(-0.5 + 2.3263), 0, 200},
+		{sim.Spread{Kind: sim.Lognormal}, 1, math.Exp(-0.125), math.Exp(-0.125 + 0.5*2.3263), 0, 20},
+	} {
+		r := run(t, sim.Scenario{Server: sim.Server{Service: sec, Spread: c.spread}, Clients: clients(20_000, 0)}, sim.Strategy{})
+		assert.InEpsilon(t, c.mean, r.SinceBirth.Mean.Seconds(), 0.03, "%+v", c.spread)
+		assert.InEpsilon(t, c.p50, r.SinceBirth.P50.Seconds(), 0.03, "%+v", c.spread)
+		assert.InEpsilon(t, c.p99, r.SinceBirth.P99.Seconds(), 0.06, "%+v", c.spread)
+		assert.LessOrEqual(t, r.SinceBirth.Max.Seconds(), c.longest)
+		assert.GreaterOrEqual(t, r.SinceBirth.P50.Seconds(), c.shortest)
+	}
+}
+
+// A bucket of 5 that gets 10 a second, asked 20 times a second: each request
+// takes half a token more than was added since the one before, so 9 pass. From then
+// on every second one passes; but if refused requests count, none ever again.
+func TestTokenBucket(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}},
+		Clients: clients(100, 50*ms),
+	}
+	assert.Equal(t, 9+91/2, run(t, s, sim.Strategy{}).Done)
+	s.Server.Rate.CountRefused = true
+	assert.Equal(t, 9, run(t, s, sim.Strategy{}).Done)
+	// Asked less often than it refills, nothing is refused.
+	s.Clients = clients(100, 100*ms)
+	assert.Equal(t, 100, run(t, s, sim.Strategy{}).Done)
+	// The rate falls to 5 a second after 5 seconds: from then on every second one.
+	s.Server.Rate = sim.Rate{PerSecond: 10}
+	s.Server.Capacity = []sim.Change{{At: 4950 * ms, Rate: 5}}
+	assert.Equal(t, 50+25, run(t, s, sim.Strategy{}).Done)
+}
+
+// "Implement Retry-After header in client and server. Make sure to jitter
+// retry periods on the server side" (seed 3).
+func TestRetryAfter(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: sec, Slots: 1, Refusal: sim.Refusal{RetryAfter: 3 * sec}},
+		Clients: clients(2, 0),
+	}
+	obey := fixed(100 * ms)
+	obey.Retry.RetryAfter = true
+	assert.Equal(t, 4*sec, run(t, s, obey).Makespan)
+	assert.Equal(t, 2*sec, run(t, s, fixed(100*ms)).Makespan, "who does not listen")
+
+	s.Server.Refusal.RetryAfterJitter = 2 * sec
+	got := run(t, s, obey).Makespan
+	assert.Greater(t, got, 4*sec)
+	assert.LessOrEqual(t, got, 6*sec)
+
+	// An outage that tells when it ends.
+	s.Server = sim.Server{Outages: []sim.Outage{{For: 10 * sec, RetryAfter: true}}}
+	s.Clients = clients(1, 0)
+	r := run(t, s, obey)
+	assert.Equal(t, 10*sec, r.Makespan)
+	assert.Equal(t, 2, r.Attempts)
+}
