@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"httplimit": {"limiter", "admission", "window", "tag"},
 
 	"internal/sliding": {},
-	"throttle":         {"window", "tag", "internal/sliding"},
+	"throttle":         {"window", "limiter", "tag", "internal/sliding"},
 	"retry":            {"window", "internal/sliding", "backoff", "limiter"},
 
 	"remote": {"limiter", "window", "retry", "schedule", "tag"},

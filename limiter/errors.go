@@ -60,3 +60,11 @@ func (e *Error) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(errors.Join(e.Unwrap()...), &t) && t.Timeout()
 }
+
+// NotSent reports whether nothing was sent: no attempt was made, or one of which
+// its error says so. Guards of an operation around this one then count it for
+// nothing, and a retry policy may act upon it.
+func (e *Error) NotSent() bool {
+	var unsent interface{ NotSent() bool }
+	return e.Attempts == 0 || e.Attempts == 1 && errors.As(e.Cause, &unsent) && unsent.NotSent()
+}

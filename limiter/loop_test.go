@@ -202,3 +202,21 @@ func TestALoopAlone(t *testing.T) {
 		require.Zero(t, w.open)
 	})
 }
+
+// An error says what those who only know it by its methods want to know.
+func TestAnErrorOfAnOperationWithin(t *testing.T) {
+	for _, c := range []struct {
+		err             limiter.Error
+		timeout, unsent bool
+	}{
+		{limiter.Error{Reason: limiter.ErrClosed}, false, true},
+		{limiter.Error{Reason: context.DeadlineExceeded}, true, true},
+		{limiter.Error{Attempts: 1, Cause: status{code: 503}}, false, false},
+		{limiter.Error{Attempts: 1, Cause: unsent{}}, false, true},
+		{limiter.Error{Attempts: 2, Cause: unsent{}}, false, false}, // the first was perhaps
+		{limiter.Error{Attempts: 2, Reason: limiter.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
+	} {
+		require.Equal(t, c.timeout, c.err.Timeout(), c.err.Error())
+		require.Equal(t, c.unsent, c.err.NotSent(), c.err.Error())
+	}
+}

@@ -32,6 +32,9 @@ func (e *BudgetError) Error() string {
 // Is reports whether the target is ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
+// NotSent says that nothing was sent; other guards count the attempt for nothing.
+func (e *BudgetError) NotSent() bool { return true }
+
 // Budget bounds the retries of all who share it to a share of all their requests.
 // One Budget speaks for one service. It is safe for any number of goroutines.
 // Make one with NewBudget.

@@ -30,3 +30,7 @@ func (e *Error) Error() string {
 
 // Is reports whether the target is ErrThrottled.
 func (e *Error) Is(target error) bool { return target == ErrThrottled }
+
+// NotSent says that nothing was sent: a retry policy may act upon it, and other
+// guards count the request for nothing.
+func (e *Error) NotSent() bool { return true }

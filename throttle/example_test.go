@@ -5,10 +5,48 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
+
+// Do is for those who use neither a limiter nor a retry policy.
+func ExampleThrottle_Do() {
+	th, err := throttle.New(throttle.Config{})
+	if err != nil {
+		panic(err)
+	}
+	refused := &httplimit.StatusError{StatusCode: 503}
+	sent := 0
+	for range 1000 {
+		err := th.Do(context.Background(), func(context.Context) error {
+			sent++
+			return refused
+		})
+		if !errors.Is(err, throttle.ErrThrottled) && !errors.Is(err, refused) {
+			panic(err)
+		}
+	}
+	fmt.Println("of 1000 few are sent:", sent < 100)
+	// Output: of 1000 few are sent: true
+}
+
+// In a limiter it is a guard, of Do and Each and of the doors.
+func ExampleNew() {
+	th, err := throttle.New(throttle.Config{Settings: throttle.Settings{K: 1.5}})
+	if err != nil {
+		panic(err)
+	}
+	lim, err := aimd.NewReno(aimd.WithGuard(th))
+	if err != nil {
+		panic(err)
+	}
+	err = lim.Do(context.Background(), func(context.Context) error { return nil })
+	fmt.Println(err, th.Rejection(tag.Critical))
+	// Output: <nil> 0
+}
 
 // Admit and Ended are for those who send by themselves.
 func ExampleThrottle_Admit() {

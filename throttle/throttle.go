@@ -9,6 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -17,10 +18,12 @@ import (
 // them. One Throttle speaks for one service. It is safe for any number of
 // goroutines. Make one with New.
 //
-// It is a guard of limiters and of retry policies; Admit and Ended are for those who
-// send by themselves.
+// It is a guard of limiters and of retry policies (limiter.Guard), of their Do
+// and of the doors with them. Alone, it is used with Do, or with Admit and Ended.
+// A request should come by it once.
 type Throttle struct {
-	clock clock.Clock
+	clock    clock.Clock
+	classify limiter.Classifier
 	// mu guards core.
 	mu   sync.Mutex
 	core Core
@@ -33,6 +36,8 @@ type Config struct {
 	Settings
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
+	// Classifier tells Do what an error means; nil: limiter.Classify.
+	Classifier limiter.Classifier
 }
 
 // New returns a throttle that has seen nothing, or an error that names the
@@ -44,11 +49,37 @@ func New(c Config) (*Throttle, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
+	if c.Classifier == nil {
+		c.Classifier = limiter.Classify
+	}
 	core, err := NewCore(c.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	return &Throttle{clock: c.Clock, core: core}, nil
+	return &Throttle{clock: c.Clock, classify: c.Classifier, core: core}, nil
+}
+
+// Do runs fn, once, unless the request is rejected; then it returns an [*Error],
+// which is an ErrThrottled. Else it returns what fn did, and counts that by
+// what the classifier says of it. If fn panics, that counts as nothing.
+func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
+	if err := t.Admit(ctx, limiter.AttemptNumber(ctx)); err != nil {
+		return err
+	}
+	settled := false
+	defer func() {
+		if !settled {
+			t.Ended(ctx, 0)
+		}
+	}()
+	err := fn(ctx)
+	v := limiter.Verdict{Outcome: window.Success}
+	if err != nil {
+		v = t.classify(err)
+	}
+	settled = true
+	limiter.Guards{t}.Settle(ctx, v, err)
+	return err
 }
 
 // Admit asks for leave to send a request, with the criticality of the context

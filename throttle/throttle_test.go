@@ -3,15 +3,19 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
@@ -102,4 +106,76 @@ func TestManyGoroutines(t *testing.T) {
 		assert.Equal(t, 2*each, requests)
 		assert.Zero(t, accepts)
 	}
+}
+
+// status is an error that tells an HTTP status.
+type status int
+
+func (s status) Error() string       { return http.StatusText(int(s)) }
+func (s status) HTTPStatusCode() int { return int(s) }
+
+// What counts as accepted, as Do is told it: by an error.
+func TestWhatDoCounts(t *testing.T) {
+	refused := errors.New("refused in our own words")
+	for _, c := range []struct {
+		err               error
+		requests, accepts int
+	}{
+		{nil, 1, 1},
+		{status(404), 1, 1},
+		{status(413), 1, 1},
+		{status(500), 1, 1},
+		{errors.New("malformed answer"), 1, 1},
+		{status(429), 1, 0},
+		{status(503), 1, 0},
+		{status(504), 1, 0},
+		{context.DeadlineExceeded, 1, 0},
+		{refused, 1, 0},
+		{context.Canceled, 0, 0},
+		{io.ErrUnexpectedEOF, 0, 0},
+		{&throttle.Error{}, 0, 0}, // of another throttle, beneath
+	} {
+		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) limiter.Verdict {
+			if errors.Is(err, refused) {
+				return limiter.Verdict{Outcome: limiter.Overload}
+			}
+			return limiter.FirstOf(limiter.Classify)(err)
+		}})
+		require.NoError(t, err)
+		require.Equal(t, c.err, th.Do(t.Context(), func(context.Context) error { return c.err }))
+		requests, accepts := th.Counts(tag.Critical)
+		assert.Equal(t, [2]int{c.requests, c.accepts}, [2]int{requests, accepts}, "%v", c.err)
+	}
+}
+
+func TestDoWhereNothingIsSaid(t *testing.T) {
+	th, _ := newThrottle(t, throttle.Settings{})
+	require.Panics(t, func() { _ = th.Do(t.Context(), func(context.Context) error { panic("boom") }) })
+	ctx, cancel := context.WithCancel(t.Context())
+	require.ErrorIs(t, th.Do(ctx, func(context.Context) error { cancel(); return status(404) }), status(404))
+	requests, _ := th.Counts(tag.Critical)
+	require.Zero(t, requests)
+	refuse(t.Context(), th, 10_000)
+	require.ErrorIs(t, th.Do(t.Context(), func(context.Context) error { t.Error("runs"); return nil }), throttle.ErrThrottled)
+}
+
+// In a limiter's Do, and under a retry policy, it is a guard.
+func TestAThrottleInALimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th, err := throttle.New(throttle.Config{Settings: throttle.Settings{Rand: rand.New(rand.NewPCG(1, 2))}})
+		require.NoError(t, err)
+		l, err := aimd.NewReno(aimd.WithGuard(th), aimd.WithMaxAttempts(1), aimd.WithoutPause())
+		require.NoError(t, err)
+		sent, throttled := 0, 0
+		for range 1000 {
+			err := l.Do(t.Context(), func(context.Context) error { sent++; return status(503) })
+			require.Error(t, err)
+			if errors.Is(err, throttle.ErrThrottled) {
+				throttled++
+			}
+		}
+		require.Equal(t, 1000, sent+throttled)
+		require.Less(t, sent, 50)
+		require.EqualValues(t, sent, l.Snapshot().Overloads)
+	})
 }
