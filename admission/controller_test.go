@@ -2,10 +2,17 @@ package admission_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -67,4 +74,222 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		require.NoError(t, a.permit.Done(window.Success))
 		require.ErrorIs(t, a.permit.Done(window.Success), admission.ErrReleased)
 	})
+}
+
+// "A client that vanished gives its place back" (issue 5), the one in the queue
+// at once.
+func TestWhoVanishesLeavesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := controller(t, admission.Fixed(1), admission.Settings{QueueBound: 1})
+		p, err := c.Admit(t.Context(), tag.Tags{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := admit(ctx, c, interactive)
+		cancel()
+		synctest.Wait()
+		require.Equal(t, context.Canceled, (<-gone).err)
+		next := admit(t.Context(), c, interactive)
+		require.Empty(t, next, "there is room in the queue again")
+		require.NoError(t, p.Done(window.Success))
+		synctest.Wait()
+		require.NoError(t, (<-next).permit.Done(window.Success))
+		_, err = c.Admit(ctx, interactive)
+		require.Equal(t, context.Canceled, err)
+		n := c.Snapshot().ByCriticality[tag.Critical]
+		require.Equal(t, admission.Counts{Admitted: 2, Delayed: 1, Vanished: 1}, n)
+	})
+}
+
+func TestObserverIsToldEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []admission.Event
+		var c *admission.Controller
+		c, err := admission.New(admission.Fixed(1), admission.Config{
+			Settings: admission.Settings{QueueBound: 1},
+			Observer: func(e admission.Event) {
+				if e.Kind == admission.Released {
+					assert.Zero(t, c.Snapshot().InFlight, "it may call back")
+				}
+				events = append(events, e)
+			},
+		})
+		require.NoError(t, err)
+		told := func(want ...admission.Event) {
+			t.Helper()
+			require.Len(t, events, len(want))
+			for i, e := range events {
+				require.EqualValues(t, 1, e.Window.Cwnd)
+				require.False(t, e.Time.IsZero())
+				require.Equal(t, e.Kind == admission.Refused, e.RetryAfter > 0)
+				e.Window, e.Time, e.RetryAfter = window.State{}, time.Time{}, 0
+				require.Equal(t, want[i], e)
+			}
+			events = nil
+		}
+		p, err := c.Admit(t.Context(), vital)
+		require.NoError(t, err)
+		told(admission.Event{Seq: 1, Kind: admission.Admitted, Tags: vital, InFlight: 1})
+		first := admit(t.Context(), c, background)
+		told(admission.Event{Seq: 2, Kind: admission.Queued, Tags: background, InFlight: 1, Queued: 1})
+		_, err = c.Admit(t.Context(), background)
+		require.ErrorIs(t, err, admission.ErrShed)
+		told(admission.Event{Seq: 3, Kind: admission.Refused, Tags: background, Reason: admission.Full, InFlight: 1, Queued: 1})
+		time.Sleep(100 * time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		second := admit(ctx, c, interactive)
+		require.ErrorIs(t, (<-first).err, admission.ErrShed)
+		told(
+			admission.Event{Seq: 4, Kind: admission.Queued, Tags: interactive, InFlight: 1, Queued: 1},
+			admission.Event{Seq: 5, Kind: admission.Refused, Tags: background, Reason: admission.Displaced, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
+		)
+		time.Sleep(time.Millisecond)
+		cancel()
+		<-second
+		told(admission.Event{Seq: 6, Kind: admission.Vanished, Tags: interactive, Wait: time.Millisecond, InFlight: 1})
+		assert.Equal(t, 101*time.Millisecond, p.Held())
+		require.NoError(t, p.Done(window.Timeout))
+		told(admission.Event{Seq: 7, Kind: admission.Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
+		require.Equal(t, admission.ErrReleased, p.Done(window.Success))
+		told()
+	})
+}
+
+func TestSnapshotTellsAllInOneLine(t *testing.T) {
+	mock := clock.NewMock()
+	c, err := admission.New(admission.Fixed(2), admission.Config{Clock: mock, Settings: admission.Settings{QueueBound: -1}})
+	require.NoError(t, err)
+	p, err := c.Admit(t.Context(), background)
+	require.NoError(t, err)
+	q, err := c.Admit(t.Context(), vital)
+	require.NoError(t, err)
+	_, err = c.Admit(t.Context(), tag.Tags{Client: "photos", Criticality: tag.Sheddable, Attempt: 2})
+	var shed *admission.Shed
+	require.ErrorAs(t, err, &shed)
+	shed.RetryAfter = 1200 * time.Millisecond
+	assert.EqualError(t, err, `admission: shed (full): sheddable request of "photos", to come back after 1.2s`)
+	shed.Tags.Client = ""
+	assert.EqualError(t, err, `admission: shed (full): sheddable request, to come back after 1.2s`)
+	mock.Add(30 * time.Millisecond)
+	require.NoError(t, p.Done(window.Success))
+	require.NoError(t, q.Done(window.Neutral))
+	assert.Equal(t, "limit=2.0 in-flight=0 queued=0 success=1 overload=0 timeout=0 neutral=1 service=30ms"+
+		" sheddable=1/1 sheddable-plus=0/0 critical=0/0 critical-plus=1/0 (admitted/shed)", c.Snapshot().String())
+	text, err := json.Marshal(c.Snapshot())
+	require.NoError(t, err)
+	var back admission.Snapshot
+	require.NoError(t, json.Unmarshal(text, &back))
+	assert.Equal(t, c.Snapshot(), back)
+	assert.Equal(t, admission.Counts{Admitted: 1, Full: 1, ShedRetries: 1}, back.ByCriticality[tag.Sheddable])
+	assert.EqualValues(t, 1, back.ByCriticality[tag.Sheddable].Shed())
+}
+
+// A criticality that does not exist is no way past the queue, and no panic.
+func TestCriticalitiesThatDoNotExist(t *testing.T) {
+	c := controller(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	for _, n := range []tag.Criticality{-128, 127} {
+		p, err := c.Admit(t.Context(), tag.Tags{Criticality: n})
+		require.NoError(t, err)
+		_, err = c.Admit(t.Context(), tag.Tags{Criticality: n})
+		require.ErrorIs(t, err, admission.ErrShed)
+		require.NoError(t, p.Done(window.Success))
+	}
+	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Full)
+	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.CriticalPlus].Full)
+}
+
+func TestPermitsInContexts(t *testing.T) {
+	c := controller(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	_, ok := admission.FromContext(t.Context())
+	require.False(t, ok)
+	p, err := c.Admit(t.Context(), tag.Tags{Client: "photos"})
+	require.NoError(t, err)
+	ctx := admission.NewContext(t.Context(), p)
+	got, ok := admission.FromContext(ctx)
+	require.True(t, ok)
+	assert.Equal(t, "photos", got.Tags().Client)
+
+	again, err := c.Admit(ctx, tag.Tags{Client: "within"})
+	require.NoError(t, err, "within the request no second place is needed")
+	assert.Equal(t, "within", again.Tags().Client)
+	assert.Zero(t, again.Held())
+	assert.Equal(t, admission.ErrReleased, again.Done(window.Success))
+	assert.Equal(t, ctx, admission.NewContext(ctx, again))
+	assert.Equal(t, 1, c.Snapshot().InFlight)
+	_, err = controller(t, admission.Fixed(1), admission.Settings{}).Admit(ctx, tag.Tags{})
+	require.NoError(t, err, "another controller's place is another's")
+
+	assert.Panics(t, func() { _ = p.Done(0) })
+	assert.Panics(t, func() { _ = again.Done(7) })
+	require.NoError(t, got.Done(window.Success), "a wrong outcome released nothing")
+	assert.Equal(t, admission.ErrReleased, p.Done(window.Success))
+}
+
+// Many at once, in all ways: in the end nobody is lost and every place is free.
+func TestNothingLeaks(t *testing.T) {
+	c := controller(t, admission.Fixed(4), admission.Settings{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
+	var all sync.WaitGroup
+	const goroutines, each = 64, 100
+	var mu sync.Mutex
+	ended := map[string]int{}
+	for g := range goroutines {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(g), 9))
+			for range each {
+				ctx, cancel := context.WithCancel(t.Context())
+				if random.IntN(4) == 0 {
+					time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
+				}
+				tags := tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)}
+				if random.IntN(8) == 0 {
+					tags.Client = "stormy"
+				}
+				p, err := c.Admit(ctx, tags)
+				var shed *admission.Shed
+				how := "admitted"
+				switch {
+				case errors.As(err, &shed):
+					how = "shed"
+				case err != nil:
+					assert.ErrorIs(t, err, context.Canceled)
+					how = "vanished"
+				default:
+					assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
+					assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
+					assert.ErrorIs(t, p.Done(window.Success), admission.ErrReleased)
+				}
+				cancel()
+				mu.Lock()
+				ended[how]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	s := c.Snapshot()
+	assert.Zero(t, s.InFlight)
+	assert.Zero(t, s.Queued)
+	var sum admission.Counts
+	for _, n := range s.ByCriticality {
+		assert.Zero(t, n.Queued)
+		sum.Admitted += n.Admitted
+		sum.Full += n.Shed()
+		sum.Vanished += n.Vanished
+	}
+	assert.EqualValues(t, ended["admitted"], sum.Admitted)
+	assert.EqualValues(t, ended["shed"], sum.Full)
+	assert.Equal(t, goroutines*each, ended["admitted"]+ended["shed"]+ended["vanished"])
+	assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
+}
+
+func ExampleController_Snapshot() {
+	c, err := admission.New(admission.Fixed(2), admission.Config{})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := c.Admit(context.Background(), tag.Tags{Criticality: tag.CriticalPlus}); err != nil {
+		panic(err)
+	}
+	s := c.Snapshot()
+	fmt.Println(s.InFlight, s.Limit, s.ByCriticality[tag.CriticalPlus].Admitted)
+	// Output: 1 2 1
 }

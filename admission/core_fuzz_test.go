@@ -1,0 +1,281 @@
+package admission_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// FuzzCoreAgainstALiteralQueue drives the Core and a list that is sorted anew
+// each time with the same events, compares them after every one, and checks
+// the invariants.
+func FuzzCoreAgainstALiteralQueue(f *testing.F) {
+	f.Add([]byte{3, 4, 0, 0, 8, 16, 24, 32, 1, 1, 2, 5, 0, 9, 18, 27, 7, 1, 1, 6})
+	f.Add([]byte{1, 0, 0, 0, 1, 0, 1, 3})
+	f.Add([]byte{8, 2, 0, 64, 128, 192, 72, 136, 200, 255, 2, 2, 7, 15, 23, 3, 4, 1})
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if len(input) < 3 || len(input) > 1000 {
+			return
+		}
+		m := newModel(t, input[0], input[1])
+		for _, step := range input[2:] {
+			m.step(step)
+			m.check()
+		}
+		m.settle()
+	})
+}
+
+// model is a Core and what is known of it from outside.
+type model struct {
+	t    *testing.T
+	core admission.Core[int]
+	now  time.Time
+	// bound and limit are those of the queue and of the window; the limit is 0
+	// where the law decides.
+	bound, limit int
+
+	requests int
+	waiting  []*waits // in the order of arrival
+	flying   []window.Ticket
+	over     []window.Ticket
+	ended    map[int]string
+}
+
+type waits struct {
+	item    *admission.Item[int]
+	arrival int
+	since   time.Time
+	turn    admission.Turn
+}
+
+const queueTime = time.Second
+
+// rules of the model: by client.
+var rules = []admission.Rule{{Client: "storm*", Shed: admission.Last}, {Client: "bug*", Shed: admission.First}}
+
+func newModel(t *testing.T, limit, bound byte) *model {
+	m := &model{t: t, now: time.Unix(0, 0), bound: int(bound % 8), ended: map[int]string{}}
+	l := admission.Adaptive(aimd.Reno, window.Settings{Initial: float64(1 + limit%16)})
+	if limit&16 == 0 {
+		m.limit = 1 + int(limit%16)
+		l = admission.Fixed(m.limit)
+	}
+	s := admission.Settings{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
+	if m.bound == 0 {
+		s.QueueBound = -1
+	}
+	core, err := admission.NewCore[int](l, s)
+	require.NoError(t, err)
+	m.core = core
+	return m
+}
+
+// step does one event: the low three bits say which, the others to whom.
+func (m *model) step(b byte) {
+	which := int(b >> 3)
+	switch b & 7 {
+	case 0, 1, 2:
+		m.arrive(which, b&7 == 1)
+	case 3:
+		m.answer(which, window.Success)
+	case 4:
+		m.answer(which, window.Outcome(1+which%4))
+	case 5:
+		m.cancel(which)
+	case 6:
+		m.late(which)
+	case 7:
+		m.now = m.now.Add(time.Duration(which) * 50 * time.Millisecond)
+		m.expire()
+		m.drain()
+	}
+}
+
+func (m *model) open() bool { return len(m.flying) < int(m.core.State().Cwnd) }
+
+func (m *model) arrive(which int, retry bool) {
+	w := &waits{arrival: m.requests, since: m.now, item: &admission.Item[int]{Value: m.requests}}
+	m.requests++
+	w.item.Tags.Criticality = tag.Criticalities[which%4]
+	if retry {
+		w.item.Tags.Attempt = 2
+	}
+	switch which / 4 % 4 {
+	case 2:
+		w.item.Tags.Client, w.turn = "stormy", admission.Last
+	case 3:
+		w.item.Tags.Client, w.turn = "buggy", admission.First
+	}
+	m.expire()
+	ticket, ok := m.core.Tried(m.now)
+	require.Equal(m.t, m.open(), ok, "a place is free")
+	if ok {
+		m.flying = append(m.flying, ticket)
+		m.end(w.item.Value, "admitted")
+		m.drain()
+		return
+	}
+	m.waiting = append(m.waiting, w)
+	if len(m.waiting) > m.bound {
+		least := m.sorted()[len(m.waiting)-1]
+		require.Equal(m.t, least != w, m.core.Queued(m.now, w.item))
+		why := admission.Displaced
+		if least == w {
+			why = admission.Full
+		}
+		m.refuse(least, why)
+	} else {
+		require.True(m.t, m.core.Queued(m.now, w.item))
+	}
+	m.drain()
+}
+
+// sorted is the literal order: who is worth the most first, at the end who is
+// shed next.
+func (m *model) sorted() []*waits {
+	all := slices.Clone(m.waiting)
+	slices.SortFunc(all, func(a, b *waits) int {
+		for _, d := range []int{
+			int(b.turn) - int(a.turn),
+			int(b.item.Tags.Criticality) - int(a.item.Tags.Criticality),
+			a.item.Tags.Attempt - b.item.Tags.Attempt,
+			a.arrival - b.arrival,
+		} {
+			if d != 0 {
+				return d
+			}
+		}
+		return 0
+	})
+	return all
+}
+
+// next is who is served next: as sorted, but retries are no different.
+func (m *model) next() *waits {
+	best := m.waiting[0]
+	for _, w := range m.waiting {
+		if w.turn > best.turn || w.turn == best.turn && w.item.Tags.Criticality > best.item.Tags.Criticality {
+			best = w
+		}
+	}
+	return best
+}
+
+func (m *model) expire() {
+	for len(m.waiting) > 0 && m.now.Sub(m.waiting[0].since) >= queueTime {
+		w := m.waiting[0]
+		// The core sheds them by itself at its next event, and tells of each.
+		m.core.Cancelled(m.now, &admission.Item[int]{})
+		m.refuse(w, admission.Expired)
+	}
+}
+
+// refuse expects that this one is the next that the core tells to be shed.
+func (m *model) refuse(w *waits, why admission.Reason) {
+	i, r := m.core.Shed()
+	require.NotNil(m.t, i)
+	require.Equal(m.t, w.item.Value, i.Value, "%v", why)
+	require.Equal(m.t, why, r.Reason)
+	require.GreaterOrEqual(m.t, r.RetryAfter, admission.DefaultRetryAfterMin/2)
+	require.Less(m.t, r.RetryAfter, admission.DefaultRetryAfterMax*3/2)
+	m.forget(w, why.String())
+}
+
+func (m *model) forget(w *waits, how string) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(x *waits) bool { return x == w })
+	m.end(w.item.Value, how)
+}
+
+func (m *model) end(request int, how string) {
+	require.Empty(m.t, m.ended[request], "decided about twice")
+	m.ended[request] = how
+}
+
+func (m *model) drain() {
+	for {
+		i, ticket := m.core.Next(m.now)
+		if i == nil {
+			break
+		}
+		require.True(m.t, m.open(), "one too many is admitted")
+		w := m.next()
+		require.Equal(m.t, w.item.Value, i.Value, "who is served next")
+		require.Equal(m.t, m.now.Sub(w.since), m.core.Waited(i))
+		m.flying = append(m.flying, ticket)
+		m.forget(w, "admitted")
+	}
+	i, _ := m.core.Shed()
+	require.Nil(m.t, i, "shed for nothing")
+}
+
+func (m *model) answer(which int, o window.Outcome) {
+	m.expire()
+	if len(m.flying) == 0 {
+		return
+	}
+	n := which % len(m.flying)
+	ticket := m.flying[n]
+	m.flying = slices.Delete(m.flying, n, n+1)
+	m.over = append(m.over, ticket)
+	require.NotEqual(m.t, window.Late, m.core.Answered(m.now, ticket, o))
+	m.drain()
+}
+
+func (m *model) cancel(which int) {
+	m.expire()
+	if len(m.waiting) == 0 {
+		return
+	}
+	w := m.waiting[which%len(m.waiting)]
+	require.True(m.t, m.core.Cancelled(m.now, w.item))
+	require.False(m.t, m.core.Cancelled(m.now, w.item))
+	m.forget(w, "vanished")
+	m.drain()
+}
+
+// late releases a permit a second time.
+func (m *model) late(which int) {
+	m.expire()
+	if len(m.over) > 0 {
+		require.Equal(m.t, window.Late, m.core.Answered(m.now, m.over[which%len(m.over)], window.Success))
+	}
+	m.drain()
+}
+
+func (m *model) check() {
+	require.Equal(m.t, len(m.flying), m.core.Flying())
+	require.Equal(m.t, len(m.waiting), m.core.Waiting())
+	require.LessOrEqual(m.t, len(m.waiting), m.bound, "the queue is bounded in number")
+	require.False(m.t, len(m.waiting) > 0 && m.open(), "nobody waits while a place is free")
+	if m.limit > 0 {
+		require.LessOrEqual(m.t, len(m.flying), m.limit)
+		require.Equal(m.t, float64(m.limit), m.core.State().Cwnd, "a fixed limit stays")
+	}
+	require.Equal(m.t, m.requests, len(m.ended)+len(m.waiting), "nobody is lost")
+	at, ok := m.core.Deadline()
+	require.Equal(m.t, len(m.waiting) > 0, ok)
+	if ok {
+		require.Equal(m.t, m.waiting[0].since.Add(queueTime), at)
+		require.True(m.t, at.After(m.now), "the queue is bounded in time")
+	}
+}
+
+// settle lets time go by and everything be served: nobody is stranded.
+func (m *model) settle() {
+	m.now = m.now.Add(queueTime)
+	m.expire()
+	m.check()
+	require.Empty(m.t, m.waiting)
+	for len(m.flying) > 0 {
+		m.answer(0, window.Success)
+		m.check()
+	}
+}

@@ -1,0 +1,226 @@
+package admission_test
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// "Make sure to jitter retry periods on the server side": "period * random(.5, 1.5)" (seed 3).
+func TestRetryAfterIsJittered(t *testing.T) {
+	assert.Equal(t, 5*time.Second, admission.RetryAfter(10*time.Second, 0))
+	assert.Equal(t, 10*time.Second, admission.RetryAfter(10*time.Second, 0.5))
+	assert.Less(t, admission.RetryAfter(10*time.Second, 0.999999), 15*time.Second)
+}
+
+// Few who are shed come back soon, many over as long as they take.
+func TestReturnsBookTheTimeAhead(t *testing.T) {
+	r := admission.Returns{Min: time.Second, Max: 30 * time.Second}
+	now := time.Unix(0, 0)
+	const each, mid = 10 * time.Millisecond, 0.5
+	for range 100 {
+		assert.Equal(t, time.Second, r.Shed(now, each, mid))
+	}
+	assert.Equal(t, 1010*time.Millisecond, r.Shed(now, each, mid))
+	now = now.Add(time.Second)
+	assert.Equal(t, time.Second, r.Shed(now, each, mid), "time goes by")
+	for range 10_000 {
+		r.Shed(now, each, mid)
+	}
+	assert.Equal(t, 30*time.Second, r.Shed(now, each, mid))
+	now = now.Add(time.Hour)
+	assert.Equal(t, time.Second, r.Shed(now, each, mid), "and nothing is saved up")
+	assert.Equal(t, time.Second, r.Shed(now, -time.Hour, mid), "a time below 0 is none")
+}
+
+// Of those who are shed in one moment, no second sees more than twice what it
+// would see if they came back evenly.
+func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
+	for _, n := range []int{100, 1000, 3000} {
+		r := admission.Returns{Min: time.Second, Max: 30 * time.Second}
+		random := rand.New(rand.NewPCG(1, uint64(n)))
+		const perSecond = 100
+		seconds := map[int]int{}
+		for range n {
+			seconds[int(r.Shed(time.Unix(0, 0), time.Second/perSecond, random.Float64())/time.Second)]++
+		}
+		for s, got := range seconds {
+			assert.LessOrEqual(t, got, 2*perSecond, "%d shed: second %d", n, s)
+		}
+	}
+}
+
+// "With Retry-After jittered, the peak of the first second after [an outage of
+// 30 s] is at most twice the mean" of before, "without" it is not: 1000 clients
+// that send a request each 10 s, and all at once when the outage begins, since
+// all lose their connections then. The service takes 100 ms and 32 at a time,
+// and in the outage it does not answer.
+func TestAfterAnOutage(t *testing.T) {
+	jittered := outage(t, func(r admission.Refusal) time.Duration { return r.RetryAfter })
+	fixed := outage(t, func(admission.Refusal) time.Duration { return 10 * time.Second })
+	t.Logf("first second after the outage over the mean: %.2f with jitter, %.2f with a fixed Retry-After", jittered, fixed)
+	assert.LessOrEqual(t, jittered, 2.0)
+	assert.Greater(t, fixed, 5.0)
+}
+
+// outage returns the requests of the first second after the outage, as a
+// multiple of the mean before it.
+func outage(t *testing.T, retryAfter func(admission.Refusal) time.Duration) float64 {
+	t.Helper()
+	const clients = 1000
+	period, begin, end := 10*time.Second, 60*time.Second, 90*time.Second
+	core, err := admission.NewCore[int](admission.Fixed(32), admission.Settings{})
+	require.NoError(t, err)
+	w := &world{core: core, t: t}
+	random := rand.New(rand.NewPCG(3, 3))
+	before, after := 0, 0
+	calm := make([]int, clients) // the generation of a client's next request: what is of an older one is off
+	var request func(client, generation int)
+	var done func(client int)
+	next := func(client int, in time.Duration) {
+		generation := calm[client]
+		w.at(w.now+in, func() { request(client, generation) })
+	}
+	done = func(client int) { next(client, time.Duration(float64(period)*(0.5+random.Float64()))) }
+	request = func(client, generation int) {
+		if calm[client] != generation {
+			return
+		}
+		switch {
+		case w.now >= period && w.now < begin:
+			before++
+		case w.now >= end && w.now < end+time.Second:
+			after++
+		}
+		w.request(client, func(ticket window.Ticket) {
+			takes := 100 * time.Millisecond
+			if at := w.now + takes; at > begin && at < end {
+				takes = end + time.Duration(random.Int64N(int64(100*time.Millisecond))) - w.now
+			}
+			w.at(w.now+takes, func() {
+				w.core.Answered(w.time(), ticket, window.Success)
+				done(client)
+			})
+		}, func(r admission.Refusal) { next(client, retryAfter(r)) })
+	}
+	for c := range clients {
+		w.at(time.Duration(random.Int64N(int64(period))), func() { request(c, 0) })
+		w.at(begin, func() {
+			calm[c]++
+			request(c, calm[c])
+		})
+	}
+	w.run(end + 10*time.Second)
+	mean := float64(before) / (begin - period).Seconds()
+	require.InDelta(t, clients/period.Seconds(), mean, 10)
+	return float64(after) / mean
+}
+
+// world is a Core on virtual time.
+type world struct {
+	t      *testing.T
+	core   admission.Core[int]
+	now    time.Duration
+	events agenda
+	seq    int
+	// waiting has what is to be done with those who wait.
+	waiting map[*admission.Item[int]]hopes
+}
+
+type hopes struct {
+	admitted func(window.Ticket)
+	refused  func(admission.Refusal)
+}
+
+func (w *world) time() time.Time { return time.Unix(0, 0).Add(w.now) }
+
+func (w *world) at(when time.Duration, do func()) {
+	w.seq++
+	heap.Push(&w.events, event{when, w.seq, do})
+}
+
+func (w *world) request(client int, admitted func(window.Ticket), refused func(admission.Refusal)) {
+	if ticket, ok := w.core.Tried(w.time()); ok {
+		admitted(ticket)
+		return
+	}
+	i := &admission.Item[int]{Value: client, Tags: tag.Tags{}}
+	if w.waiting == nil {
+		w.waiting = map[*admission.Item[int]]hopes{}
+	}
+	w.waiting[i] = hopes{admitted, refused}
+	w.core.Queued(w.time(), i)
+}
+
+// run runs until then: event, drain, and again.
+func (w *world) run(until time.Duration) {
+	var armed time.Duration
+	for len(w.events) > 0 {
+		e := heap.Pop(&w.events).(event)
+		if w.now = e.at; w.now > until {
+			return
+		}
+		e.do()
+		for i, ticket := w.core.Next(w.time()); i != nil; i, ticket = w.core.Next(w.time()) {
+			w.take(i).admitted(ticket)
+		}
+		for i, refusal := w.core.Shed(); i != nil; i, refusal = w.core.Shed() {
+			w.take(i).refused(refusal)
+		}
+		if at, ok := w.core.Deadline(); ok {
+			if at := at.Sub(time.Unix(0, 0)); at != armed {
+				armed = at
+				w.at(at, func() {})
+			}
+		}
+	}
+}
+
+func (w *world) take(i *admission.Item[int]) hopes {
+	h, ok := w.waiting[i]
+	require.True(w.t, ok, "decided about twice")
+	delete(w.waiting, i)
+	return h
+}
+
+type event struct {
+	at  time.Duration
+	seq int
+	do  func()
+}
+
+type agenda []event
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].seq < a[j].seq
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(e any)   { *a = append(*a, e.(event)) }
+func (a *agenda) Pop() any {
+	last := len(*a) - 1
+	e := (*a)[last]
+	*a = (*a)[:last]
+	return e
+}
+
+func ExampleReturns() {
+	// A server that can bear ten returns in a second sheds 200 at once.
+	r := admission.Returns{Min: time.Second, Max: 30 * time.Second}
+	now := time.Now()
+	var last time.Duration
+	for range 200 {
+		last = r.Shed(now, 100*time.Millisecond, 0.5) // 0.5 in the place of a random number
+	}
+	fmt.Println(last)
+	// Output: 20s
+}
