@@ -135,6 +135,7 @@ func (r Result) Measures() []Measure {
 		{"given_up", float64(r.GivenUp), false, true},
 		{"attempts", float64(r.Attempts), false, true},
 		{"attempts_per_op", ratio(float64(r.Attempts), float64(r.Operations)), false, r.Operations > 0},
+		{"efficiency", ratio(float64(r.Succeeded), float64(r.Attempts)), false, r.Attempts > 0},
 		{"refused", float64(r.Refused), false, true},
 		{"timed_out", float64(r.TimedOut), false, true},
 		{"mean_s", r.SinceBirth.Mean.Seconds(), false, r.Done > 0},

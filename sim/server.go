@@ -142,6 +142,10 @@ type Failures struct {
 	// Overload makes a failure look like a refusal (503). Without, it says
 	// nothing about load (500).
 	Overload bool `yaml:"overload"`
+	// Sticky makes all requests of the same clients fail, that share of them: as
+	// when some of the service's machines are down and each client stays with its
+	// own. Without, each request has the same chance.
+	Sticky bool `yaml:"sticky"`
 	// From and For say when; a For of 0: from From to the end.
 	From time.Duration `yaml:"from"`
 	For  time.Duration `yaml:"for"`

@@ -107,6 +107,11 @@ func TestServers(t *testing.T) {
 			sim.Server{Failures: sim.Failures{Rate: 1, From: 500 * ms, For: 2 * sec}}, clients(4, sec), none,
 			sim.Result{Done: 2, Failed: 2, Makespan: 3 * sec, PeakConcurrency: 1},
 		},
+		// The clients take turns twice, and those of the first two fail.
+		"failures: always those of the same clients": {
+			sim.Server{Failures: sim.Failures{Rate: 0.5, Sticky: true}}, sim.Clients{Count: 4, Operations: 8, Rate: 1}, none,
+			sim.Result{Done: 4, Failed: 4, Makespan: 7 * sec, PeakConcurrency: 1},
+		},
 		// One to 1, then two at a time: 1 to 2 twice, and the last 2 to 3.
 		"capacity: a slot more from 1 s on": {
 			sim.Server{Service: sec, Slots: 1, Queue: 9, Capacity: []sim.Change{{At: sec, Slots: 2}}}, clients(4, 0), none,
@@ -121,6 +126,11 @@ func TestServers(t *testing.T) {
 		"outage: errors": {
 			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec}}}, clients(5, sec), none,
 			sim.Result{Done: 3, Refused: 2, Makespan: 5 * sec, Useful: 3 * sec, OutageSent: 2, PeakConcurrency: 1},
+		},
+		// 2 is served, 0 and 1 are refused.
+		"outage: from the start": {
+			sim.Server{Service: sec, Outages: []sim.Outage{{For: 1500 * ms}}}, clients(3, sec), none,
+			sim.Result{Done: 1, Refused: 2, Makespan: 3 * sec, Useful: sec, OutageSent: 2, PeakConcurrency: 1},
 		},
 		// The first has half a second to go when it stops, and has it after; the
 		// others are there when it continues, at 2.5.

@@ -73,8 +73,12 @@ func (s *server) init(e *engine, conf Server) {
 	for i, c := range conf.Capacity {
 		e.at(c.At, capacityKind, int32(i), 0)
 	}
-	for _, o := range conf.Outages {
-		e.at(o.From, outageKind, 0, 0)
+	for i, o := range conf.Outages {
+		if o.From > 0 {
+			e.at(o.From, outageKind, 0, 0)
+		} else {
+			s.down, s.nextOutage = &s.conf.Outages[i], 1 // before the first birth
+		}
 		e.at(o.end(), outageKind, 0, 0)
 	}
 }
@@ -89,7 +93,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 		e.meter.concurrent(s.concurrency())
 	case s.down != nil, e.now < s.jammed:
 		s.refuse(e, a, window.Overload)
-	case s.fails(e):
+	case s.fails(e, a):
 		outcome := window.Neutral
 		if s.conf.Failures.Overload {
 			outcome = window.Overload
@@ -270,9 +274,15 @@ func (s *server) refill(e *engine) {
 	}
 }
 
-func (s *server) fails(e *engine) bool {
+func (s *server) fails(e *engine, a *attempt) bool {
 	f := s.conf.Failures
-	return f.Rate > 0 && e.now >= f.From && (f.For == 0 || e.now < f.From+f.For) && e.random.Float64() < f.Rate
+	switch {
+	case f.Rate == 0 || e.now < f.From || f.For > 0 && e.now >= f.From+f.For:
+		return false
+	case f.Sticky:
+		return float64(a.op.client.id) < f.Rate*float64(len(e.clients))
+	}
+	return e.random.Float64() < f.Rate
 }
 
 // fill adds the tokens that are due.
