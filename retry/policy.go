@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
@@ -93,6 +94,8 @@ type Config struct {
 // default policy.
 type Policy struct {
 	c Config
+	// caps are nil until SetCaps.
+	caps atomic.Pointer[Caps]
 	// mu guards c.Rand.
 	mu sync.Mutex
 }
@@ -176,7 +179,7 @@ func (p *Policy) Decide(ctx context.Context, f limiter.Failure) limiter.Decision
 	if ok, reason := p.may(ctx, f.Err, f.Verdict); !ok {
 		return limiter.Decision{Reason: reason}
 	}
-	if p.c.Attempts > 0 && f.Attempt >= p.c.Attempts {
+	if p.exhausted(f.Attempt) {
 		return limiter.Decision{Reason: limiter.ErrAttempts}
 	}
 	p.mu.Lock()
@@ -187,7 +190,7 @@ func (p *Policy) Decide(ctx context.Context, f limiter.Failure) limiter.Decision
 		if !more {
 			return limiter.Decision{Reason: ErrBackoff}
 		}
-		d.Delay = delay
+		d.Delay = p.capped(delay)
 	}
 	if asked := min(f.Verdict.RetryAfter, p.c.RetryAfterMax); asked > 0 {
 		// Never less than asked, and a spread that is worth something to the service
