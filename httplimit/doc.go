@@ -1,7 +1,10 @@
-// Package httplimit puts a limiter in front of an http.Client. It uses the
-// standard library only, and never retries by itself: SDKs and
-// [limiter.Limiter.Do] do that.
+// Package httplimit is for both ends of HTTP. It puts a limiter in front of an
+// http.Client, tells the server about each request, and puts admission in front
+// of an http.Handler. It uses the standard library only.
 //
+// # Client
+//
+// A Transport never retries by itself: SDKs and [limiter.Limiter.Do] do that.
 // There are two ways. One of them is enough for a request.
 //
 // A [Transport] is for a client that retries by itself: the SDK of a cloud or
@@ -59,4 +62,41 @@
 // http.Client.Timeout. http.Transport keeps two idle connections for each host
 // unless told otherwise: set MaxIdleConnsPerHost to the largest window that you
 // expect. Request.Cancel, deprecated long since, is not heeded in the queue.
+//
+// A [Tagger] tells the server who sends a request, for which feature, how bad it
+// is if it fails, and which attempt it is, so that it can choose ("More information
+// at server = more granular responses", seed 3):
+//
+//	tagger, err := httplimit.NewTagger(nil, "photos", "2.1")
+//	...
+//	client := &http.Client{Transport: httplimit.New(tagger, lim)}
+//
+// # Server
+//
+// A [Handler] lets through as many requests at a time as the handler behind it can
+// take, makes a few wait, the most critical first, and refuses the rest with a
+// jittered Retry-After:
+//
+//	c, err := admission.New(admission.Fixed(32), admission.Config{})
+//	...
+//	h, err := httplimit.NewHandler(app, c)
+//
+// What happens if
+//   - the client goes away while its request waits: the request leaves the queue. For
+//     HTTP/1 net/http sees that only when the request's body has been read, or has
+//     none; such a request stays in the queue until its time is up.
+//   - the client goes away while it is served: its place is held until the handler
+//     behind returns; its context has ended, which should make it.
+//   - the handler behind panics: the place is given back, the panic goes on.
+//   - it hijacks the connection, as for a websocket: the place is given back at once,
+//     since the connection may live for days. To bound those, count them.
+//   - it streams: the place is held until it returns, or releases the permit in its
+//     context (admission.FromContext). Flush, http.ResponseController, full duplex
+//     and sendfile work as without the Handler; http.CloseNotifier, deprecated long
+//     since, does not.
+//   - it passes the request to another Handler with the same controller: that one
+//     needs no second place.
+//   - a request is refused before its body was read: net/http reads a little more of it
+//     and then closes the connection, so a client that does not look for the
+//     answer while it sends may see a reset. "Expect: 100-continue" avoids it.
 package httplimit

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"net/http"
 
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
 // Tagger is an http.RoundTripper that tells the server about each request, in
 // the headers of [SetTags]: who sends it, and from the request's context (package
-// tag) its feature, its criticality and which attempt it is.
+// tag) its feature and its criticality, and which attempt it is
+// (limiter.AttemptNumber, [WithRetry]).
 //
 // A header that the request has already stays as it is. What retries must
 // stand above the Tagger, so that each attempt comes by here. It is safe for
@@ -55,7 +57,8 @@ func (t *Tagger) tags(ctx context.Context) tag.Tags {
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version
 	}
-	if isRetry(ctx) {
+	tags.Attempt = max(tags.Attempt, limiter.AttemptNumber(ctx))
+	if isRetry(ctx) { // known to be a retry, but perhaps not which
 		tags.Attempt = max(tags.Attempt, 2)
 	}
 	return tags

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -108,6 +109,19 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 			ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
 			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
 			assert.Equal(t, 2, send(httplimit.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
+			l := one(t)
+			var attempts []int
+			require.NoError(t, l.Do(ctx, func(ctx context.Context) error {
+				attempts = append(attempts, send(ctx).Attempt)
+				if len(attempts) < 3 {
+					return context.DeadlineExceeded
+				}
+				return nil
+			}))
+			assert.Equal(t, []int{1, 2, 3}, attempts, "Do says which it is")
+			l.ended(limiter.Timeout)
+			l.ended(limiter.Timeout)
+			l.ended(limiter.Success)
 			assert.Equal(t, "mine", send(ctx, httplimit.HeaderFeature, "mine").Feature, "what the request has already stays")
 
 			// In the service of a request of somebody else.
