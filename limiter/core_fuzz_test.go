@@ -21,6 +21,7 @@ func FuzzCoreAgainstSeed4(f *testing.F) {
 	f.Add([]byte{10, 90, 248, 255, 0, 249, 1, 250, 1, 255, 2, 1, 1})
 	f.Add([]byte{2, 1, 0, 0, 0, 0, 2, 2, 2, 6, 6, 2, 7, 255, 2, 7, 255, 7, 255, 1, 4, 3})
 	f.Add([]byte{0, 160, 8, 0, 0, 8, 1, 0x8e, 1, 0, 1, 2, 0x96, 0, 1, 0xa6, 2, 0xae, 1, 0x9e, 2, 1, 0x86, 0})
+	f.Add([]byte{0, 80, 24, 24, 0x96, 2, 1, 2})
 	f.Add([]byte{1, 160, 8, 0, 0, 0x8e, 2, 2, 0xae, 2, 7, 255, 1, 1, 0x9e, 2, 0, 1})
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 3 || len(input) > 1000 {

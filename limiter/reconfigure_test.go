@@ -41,8 +41,8 @@ func TestCoreReconfiguredLetsWhoWaitsGo(t *testing.T) {
 func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 	made := 0
 	law := func(s window.Settings) window.Law { made++; return aimd.Reno(s) }
-	c := newCoreTrace(t, law, limiter.Settings{})
-	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Patience: 2, QueueBound: 9}))
+	c := newCoreTrace(t, law, limiter.Settings{Window: window.Settings{Timed: true}})
+	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Patience: 2, QueueBound: 9}), "whether it is timed cannot change")
 	require.Equal(t, 1, made)
 	require.Positive(t, c.RetryDelay(3, window.Overload, 0))
 	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Factor: 0.9}}))

@@ -8,7 +8,7 @@ import (
 )
 
 // Applier brings documents to a part of the program: Limiters, Features,
-// ToBudget, ToSchedule, or one of your own.
+// ToPolicy, ToBudget, ToSchedule, or one of your own.
 //
 // A document is put in force in two steps. First every applier of a Client is
 // asked whether it can take it; if one cannot, nothing changes anywhere. Then each
@@ -20,6 +20,32 @@ type Applier interface {
 	Check(Document) error
 	// Apply puts a document in force that Check has let pass.
 	Apply(Document)
+}
+
+// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, as its
+// caps: how often is in the place of what the policy has, how long is at most
+// what the policy's backoff says. Without them the caps are those that the policy
+// has now. It panics if p is nil: that one is everybody's.
+func ToPolicy(p *retry.Policy) Applier {
+	if p == nil {
+		panic("remote: ToPolicy with a nil policy")
+	}
+	return policy{p, p.Caps()}
+}
+
+type policy struct {
+	p   *retry.Policy
+	own retry.Caps
+}
+
+// Check: caps that are valid fit any policy.
+func (policy) Check(Document) error { return nil }
+
+func (a policy) Apply(d Document) {
+	caps := a.own
+	override(&caps.Attempts, d.Retry.MaxAttempts)
+	override(&caps.MaxDelay, time.Duration(d.Retry.MaxPause))
+	_ = a.p.SetCaps(caps)
 }
 
 // ToBudget brings retry.budget_share to the budget. Without it the share is the
@@ -36,9 +62,7 @@ func (budget) Check(Document) error { return nil }
 
 func (a budget) Apply(d Document) {
 	s := a.own
-	if d.Retry.BudgetShare > 0 {
-		s.Share = d.Retry.BudgetShare
-	}
+	override(&s.Share, d.Retry.BudgetShare)
 	_ = a.b.Reconfigure(s)
 }
 
@@ -56,8 +80,14 @@ func (period) Check(Document) error { return nil }
 
 func (a period) Apply(d Document) {
 	p := a.own
-	if d.Schedule.Period > 0 {
-		p = time.Duration(d.Schedule.Period)
-	}
+	override(&p, time.Duration(d.Schedule.Period))
 	_ = a.s.SetPeriod(p)
+}
+
+// override sets what the document says, if it says something.
+func override[T comparable](setting *T, said T) {
+	var nothing T
+	if said != nothing {
+		*setting = said
+	}
 }

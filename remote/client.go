@@ -124,7 +124,7 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Close stops looking at the source and returns when nothing runs any more. The
+// Close stops looking at the source and returns when nobody does any more. The
 // document stays in force. It may be called more than once, but not by an
 // Applier, a Source or the Observer.
 func (c *Client) Close() {

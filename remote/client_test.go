@@ -193,11 +193,17 @@ func TestNoApplierAppliesWhatOneRefuses(t *testing.T) {
 // What appliers and observers do with a document is no affair of the client's.
 func TestDocumentsAreNotShared(t *testing.T) {
 	a := &applied{}
-	c := started(t, &script{data: `{"format": 1, "version": 1, "features_off": ["a"]}`}, remote.Settings{}, a)
+	c := started(t, &script{data: `{"format": 1, "version": 1, "features_off": ["a"]}`}, remote.Settings{}, scribbles{}, a)
+	require.Equal(t, []string{"a"}, a.last.FeaturesOff)
 	a.last.FeaturesOff[0] = "b"
 	c.Snapshot().Document.FeaturesOff[0] = "c"
 	require.Equal(t, []string{"a"}, c.Snapshot().Document.FeaturesOff)
 }
+
+type scribbles struct{}
+
+func (scribbles) Check(d remote.Document) error { d.FeaturesOff[0] = "d"; return nil }
+func (scribbles) Apply(d remote.Document)       { d.FeaturesOff[0] = "e" }
 
 func TestASourceThatSaysUnchangedWithoutACauseIsAFailure(t *testing.T) {
 	c := started(t, &script{err: remote.ErrUnchanged}, remote.Settings{})
@@ -255,10 +261,28 @@ func TestCloseEndsALook(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.ErrorIs(t, c.Refresh(ctx), context.Canceled, "who waits for the turn may leave")
+		began := time.Now()
 		c.Close()
 		require.True(t, ended, "Close waits for it")
+		require.Equal(t, time.Second, time.Since(began), "and for nothing else")
 		require.ElementsMatch(t, []error{nil, remote.ErrClosed}, []error{<-refreshed, <-refreshed})
 		require.Empty(t, a.all())
+	})
+}
+
+func TestCloseWaitsForTheObserverOfASchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told, begun, ended := 0, make(chan struct{}), false
+		c := started(t, &script{data: version(1, 8)}, remote.Settings{Observer: func(remote.Snapshot) {
+			if told++; told == 2 {
+				close(begun)
+				time.Sleep(time.Second)
+				ended = true
+			}
+		}})
+		<-begun
+		c.Close()
+		require.True(t, ended)
 	})
 }
 

@@ -36,15 +36,16 @@
 // service; a program that uses several has a Client for each.
 //
 // Each [Applier] brings the document to a part of the program: [Limiters],
-// [Features], [ToBudget], [ToSchedule]. All that flies goes on, and
+// [Features], [ToPolicy], [ToBudget], [ToSchedule]. All that flies goes on, and
 // nobody who waits is sent away.
 //
 //	   source                        Client                    appliers
 //	HTTP, ETag --+                                          +-> Limiters
 //	             +--> fetch --> parse --> check --> apply --+-> Features
-//	File --------+      |        all of it, or nothing      +-> ToBudget
-//	                    |                    |              +-> ToSchedule
-//	     Snapshot <-- errors               store, for the next start
+//	File --------+      |        all of it, or nothing      +-> ToPolicy
+//	                    |                    |              +-> ToBudget
+//	     Snapshot <-- errors               store,           +-> ToSchedule
+//	                                  for the next start
 //
 // What happens if
 //   - the source is away, slow, or answers something else: the document in force

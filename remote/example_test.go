@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
@@ -252,6 +253,22 @@ func ExampleFeatures_Transport() {
 	// Output:
 	// a request
 	// true true
+}
+
+func ExampleToPolicy() {
+	policy, err := retry.New(retry.Config{Idempotent: true})
+	if err != nil {
+		panic(err)
+	}
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "retry": {"max_attempts": 1}}`))
+	if err != nil {
+		panic(err)
+	}
+	remote.ToPolicy(policy).Apply(document) // as a Client does
+	fmt.Println(retry.Do(context.Background(), policy, func(context.Context) error {
+		return &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable"}
+	}))
+	// Output: gave up after 1 attempt: limiter: attempt limit reached; last error: httplimit: 503 Service Unavailable
 }
 
 func ExampleToBudget() {

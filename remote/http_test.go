@@ -39,6 +39,7 @@ func TestHTTPAsksWithTheETag(t *testing.T) {
 	_, source := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.Header.Get("If-None-Match"))
 		assert.Equal(t, "application/json", r.Header.Get("Accept"))
+		assert.True(t, r.Close, "no connection is kept open for minutes")
 		w.Header().Set("ETag", etag)
 		if r.Header.Get("If-None-Match") == etag {
 			w.WriteHeader(http.StatusNotModified)

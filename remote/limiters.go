@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -12,7 +13,9 @@ import (
 // Limiters brings documents to limiters: window.min, max and factor,
 // retry.max_attempts and retry.max_pause. Of what a document does not say, each
 // limiter keeps what it had when it was added. Nothing in flight is
-// dropped: see [limiter.Limiter.Reconfigure].
+// dropped: see [limiter.Limiter.Reconfigure]. Of a limiter with a retry.Policy
+// the lower of both attempt limits holds: bring the document to that one too,
+// with ToPolicy.
 //
 // Limiters may come at any time, as those of a [limiter.Keyed] do. They
 // are not kept alive: one that nobody else holds any more is forgotten. It is
@@ -89,15 +92,8 @@ func (ls *Limiters) Apply(d Document) {
 
 // living forgets the limiters that are no more, and returns the others.
 func (ls *Limiters) living() []tuned {
-	kept := ls.all[:0]
-	for _, t := range ls.all {
-		if t.limiter.Value() != nil {
-			kept = append(kept, t)
-		}
-	}
-	clear(ls.all[len(kept):])
-	ls.all = kept
-	return kept
+	ls.all = slices.DeleteFunc(ls.all, func(t tuned) bool { return t.limiter.Value() == nil })
+	return ls.all
 }
 
 // check names the field of a document that does not go with the limiter's own
@@ -126,12 +122,4 @@ func (t tuned) with(d Document) limiter.Tuning {
 		s.PauseMin = min(s.PauseMin, s.PauseMax)
 	}
 	return s
-}
-
-// override sets what the document says, if it says something.
-func override[T comparable](setting *T, said T) {
-	var nothing T
-	if said != nothing {
-		*setting = said
-	}
 }

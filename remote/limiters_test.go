@@ -51,11 +51,14 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 // Pauses that the program turned off come with a longest one, and not without.
 func TestLimitersWithoutPauses(t *testing.T) {
 	l := reno(t, aimd.WithoutPause())
+	want := l.Tuning()
 	ls := remote.NewLimiters(l)
 	d := remote.Document{Format: 1, Version: 1, Window: remote.Window{Max: 3}}
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
-	require.Negative(t, l.Tuning().PauseMax)
+	want.MaxWindow = 3
+	require.Negative(t, want.PauseMax)
+	require.Equal(t, want, l.Tuning())
 	d.Retry.MaxPause = remote.Duration(10 * time.Millisecond)
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
@@ -124,6 +127,30 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
 	require.EqualValues(t, 30, stays.Snapshot().Cwnd)
+}
+
+func TestToPolicy(t *testing.T) {
+	p, err := retry.New(retry.Config{})
+	require.NoError(t, err)
+	own := retry.Caps{Attempts: 2}
+	require.NoError(t, p.SetCaps(own))
+	a := remote.ToPolicy(p)
+	for _, c := range []struct {
+		said remote.Retry
+		want retry.Caps
+	}{
+		{fullDocument.Retry, retry.Caps{Attempts: 4, MaxDelay: 30 * time.Second}},
+		{remote.Retry{MaxPause: remote.Duration(time.Millisecond)}, retry.Caps{Attempts: 2, MaxDelay: time.Millisecond}},
+		{remote.Retry{MaxAttempts: 1000}, retry.Caps{Attempts: 1000}},
+		{remote.Retry{}, own},
+	} {
+		d := remote.Document{Format: 1, Version: 1, Retry: c.said}
+		require.NoError(t, d.Validate())
+		require.NoError(t, a.Check(d))
+		a.Apply(d)
+		assert.Equal(t, c.want, p.Caps())
+	}
+	require.PanicsWithValue(t, "remote: ToPolicy with a nil policy", func() { remote.ToPolicy(nil) })
 }
 
 func TestToBudget(t *testing.T) {
