@@ -6,39 +6,7 @@ import (
 	"testing"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/window"
 )
-
-// BenchmarkSeed4 runs the simulation of seed 4, on virtual time: 2000
-// operations against 50 slots. times-optimum is the makespan over that of a
-// client that knew the limit; attempts/op what the service had to answer.
-// ns/op is what simulating costs, and says nothing about either.
-func BenchmarkSeed4(b *testing.B) {
-	run := func(name string, f func(s *seed4, seed uint64)) {
-		b.Run(name, func(b *testing.B) {
-			var s seed4
-			for seed := uint64(0); b.Loop(); seed++ {
-				s = seed4{operations: 2000}
-				f(&s, seed)
-			}
-			b.ReportMetric(float64(s.makespan)/float64(s.optimum()), "times-optimum")
-			b.ReportMetric(float64(s.attempts)/float64(s.operations), "attempts/op")
-		})
-	}
-	windowed := func(law window.NewLaw, factor float64) func(*seed4, uint64) {
-		return func(s *seed4, _ uint64) {
-			if err := s.windowed(law, limiter.Settings{Window: window.Settings{Factor: factor}}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	run("backoff", (*seed4).backoff)
-	run("tahoe-0.5", windowed(aimd.Tahoe, 0.5))
-	run("tahoe-0.9", windowed(aimd.Tahoe, 0.9))
-	run("reno-0.5", windowed(aimd.Reno, 0.5))
-	run("reno-0.9", windowed(aimd.Reno, 0.9))
-}
 
 // BenchmarkAcquire is the cost of a slot: acquire and success.
 func BenchmarkAcquire(b *testing.B) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,96 +141,6 @@ func TestTheWindowNeverFallsBelowOne(t *testing.T) {
 		wantWindow(t, l, 1, 1)
 		take(t, l, 1)
 	})
-}
-
-// The figures of seed 4 and design.md, section 3. The windowed runs hold no
-// randomness, so they are exact. "All requests complete within 25s ... The
-// client performs 2085 request attempts overall".
-func TestSeed4Figures(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		law        window.NewLaw
-		factor     float64
-		operations int
-		makespan   float64 // seconds; 0: not asked for
-		attempts   int
-	}{
-		{"Reno 0.9", aimd.Reno, 0.9, 2000, 25.2, 2085},
-		{"Reno 0.5", aimd.Reno, 0.5, 2000, 30.6, 2032},
-		{"Tahoe 0.9", aimd.Tahoe, 0.9, 2000, 25.2, 2079},
-		{"Tahoe 0.5", aimd.Tahoe, 0.5, 2000, 31.2, 2032},
-		{"Reno 0.9, 100 operations", aimd.Reno, 0.9, 100, 0, 100},
-		{"Reno 0.9, 5000 operations", aimd.Reno, 0.9, 5000, 0, 5098},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := seed4{operations: c.operations}
-			require.NoError(t, s.windowed(c.law, limiter.Settings{Window: window.Settings{Factor: c.factor}}))
-			assert.Equal(t, c.operations, s.done)
-			assert.Equal(t, c.attempts, s.attempts)
-			if c.makespan > 0 {
-				assert.InDelta(t, c.makespan, s.makespan.Seconds(), 0.05)
-			}
-		})
-	}
-}
-
-// "a large improvement on the 48s required in the above exponential backoff
-// simulation ... 2085 request attempts overall ... compared to 17392"
-func TestSeed4PlainBackoff(t *testing.T) {
-	var makespan []time.Duration
-	var attempts []int
-	for seed := range uint64(21) {
-		s := seed4{operations: 2000}
-		s.backoff(seed)
-		require.Equal(t, 2000, s.done)
-		makespan, attempts = append(makespan, s.makespan), append(attempts, s.attempts)
-	}
-	assert.InEpsilon(t, 48.9, median(makespan).Seconds(), 0.06)
-	assert.InEpsilon(t, 17321, median(attempts), 0.03)
-}
-
-// Design, point 5: "p99 from first send to success 0.95 s against 21 s at the
-// back": it stays near the service time, 0.6 s.
-func TestSeed4OperationsDoNotStarve(t *testing.T) {
-	s := seed4{operations: 2000}
-	require.NoError(t, s.windowed(aimd.Reno, limiter.Settings{Window: window.Settings{Factor: 0.9}}))
-	slices.Sort(s.took)
-	assert.LessOrEqual(t, s.took[len(s.took)*99/100], 1250*time.Millisecond)
-}
-
-// Design, point 13: requests sent in a 60 s outage, with the doubling pause and
-// without.
-func TestSeed4Outage(t *testing.T) {
-	for _, c := range []struct {
-		name          string
-		law           window.NewLaw
-		factor        float64
-		with, without int
-	}{
-		{"Tahoe 0.9", aimd.Tahoe, 0.9, 436, 7987},
-		{"Reno 0.5", aimd.Reno, 0.5, 60, 425},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			outage := func(seed uint64, pauseMax time.Duration) int {
-				s := seed4{operations: 2000, downUntil: time.Hour, stopAt: time.Minute}
-				require.NoError(t, s.windowed(c.law, limiter.Settings{
-					PauseMax: pauseMax, Window: window.Settings{Factor: c.factor}, Rand: rand.New(rand.NewPCG(seed, 1)),
-				}))
-				return s.attempts
-			}
-			var with []int
-			for seed := range uint64(21) {
-				with = append(with, outage(seed, 0))
-			}
-			assert.LessOrEqual(t, median(with), c.with)
-			assert.InEpsilon(t, c.without, outage(0, -1), 0.03)
-		})
-	}
-}
-
-func median[T int | time.Duration](all []T) T {
-	slices.Sort(all)
-	return all[len(all)/2]
 }
 
 var errRefused = errors.New("503 Slow Down")

@@ -35,7 +35,7 @@ func (b *arrivals) init(e *engine) {
 
 // at makes the next birth happen at that time, before all else.
 func (b *arrivals) at(e *engine, t time.Duration) {
-	e.queue.push(event{at: t, seq: uint64(b.n), kind: bornKind})
+	e.queue.push(event{at: t, seq: firstBirth + uint64(b.n), kind: bornKind})
 }
 
 // next: an operation of the clients as a whole is born.

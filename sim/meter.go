@@ -107,7 +107,7 @@ func (m *meter) result(e *engine) Result {
 		PeakInFlight: m.peakInFlight, PeakConcurrency: m.peakConcurrency,
 		Useful: m.useful, Wasted: m.wasted, Jain: jain(e.clients),
 		Find: m.regained.since(0, e.now), OutageSent: m.outageSent,
-		Traces: m.tracer.traces(e.now),
+		Traces: m.tracer.traces(e),
 	}
 	for _, o := range e.scenario.Server.Outages {
 		if o.From < e.now {

@@ -60,16 +60,20 @@ type engine struct {
 // stopEvery is after how many events Scenario.Stop is asked.
 const stopEvery = 4096
 
-// firstSeq is the order of the first event that is no birth: births come
-// before whatever else happens at the same time.
-const firstSeq = 1 << 40
+// Of what happens at the same time the server's outages and changes come first,
+// then births, then all else, each in the order in which they were made.
+const (
+	firstBirth = 1 << 32
+	firstOther = 1 << 48
+)
 
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
-	e := &engine{scenario: s, strategy: st, random: newRandom(seed), seq: firstSeq}
+	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
 	e.retry = newRetryRule(st.Retry)
 	e.clients = make([]client, s.Clients.Count)
 	e.meter.init(s, st.Window.on())
 	e.server.init(e, s.Server)
+	e.seq = firstOther
 	for i := range e.clients {
 		if len(e.parties) == 0 || !st.Shared {
 			e.parties = append(e.parties, newParty(e, int32(len(e.parties))))

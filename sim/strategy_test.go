@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/window"
 )
 
 // What a strategy's words mean outside of the simulator.
@@ -22,4 +23,154 @@ func TestDelaysAreThoseOfTheWords(t *testing.T) {
 			assert.NoError(t, backoff.Check(d), s.Name)
 		}
 	}
+}
+
+// spy is a backoff that keeps what it was asked.
+type spy struct{ asked *[]backoff.State }
+
+func (s spy) Delay(st backoff.State, _ backoff.Rand) (time.Duration, bool) {
+	*s.asked = append(*s.asked, st)
+	return time.Duration(st.Retry) * sec, st.Retry < 3
+}
+
+// A backoff is told what package backoff promises, and its word is law.
+func TestABackoffFromElsewhere(t *testing.T) {
+	var asked []backoff.State
+	s := sim.Scenario{
+		Server:  sim.Server{Failures: sim.Failures{Rate: 1}, Refusal: sim.Refusal{Time: 100 * ms}},
+		Clients: clients(1, 0),
+	}
+	r := run(t, s, sim.Strategy{Retry: sim.Retry{Backoff: spy{&asked}}})
+	assert.Equal(t, []backoff.State{
+		{Retry: 1, Elapsed: 100 * ms},
+		{Retry: 2, Last: 1 * sec, Elapsed: 1200 * ms},
+		{Retry: 3, Last: 2 * sec, Elapsed: 3300 * ms},
+	}, asked)
+	assert.Equal(t, 3300*ms, r.End)
+	assert.Equal(t, 1, r.GivenUp)
+}
+
+// When the attempts of one operation are made, while all fail at once.
+func TestRetries(t *testing.T) {
+	for name, c := range map[string]struct {
+		retry sim.Retry
+		want  []float64 // attempts in each second
+	}{
+		"none":                     {sim.Retry{}, []float64{1}},
+		"constant, three attempts": {sim.Retry{Kind: sim.FixedRetry, Min: sec, Attempts: 3}, []float64{1, 1, 1}},
+		"exponential, for 4 s":     {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Elapsed: 4 * sec}, []float64{1, 1, 0, 1}},
+		"exponential, capped":      {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
+		"exponential, by three":    {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
+		"fibonacci":                {sim.Retry{Kind: sim.FibonacciRetry, Min: sec, Attempts: 5}, []float64{1, 1, 1, 0, 1, 0, 0, 1}},
+		// Seed 2: "the waits are 1 s, 2 s, 4 s, 8 s, then one last try".
+		"last-try": {sim.Retry{Kind: sim.LastTryRetry}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sim.Scenario{
+				Server:  sim.Server{Failures: sim.Failures{Rate: 1}},
+				Clients: clients(1, 0), Trace: sim.Trace{Interval: sec},
+			}
+			r := run(t, s, sim.Strategy{Retry: c.retry})
+			assert.Equal(t, c.want, requests(r))
+			assert.Equal(t, 1, r.GivenUp)
+		})
+	}
+}
+
+// law counts what it is asked, and never changes anything.
+type law struct{ answers map[window.Outcome]int }
+
+func (l law) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+	l.answers[a.Outcome]++
+	return s
+}
+
+func (law) Timed() bool { return false }
+
+// "any law from outside through the Law contract"
+func TestALawFromElsewhere(t *testing.T) {
+	l := law{map[window.Outcome]int{}}
+	s := sim.Scenario{Server: sim.Server{Service: sec, Slots: 5}, Clients: clients(60, 0)}
+	r := run(t, s, sim.Strategy{Window: sim.Window{Initial: 6, NewLaw: func(window.Settings) window.Law { return l }}})
+	assert.Equal(t, 60, r.Done)
+	assert.Equal(t, 6, r.PeakInFlight)
+	assert.Equal(t, map[window.Outcome]int{window.Success: r.Succeeded, window.Overload: r.Refused}, l.answers)
+	assert.Positive(t, r.Refused)
+}
+
+// "Only 10% of outgoing requests can be retries" (seed 3); the operations that
+// get none are given up.
+func TestBudget(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Failures: sim.Failures{Rate: 0.5}, Refusal: sim.Refusal{Time: 10 * ms}},
+		Clients: sim.Clients{Count: 10, Rate: 100}, Horizon: 100 * sec,
+	}
+	st := fixed(100 * ms)
+	without := run(t, s, st)
+	assert.InEpsilon(t, 2, float64(without.Attempts)/float64(without.Operations), 0.05)
+	st.Budget.Share, st.Shared = 0.1, true
+	with := run(t, s, st)
+	assert.LessOrEqual(t, float64(with.Retries), 0.1*float64(with.Attempts))
+	assert.GreaterOrEqual(t, float64(with.Retries), 0.09*float64(with.Attempts))
+	assert.Equal(t, with.GivenUp, with.Rejected)
+	// Each by itself has the floor: 3 retries in 10 s, for a client of 100
+	// requests in that time no more than its share.
+	st.Shared = false
+	own := run(t, s, st)
+	assert.LessOrEqual(t, float64(own.Retries), 0.1*float64(own.Attempts))
+}
+
+// "Reject new requests locally (at the client) based on rejection probability.
+// Reduces load on the server for rejected requests" (seed 3). With K = 2 about
+// twice as many are sent as the service accepts, once the two minutes that the
+// throttle looks back upon are full of it.
+func TestThrottle(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: sec, Slots: 10, Refusal: sim.Refusal{Time: 10 * ms}},
+		Clients: sim.Clients{Rate: 100}, Horizon: 1000 * sec, Warmup: 200 * sec,
+	}
+	without := run(t, s, sim.Strategy{})
+	assert.InEpsilon(t, 100, without.MeanRate, 0.01)
+	with := run(t, s, sim.Strategy{Throttle: sim.Throttle{K: 2}})
+	assert.InEpsilon(t, 20, with.MeanRate, 0.1)
+	assert.InEpsilon(t, without.Done, with.Done, 0.1, "and about as many are served")
+	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
+}
+
+// "carrier sense": who sees that the service is full does not send.
+func TestSense(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: sec, Slots: 10},
+		Clients: clients(20, 0),
+	}
+	st := fixed(100 * ms)
+	st.Sense.Free = 0.5
+	r := run(t, s, st)
+	// All 20 look at an empty server at once; 10 are refused, look every 100 ms,
+	// and find it empty after the first 10 are done.
+	assert.Equal(t, 30, r.Attempts)
+	assert.Equal(t, 10, r.Refused)
+	assert.Equal(t, 10*9, r.Rejected)
+	assert.Equal(t, 2*sec, r.Makespan)
+	// In an outage there is no carrier.
+	s.Server.Outages = []sim.Outage{{From: 0, For: 950 * ms}}
+	s.Clients = clients(1, 0)
+	r = run(t, s, st)
+	assert.Equal(t, 1, r.Attempts)
+	assert.Equal(t, 2*sec, r.Makespan)
+}
+
+// Every ready strategy has a name of its own and is right, and who is named is
+// found.
+func TestStrategies(t *testing.T) {
+	all := sim.Strategies()
+	s := sim.Scenario{Strategies: all}
+	assert.NoError(t, s.Validate())
+	for _, want := range all {
+		st, ok := sim.StrategyNamed(want.Name)
+		assert.True(t, ok)
+		assert.Equal(t, want, st)
+	}
+	_, ok := sim.StrategyNamed("no such")
+	assert.False(t, ok)
 }

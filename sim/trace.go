@@ -27,7 +27,7 @@ const (
 type Traces struct {
 	// Interval is the time from one sample to the next. Sample i of a rate is that
 	// of the time from i to i+1 intervals; sample i of anything else is as at the end
-	// of it.
+	// of it. The last interval may be cut short. 0: there are no traces.
 	Interval time.Duration
 	// Series are the courses, all of the same length.
 	Series []Series

@@ -106,12 +106,16 @@ func (t *tracer) halve() {
 	t.interval *= 2
 }
 
-// traces are the traces up to the end of the run.
-func (t *tracer) traces(end time.Duration) Traces {
-	r := Traces{Interval: t.interval}
+// traces are the traces up to the end of the run, the last interval of which may
+// be cut short.
+func (t *tracer) traces(e *engine) Traces {
 	if t.off {
-		return r
+		return Traces{}
 	}
+	if e.now > t.next-t.interval || t.counts != [rates]int{} {
+		t.sample(e)
+	}
+	r := Traces{Interval: t.interval}
 	for i, v := range t.values {
 		if v == nil {
 			continue

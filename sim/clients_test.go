@@ -1,0 +1,112 @@
+package sim_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// requests is how many requests were sent in each interval.
+func requests(r sim.Result) []float64 {
+	all := r.Traces.Of(sim.SeriesRequests)
+	for i := range all {
+		all[i] = math.Round(all[i] * r.Traces.Interval.Seconds())
+	}
+	return all
+}
+
+// When operations are born, counted by the second.
+func TestArrivals(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients sim.Clients
+		want    []float64
+	}{
+		"once":                      {sim.Clients{Operations: 5}, []float64{5}},
+		"once: one for each client": {sim.Clients{Count: 7}, []float64{7}},
+		"constant":                  {sim.Clients{Operations: 5, Rate: 2}, []float64{2, 2, 1}},
+		"constant: without end":     {sim.Clients{Rate: 2}, []float64{2, 2, 2, 2, 2, 1}}, // the last at 5 s
+		"on-off":                    {sim.Clients{Operations: 25, Arrivals: sim.OnOff, Rate: 10, On: sec, Off: sec}, []float64{10, 0, 10, 0, 5}},
+		// Each client's operation takes 1 s, and the next one follows at once.
+		"closed":                         {sim.Clients{Count: 3, Arrivals: sim.Closed}, []float64{3, 3, 3, 3, 3, 3}},
+		"closed: seven, in turns":        {sim.Clients{Count: 3, Operations: 7, Arrivals: sim.Closed}, []float64{3, 3, 1, 0}},
+		"closed: more clients than work": {sim.Clients{Count: 3, Operations: 2, Arrivals: sim.Closed}, []float64{2, 0}},
+		// After 1 s of service it waits the period.
+		"periodic: wait(period)": {sim.Clients{Count: 3, Period: sec, Form: sim.FixedPeriod}, []float64{3, 0, 3, 0, 3, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sim.Scenario{Clients: c.clients, Horizon: 5 * sec, Trace: sim.Trace{Interval: sec}}
+			if c.clients.Arrivals == sim.Closed || c.clients.Period > 0 {
+				s.Server.Service = sec
+			}
+			assert.Equal(t, c.want, requests(run(t, s, sim.Strategy{})))
+		})
+	}
+}
+
+// The number in a second varies as much as its mean.
+func TestPoissonArrivals(t *testing.T) {
+	s := sim.Scenario{
+		Clients: sim.Clients{Arrivals: sim.Poisson, Rate: 100}, Horizon: 1000 * sec, Trace: sim.Trace{Interval: sec},
+	}
+	var sum, squares float64
+	all := requests(run(t, s, sim.Strategy{}))
+	for _, n := range all {
+		sum += n
+		squares += n * n
+	}
+	mean := sum / float64(len(all))
+	assert.InEpsilon(t, 100, mean, 0.01)
+	assert.InEpsilon(t, mean, squares/float64(len(all))-mean*mean, 0.1)
+}
+
+// Seed 0: "each client executes requests at intervals corresponding to an
+// exponential distribution ... with default parameters about 100 requests per
+// second".
+func TestClientsWhoThink(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: 100 * ms},
+		Clients: sim.Clients{Count: 1000, Think: 10 * sec}, Horizon: 100 * sec,
+	}
+	r := run(t, s, sim.Strategy{})
+	assert.InEpsilon(t, 1000/10.1, r.MeanRate, 0.02)
+	assert.Less(t, r.PeakRate, 2*r.MeanRate, "they do not begin together")
+}
+
+// Operations take turns over the clients, each of whom has a limiter of its own,
+// or all together one.
+func TestClientsAreIndependent(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: sec},
+		Clients: sim.Clients{Count: 10, Operations: 1000},
+	}
+	st := sim.Strategy{Window: sim.Window{Law: sim.RenoLaw, Initial: 7}}
+	r := run(t, s, st)
+	assert.Equal(t, 1000, r.Done)
+	assert.InDelta(t, 1, r.Jain, 1e-9)
+	assert.InDelta(t, 70, r.Traces.Of(sim.SeriesCwnd)[0], 1e-9)
+	assert.InDelta(t, 70, r.Traces.Of(sim.SeriesInFlight)[0], 1e-9)
+	st.Shared = true
+	r = run(t, s, st)
+	assert.Equal(t, 1000, r.Done)
+	assert.InDelta(t, 7, r.Traces.Of(sim.SeriesCwnd)[0], 1e-9)
+	assert.InDelta(t, 7, r.Traces.Of(sim.SeriesInFlight)[0], 1e-9)
+}
+
+// A client gives up after the timeout; it may do so before the request is even there.
+func TestTimeouts(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Connect: 200 * ms, Service: sec},
+		Clients: sim.Clients{Operations: 1, Timeout: 100 * ms},
+	}
+	r := run(t, s, sim.Strategy{})
+	assert.Equal(t, 1, r.TimedOut)
+	assert.Equal(t, 100*ms, r.End)
+	// Its window reacts as to an overload.
+	r = run(t, s, sim.Strategy{Window: sim.Window{Law: sim.RenoLaw}, Retry: sim.Retry{Kind: sim.FixedRetry, Min: time.Hour, Attempts: 1}})
+	cwnd := r.Traces.Of(sim.SeriesCwnd)
+	assert.InDelta(t, 10, cwnd[len(cwnd)-1], 1e-9)
+}

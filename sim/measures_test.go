@@ -1,0 +1,186 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// What a clairvoyant would take, worked out by hand.
+func TestOptimum(t *testing.T) {
+	for name, c := range map[string]struct {
+		server  sim.Server
+		clients sim.Clients
+		want    time.Duration
+	}{
+		"slots: 7 in rounds of 3":    {sim.Server{Service: sec, Slots: 3}, clients(7, 0), 3 * sec},
+		"slots: the work comes late": {sim.Server{Service: sec, Slots: 3}, clients(7, sec), 7 * sec},
+		// 100 ms to get there; each of the 50 slots begins 1 ms after the one
+		// before, and then serves 40.
+		"seed 4":         {seed4(2000).Server, seed4(2000).Clients, 100*ms + 49*ms + 20*sec},
+		"queue":          {sim.Server{Service: sec, Slots: 3, Queue: 2}, clients(7, 0), 3 * sec},
+		"rate":           {sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}}, clients(100, 0), 9500 * ms},
+		"rate and slots": {sim.Server{Service: sec, Slots: 1, Rate: sim.Rate{PerSecond: 10}}, clients(9, 0), 9 * sec},
+		"slowdown":       {sim.Server{Service: sec, Slowdown: sim.Slowdown{Limit: 2}}, clients(4, 0), 2 * sec},
+		"knee":           {sim.Server{Service: sec, Knee: sim.Knee{At: 2, Slope: 5}}, clients(4, 0), 2 * sec},
+		"medium":         {sim.Server{Service: sec, Medium: sim.Medium{Places: 2, Jam: sec}}, clients(4, 0), 2 * sec},
+		"failures":       {sim.Server{Service: sec, Failures: sim.Failures{Rate: 0.9}}, clients(4, 0), sec},
+		"capacity":       {sim.Server{Service: sec, Slots: 1, Capacity: []sim.Change{{At: sec, Slots: 3}}}, clients(4, 0), 2 * sec},
+		"outage: errors": {sim.Server{Service: sec, Slots: 1, Outages: []sim.Outage{{From: 500 * ms, For: sec}}}, clients(2, sec), 2500 * ms},
+		// The first is interrupted for a second.
+		"outage: silence": {sim.Server{Service: sec, Slots: 1, Outages: []sim.Outage{{From: 500 * ms, For: sec, Kind: sim.Silent}}}, clients(2, sec), 3 * sec},
+		"timeouts":        {sim.Server{Service: sec, Slots: 1}, sim.Clients{Operations: 3, Timeout: ms}, 3 * sec},
+		"closed":          {sim.Server{Service: sec, Slots: 1}, sim.Clients{Count: 2, Operations: 4, Arrivals: sim.Closed}, 4 * sec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, sim.Scenario{Server: c.server, Clients: c.clients}, sim.Strategy{})
+			assert.Equal(t, c.want, r.Optimum)
+		})
+	}
+	assert.Zero(t, run(t, sim.Scenario{Clients: sim.Clients{Rate: 1}}, sim.Strategy{}).Optimum, "there is no end of it")
+}
+
+// Latencies from birth and from the first attempt: of three at once, one at a
+// time through a window of one.
+func TestLatencies(t *testing.T) {
+	s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: clients(3, 0)}
+	r := run(t, s, sim.Strategy{Window: sim.Window{Law: sim.RenoLaw, Initial: 1, Max: 1}})
+	assert.Equal(t, sim.Latency{Mean: 2 * sec, P50: 2 * sec, P99: 3 * sec, Max: 3 * sec}, r.SinceBirth)
+	assert.Equal(t, sim.Latency{Mean: sec, P50: sec, P99: sec, Max: sec}, r.SinceSend)
+	assert.Equal(t, 1, r.PeakInFlight)
+}
+
+// Clients that get 3 s, 3 s and nothing: (1+1)^2 / (3 * 2).
+func TestJain(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: 3 * sec, Slots: 2},
+		Clients: sim.Clients{Count: 3, Operations: 3},
+	}
+	assert.InDelta(t, 2.0/3, run(t, s, sim.Strategy{}).Jain, 1e-9)
+	// The third is served from 3 s to 6 s: throughputs of 1/3, 1/3 and 1/6.
+	assert.InDelta(t, (5.0/6)*(5.0/6)/(3*(1.0/9+1.0/9+1.0/36)), run(t, s, fixed(ms)).Jain, 1e-3)
+}
+
+// "time to find and to regain 90% of capacity"
+func TestFindAndRecovery(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: 100 * ms, Outages: []sim.Outage{{From: 20 * sec, For: 10 * sec}}},
+		Clients: sim.Clients{Rate: 100}, Horizon: 60 * sec,
+	}
+	// Nobody has to find anything: the first second has 90% already, for all that
+	// the first answer takes a tenth of it.
+	r := run(t, s, sim.Strategy{})
+	assert.Equal(t, sim.Spell{Over: true, Applies: true}, r.Find)
+	assert.Equal(t, sim.Spell{Over: true, Applies: true}, r.Recovery)
+	assert.Equal(t, 1000, r.OutageSent)
+	// All look every 7 s from 30 s on: at 36 s they find it, and are back.
+	s.Clients = sim.Clients{Count: 100, Arrivals: sim.Closed}
+	s.Server.Service = sec
+	s.Server.Outages[0].From = 20*sec + ms
+	s.Server.Outages[0].For = 9 * sec
+	r = run(t, s, fixed(7*sec))
+	assert.Equal(t, sim.Spell{For: 35*sec + 100*ms - 29*sec - ms, Over: true, Applies: true}, r.Recovery)
+	// Slow start from a window of one, a second for a round: 1, 2, 4 ... 64 are
+	// done at the end of the seventh, and more than 90 at that of the eighth.
+	s = sim.Scenario{Server: sim.Server{Service: sec, Slots: 100}, Clients: clients(1000, 0)}
+	r = run(t, s, sim.Strategy{Window: sim.Window{Law: sim.RenoLaw, Initial: 1}})
+	assert.Equal(t, sim.Spell{For: 7100 * ms, Over: true, Applies: true}, r.Find)
+	assert.False(t, r.Recovery.Applies)
+	// No capacity that could be used up, and clients who want it all at once.
+	assert.False(t, run(t, sim.Scenario{Clients: clients(3, 0)}, sim.Strategy{}).Find.Applies)
+}
+
+// The request rate's mean, its peak, and that of the first second after an
+// outage: 10 a second, of which those of 10 s to 20 s are tried again every
+// second, the last time in the second after it.
+func TestRates(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Outages: []sim.Outage{{From: 10 * sec, For: 10 * sec}}},
+		Clients: sim.Clients{Operations: 400, Rate: 10},
+	}
+	r := run(t, s, fixed(sec))
+	// 10, 20 ... 100 in the seconds of the outage, 110 in the next.
+	assert.Equal(t, 10*(1+2+3+4+5+6+7+8+9+10), r.OutageSent)
+	assert.InDelta(t, 110, r.PeakRate, 1e-9)
+	assert.InDelta(t, 110, r.ReturnRate, 1e-9)
+	assert.Equal(t, 400+r.Retries, r.Attempts)
+	assert.InEpsilon(t, float64(r.Attempts)/39.9, r.MeanRate, 1e-9)
+	s.Warmup = 21 * sec
+	r = run(t, s, fixed(sec))
+	assert.InDelta(t, 10, r.PeakRate, 1e-9)
+	assert.InEpsilon(t, 190/18.9, r.MeanRate, 1e-9)
+}
+
+// Each has a name of its own; what does not apply says so.
+func TestMeasures(t *testing.T) {
+	value := func(r sim.Result, name string) sim.Measure {
+		var found []sim.Measure
+		for _, m := range r.Measures() {
+			if m.Name == name {
+				found = append(found, m)
+			}
+		}
+		require.Len(t, found, 1, name)
+		return found[0]
+	}
+	r := run(t, seed4(2000), named(t, "reno-0.9"))
+	assert.InDelta(t, 25.205, value(r, "makespan_s").Value, 1e-9)
+	assert.InDelta(t, 25.205/20.149, value(r, "span").Value, 1e-9)
+	assert.InDelta(t, 2085.0/2000, value(r, "attempts_per_op").Value, 1e-9)
+	assert.False(t, value(r, "recovery_s").Applies)
+	assert.False(t, value(r, "outage_sent").Applies)
+	// Who gives up has done less than all: it would have taken longer.
+	r = run(t, seed4(2000), named(t, "none"))
+	assert.True(t, value(r, "makespan_s").AtLeast)
+	for _, m := range r.Measures() {
+		value(r, m.Name)
+	}
+	s := seed4(2000)
+	s.Server.Outages = []sim.Outage{{For: time.Hour}}
+	s.Horizon = 2 * time.Hour
+	r = run(t, s, named(t, "none"))
+	assert.Equal(t, 2000.0, value(r, "outage_sent").Value)
+	assert.False(t, value(r, "p50_s").Applies, "nothing was done")
+}
+
+// The traces say what the measures do.
+func TestTraces(t *testing.T) {
+	r := run(t, seed4(2000), named(t, "reno-0.9"))
+	n := len(r.Traces.Of(sim.SeriesCwnd))
+	assert.Equal(t, 253, n, "25.205 s in tenths")
+	total := func(name string) (sum float64) {
+		for _, v := range r.Traces.Of(name) {
+			sum += v * r.Traces.Interval.Seconds()
+		}
+		return sum
+	}
+	for name, want := range map[string]int{
+		sim.SeriesRequests: r.Attempts, sim.SeriesRetries: r.Retries, sim.SeriesSuccesses: r.Succeeded,
+		sim.SeriesRefusals: r.Refused, sim.SeriesFailures: 0, sim.SeriesTimeouts: 0,
+	} {
+		assert.InDelta(t, want, total(name), 1e-6, name)
+	}
+	for _, s := range r.Traces.Series {
+		assert.Len(t, s.Values, n, s.Name)
+		assert.NotEmpty(t, s.Unit)
+	}
+	waiting := r.Traces.Of(sim.SeriesWaiting)
+	assert.InDelta(t, 2000-r.PeakInFlight, waiting[19], 100, "at 2 s all are born")
+	assert.Zero(t, waiting[n-1])
+	assert.Nil(t, r.Traces.Of("no such"))
+
+	// Without a window there is no cwnd; a long run has longer intervals.
+	s := seed4(2000)
+	s.Trace.Interval = ms
+	r = run(t, s, named(t, "backoff"))
+	assert.Nil(t, r.Traces.Of(sim.SeriesCwnd))
+	assert.InDelta(t, r.Attempts, total(sim.SeriesRequests), 1e-6)
+	assert.LessOrEqual(t, len(r.Traces.Of(sim.SeriesRequests)), sim.MaxSamples)
+	assert.Equal(t, 16*ms, r.Traces.Interval)
+	s.Trace.Off = true
+	assert.Empty(t, run(t, s, named(t, "backoff")).Traces.Series)
+}
