@@ -66,7 +66,7 @@ func TestSeed1RecoveryTakesAboutTwiceAsLong(t *testing.T) {
 	for _, outage := range []time.Duration{30 * sec, 30 * time.Minute} {
 		s := sim.Scenario{
 			Server:  sim.Server{Outages: []sim.Outage{{From: 10 * sec, For: outage}}},
-			Clients: sim.Clients{Count: 1000, Think: sec},
+			Clients: sim.Clients{Count: 100, Think: sec},
 			Horizon: 3*outage + time.Minute,
 		}
 		st := named(t, "aloha") // min(R*T*F^N, M), T = 1 s, F = 2, M = 1 h
