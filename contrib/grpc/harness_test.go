@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 
@@ -176,6 +178,7 @@ func startUntil(t testing.TB, s *service, opts ...grpc.ServerOption) (address st
 	require.NoError(t, err)
 	server := grpc.NewServer(opts...)
 	pb.RegisterTestServiceServer(server, s)
+	healthpb.RegisterHealthServer(server, health.NewServer())
 	served := async(func() error { return server.Serve(listener) })
 	return listener.Addr().String(), func() { server.Stop(); <-served }
 }

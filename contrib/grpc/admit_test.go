@@ -1,0 +1,290 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/aimd-go/aimd/admission"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// oneByOne is a controller with one place and a queue of that bound (-1: none).
+// After the test all places must be free.
+func oneByOne(t *testing.T, bound int) *admission.Controller {
+	t.Helper()
+	c, err := admission.New(admission.Fixed(1), admission.Config{Settings: admission.Settings{QueueBound: bound, QueueTime: time.Minute}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		s := c.Snapshot()
+		assert.Zero(t, s.InFlight, "places held at the end")
+		assert.Zero(t, s.Queued, "queued at the end")
+	})
+	return c
+}
+
+// admitted starts a server behind the controller, and returns a client of it.
+func admitted(t *testing.T, c *admission.Controller, s *service, opts ...aimdgrpc.ServerOption) pb.TestServiceClient {
+	t.Helper()
+	admit, err := aimdgrpc.Admit(c, opts...)
+	require.NoError(t, err)
+	client, _ := dial(t, start(t, s, admit...), tagged(t, "photos", "2.1")...)
+	return client
+}
+
+// held takes a place, and returns what gives it back.
+func held(t *testing.T, c *admission.Controller) (release func()) {
+	t.Helper()
+	p, err := c.Admit(t.Context(), tag.Tags{})
+	require.NoError(t, err)
+	return func() { require.NoError(t, p.Done(window.Neutral)) }
+}
+
+// queued waits until so many calls wait.
+func queued(t *testing.T, c *admission.Controller, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return c.Snapshot().Queued == n }, time.Minute, time.Millisecond)
+}
+
+// "decision and tags in the context"
+func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
+	c := oneByOne(t, 1)
+	check := func(ctx context.Context) error {
+		if got := tag.FromContext(ctx); got != (tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails"}) {
+			return fmt.Errorf("tags: %+v", got)
+		}
+		if p, ok := admission.FromContext(ctx); !ok || p.Waited() <= 0 || p.Tags().Client != "photos" {
+			return fmt.Errorf("permit: %+v", p)
+		}
+		return nil
+	}
+	client := admitted(t, c, &service{
+		unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { return check(ctx) },
+		duplex: func(s duplexServer) error { return check(s.Context()) },
+	})
+	ctx := tag.WithFeature(t.Context(), "thumbnails")
+	for _, send := range []func() error{
+		func() error { return call(ctx, client) },
+		func() error {
+			stream, err := client.FullDuplexCall(ctx)
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		},
+	} {
+		release := held(t, c)
+		sent := async(send)
+		queued(t, c, 1)
+		release()
+		if err := <-sent; err != nil {
+			require.EqualError(t, err, "EOF")
+		}
+	}
+	assert.EqualValues(t, 2, c.Snapshot().ByCriticality[tag.Critical].Delayed)
+}
+
+// "shed = RESOURCE_EXHAUSTED or UNAVAILABLE by choice with RetryInfo (jittered) attached"
+func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
+	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted} {
+		t.Run(code.String(), func(t *testing.T) {
+			c := oneByOne(t, -1)
+			client := admitted(t, c, &service{}, aimdgrpc.WithCode(code))
+			release := held(t, c)
+			delays := map[time.Duration]bool{}
+			for range 10 {
+				var trailer metadata.MD
+				err := call(t.Context(), client, grpc.Trailer(&trailer))
+				requireCode(t, code, err)
+				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
+				after, ok := aimdgrpc.RetryAfter(err)
+				require.True(t, ok)
+				assert.GreaterOrEqual(t, after, admission.DefaultRetryAfterMin/2)
+				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
+				delays[after] = true
+
+				stream, err := client.FullDuplexCall(t.Context())
+				require.NoError(t, err)
+				_, err = stream.Recv()
+				requireCode(t, code, err)
+				after, ok = aimdgrpc.RetryAfter(err)
+				require.True(t, ok)
+				assert.Len(t, stream.Trailer()["grpc-retry-pushback-ms"], 1)
+				delays[after] = true
+			}
+			assert.Greater(t, len(delays), 15, "they are jittered")
+			release()
+			require.NoError(t, call(t.Context(), client))
+		})
+	}
+}
+
+func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
+	c := oneByOne(t, -1)
+	seen := make(chan error, 1)
+	see := grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		reply, err := handle(ctx, req)
+		seen <- err
+		return reply, err
+	})
+	admit, err := aimdgrpc.Admit(c)
+	require.NoError(t, err)
+	client, _ := dial(t, start(t, &service{}, append([]grpc.ServerOption{see}, admit...)...))
+	defer held(t, c)()
+	require.Error(t, call(t.Context(), client))
+	err = <-seen
+	require.ErrorIs(t, err, admission.ErrShed)
+	var shed *admission.Shed
+	require.ErrorAs(t, err, &shed)
+	assert.Equal(t, admission.Full, shed.Reason)
+	assert.ErrorContains(t, err, "rpc error: code = Unavailable desc = overloaded, try again later: admission: shed (full)")
+}
+
+// "most critical first (interactive before background)"
+func TestBackgroundIsShedFirst(t *testing.T) {
+	c := oneByOne(t, 1)
+	client := admitted(t, c, &service{})
+	release := held(t, c)
+	background := async(func() error { return call(tag.WithCriticality(t.Context(), tag.Sheddable), client) })
+	queued(t, c, 1)
+	interactive := async(func() error { return call(t.Context(), client) })
+	requireCode(t, codes.Unavailable, <-background)
+	release()
+	require.NoError(t, <-interactive)
+	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Displaced)
+}
+
+// "a vanished client gives its place back"
+func TestAClientThatVanishes(t *testing.T) {
+	c := oneByOne(t, 1)
+	arrived := make(chan struct{})
+	client := admitted(t, c, &service{duplex: func(s duplexServer) error {
+		close(arrived)
+		<-s.Context().Done()
+		return s.Context().Err()
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	serving, err := client.FullDuplexCall(ctx)
+	require.NoError(t, err)
+	<-arrived
+	waiting, leave := context.WithCancel(t.Context())
+	gone := async(func() error { return call(waiting, client) })
+	queued(t, c, 1)
+	leave()
+	requireCode(t, codes.Canceled, <-gone)
+	queued(t, c, 0)
+	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Critical].Vanished)
+	cancel()
+	_, err = serving.Recv()
+	requireCode(t, codes.Canceled, err)
+	require.NoError(t, call(t.Context(), client), "the place is free again")
+	assert.EqualValues(t, 1, c.Snapshot().Neutrals)
+}
+
+// "panics release and go on"
+func TestAHandlerThatPanics(t *testing.T) {
+	c := oneByOne(t, -1)
+	unary, err := aimdgrpc.UnaryServerInterceptor(c)
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "mine", func() {
+		_, _ = unary(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { panic("mine") })
+	})
+	stream, err := aimdgrpc.StreamServerInterceptor(c)
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "mine", func() {
+		_ = stream(nil, served{ctx: t.Context()}, &grpc.StreamServerInfo{}, func(any, grpc.ServerStream) error { panic("mine") })
+	})
+	assert.EqualValues(t, 2, c.Snapshot().Neutrals)
+}
+
+// served is a server's stream without a connection.
+type served struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s served) Context() context.Context { return s.ctx }
+func (served) SendMsg(any) error          { return nil }
+func (served) SendHeader(metadata.MD) error {
+	return nil
+}
+
+func TestAStreamMayReleaseItsPlaceEarly(t *testing.T) {
+	c := oneByOne(t, -1)
+	client := admitted(t, c, &service{duplex: func(s duplexServer) error {
+		if p, ok := admission.FromContext(s.Context()); ok {
+			_ = p.Done(window.Success)
+		}
+		_ = s.Send(&pb.StreamingOutputCallResponse{})
+		_, _ = s.Recv()
+		return nil
+	}})
+	stream, err := client.FullDuplexCall(t.Context())
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.NoError(t, err)
+	require.NoError(t, call(t.Context(), client), "beside a stream that idles")
+	require.NoError(t, stream.CloseSend())
+	_, err = stream.Recv()
+	require.EqualError(t, err, "EOF")
+	assert.EqualValues(t, 2, c.Snapshot().Successes)
+}
+
+func TestProbesPassBy(t *testing.T) {
+	c := oneByOne(t, -1)
+	admit, err := aimdgrpc.Admit(c)
+	require.NoError(t, err)
+	_, conn := dial(t, start(t, &service{}, admit...))
+	defer held(t, c)()
+	probe := healthpb.NewHealthClient(conn)
+	_, err = probe.Check(t.Context(), &healthpb.HealthCheckRequest{})
+	require.NoError(t, err)
+	watch, err := probe.Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	require.NoError(t, err)
+	_, err = watch.Recv()
+	require.NoError(t, err)
+
+	bypass, err := aimdgrpc.UnaryServerInterceptor(c, aimdgrpc.WithBypass(func(_ context.Context, method string) bool { return method == "/mine" }))
+	require.NoError(t, err)
+	handle := func(ctx context.Context, _ any) (any, error) {
+		_, ok := admission.FromContext(ctx)
+		return ok, nil
+	}
+	permit, err := bypass(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/mine"}, handle)
+	require.NoError(t, err)
+	assert.Equal(t, false, permit)
+	_, err = bypass(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/other"}, handle)
+	requireCode(t, codes.Unavailable, err)
+}
+
+func TestWrongServerOptions(t *testing.T) {
+	c := oneByOne(t, -1)
+	for want, o := range map[string]aimdgrpc.ServerOption{
+		"aimdgrpc: code of refusals: Internal is not allowed, want Unavailable or ResourceExhausted": aimdgrpc.WithCode(codes.Internal),
+		"aimdgrpc: bypass: nil is not allowed":                                                       aimdgrpc.WithBypass(nil),
+		"aimdgrpc: tags: nil is not allowed":                                                         aimdgrpc.WithTags(nil),
+		"aimdgrpc: outcome: nil is not allowed":                                                      aimdgrpc.WithOutcome(nil),
+		"aimdgrpc: slow: -1ns is not allowed, want a positive duration":                              aimdgrpc.WithSlow(-1),
+	} {
+		_, err := aimdgrpc.Admit(c, o)
+		assert.EqualError(t, err, want)
+		_, err = aimdgrpc.UnaryServerInterceptor(c, o)
+		assert.EqualError(t, err, want)
+		_, err = aimdgrpc.StreamServerInterceptor(c, o)
+		assert.EqualError(t, err, want)
+	}
+	_, err := aimdgrpc.Admit(nil)
+	assert.EqualError(t, err, "aimdgrpc: a nil controller is not allowed")
+}

@@ -1,0 +1,62 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+
+	"github.com/aimd-go/aimd/admission"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+)
+
+// A server that admits 16, and a client with a limiter that knows nothing of it.
+func TestBothEndsTogether(t *testing.T) {
+	controller, err := admission.New(admission.Fixed(16), admission.Config{Settings: admission.Settings{
+		QueueBound: 4, RetryAfterMin: 100 * time.Millisecond,
+	}})
+	require.NoError(t, err)
+	admit, err := aimdgrpc.Admit(controller, aimdgrpc.WithCode(codes.ResourceExhausted))
+	require.NoError(t, err)
+	l, c := loaded(t), &capped{}
+	client, _ := dial(t, start(t, c.service(), admit...), aimdgrpc.Limit(l)...)
+	c.runs(t, l.Do, ask(client))
+	s := controller.Snapshot()
+	t.Log(s)
+	assert.Zero(t, c.refused.Load(), "the service behind is never asked for more than it takes")
+	assert.EqualValues(t, 500, s.Successes)
+	assert.Zero(t, s.InFlight)
+	assert.Zero(t, s.Queued)
+	assert.Less(t, l.Snapshot().Attempts(), uint64(750), "attempts for 500 operations")
+}
+
+// gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
+func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
+	c := oneByOne(t, -1)
+	var retried time.Duration
+	shed := time.Time{}
+	admit, err := aimdgrpc.Admit(c)
+	require.NoError(t, err)
+	release := held(t, c)
+	watch := grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		if shed.IsZero() {
+			shed = time.Now()
+			defer release()
+		} else {
+			retried = time.Since(shed)
+		}
+		return handle(ctx, req)
+	})
+	client, _ := dial(t, start(t, &service{}, append([]grpc.ServerOption{watch}, admit...)...), grpc.WithDefaultServiceConfig(`{"methodConfig": [{
+		"name": [{}], "retryPolicy": {
+			"maxAttempts": 2, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]
+		}}]}`))
+	_, err = client.UnaryCall(t.Context(), &pb.SimpleRequest{})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, retried, admission.DefaultRetryAfterMin/2)
+}

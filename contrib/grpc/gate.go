@@ -1,0 +1,154 @@
+package aimdgrpc
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// gate is what a server's interceptors have in common.
+type gate struct {
+	controller *admission.Controller
+	settings   serverSettings
+}
+
+func (g *gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	s, err := g.admit(ctx, info.FullMethod, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
+	if err != nil {
+		return nil, err
+	}
+	// Also on a panic, and runtime.Goexit: the place is given back, and they go on.
+	defer s.end()
+	reply, err := handle(s.ctx, req)
+	s.ended(err)
+	return reply, err
+}
+
+func (g *gate) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	s, err := g.admit(stream.Context(), info.FullMethod, stream.SetTrailer)
+	if err != nil {
+		return err
+	}
+	s.ServerStream = stream
+	defer s.end()
+	err = handle(srv, s)
+	s.ended(err)
+	return err
+}
+
+// admit waits for the call's place. Its error is a status.
+func (g *gate) admit(ctx context.Context, method string, setTrailer func(metadata.MD)) (*service, error) {
+	tags := g.settings.tags(ctx, method)
+	s := &service{gate: g, ctx: tag.NewContext(ctx, tags), outcome: window.Neutral}
+	if g.settings.bypass(ctx, method) {
+		return s, nil
+	}
+	p, err := g.controller.Admit(s.ctx, tags)
+	var shed *admission.Shed
+	switch {
+	case errors.As(err, &shed):
+		setTrailer(metadata.Pairs(pushback, strconv.FormatInt(milliseconds(shed.RetryAfter), 10)))
+		return nil, &refusal{shed, g.settings.code}
+	case err != nil:
+		return nil, status.FromContextError(err).Err() // nobody reads this
+	}
+	s.permit, s.ctx = p, admission.NewContext(s.ctx, p)
+	return s, nil
+}
+
+// milliseconds rounds up: to come back early is to be shed again.
+func milliseconds(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// service is one call in service, and the stream that its handler gets: it sees
+// when the answer begins.
+type service struct {
+	grpc.ServerStream
+	gate *gate
+	ctx  context.Context
+	// permit is the zero one of a call that passed by.
+	permit admission.Permit
+	// outcome is how the service ended, set when the handler returned.
+	outcome window.Outcome
+	// head is how long it took until the answer began, 0 before that.
+	head atomic.Int64
+}
+
+// Context is that of the call, with the permit and the tags.
+func (s *service) Context() context.Context { return s.ctx }
+
+// SendHeader notes that the answer begins.
+func (s *service) SendHeader(md metadata.MD) error {
+	s.begin()
+	return s.ServerStream.SendHeader(md)
+}
+
+// SendMsg notes that the answer begins.
+func (s *service) SendMsg(m any) error {
+	s.begin()
+	return s.ServerStream.SendMsg(m)
+}
+
+func (s *service) begin() {
+	if s.gate.settings.slow > 0 && s.head.Load() == 0 {
+		s.head.CompareAndSwap(0, int64(max(s.permit.Held(), 1)))
+	}
+}
+
+// ended is told what the handler returned.
+func (s *service) ended(err error) {
+	s.begin() // a handler that sent nothing answers now
+	set := &s.gate.settings
+	o := set.outcome(codeOf(err))
+	switch {
+	case o == window.Overload:
+	case set.slow > 0 && time.Duration(s.head.Load()) > set.slow:
+		o = window.Timeout
+	case s.ctx.Err() != nil, !o.Valid():
+		o = window.Neutral
+	}
+	s.outcome = o
+}
+
+// codeOf is the code that gRPC sends for a handler's error.
+func codeOf(err error) codes.Code {
+	if s, ok := status.FromError(err); ok {
+		return s.Code()
+	}
+	return status.FromContextError(err).Code()
+}
+
+// end gives the place back. The application may have released it early.
+func (s *service) end() { _ = s.permit.Done(s.outcome) }
+
+// refusal is the error of a call that was shed.
+type refusal struct {
+	shed *admission.Shed
+	code codes.Code
+}
+
+func (r *refusal) Error() string { return r.GRPCStatus().Err().Error() + ": " + r.shed.Error() }
+func (r *refusal) Unwrap() error { return r.shed }
+
+// GRPCStatus is what the client gets: no word about others who call.
+func (r *refusal) GRPCStatus() *status.Status {
+	s := status.New(r.code, "overloaded, try again later")
+	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(r.shed.RetryAfter)}); err == nil {
+		return told
+	}
+	return s
+}
