@@ -1,6 +1,8 @@
-// Package aimdgrpc puts a limiter of package aimd in front of a gRPC client:
-// every call, and every stream, waits for a slot of the window before it is
-// sent, and how it ends is what the window learns from.
+// Package aimdgrpc puts a limiter of package aimd in front of a gRPC client, and
+// admission in front of a gRPC server.
+//
+// At the client every call, and every stream, waits for a slot of the window
+// before it is sent, and how it ends is what the window learns from:
 //
 //	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
 //	...
@@ -15,12 +17,17 @@
 //		return err
 //	})
 //
+// [Retry] does the same, or what a retry.Policy says, for every call of a client.
+//
 // A stream holds its slot until it ends: RecvMsg returned an error (io.EOF among
 // them), SendMsg another than io.EOF, the context ended, or the connection was
 // closed. With [SlotPerMessage] it holds one only while a message is unanswered.
 //
 // The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before
 // each call that Do has not asked them for. [Tag] tells the server about each call.
+//
+// At the server, [Admit] puts an admission.Controller in front of all services: so
+// many calls at a time, a short queue, and the rest is shed, the least critical first.
 //
 // What the limiter is told: RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
 // DEADLINE_EXCEEDED is a timeout, every other code neutral; a RetryInfo in the
@@ -50,8 +57,8 @@
 // retryPolicy says, and what the server has certainly not seen ("transparent
 // retries"). All of that is one attempt here, and the window does not see the
 // refusals that it hides. So let Do retry, and switch the retryPolicy off with
-// grpc.WithDisableRetry. For the same reason an interceptor that retries should
-// come before those of this package, so that each of its tries takes a slot.
+// grpc.WithDisableRetry. For the same reason an interceptor that retries comes
+// before those of Limit, so that each of its tries takes a slot.
 //
 // A call that waits for a connection (grpc.WaitForReady, or the first one) holds its
 // slot meanwhile, and a service that is away altogether answers UNAVAILABLE at

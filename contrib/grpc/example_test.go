@@ -52,6 +52,36 @@ func ExampleLimit() {
 	// Output: done: 200
 }
 
+// Every call of the client is an operation of Do: nothing changes where it is called.
+func ExampleRetry() {
+	address, stop := demo(8)
+	defer stop()
+
+	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	if err != nil {
+		log.Fatal(err)
+	}
+	creds := grpc.WithTransportCredentials(insecure.NewCredentials())
+	conn, err := grpc.NewClient(address, append([]grpc.DialOption{aimdgrpc.Retry(lim.Do), creds}, aimdgrpc.Limit(lim)...)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	client := pb.NewTestServiceClient(conn)
+
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			if _, err := client.UnaryCall(context.Background(), &pb.SimpleRequest{}); err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("done:", lim.Snapshot().Successes)
+	// Output: done: 200
+}
+
 // A stream of questions and answers holds a slot only while a question is open.
 func ExampleSlotPerMessage() {
 	address, stop := demo(8)

@@ -1,0 +1,96 @@
+package aimdgrpc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+)
+
+// Retry returns an option by which every unary call of a client is one operation
+// of do, and so may be made several times: the Do of a limiter, or that of a
+// retry.Policy's Loop.
+//
+//	opts := append([]grpc.DialOption{aimdgrpc.Retry(lim.Do), creds}, aimdgrpc.Limit(lim)...)
+//
+// It comes before the options of Limit and Tag, so that these see each attempt.
+//
+// A policy is told that a call may be made twice (retry.WithIdempotent) if its
+// method says so in its .proto file: option idempotency_level = IDEMPOTENT or
+// NO_SIDE_EFFECTS. A limiter without a policy does not ask: it tries again what
+// was refused, was unavailable or timed out, though that may have been done.
+//
+// A call whose first attempt fails for good fails with that error. Otherwise the
+// error tells the whole story: it is a *limiter.Error, with the code of the last
+// attempt, or that of the context if it has ended. If no attempt was made it is a
+// [NotSentError].
+//
+// Streams are left alone: who reads a stream knows where to begin anew.
+func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {
+	if do == nil {
+		panic("aimdgrpc: Retry with a nil function")
+	}
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if idempotent(method) {
+			ctx = retry.WithIdempotent(ctx)
+		}
+		return whole(do(ctx, func(ctx context.Context) error {
+			var trailer metadata.MD
+			err := invoke(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
+			return told(err, trailer)
+		}))
+	})
+}
+
+// idempotent reports whether the .proto file of a method, "/package.Service/Method",
+// says that it may be called twice.
+func idempotent(method string) bool {
+	name := strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", ".")
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		return false
+	}
+	o, ok := d.Options().(*descriptorpb.MethodOptions)
+	return ok && o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
+}
+
+// whole is the error of a call that was an operation.
+func whole(err error) error {
+	var story *limiter.Error
+	switch {
+	case !errors.As(err, &story):
+		return err
+	case story.Attempts == 0:
+		return &NotSentError{Err: story}
+	case story.Attempts == 1 && story.Reason == nil:
+		return story.Cause
+	}
+	return &callError{story}
+}
+
+// callError is the story of a call as a status.
+type callError struct{ story *limiter.Error }
+
+func (e *callError) Error() string { return e.story.Error() }
+func (e *callError) Unwrap() error { return e.story }
+
+// GRPCStatus returns the last attempt's status, or that of the context's end.
+func (e *callError) GRPCStatus() *status.Status {
+	if s := status.FromContextError(e.story.Reason); s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded {
+		return status.New(s.Code(), e.Error())
+	}
+	p := status.Convert(e.story.Cause).Proto()
+	p.Message = e.Error()
+	return status.FromProto(p)
+}

@@ -1,0 +1,181 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/aimd-go/aimd/backoff"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+)
+
+// policy is a policy that does not wait.
+func policy(t *testing.T, c retry.Config) *retry.Policy {
+	t.Helper()
+	c.Backoff = backoff.Constant(time.Nanosecond)
+	p, err := retry.New(c)
+	require.NoError(t, err)
+	return p
+}
+
+// failing is a service that fails so often with the errors, in turn, and counts.
+type failing struct {
+	errs  []error
+	calls int
+}
+
+func (f *failing) service() *service {
+	return &service{unary: func(context.Context, *pb.SimpleRequest) error {
+		f.calls++
+		if f.calls <= len(f.errs) {
+			return f.errs[f.calls-1]
+		}
+		return nil
+	}}
+}
+
+// Each attempt takes its own slot, those after the first at the front.
+func TestACallIsTriedAgainByAPolicy(t *testing.T) {
+	l, g := guarded(t)
+	f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
+	client, _ := dial(t, start(t, f.service()),
+		append([]grpc.DialOption{aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Loop().Do)}, aimdgrpc.Limit(l.Limiter)...)...)
+	require.NoError(t, call(t.Context(), client))
+	l.told(limiter.Overload)
+	l.told(limiter.Timeout)
+	l.told(limiter.Success)
+	assert.Equal(t, []int{1, 2, 3}, g.attempts)
+}
+
+func TestACallIsAnOperationOfTheLimiter(t *testing.T) {
+	l, g := guarded(t)
+	f := &failing{errs: []error{refused, refused}}
+	client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
+	require.NoError(t, call(t.Context(), client))
+	l.told(limiter.Overload)
+	l.told(limiter.Overload)
+	l.told(limiter.Success)
+	assert.Equal(t, []int{1, 2, 3}, g.attempts)
+}
+
+// Also without the interceptors of Limit.
+func TestACallIsNotTriedAgainWhereThatIsForbidden(t *testing.T) {
+	calls := 0
+	client, _ := dial(t, start(t, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
+		calls++
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1"))
+		return refused
+	}}), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Loop().Do))
+	err := call(t.Context(), client)
+	requireCode(t, codes.ResourceExhausted, err)
+	assert.EqualError(t, err, refused.Error(), "the error of an only attempt is its own")
+	assert.Equal(t, 1, calls)
+}
+
+func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
+	f := &failing{errs: []error{refused, refused, withRetryInfo(codes.Unavailable, nil)}}
+	client, _ := dial(t, start(t, f.service()), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Loop().Do))
+	err := call(t.Context(), client)
+	require.ErrorIs(t, err, limiter.ErrAttempts)
+	requireCode(t, codes.Unavailable, err)
+	var story *limiter.Error
+	require.ErrorAs(t, err, &story)
+	assert.Equal(t, 3, story.Attempts)
+	s, ok := status.FromError(err)
+	require.True(t, ok)
+	assert.Equal(t, story.Error(), s.Message())
+	assert.Len(t, s.Details(), 2)
+}
+
+func TestTheErrorOfACallWhoseContextEnds(t *testing.T) {
+	for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {
+		ctx := newTerm()
+		client, _ := dial(t, start(t, &service{}), aimdgrpc.Retry(func(context.Context, func(context.Context) error) error {
+			ctx.end(end)
+			return &limiter.Error{Attempts: 2, Reason: ctx.Err(), Cause: refused}
+		}))
+		err := call(ctx, client)
+		requireCode(t, want, err)
+		require.ErrorIs(t, err, end)
+		require.ErrorIs(t, err, refused)
+	}
+}
+
+func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
+	l := one(t)
+	client, _ := dial(t, start(t, &service{}), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
+	l.Close()
+	err := call(t.Context(), client)
+	var e *aimdgrpc.NotSentError
+	require.ErrorAs(t, err, &e)
+	require.ErrorIs(t, err, limiter.ErrClosed)
+	requireCode(t, codes.Canceled, err)
+
+	mine := errors.New("mine")
+	client, _ = dial(t, start(t, &service{}), aimdgrpc.Retry(func(context.Context, func(context.Context) error) error { return mine }))
+	assert.Same(t, mine, call(t.Context(), client), "what is no story stays what it is")
+	assert.PanicsWithValue(t, "aimdgrpc: Retry with a nil function", func() { aimdgrpc.Retry(nil) })
+}
+
+// "Don't retry by default": only what is known to be idempotent, here by the
+// option of the method.
+func TestAMethodThatSaysThatItIsIdempotent(t *testing.T) {
+	register(t)
+	tried := aimdgrpc.Retry(policy(t, retry.Config{}).Loop().Do)
+	f := &failing{errs: []error{refused, refused, refused}}
+	_, conn := dial(t, start(t, f.service()), tried, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, _ string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			return invoke(ctx, pb.TestService_UnaryCall_FullMethodName, req, reply, cc, opts...)
+		}))
+	for method, want := range map[string]int{
+		"/aimdgrpc.test.Store/Put": 3, "/aimdgrpc.test.Store/Get": 3, "/aimdgrpc.test.Store/Append": 1,
+		"/aimdgrpc.test.Store/Unheard": 1, "/aimdgrpc.test.Store": 1, "": 1,
+	} {
+		f.calls = 0
+		err := conn.Invoke(t.Context(), method, &pb.SimpleRequest{}, &pb.SimpleResponse{})
+		requireCode(t, codes.ResourceExhausted, err)
+		assert.Equal(t, want, f.calls, method)
+		if want == 1 && method != "" {
+			assert.ErrorIs(t, err, retry.ErrNotIdempotent)
+		}
+	}
+}
+
+// register makes a service known as generated code does.
+func register(t *testing.T) {
+	t.Helper()
+	method := func(name string, level descriptorpb.MethodOptions_IdempotencyLevel) *descriptorpb.MethodDescriptorProto {
+		return &descriptorpb.MethodDescriptorProto{
+			Name: &name, InputType: proto.String(".grpc.testing.SimpleRequest"), OutputType: proto.String(".grpc.testing.SimpleResponse"),
+			Options: &descriptorpb.MethodOptions{IdempotencyLevel: &level},
+		}
+	}
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("aimdgrpc_test.proto"), Package: proto.String("aimdgrpc.test"),
+		Dependency: []string{pb.File_grpc_testing_messages_proto.Path()},
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("Store"), Method: []*descriptorpb.MethodDescriptorProto{
+			method("Put", descriptorpb.MethodOptions_IDEMPOTENT),
+			method("Get", descriptorpb.MethodOptions_NO_SIDE_EFFECTS),
+			method("Append", descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN),
+		}}},
+	}, protoregistry.GlobalFiles)
+	require.NoError(t, err)
+	if _, err := protoregistry.GlobalFiles.FindFileByPath(file.Path()); err != nil { // -count
+		require.NoError(t, protoregistry.GlobalFiles.RegisterFile(file))
+	}
+}
