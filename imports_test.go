@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"schedule":  {},
 	"limiter":   {"window", "queue"},
 	"admission": {"window", "queue", "tag"},
-	"httplimit": {"limiter", "admission", "window", "tag"},
+	"httplimit": {"limiter", "retry", "admission", "window", "tag"},
 
 	"internal/sliding": {},
 	"throttle":         {"window", "limiter", "tag", "internal/sliding"},

@@ -13,7 +13,11 @@ import (
 type attempt struct {
 	limiter *limiter.Limiter
 	permit  limiter.Permit
-	ctx     context.Context
+	// guards have admitted the attempt; nil: none was asked.
+	guards limiter.Guards
+	ctx    context.Context
+	// heard: the head of an answer came.
+	heard bool
 	// patient: the attempt had at least half of the time from the request to its
 	// deadline; the wait for the slot had the rest. If time runs out on a
 	// patient attempt, that tells of the service. If it runs out on another, it
@@ -22,10 +26,15 @@ type attempt struct {
 	patient bool
 }
 
-// end releases the slot.
+// end releases the slot, and tells the guards.
 func (a *attempt) end(v limiter.Verdict) {
 	// A second release would be an error, but there is none: see body.ended.
 	_ = a.permit.Settle(v)
+	if o := v.Outcome; o != limiter.Neutral || a.heard {
+		a.guards.Ended(a.ctx, o)
+	} else {
+		a.guards.Ended(a.ctx, 0) // the service said nothing
+	}
 }
 
 // answered is what the head of an answer says.

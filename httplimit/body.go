@@ -34,7 +34,7 @@ func (a attempt) hold(inner io.ReadCloser, answer limiter.Verdict) io.ReadCloser
 	if w, ok := inner.(io.Writer); ok {
 		// The connection is another protocol's now (101). With net/http it
 		// outlives the request's context, so its slot does too.
-		b.ctx = context.Background()
+		b.ctx = context.WithoutCancel(b.ctx)
 		return &duplex{body: b, writer: w}
 	}
 	if a.ctx.Done() != nil {

@@ -4,8 +4,8 @@
 //
 // # Client
 //
-// A Transport never retries by itself: SDKs and [limiter.Limiter.Do] do that.
-// There are two ways. One of them is enough for a request.
+// A Transport never retries by itself: SDKs, a [Retrier] and [limiter.Limiter.Do]
+// do that. There are three ways. One of them is enough for a request.
 //
 // A [Transport] is for a client that retries by itself: the SDK of a cloud or
 // an API, or a loop of your own. Every attempt waits for a slot, and holds it
@@ -32,7 +32,14 @@
 //		...read all of resp.Body here: the slot is held as long as this function runs
 //	})
 //
-// With both around the same request, and the same limiter, the Transport sees
+// A [Retrier] above a Transport is for a plain client that nothing else retries
+// for. It sends again what a retry.Policy allows, and needs no function around the
+// request:
+//
+//	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
+//	client := &http.Client{Transport: retrier}
+//
+// With Do and a Transport around the same request, and the same limiter, the Transport sees
 // by the context that Do has a slot for it, and stays out of the way.
 //
 // What happens if
@@ -42,6 +49,8 @@
 //     same limiter: it needs several slots at a time, and when all are held by
 //     goroutines like it none gets on. Read the body first, or use a limiter
 //     for each kind of request.
+//   - a guard of the limiter (a throttle, a retry budget) refuses: nothing is sent,
+//     and the error is a [NotSentError] with the guard's in it.
 //   - the request's context ends while it waits: it leaves the queue, nothing is
 //     sent, and the error is a [NotSentError].
 //   - time runs out after it was sent, by http.Client.Timeout or a deadline of

@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
 )
 
 // A client that retries by itself, or not at all: put the Transport into it.
@@ -76,6 +77,51 @@ func ExamplePerHost() {
 	// new: two.example:80
 	// two.example:80 1
 	// one.example:80 2
+}
+
+// A plain client that sends again what failed, each attempt with a slot of its own,
+// and no more than a tenth of all requests twice.
+func ExampleRetrier() {
+	refuse := true
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refuse {
+			refuse = false
+			http.Error(w, "Please reduce your request rate.", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "hello")
+	}))
+	defer service.Close()
+
+	lim, err := aimd.NewReno()
+	if err != nil {
+		panic(err)
+	}
+	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	if err != nil {
+		panic(err)
+	}
+	policy, err := retry.New(retry.Config{Guards: limiter.Guards{budget}})
+	if err != nil {
+		panic(err)
+	}
+	retrier, err := httplimit.NewRetrier(httplimit.New(service.Client().Transport, lim), policy)
+	if err != nil {
+		panic(err)
+	}
+	client := &http.Client{Transport: retrier}
+
+	resp, err := client.Get(service.URL) // a POST would not be sent twice
+	if err != nil {
+		panic(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	fmt.Printf("%s, error: %v\n", body, err)
+	fmt.Println(budget.Counts())
+	// Output:
+	// hello, error: <nil>
+	// 2 1
 }
 
 // A plain client: Do retries, and Check tells it when.

@@ -5,11 +5,13 @@ import (
 	"errors"
 )
 
-// NotSentError is the error of a request that got no slot. Nothing of it was
-// sent, so it may be tried again even where it is not idempotent.
+// NotSentError is the error of a request that got no slot, or that a guard
+// refused. Nothing of it was sent, so it may be tried again even where it is not
+// idempotent.
 //
 // It unwraps to the reason: limiter.ErrClosed, limiter.ErrQueueFull, what ended
-// the request's context (context.Cause), or the error of PerHost's newLimiter.
+// the request's context (context.Cause), the error of a guard, such as
+// throttle.ErrThrottled, or the error of PerHost's newLimiter.
 type NotSentError struct {
 	// Err is the reason, never nil.
 	Err error
@@ -19,6 +21,10 @@ func (e *NotSentError) Error() string { return "httplimit: not sent: " + e.Err.E
 
 // Unwrap returns the reason.
 func (e *NotSentError) Unwrap() error { return e.Err }
+
+// NotSent says that nothing was sent. A retry policy acts upon it, and guards of
+// an operation around the request count it for nothing.
+func (e *NotSentError) NotSent() bool { return true }
 
 // Timeout reports whether time ran out in the queue, as net.Error does;
 // url.Error asks for it.

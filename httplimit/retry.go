@@ -1,6 +1,10 @@
 package httplimit
 
-import "context"
+import (
+	"context"
+
+	"github.com/aimd-go/aimd/limiter"
+)
 
 type retryKey struct{}
 
@@ -12,9 +16,17 @@ type retryKey struct{}
 //	req = req.WithContext(httplimit.WithRetry(req.Context()))
 //
 // Mark only what is a retry. Where every request is marked, new ones pass
-// those that wait, and the bound bounds nothing.
+// those that wait, and the bound bounds nothing. The later attempts of retry.Do
+// and of a [Retrier] are marked by themselves.
 func WithRetry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, retryKey{}, true)
 }
 
-func isRetry(ctx context.Context) bool { return ctx.Value(retryKey{}) != nil }
+// attemptNumber is the number of the context's attempt, 0 if it is not known.
+func attemptNumber(ctx context.Context) int {
+	n := limiter.AttemptNumber(ctx)
+	if ctx.Value(retryKey{}) != nil {
+		n = max(n, 2)
+	}
+	return n
+}

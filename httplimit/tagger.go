@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -57,10 +56,7 @@ func (t *Tagger) tags(ctx context.Context) tag.Tags {
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version
 	}
-	tags.Attempt = max(tags.Attempt, limiter.AttemptNumber(ctx))
-	if isRetry(ctx) { // known to be a retry, but perhaps not which
-		tags.Attempt = max(tags.Attempt, 2)
-	}
+	tags.Attempt = max(tags.Attempt, attemptNumber(ctx))
 	return tags
 }
 

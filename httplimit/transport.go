@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"net/http"
@@ -19,8 +20,12 @@ import (
 // body), and so is an error. The end of the request's context is read
 // as the package comment says.
 //
-// It does not retry. A request that got no slot fails with a [NotSentError]; other
-// errors are those of the base. It is safe for any number of goroutines. The
+// If the limiter has guards (aimd.WithGuard: a throttle, a retry budget) they are
+// asked before each request. A throttle counts as accepted what the service
+// answered and did not refuse.
+//
+// It does not retry. A request that a guard refused, or that got no slot, fails with a
+// [NotSentError]; other errors are those of the base. It is safe for any number of goroutines. The
 // zero value sends nothing; make one with [New] or [PerHost].
 type Transport struct {
 	base http.RoundTripper
@@ -68,6 +73,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		a.end(v)
 		return resp, err
 	}
+	a.heard = true
 	v := a.answered(resp)
 	settled = true
 	if bodyless(req, resp) {
@@ -78,7 +84,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// admit waits for the request's slot.
+// admit asks the limiter's guards, and waits for the request's slot.
 func (t *Transport) admit(req *http.Request) (attempt, error) {
 	l, err := t.limiter(req)
 	if err != nil {
@@ -86,8 +92,8 @@ func (t *Transport) admit(req *http.Request) (attempt, error) {
 	}
 	ctx := req.Context()
 	if l.HasSlot(ctx) {
-		// Within Do or Each of the same limiter, which hears of the answer from
-		// its function. The zero permit is released already.
+		// Within Do or Each of the same limiter, which asked the guards, and hears of
+		// the answer from its function. The zero permit is released already.
 		return attempt{limiter: l, ctx: ctx}, nil
 	}
 	// Contexts keep real time, so this does too, whatever the limiter's clock.
@@ -96,20 +102,38 @@ func (t *Transport) admit(req *http.Request) (attempt, error) {
 	if bounded {
 		asked = time.Now()
 	}
-	var p limiter.Permit
-	if isRetry(ctx) {
-		p, err = l.Reacquire(ctx)
-	} else {
-		p, err = l.Acquire(ctx)
-	}
+	a, err := begin(ctx, l)
 	if err != nil {
 		return attempt{}, cause(ctx, err)
 	}
-	a := attempt{limiter: l, permit: p, ctx: ctx}
 	if bounded {
 		a.patient = time.Until(deadline) >= deadline.Sub(asked)/2
 	}
 	return a, nil
+}
+
+// begin returns an attempt that its guards have admitted and that has a slot.
+func begin(ctx context.Context, l *limiter.Limiter) (attempt, error) {
+	a := attempt{limiter: l, guards: l.Guards(), ctx: ctx}
+	number := attemptNumber(ctx)
+	if len(a.guards) > 0 {
+		if err := ctx.Err(); err != nil {
+			return attempt{}, err
+		}
+		if err := a.guards.Admit(ctx, number); err != nil {
+			return attempt{}, err
+		}
+	}
+	var err error
+	if number > 1 {
+		a.permit, err = l.Reacquire(ctx)
+	} else {
+		a.permit, err = l.Acquire(ctx)
+	}
+	if err != nil {
+		a.guards.Ended(ctx, 0)
+	}
+	return a, err
 }
 
 // limiter returns the request's limiter.

@@ -1,0 +1,97 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// drainTime is how long an answer that is not the last is read at the most. Our
+// choice: a new connection takes less.
+const drainTime = 250 * time.Millisecond
+
+// exchange is one request of a Retrier, with all its attempts. One goroutine
+// has it.
+type exchange struct {
+	base http.RoundTripper
+	req  *http.Request
+	// sent: the body of req was given to the base, which closes it.
+	sent bool
+	// answer is the one that came last, open; nil: none, or it was dropped.
+	answer *http.Response
+}
+
+// attempt sends the request once. Its error is what the policy is asked about.
+func (x *exchange) attempt(ctx context.Context) error {
+	req := x.req.WithContext(ctx) // a copy: a RoundTripper changes no request
+	if x.sent && req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return err
+		}
+		req.Body = body
+	}
+	x.sent = true
+	resp, err := x.base.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	if resp == nil {
+		return errNoAnswer
+	}
+	x.answer = resp
+	if resp.StatusCode < http.StatusBadRequest {
+		return nil
+	}
+	return newStatusError(resp, time.Now())
+}
+
+// Admit makes the exchange a limiter.Guard that hears when there is going to be
+// another attempt. The answer to the one before is of no use then.
+func (x *exchange) Admit(context.Context, int) error {
+	if x.answer != nil {
+		drop(x.answer)
+		x.answer = nil
+	}
+	return nil
+}
+
+// Ended is there for limiter.Guard.
+func (x *exchange) Ended(context.Context, limiter.Outcome) {}
+
+// drop reads the rest of an answer, within bounds, and closes it.
+func drop(resp *http.Response) {
+	if resp.Body == nil {
+		return
+	}
+	defer resp.Body.Close()
+	// A service that sends its refusal byte by byte must not hold up the client.
+	t := time.AfterFunc(drainTime, func() { resp.Body.Close() })
+	defer t.Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, drainedBody)
+}
+
+// result is what RoundTrip returns.
+func (x *exchange) result(err error) (*http.Response, error) {
+	if x.answer != nil {
+		return x.answer, nil
+	}
+	var story *limiter.Error
+	if !errors.As(err, &story) {
+		return nil, err // there is no other
+	}
+	switch {
+	case story.Attempts == 0:
+		if x.req.Body != nil {
+			x.req.Body.Close()
+		}
+		return nil, &NotSentError{Err: cause(x.req.Context(), story.Reason)}
+	case story.Attempts == 1 && story.Reason == nil:
+		return nil, story.Cause
+	}
+	return nil, err
+}

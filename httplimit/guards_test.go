@@ -1,0 +1,178 @@
+package httplimit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/throttle"
+)
+
+// warden is a guard that keeps what it was told.
+type warden struct {
+	mu       sync.Mutex
+	attempts []int
+	outcomes []limiter.Outcome
+	refuse   error
+}
+
+func (w *warden) Admit(_ context.Context, attempt int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return w.refuse
+	}
+	w.attempts = append(w.attempts, attempt)
+	return nil
+}
+
+func (w *warden) Ended(_ context.Context, o limiter.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.outcomes = append(w.outcomes, o)
+}
+
+func (w *warden) told() ([]int, []limiter.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.attempts, w.outcomes
+}
+
+func TestGuardsHearOfEveryRequest(t *testing.T) {
+	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
+	for _, c := range []struct {
+		name string
+		base base
+		want limiter.Outcome
+		law  limiter.Outcome
+	}{
+		{"200", answers(200, nil, text("hello")), limiter.Success, limiter.Success},
+		{"404", answers(404, nil, text("hello")), limiter.Neutral, limiter.Neutral},
+		{"503", answers(503, nil, text("hello")), limiter.Overload, limiter.Overload},
+		{"broken off", answers(200, nil, broken{io.ErrUnexpectedEOF}), limiter.Neutral, limiter.Neutral},
+		{"no answer", func(*http.Request) (*http.Response, error) { return nil, reset }, 0, limiter.Neutral},
+		{"no answer in time", func(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }, limiter.Timeout, limiter.Timeout},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var w warden
+			l := one(t, aimd.WithGuard(&w))
+			resp, err := httplimit.New(c.base, l.Limiter).RoundTrip(get(t.Context(), anyURL))
+			if err == nil {
+				_, outcomes := w.told()
+				assert.Empty(t, outcomes, "the attempt ends with the body")
+				_, _ = io.ReadAll(resp.Body)
+				require.NoError(t, resp.Body.Close())
+			}
+			l.ended(c.law)
+			attempts, outcomes := w.told()
+			assert.Equal(t, []int{0}, attempts)
+			assert.Equal(t, []limiter.Outcome{c.want}, outcomes)
+		})
+	}
+}
+
+func TestGuardsAreToldOnce(t *testing.T) {
+	var w warden
+	l := one(t, aimd.WithGuard(&w))
+	require.Panics(t, func() {
+		_, _ = httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("boom") }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	})
+	l.ended(limiter.Neutral)
+
+	// The context ends while it waits for a slot.
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(httplimit.WithRetry(t.Context()))
+	go func() { l.waiting(1); cancel() }()
+	assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
+	require.NoError(t, p.Done(limiter.Success))
+	l.ended(limiter.Success)
+
+	// It had ended before: nobody is asked.
+	assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
+
+	attempts, outcomes := w.told()
+	assert.Equal(t, []int{0, 2}, attempts, "a marked retry is one, though its number is not known")
+	assert.Equal(t, []limiter.Outcome{0, 0}, outcomes)
+}
+
+func TestAGuardRefuses(t *testing.T) {
+	mine := errors.New("mine")
+	w := &warden{refuse: mine}
+	l := one(t, aimd.WithGuard(w))
+	e := notSent(t, l, t.Context())
+	assert.ErrorIs(t, e, mine)
+	assert.True(t, e.NotSent())
+	l.held(0)
+	_, outcomes := w.told()
+	assert.Empty(t, outcomes)
+}
+
+// Do has asked the guards already.
+func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
+	var w warden
+	l := one(t, aimd.WithGuard(&w))
+	tr := httplimit.New(answers(200, nil, http.NoBody), l.Limiter)
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+		_, err := tr.RoundTrip(get(ctx, anyURL))
+		return err
+	}))
+	l.ended(limiter.Success)
+	attempts, outcomes := w.told()
+	assert.Equal(t, []int{1}, attempts)
+	assert.Equal(t, []limiter.Outcome{limiter.Success}, outcomes)
+}
+
+// "Usable in the HTTP door": a service that answers 503 to background work and
+// 404 to the rest. A 404 is accepted.
+func TestAThrottleInTheDoor(t *testing.T) {
+	th, err := throttle.New(throttle.Config{})
+	require.NoError(t, err)
+	l, err := aimd.NewReno(aimd.WithGuard(th), aimd.WithoutPause())
+	require.NoError(t, err)
+	var mu sync.Mutex
+	served := map[string]int{}
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		served[r.URL.Path]++
+		mu.Unlock()
+		if r.URL.Path == "/background" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
+	background := tag.WithCriticality(t.Context(), tag.SheddablePlus)
+	throttled := 0
+	const each = 300
+	for range each {
+		for path, ctx := range map[string]context.Context{"/background": background, "/interactive": t.Context()} {
+			resp, err := client.Do(get(ctx, s.URL+path))
+			if err != nil {
+				require.ErrorIs(t, err, throttle.ErrThrottled)
+				throttled++
+				continue
+			}
+			resp.Body.Close()
+		}
+	}
+	assert.Equal(t, each, served["/interactive"])
+	assert.Equal(t, each, served["/background"]+throttled)
+	assert.Greater(t, throttled, each/2)
+	requests, accepts := th.Counts(tag.Critical)
+	assert.Equal(t, [2]int{each, each}, [2]int{requests, accepts})
+	assert.Zero(t, l.Snapshot().InFlight)
+}

@@ -1,0 +1,99 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+)
+
+// Retrier is an http.RoundTripper that sends a request again where a policy
+// allows it, for clients that have no SDK to do so. Put it above a [Transport],
+// so that each attempt takes its own slot; a retry waits for its own at the front
+// of the queue, and none is held between attempts:
+//
+//	client := &http.Client{Transport: httplimit.NewRetrier(httplimit.New(nil, lim), policy)}
+//
+// What is tried again is what the policy says (package retry) of a [StatusError],
+// for an answer of status 400 or more, or of the base's error. A Retry-After is
+// obeyed. A request may be done twice if its method is idempotent (GET, HEAD,
+// OPTIONS, TRACE, PUT, DELETE; RFC 9110, section 9.2.2), if it has an
+// Idempotency-Key or X-Idempotency-Key header, or if its context says so
+// (retry.WithIdempotent). A request is tried again only if its body can be sent
+// again: it has none, or GetBody, as http.NewRequest sets it for the readers that
+// it knows.
+//
+// An answer that is not the last is read, 64 KiB and a quarter of a second at the most,
+// so that its connection can be used again, and closed before the next attempt
+// is waited for. When the Retrier gives up on an answer, whatever the reason, the
+// caller gets that answer as it came, its body unread. Without one the error is
+// that of the base if it was final at once, else a *limiter.Error that tells the
+// whole story. A request that a guard refused before it was sent fails with a
+// [NotSentError].
+//
+// An answer that breaks off while its body is read is not tried again; to do that,
+// put retry.Do around the request and the reading. It is safe for any number of
+// goroutines. Make one with [NewRetrier].
+type Retrier struct {
+	base http.RoundTripper
+	loop limiter.Loop
+}
+
+// NewRetrier returns a Retrier with the policy; nil means the default policy. base does
+// the sending; nil means what http.DefaultTransport is now. The policy's
+// attempt timeout must not be set, since an answer's body outlives the attempt;
+// set http.Transport.ResponseHeaderTimeout instead.
+func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
+	loop := p.Loop()
+	if loop.AttemptTimeout != 0 {
+		return nil, fmt.Errorf("httplimit: attempt timeout: %v is not allowed, want none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout in its place", loop.AttemptTimeout)
+	}
+	return &Retrier{base: orDefault(base), loop: loop}, nil
+}
+
+// RoundTrip sends the request, again if need be.
+func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	if idempotent(req) {
+		ctx = retry.WithIdempotent(ctx)
+	}
+	x := &exchange{base: r.base, req: req}
+	loop := r.loop
+	// The exchange is a guard too, the last: it hears of a retry after all others
+	// have admitted it, and before the delay.
+	loop.Guards = append(slices.Clip(loop.Guards), x)
+	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+		loop.Policy = nil // one attempt
+	}
+	return x.result(loop.Do(ctx, x.attempt))
+}
+
+// CloseIdleConnections closes the idle connections of the base, if it can.
+// http.Client.CloseIdleConnections calls it.
+func (r *Retrier) CloseIdleConnections() {
+	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// idempotent reports whether a request may be done twice: "the idempotent methods
+// ... PUT, DELETE, and safe request methods" (RFC 9110, section 9.2.2). The headers
+// are those that net/http goes by.
+func idempotent(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if _, ok := req.Header[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// errNoAnswer is the error of a base that returns neither an answer nor an error.
+var errNoAnswer = errors.New("httplimit: the base returned neither an answer nor an error")

@@ -1,0 +1,436 @@
+package httplimit_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+)
+
+func newRetrier(t *testing.T, b http.RoundTripper, c retry.Config) *httplimit.Retrier {
+	t.Helper()
+	p, err := retry.New(c)
+	require.NoError(t, err)
+	r, err := httplimit.NewRetrier(b, p)
+	require.NoError(t, err)
+	return r
+}
+
+// tracked is a body that knows how much of it was read, and whether it was closed.
+type tracked struct {
+	io.Reader
+	read   atomic.Int64
+	closed atomic.Bool
+}
+
+func (b *tracked) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.read.Add(int64(n))
+	return n, err
+}
+
+func (b *tracked) Close() error {
+	b.closed.Store(true)
+	return nil
+}
+
+// script is a base that answers with these statuses in turn (0: the connection is
+// reset), each with a body of its own, and closes the bodies of requests.
+type script struct {
+	statuses []int
+	header   http.Header
+	length   int64
+	bodies   []*tracked
+	payloads []string
+	requests []*http.Request
+}
+
+func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
+	n := len(s.requests)
+	s.requests = append(s.requests, req)
+	if req.Body != nil {
+		payload, _ := io.ReadAll(req.Body)
+		req.Body.Close()
+		s.payloads = append(s.payloads, string(payload))
+	}
+	status := s.statuses[min(n, len(s.statuses)-1)]
+	if status == 0 {
+		return nil, syscall.ECONNRESET
+	}
+	body := &tracked{Reader: io.LimitReader(endless{}, max(s.length, 5))}
+	s.bodies = append(s.bodies, body)
+	return answers(status, s.header, body)(req)
+}
+
+// endless is a reader that goes on.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestARetrierGoesByTheMethod(t *testing.T) {
+	key := http.Header{"Idempotency-Key": {"1"}}
+	for _, c := range []struct {
+		method string
+		header http.Header
+		mark   bool
+		want   int
+	}{
+		{"GET", nil, false, 3}, {"HEAD", nil, false, 3}, {"OPTIONS", nil, false, 3}, {"TRACE", nil, false, 3},
+		{"PUT", nil, false, 3}, {"DELETE", nil, false, 3}, {"", nil, false, 3},
+		{"POST", nil, false, 1}, {"PATCH", nil, false, 1}, {"CONNECT", nil, false, 1}, {"get", nil, false, 1},
+		{"POST", key, false, 3}, {"PATCH", http.Header{"X-Idempotency-Key": nil}, false, 3},
+		{"POST", nil, true, 3},
+	} {
+		t.Run(fmt.Sprint(c.method, c.header, c.mark), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, status := range []int{503, 0} {
+					s := &script{statuses: []int{status}}
+					ctx := t.Context()
+					if c.mark {
+						ctx = retry.WithIdempotent(ctx)
+					}
+					req := get(ctx, anyURL)
+					req.Method, req.Header = c.method, c.header
+					resp, err := newRetrier(t, s, retry.Config{}).RoundTrip(req)
+					assert.Len(t, s.requests, c.want)
+					if status == 0 {
+						require.ErrorIs(t, err, syscall.ECONNRESET)
+						assert.Nil(t, resp)
+						assert.Equal(t, c.want == 1, errors.Is(err, retry.ErrNotIdempotent))
+						continue
+					}
+					require.NoError(t, err)
+					assert.Equal(t, 503, resp.StatusCode, "the answer as it came")
+					body, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					assert.Len(t, body, 5, "its body unread")
+				}
+			})
+		})
+	}
+}
+
+func TestARetrierSendsTheBodyAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{statuses: []int{503, 0, 200}}
+		req, err := http.NewRequestWithContext(t.Context(), "PUT", anyURL, strings.NewReader("payload"))
+		require.NoError(t, err)
+		header := req.Header.Clone()
+		resp, err := newRetrier(t, s, retry.Config{}).RoundTrip(req)
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.Equal(t, []string{"payload", "payload", "payload"}, s.payloads)
+		assert.Equal(t, header, req.Header, "a RoundTripper changes no request")
+		for i, r := range s.requests {
+			assert.Equal(t, i+1, limiter.AttemptNumber(r.Context()))
+		}
+	})
+}
+
+// "Only when the body can be rewound."
+func TestARetrierDoesNotSendABodyThatItCannotSendAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{statuses: []int{503}}
+		req := get(t.Context(), anyURL)
+		body := newSent()
+		req.Method, req.Body = "PUT", body
+		resp, err := newRetrier(t, s, retry.Config{}).RoundTrip(req)
+		require.NoError(t, err)
+		assert.Equal(t, 503, resp.StatusCode)
+		assert.Len(t, s.requests, 1)
+		assert.True(t, body.closed.Load())
+
+		mine := errors.New("gone")
+		req, err = http.NewRequestWithContext(t.Context(), "PUT", anyURL, strings.NewReader("payload"))
+		require.NoError(t, err)
+		req.GetBody = func() (io.ReadCloser, error) { return nil, mine }
+		s = &script{statuses: []int{503}}
+		_, err = newRetrier(t, s, retry.Config{}).RoundTrip(req)
+		require.ErrorIs(t, err, mine)
+		assert.Len(t, s.requests, 1)
+		assert.True(t, s.bodies[0].closed.Load())
+
+		req.Body, req.GetBody = http.NoBody, nil
+		s = &script{statuses: []int{503}}
+		_, err = newRetrier(t, s, retry.Config{}).RoundTrip(req)
+		require.NoError(t, err)
+		assert.Len(t, s.requests, 3, "no body is one that can be sent again")
+	})
+}
+
+// "Drains and closes bodies", within bounds, before the delay.
+func TestARetrierDropsTheAnswersThatAreNotTheLast(t *testing.T) {
+	for _, length := range []int64{5, 100, 64 << 10, 10 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{statuses: []int{503}, length: length}
+			closed := 0
+			r := newRetrier(t, base(func(req *http.Request) (*http.Response, error) {
+				for _, b := range s.bodies {
+					require.True(t, b.closed.Load(), "closed before the next attempt")
+					require.LessOrEqual(t, b.read.Load(), int64(64<<10+512))
+					require.GreaterOrEqual(t, b.read.Load(), min(length, 64<<10))
+					closed++
+				}
+				return s.RoundTrip(req)
+			}), retry.Config{})
+			resp, err := r.RoundTrip(get(t.Context(), anyURL))
+			require.NoError(t, err)
+			require.Equal(t, 1+2, closed)
+			require.False(t, s.bodies[2].closed.Load(), "the last is the caller's")
+			require.Zero(t, s.bodies[2].read.Load())
+			require.NoError(t, resp.Body.Close())
+		})
+	}
+}
+
+// A refusal that comes byte by byte does not hold up the client.
+func TestARetrierDoesNotReadASlowAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := newStuck()
+		n := 0
+		r := newRetrier(t, base(func(req *http.Request) (*http.Response, error) {
+			if n++; n == 1 {
+				return answers(503, nil, slow)(req)
+			}
+			return answers(200, nil, http.NoBody)(req)
+		}), retry.Config{})
+		start := time.Now()
+		_, err := r.RoundTrip(get(t.Context(), anyURL))
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(start), 250*time.Millisecond+150*time.Millisecond)
+	})
+}
+
+// "Retry-After obeyed (both forms and X-Amz-Retry-After)", jitter added, with a bound.
+func TestARetrierObeysRetryAfter(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		header      func() http.Header
+		bound       time.Duration
+		least, most time.Duration
+	}{
+		{"seconds", func() http.Header { return http.Header{"Retry-After": {"20"}} }, 0, 20 * time.Second, 21 * time.Second},
+		{"date", func() http.Header {
+			return http.Header{"Retry-After": {time.Now().Add(30 * time.Second).UTC().Format(http.TimeFormat)}}
+		}, 0, 30 * time.Second, 31 * time.Second},
+		{"milliseconds", func() http.Header { return http.Header{"X-Amz-Retry-After": {"1500"}} }, 0, 1500 * time.Millisecond, 2250 * time.Millisecond},
+		{"too long", func() http.Header { return http.Header{"Retry-After": {"86400"}} }, time.Minute, time.Minute, 61 * time.Second},
+		{"nonsense", func() http.Header { return http.Header{"Retry-After": {"-7"}} }, 0, 50 * time.Millisecond, 150 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{statuses: []int{429, 200}, header: c.header()}
+				start := time.Now()
+				_, err := newRetrier(t, s, retry.Config{RetryAfterMax: c.bound}).RoundTrip(get(t.Context(), anyURL))
+				require.NoError(t, err)
+				require.Len(t, s.requests, 2)
+				assert.GreaterOrEqual(t, time.Since(start), c.least)
+				assert.LessOrEqual(t, time.Since(start), c.most)
+			})
+		})
+	}
+}
+
+// However it gives up, the caller gets the answer if there is one.
+func TestARetrierGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, err := retry.NewBudget(retry.BudgetSettings{Floor: -1}, nil)
+		require.NoError(t, err)
+		spent := retry.Config{Guards: limiter.Guards{budget}}
+
+		s := &script{statuses: []int{503}}
+		resp, err := newRetrier(t, s, spent).RoundTrip(get(t.Context(), anyURL))
+		require.NoError(t, err)
+		assert.Equal(t, 503, resp.StatusCode)
+		assert.Len(t, s.requests, 1, "the budget has no retry")
+		assert.False(t, s.bodies[0].closed.Load())
+
+		s = &script{statuses: []int{0}}
+		_, err = newRetrier(t, s, spent).RoundTrip(get(t.Context(), anyURL))
+		require.ErrorIs(t, err, retry.ErrBudget)
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+
+		// The answer was dropped when time runs out before the next attempt.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s = &script{statuses: []int{503}, header: http.Header{"Retry-After": {"60"}}}
+		client := &http.Client{Transport: newRetrier(t, s, retry.Config{})}
+		_, err = client.Do(get(ctx, anyURL))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var status *httplimit.StatusError
+		require.ErrorAs(t, err, &status)
+		var late *url.Error
+		require.ErrorAs(t, err, &late)
+		assert.True(t, late.Timeout())
+		assert.True(t, s.bodies[0].closed.Load())
+
+		// A final error of the base is the base's.
+		mine := errors.New("mine")
+		_, err = newRetrier(t, base(func(*http.Request) (*http.Response, error) { return nil, mine }), retry.Config{}).RoundTrip(get(t.Context(), anyURL))
+		require.Equal(t, mine, err)
+		_, err = newRetrier(t, base(func(*http.Request) (*http.Response, error) { return nil, nil }), retry.Config{}).RoundTrip(get(t.Context(), anyURL))
+		require.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
+	})
+}
+
+func TestARetrierThatIsRefused(t *testing.T) {
+	mine := errors.New("mine")
+	req := get(t.Context(), anyURL)
+	body := newSent()
+	req.Body = body
+	_, err := newRetrier(t, &script{}, retry.Config{Guards: limiter.Guards{&warden{refuse: mine}}}).RoundTrip(req)
+	var e *httplimit.NotSentError
+	require.ErrorAs(t, err, &e)
+	require.ErrorIs(t, err, mine)
+	assert.True(t, body.closed.Load())
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(mine)
+	_, err = newRetrier(t, &script{}, retry.Config{}).RoundTrip(get(ctx, anyURL))
+	require.ErrorAs(t, err, &e)
+	require.ErrorIs(t, err, mine)
+}
+
+func TestAnAttemptTimeoutIsNotForARetrier(t *testing.T) {
+	p, err := retry.New(retry.Config{AttemptTimeout: time.Second})
+	require.NoError(t, err)
+	_, err = httplimit.NewRetrier(nil, p)
+	require.ErrorContains(t, err, "httplimit: attempt timeout: 1s is not allowed")
+	_, err = httplimit.NewRetrier(nil, nil)
+	require.NoError(t, err)
+}
+
+// A POST that found the queue full was not sent, so it may be tried again.
+func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t, aimd.WithQueueBound(1))
+		s := &script{statuses: []int{200}}
+		r := newRetrier(t, httplimit.New(s, l.Limiter), retry.Config{})
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		first := async(func() error {
+			p, err := l.Acquire(t.Context())
+			_ = p.Done(limiter.Success)
+			return err
+		})
+		synctest.Wait()
+		second := async(func() error {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", anyURL, bytes.NewReader([]byte("payload")))
+			if err != nil {
+				return err
+			}
+			resp, err := r.RoundTrip(req)
+			if err != nil {
+				return err
+			}
+			_, err = io.ReadAll(resp.Body)
+			return err
+		})
+		synctest.Wait()
+		require.Equal(t, 1, l.Snapshot().Queued, "the POST had no place in the queue")
+		time.Sleep(time.Second)
+		require.NoError(t, p.Done(limiter.Success))
+		require.NoError(t, <-first)
+		require.NoError(t, <-second)
+		require.Equal(t, []string{"payload"}, s.payloads)
+		for range 3 {
+			l.ended(limiter.Success)
+		}
+	})
+}
+
+// Composed: "each attempt takes its own slot", none is held in the delay, retries wait
+// at the front, and the server is told the number of the attempt.
+func TestARetrierAboveATransport(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			l := watch(t, aimd.WithPause(time.Millisecond, 2*time.Millisecond))
+			var mu sync.Mutex
+			seen := map[string][]string{}
+			s := p.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				payload, _ := io.ReadAll(r.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				seen[r.URL.Path] = append(seen[r.URL.Path], r.Header.Get(httplimit.HeaderAttempt)+" "+string(payload))
+				if len(seen[r.URL.Path]) < 3 {
+					http.Error(w, strings.Repeat("Slow down. ", 100), http.StatusServiceUnavailable)
+					return
+				}
+				_, _ = io.WriteString(w, "hello")
+			}))
+			tagger, err := httplimit.NewTagger(s.Client().Transport, "test", "1")
+			require.NoError(t, err)
+			client := &http.Client{Transport: newRetrier(t, httplimit.New(tagger, l.Limiter), retry.Config{
+				Backoff: backoff.Exponential{Min: time.Millisecond, Max: 10 * time.Millisecond},
+			})}
+			const requests = 20
+			var all sync.WaitGroup
+			for i := range requests {
+				all.Go(func() {
+					req, err := http.NewRequestWithContext(t.Context(), "PUT", fmt.Sprintf("%s/%d", s.URL, i), strings.NewReader("payload"))
+					if !assert.NoError(t, err) {
+						return
+					}
+					resp, err := client.Do(req)
+					if !assert.NoError(t, err) {
+						return
+					}
+					defer resp.Body.Close()
+					body, err := io.ReadAll(resp.Body)
+					assert.NoError(t, err)
+					assert.Equal(t, "hello", string(body))
+				})
+			}
+			all.Wait()
+			for path, attempts := range seen {
+				assert.Equal(t, []string{"1 payload", "2 payload", "3 payload"}, attempts, path)
+			}
+			require.Len(t, seen, requests)
+			outcomes := map[limiter.Outcome]int{}
+			for range 3 * requests {
+				outcomes[<-l.outcomes]++
+			}
+			assert.Equal(t, map[limiter.Outcome]int{limiter.Overload: 2 * requests, limiter.Success: requests}, outcomes)
+		})
+	}
+}
+
+// A server that goes away in the middle of everything.
+func TestARetrierFindsAServerAgain(t *testing.T) {
+	var n atomic.Int32
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1) < 3 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, "hello")
+	}))
+	client := &http.Client{Transport: newRetrier(t, s.Client().Transport, retry.Config{
+		Backoff: backoff.Constant(time.Millisecond), Attempts: 5,
+	})}
+	resp, err := client.Get(s.URL)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(body))
+	client.CloseIdleConnections()
+}
