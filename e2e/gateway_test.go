@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -99,32 +98,4 @@ func (g *gateway) counts(t *testing.T) counts {
 	var c counts
 	require.NoError(t, json.NewDecoder(resp.Body).Decode(&c))
 	return c
-}
-
-// gatewayBinary is built once, without the race detector: what is tested is the
-// client, and the server has to keep up with it.
-var gatewayBinary built
-
-type built struct {
-	once sync.Once
-	dir  string
-	log  []byte
-	err  error
-}
-
-func (b *built) path(t *testing.T) string {
-	t.Helper()
-	b.once.Do(func() {
-		if b.dir, b.err = os.MkdirTemp("", "aimd-e2e-"); b.err == nil {
-			b.log, b.err = exec.Command("go", "build", "-o", b.dir, "./cmd/slowgw").CombinedOutput()
-		}
-	})
-	require.NoError(t, b.err, "go build ./cmd/slowgw: %s", b.log)
-	return filepath.Join(b.dir, "slowgw")
-}
-
-func (b *built) remove() {
-	if b.dir != "" {
-		_ = os.RemoveAll(b.dir)
-	}
 }
