@@ -1,0 +1,26 @@
+package filelimit
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAllBitsMeanNoBound(t *testing.T) {
+	for n, known := range map[uint64]bool{1024: true, 1 << 40: true, math.MaxInt64: false, math.MaxUint64: false} {
+		got, ok := limit(n)
+		assert.Equal(t, known, ok, n)
+		assert.Equal(t, n, got)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	n, known := Files()
+	if runtime.GOOS == "windows" {
+		assert.False(t, known)
+	} else if known {
+		assert.GreaterOrEqual(t, n, uint64(16))
+	}
+}

@@ -1,0 +1,26 @@
+//go:build unix
+
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// setBacklog makes the kernel keep at most so many connections that were not
+// accepted yet. Go asks for as many as the system allows; asked again, the kernel
+// takes the new number.
+func setBacklog(l net.Listener, n int) error {
+	c, err := l.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), n) })
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("backlog of %d: %w", n, err)
+	}
+	return nil
+}
