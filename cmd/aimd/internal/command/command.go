@@ -74,7 +74,7 @@ narrows it, and nothing is lost. This tool shows what that is worth, and uploads
   aimd demo --quick                   # the same in some ten seconds
   aimd demo api                       # a worker pool against an API that says 429
   aimd upload photos s3://backup/pic  # your own files, verified and resumable
-  aimd server -h                      # a service that slows down under load
+  aimd server -h                      # a service to crash with aimd client, and to save
   aimd backoff plan -h                # which delays between retries a service bears`,
 		Args:          noArgs,
 		SilenceUsage:  true,
@@ -83,7 +83,7 @@ narrows it, and nothing is lost. This tool shows what that is worth, and uploads
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
-	c.AddCommand(demoCommand(), backoffCommand(), serverCommand(), upload.Command(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} }))
+	c.AddCommand(demoCommand(), backoffCommand(), serverCommand(), clientCommand(), upload.Command(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} }))
 	return c
 }
 
