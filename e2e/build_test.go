@@ -10,9 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gatewayBinary is built once, without the race detector: what is tested is the
-// client, and the server has to keep up with it.
-var gatewayBinary = built{source: "cmd/slowgw"}
+// The programs that run as processes of their own. They are built once, without
+// the race detector: who is not tested has to keep up with who is.
+var (
+	gatewayBinary = built{source: "cmd/slowgw"}
+	aimdBinary    = built{source: "../cmd/aimd"}
+)
 
 type built struct {
 	// source is the directory of the program's package; its last element becomes

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
 	gatewayBinary.remove()
+	aimdBinary.remove()
 	if testing.Verbose() {
 		figures.print()
 	}
