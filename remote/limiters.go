@@ -47,22 +47,22 @@ func NewLimiters(all ...*limiter.Limiter) *Limiters {
 // until the next document: that is worth a line in a log, but no reason
 // to do without the limiter.
 func (ls *Limiters) Add(l *limiter.Limiter) error {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
 	t := tuned{weak.Make(l), l.Tuning()}
-	for _, known := range ls.living() {
-		if known.limiter == t.limiter {
-			return nil
-		}
+	ls.mu.Lock()
+	known := slices.ContainsFunc(ls.living(), func(k tuned) bool { return k.limiter == t.limiter })
+	if !known {
+		ls.all = append(ls.all, t)
 	}
-	ls.all = append(ls.all, t)
-	if ls.document == nil {
+	d := ls.document
+	ls.mu.Unlock()
+	if known || d == nil {
 		return nil
 	}
-	if err := t.check(*ls.document); err != nil {
+	if err := t.check(*d); err != nil {
 		return fmt.Errorf("remote: %w", err)
 	}
-	return l.Reconfigure(t.with(*ls.document))
+	ls.bring(d, t)
+	return nil
 }
 
 // Check returns an error if the document does not fit one of the limiters: it
@@ -81,12 +81,27 @@ func (ls *Limiters) Check(d Document) error {
 // Apply reconfigures the limiters.
 func (ls *Limiters) Apply(d Document) {
 	ls.mu.Lock()
-	defer ls.mu.Unlock()
 	ls.document = &d
-	for _, t := range ls.living() {
-		if l := t.limiter.Value(); l != nil {
-			_ = l.Reconfigure(t.with(d)) // Check has let it pass
+	all := slices.Clone(ls.living())
+	ls.mu.Unlock()
+	for _, t := range all {
+		ls.bring(&d, t)
+	}
+}
+
+// bring puts the limiter under the document, or the one that came meanwhile. It
+// holds no lock, since the limiter's observer is called.
+func (ls *Limiters) bring(d *Document, t tuned) {
+	l := t.limiter.Value()
+	for l != nil {
+		_ = l.Reconfigure(t.with(*d)) // what does not fit changes nothing; Check tells
+		ls.mu.Lock()
+		latest := ls.document
+		ls.mu.Unlock()
+		if latest == d {
+			return
 		}
+		d = latest
 	}
 }
 

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"encoding/json"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -106,6 +107,39 @@ func TestLimitersMayComeLater(t *testing.T) {
 	ls.Apply(remote.Document{Format: 1, Version: 44})
 	for _, l := range []*limiter.Limiter{early, late} {
 		require.Equal(t, reno(t).Tuning(), l.Tuning())
+	}
+}
+
+// Observers of limiters are called while a document is brought, and may do what
+// they want.
+func TestAnObserverMayAddALimiter(t *testing.T) {
+	var ls remote.Limiters
+	late := reno(t)
+	early := reno(t, aimd.WithObserver(func(aimd.Event) { assert.NoError(t, ls.Add(late)) }))
+	require.NoError(t, ls.Add(early))
+	ls.Apply(fullDocument)
+	require.EqualValues(t, 64, late.Tuning().MaxWindow)
+}
+
+// However they come, all are under the last document in the end.
+func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
+	var ls remote.Limiters
+	limiters := make([]*limiter.Limiter, 100)
+	var all sync.WaitGroup
+	for part := range 4 {
+		all.Go(func() {
+			for i := part; i < len(limiters); i += 4 {
+				limiters[i] = reno(t)
+				assert.NoError(t, ls.Add(limiters[i]))
+			}
+		})
+	}
+	for most := 100; most > 7; most-- {
+		ls.Apply(remote.Document{Format: 1, Version: 1, Window: remote.Window{Max: float64(most)}})
+	}
+	all.Wait()
+	for _, l := range limiters {
+		require.EqualValues(t, 8, l.Tuning().MaxWindow)
 	}
 }
 
