@@ -165,17 +165,10 @@ func (c *Core[T]) Deadline() (time.Time, bool) {
 // affair from the first one.
 func (c *Core[T]) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
-	patience := c.rules.Patience
-	if last == window.Neutral {
-		patience = 0
+	if n := c.rules.Backoffs(failures, last); n > 0 {
+		d = c.pause(n - 1)
 	}
-	if failures > patience {
-		d = c.pause(failures - patience - 1)
-	}
-	if retryAfter > 0 {
-		d = max(d, c.retryAfter(retryAfter))
-	}
-	return d
+	return max(d, c.retryAfter(retryAfter))
 }
 
 // Questions.
@@ -256,10 +249,19 @@ func (c *Core[T]) pause(n int) time.Duration {
 	return time.Duration(float64(d) * (0.5 + c.rules.Rand.Float64()))
 }
 
-// retryAfter is what the service asked for, within bounds, and jitter on top:
-// half of it, a second at the most. Never less than asked, and a spread that
-// is worth something to the service without making a long wait much longer.
-func (c *Core[T]) retryAfter(d time.Duration) time.Duration {
-	d = min(d, c.rules.RetryAfterMax)
-	return d + time.Duration(c.rules.Rand.Float64()*float64(min(d/2, time.Second)))
+func (c *Core[T]) retryAfter(asked time.Duration) time.Duration {
+	return RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
+}
+
+// RetryAfter is how long to stay away from a service that asked for that: no
+// longer than the longest, and jitter on top: half of it, a second at the most.
+// Never less than asked, and a spread that is worth something to the service
+// without making a long wait much longer. 0 if it did not ask. r is the source
+// of jitter.
+func RetryAfter(asked, longest time.Duration, r interface{ Float64() float64 }) time.Duration {
+	if asked <= 0 {
+		return 0
+	}
+	d := min(asked, longest)
+	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
 }

@@ -68,11 +68,7 @@ func (l *Limiter) retryDelay(failures int, v Verdict) time.Duration {
 	return l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
 }
 
-// backoffs is how often an operation has to have backed off by itself after so
-// many failures, the one that is due among them. See Core.RetryDelay.
+// backoffs is Settings.Backoffs under the rules in force.
 func (l *Limiter) backoffs(failures int, last Outcome) int {
-	if last == Neutral {
-		return failures
-	}
-	return max(0, failures-l.tuning.Load().Patience)
+	return Settings{Patience: l.tuning.Load().Patience}.Backoffs(failures, last)
 }

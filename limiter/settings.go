@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -45,6 +46,16 @@ type Settings struct {
 	// Rand is the source of jitter. nil: a source with a fixed seed, so that
 	// a Core alone always does the same.
 	Rand *rand.Rand
+}
+
+// Backoffs is how often an operation has to have backed off by itself after so
+// many failures in a row, last being the outcome of the last of them: the delay
+// that is due now is the one of that number, 0: none is. See Core.RetryDelay.
+func (s Settings) Backoffs(failures int, last window.Outcome) int {
+	if last == window.Neutral {
+		return failures
+	}
+	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))
 }
 
 func (s Settings) withDefaults() (Settings, error) {

@@ -192,10 +192,6 @@ func (p *Policy) Decide(ctx context.Context, f limiter.Failure) limiter.Decision
 		}
 		d.Delay = p.capped(delay)
 	}
-	if asked := min(f.Verdict.RetryAfter, p.c.RetryAfterMax); asked > 0 {
-		// Never less than asked, and a spread that is worth something to the service
-		// without making a long wait much longer; the same as a limiter's.
-		d.RetryAfter = asked + time.Duration(p.c.Rand.Float64()*float64(min(asked/2, time.Second)))
-	}
+	d.RetryAfter = limiter.RetryAfter(f.Verdict.RetryAfter, p.c.RetryAfterMax, p.c.Rand)
 	return d
 }
