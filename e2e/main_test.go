@@ -17,8 +17,11 @@ import (
 const role = "E2E_ROLE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(role) == uploaderRole {
+	switch os.Getenv(role) {
+	case uploaderRole:
 		os.Exit(uploader())
+	case serviceRole:
+		os.Exit(serveBusy())
 	}
 	flag.Parse()
 	code := m.Run()

@@ -1,0 +1,242 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+)
+
+const (
+	clients = 10
+	// interactiveRate is how many interactive operations all clients together
+	// begin in a second, whatever becomes of them: half of what the service can
+	// do. inBackground is how many background operations they keep under way,
+	// half as many again as fit: together twice the capacity.
+	interactiveRate = slots / 2 * int(time.Second/service)
+	inBackground    = slots * 3 / 2
+	// calm and crowded are how long the interactive operations are alone, and
+	// how long the background is there too.
+	calm, crowded = 1500 * time.Millisecond, 3 * time.Second
+	// mostAttemptsEach and mostSlower: "attempts over operations at most 1.1",
+	// "interactive p99 within twice its unloaded value at twice the capacity".
+	mostAttemptsEach = 1.1
+	mostSlower       = 2.0
+)
+
+// "Two real processes on loopback: a Handler with 32 slots in front of a slow
+// handler, 10 clients with the transport, mixed interactive and background":
+// the background is shed first, interactive operations hardly notice, and
+// nothing that was accepted is lost.
+func TestOverload(t *testing.T) {
+	attempt(t, func(t *testing.T) bool {
+		ctx := begin(t)
+		r := newRush(ctx, t, startService(ctx, t))
+		alone := r.run(calm, 0)
+		require.Zero(t, alone.failed.Load())
+		mixed := r.run(crowded, inBackground)
+
+		l := r.ledger()
+		require.LessOrEqual(t, l.Most, int64(slots), "in service at a time")
+		slices.Sort(l.Served)
+		slices.Sort(r.succeeded)
+		require.Equal(t, l.Served, r.succeeded, "what was accepted was done once, and its client told")
+		require.Zero(t, mixed.failed.Load())
+		require.Zero(t, l.Door.InFlight)
+		require.Zero(t, l.Door.Queued)
+		return r.good(alone, mixed, l)
+	})
+}
+
+// good logs the figures, and reports whether they are as they should be.
+func (r *rush) good(alone, mixed *phase, l ledger) bool {
+	interactive, background := l.Door.ByCriticality[tag.Critical], l.Door.ByCriticality[tag.Sheddable]
+	calmP99, p99 := percentile(alone.latencies, 0.99), percentile(mixed.latencies, 0.99)
+	each := float64(mixed.attempts) / float64(mixed.operations)
+	figures.log(r.t, "interactive: p99 %v alone, %v at twice the capacity (%.2f x), %d shed of %d; background: %d shed of %d; %.3f attempts per operation",
+		calmP99.Round(time.Millisecond), p99.Round(time.Millisecond), p99.Seconds()/calmP99.Seconds(),
+		interactive.Shed(), interactive.Shed()+interactive.Admitted,
+		background.Shed(), background.Shed()+background.Admitted, each)
+	return interactive.Shed() == 0 && background.Shed() > 0 &&
+		p99.Seconds() <= mostSlower*calmP99.Seconds() && each <= mostAttemptsEach
+}
+
+func percentile(all []time.Duration, p float64) time.Duration {
+	slices.Sort(all)
+	return all[int(p*float64(len(all)-1))]
+}
+
+// startService starts the service, and returns its address.
+func startService(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), role+"="+serviceRole)
+	stdout, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer stdout.Close()
+	startProcessTo(t, cmd, w)
+	require.NoError(t, w.Close())
+	var address string
+	_, err = fmt.Fscanln(stdout, &address)
+	require.NoError(t, err)
+	return address
+}
+
+// rush is ten clients of one service, and what became of their operations.
+type rush struct {
+	t       *testing.T
+	ctx     context.Context
+	address string
+	clients [clients]client
+	// operations and attempts count those that were begun.
+	operations, attempts atomic.Int64
+	mu                   sync.Mutex
+	// succeeded are the operations whose clients were told so.
+	succeeded []string
+}
+
+// client is a program with two kinds of operations. Each kind has a limiter of its
+// own, as it is refused for reasons of its own.
+type client struct {
+	interactive, background door
+}
+
+type door struct {
+	limiter *limiter.Limiter
+	http    *http.Client
+	tags    func(context.Context) context.Context
+}
+
+func newRush(ctx context.Context, t *testing.T, address string) *rush {
+	r := &rush{t: t, ctx: ctx, address: address}
+	for i := range r.clients {
+		base := newTransport(t, 0)
+		tagger, err := httplimit.NewTagger(counted{base, &r.attempts}, fmt.Sprintf("client-%d", i), "1.0")
+		require.NoError(t, err)
+		for _, d := range []struct {
+			door *door
+			of   tag.Criticality
+		}{{&r.clients[i].interactive, tag.Critical}, {&r.clients[i].background, tag.Sheddable}} {
+			l := newLimiter(t)
+			t.Cleanup(func() { requireIdle(t, l) })
+			*d.door = door{limiter: l, http: &http.Client{Transport: httplimit.New(tagger, l)}, tags: func(ctx context.Context) context.Context {
+				return tag.WithCriticality(ctx, d.of)
+			}}
+		}
+	}
+	return r
+}
+
+// counted counts what is sent.
+type counted struct {
+	base http.RoundTripper
+	n    *atomic.Int64
+}
+
+func (c counted) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return c.base.RoundTrip(req)
+}
+
+// phase is one part of the test.
+type phase struct {
+	mu sync.Mutex
+	// latencies are those of the interactive operations, from when they were due.
+	latencies []time.Duration
+	failed    atomic.Int64
+	// operations and attempts are how many there were.
+	operations, attempts int64
+}
+
+// run lets the clients begin operations for some time, with that many of the
+// background at a time, and waits until all are done.
+func (r *rush) run(d time.Duration, background int) *phase {
+	p := &phase{operations: -r.operations.Load(), attempts: -r.attempts.Load()}
+	var all sync.WaitGroup
+	began := time.Now()
+	for n := range background {
+		all.Go(func() {
+			for time.Since(began) < d {
+				r.operation(p, r.clients[n%clients].background)
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for due, n := time.Duration(0), 0; due < d; n++ {
+		time.Sleep(time.Until(began.Add(due)))
+		at := began.Add(due)
+		all.Go(func() {
+			r.operation(p, r.clients[n%clients].interactive)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.latencies = append(p.latencies, time.Since(at))
+		})
+		due += time.Duration(random.ExpFloat64() * float64(time.Second) / float64(interactiveRate))
+	}
+	all.Wait()
+	p.operations += r.operations.Load()
+	p.attempts += r.attempts.Load()
+	return p
+}
+
+// operation is one of a client, in as many attempts as it takes.
+func (r *rush) operation(p *phase, d door) {
+	name := fmt.Sprintf("operation-%05d", r.operations.Add(1))
+	err := d.limiter.Do(d.tags(r.ctx), func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.address+"/work", nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set(operationHeader, name)
+		resp, err := d.http.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if err := httplimit.Check(resp); err != nil {
+			return err
+		}
+		got, err := io.ReadAll(resp.Body)
+		if err == nil && string(got) != name {
+			err = fmt.Errorf("answer to %s: %q", name, strings.ToValidUTF8(string(got), "?"))
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Error(err)
+		p.failed.Add(1)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.succeeded = append(r.succeeded, name)
+}
+
+// ledger asks the service what it did.
+func (r *rush) ledger() (l ledger) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+r.address+"/ledger", nil)
+	require.NoError(r.t, err)
+	c := &http.Client{Transport: newTransport(r.t, 0)}
+	resp, err := c.Do(req)
+	require.NoError(r.t, err)
+	defer resp.Body.Close()
+	require.NoError(r.t, json.NewDecoder(resp.Body).Decode(&l))
+	return l
+}
