@@ -21,6 +21,10 @@
 //   - it refuses and goes on refusing: from the second cut in a row on, with no
 //     success in between, the gate shuts for everybody, for a pause that doubles
 //     from 50 ms to 5 s, or for the Retry-After; then the window starts small.
+//   - there is a [Policy]: it decides which failed attempts of Do and Each are followed by
+//     another; without one the classifier does. Package retry has one.
+//   - there are guards ([Guard]), such as a throttle or a retry budget: they are asked
+//     before each attempt waits for anything, and what one refuses fails at once.
 //   - a waiting caller's context ends: it leaves at once, and if its turn came
 //     at that moment the slot goes to the next one.
 //   - fn panics: the permit is released, the panic goes on.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -19,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
@@ -270,80 +267,6 @@ func TestAnAttemptThatTakesTooLong(t *testing.T) {
 			return nil
 		}))
 		require.InDelta(t, 1100*time.Millisecond, time.Since(start), float64(60*time.Millisecond))
-	})
-}
-
-// "Exhausted means fail at once with a named error, never a tighter loop."
-func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-		require.NoError(t, err)
-		p := newPolicy(t, retry.Config{Idempotent: true, Guards: limiter.Guards{budget}, Attempts: 10})
-		n, err := attempts(t, t.Context(), p, status{code: 503})
-		require.Equal(t, 1+retry.DefaultFloor, n)
-		require.ErrorIs(t, err, retry.ErrBudget)
-		start := time.Now()
-		for range 100 {
-			n, err := attempts(t, t.Context(), p, status{code: 503, after: time.Minute})
-			if n == 1 {
-				require.ErrorIs(t, err, retry.ErrBudget)
-				require.Zero(t, time.Since(start), "at once, whatever the delay would be")
-			}
-			start = time.Now()
-		}
-	})
-}
-
-// The limiter's Do uses the same policy and the same budget: one mechanism.
-func TestALimiterWithThePolicy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-		require.NoError(t, err)
-		p := newPolicy(t, retry.Config{Guards: limiter.Guards{budget}})
-		l, err := aimd.NewReno(aimd.WithPolicy(p))
-		require.NoError(t, err)
-		require.Equal(t, limiter.Guards{budget}, l.Guards(), "it brings its guards along")
-
-		fails := func(n *int) func(context.Context) error {
-			*n = 0
-			return func(context.Context) error { *n++; return status{code: 503} }
-		}
-		var n int
-		err = l.Do(t.Context(), fails(&n))
-		require.ErrorIs(t, err, retry.ErrNotIdempotent)
-		require.Equal(t, 1, n)
-		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
-		require.ErrorIs(t, err, limiter.ErrAttempts)
-		require.Equal(t, 3, n)
-		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
-		require.ErrorIs(t, err, retry.ErrBudget)
-		require.Equal(t, 2, n)
-		err = retry.Do(retry.WithIdempotent(t.Context()), p, fails(&n))
-		require.ErrorIs(t, err, retry.ErrBudget, "shared")
-		require.Equal(t, 1, n)
-		require.Zero(t, l.Snapshot().InFlight)
-	})
-}
-
-// In a limiter the window paces what is refused; only a Retry-After delays it.
-func TestALimiterPacesOverloads(t *testing.T) {
-	p := newPolicy(t, retry.Config{Idempotent: true})
-	refused := limiter.Failure{Attempt: 1, Err: status{code: 503}, Verdict: limiter.Classify(status{code: 503})}
-	assert.Equal(t, limiter.Decision{Retry: true}, p.Decide(t.Context(), refused))
-	refused.Backoff = 1
-	assert.Positive(t, p.Decide(t.Context(), refused).Delay)
-}
-
-func TestALimiterIsUsedByManyWithOnePolicy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPolicy(t, retry.Config{Idempotent: true, Rand: rand.New(rand.NewPCG(1, 1))})
-		var all sync.WaitGroup
-		for range 100 {
-			all.Go(func() {
-				_ = retry.Do(t.Context(), p, func(context.Context) error { return status{code: 503, after: time.Second} })
-			})
-		}
-		all.Wait()
 	})
 }
 

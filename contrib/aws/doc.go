@@ -24,8 +24,11 @@
 // read to the end or closed, or the context ends: so close it, as ever.
 //
 // Good to know:
-//   - The attempt limit and the attempt timeout of the limiter are for its Do
-//     and Each. Here, take RetryMaxAttempts and the timeouts of the HTTP client.
+//   - The attempt limit, the attempt timeout and the policy of the limiter are for
+//     its Do and Each. Here, take RetryMaxAttempts, the timeouts of the HTTP
+//     client, and the SDK's retryer.
+//   - The guards of the limiter (aimd.WithGuard: a throttle, a retry budget) are
+//     asked before each attempt. What one refuses ends the operation.
 //   - Within Do and Each of the same limiter an operation goes with the slot that
 //     they have, and makes one attempt: they make the next. Whoever holds a
 //     permit and calls a client gives it a context of limiter.WithSlot.

@@ -21,6 +21,8 @@ import (
 // The attempts of an operation follow one another, so it needs no lock.
 type operation struct {
 	l *limiter.Limiter
+	// guards are the limiter's; nil where somebody else has asked them.
+	guards limiter.Guards
 
 	// attempts is how many got a slot, failures how many of them failed.
 	attempts, failures int
@@ -79,6 +81,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	defer func() {
 		if !returned { // a panic in the stack
 			_ = p.Done(limiter.Neutral)
+			o.guards.Ended(ctx, 0)
 		}
 	}()
 	out, metadata, err = next.HandleFinalize(o.l.WithSlot(ctx), in)
@@ -113,12 +116,29 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 	return out, metadata, err
 }
 
-// admitted waits until the next attempt may go. An attempt after the first waits
-// out what the last answer asked for, without a slot, and then at the front.
+// admitted asks the guards for the next attempt, and waits until it may go.
 func (o *operation) admitted(ctx context.Context, within bool) (limiter.Permit, error) {
 	if within {
 		return limiter.Permit{}, nil // released already
 	}
+	if o.guards = o.l.Guards(); len(o.guards) > 0 {
+		if err := ctx.Err(); err != nil {
+			return limiter.Permit{}, err
+		}
+		if err := o.guards.Admit(ctx, o.attempts+1); err != nil {
+			return limiter.Permit{}, err
+		}
+	}
+	p, err := o.waited(ctx)
+	if err != nil {
+		o.guards.Ended(ctx, 0)
+	}
+	return p, err
+}
+
+// waited waits for a slot. An attempt after the first waits out what the last
+// answer asked for, without a slot, and then at the front.
+func (o *operation) waited(ctx context.Context) (limiter.Permit, error) {
 	acquire := o.l.Acquire
 	if o.failures > 0 {
 		acquire = o.l.Reacquire
@@ -136,12 +156,21 @@ func (o *operation) admitted(ctx context.Context, within bool) (limiter.Permit, 
 	return acquire(ctx)
 }
 
-// answered classifies the end of an attempt and releases its permit.
+// answered classifies the end of an attempt, releases its permit and tells the guards.
 func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) limiter.Verdict {
 	v := limiter.Verdict{Outcome: limiter.Neutral}
+	classified := false
 	// Deferred, because the classifier may be the user's and panic.
-	defer func() { _ = p.Settle(v) }()
+	defer func() {
+		_ = p.Settle(v)
+		if classified && o.sent {
+			o.guards.Settle(ctx, v, err)
+		} else {
+			o.guards.Ended(ctx, 0)
+		}
+	}()
 	v = verdict(o.l, err)
+	classified = true
 	if !o.sent || v.Outcome == limiter.Timeout && ctx.Err() != nil {
 		// The service was not asked; or the caller's time was up, of which
 		// most may have gone in the queue.

@@ -1,0 +1,157 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+)
+
+// "Exhausted means fail at once with a named error, never a tighter loop."
+func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+		require.NoError(t, err)
+		p := newPolicy(t, retry.Config{Idempotent: true, Guards: limiter.Guards{budget}, Attempts: 10})
+		n, err := attempts(t, t.Context(), p, status{code: 503})
+		require.Equal(t, 1+retry.DefaultFloor, n)
+		require.ErrorIs(t, err, retry.ErrBudget)
+		start := time.Now()
+		for range 100 {
+			n, err := attempts(t, t.Context(), p, status{code: 503, after: time.Minute})
+			if n == 1 {
+				require.ErrorIs(t, err, retry.ErrBudget)
+				require.Zero(t, time.Since(start), "at once, whatever the delay would be")
+			}
+			start = time.Now()
+		}
+	})
+}
+
+// The limiter's Do uses the same policy and the same budget: one mechanism.
+func TestALimiterWithThePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+		require.NoError(t, err)
+		p := newPolicy(t, retry.Config{Guards: limiter.Guards{budget}})
+		l, err := aimd.NewReno(aimd.WithPolicy(p))
+		require.NoError(t, err)
+		require.Equal(t, limiter.Guards{budget}, l.Guards(), "it brings its guards along")
+
+		fails := func(n *int) func(context.Context) error {
+			*n = 0
+			return func(context.Context) error { *n++; return status{code: 503} }
+		}
+		var n int
+		err = l.Do(t.Context(), fails(&n))
+		require.ErrorIs(t, err, retry.ErrNotIdempotent)
+		require.Equal(t, 1, n)
+		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
+		require.ErrorIs(t, err, limiter.ErrAttempts)
+		require.Equal(t, 3, n)
+		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
+		require.ErrorIs(t, err, retry.ErrBudget)
+		require.Equal(t, 2, n)
+		err = retry.Do(retry.WithIdempotent(t.Context()), p, fails(&n))
+		require.ErrorIs(t, err, retry.ErrBudget, "shared")
+		require.Equal(t, 1, n)
+		require.Zero(t, l.Snapshot().InFlight)
+	})
+}
+
+// In a limiter the window paces what is refused; only a Retry-After delays it.
+func TestALimiterPacesOverloads(t *testing.T) {
+	p := newPolicy(t, retry.Config{Idempotent: true})
+	refused := limiter.Failure{Attempt: 1, Err: status{code: 503}, Verdict: limiter.Classify(status{code: 503})}
+	assert.Equal(t, limiter.Decision{Retry: true}, p.Decide(t.Context(), refused))
+	refused.Backoff = 1
+	assert.Positive(t, p.Decide(t.Context(), refused).Delay)
+}
+
+func TestALimiterIsUsedByManyWithOnePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPolicy(t, retry.Config{Idempotent: true, Rand: rand.New(rand.NewPCG(1, 1))})
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				_ = retry.Do(t.Context(), p, func(context.Context) error { return status{code: 503, after: time.Second} })
+			})
+		}
+		all.Wait()
+	})
+}
+
+// The outage of TestRetriesInAnOutage with the real thing: 1000 goroutines that
+// share a policy, an operation a second each, and a service that answers 503 for
+// 30 s. Beside it, the same without a budget.
+func TestDoInAnOutage(t *testing.T) {
+	share := func(t *testing.T, guards limiter.Guards) (requests, retries int64) {
+		const clients = 1000
+		p := newPolicy(t, retry.Config{
+			Idempotent: true, Guards: guards, Attempts: 10,
+			Backoff: backoff.Exponential{Max: 2 * time.Second, Jitter: backoff.Full()},
+			Rand:    rand.New(rand.NewPCG(1, 2)),
+		})
+		begin := time.Now()
+		out := func() bool { d := time.Since(begin); return d >= 30*time.Second && d < time.Minute }
+		var sent, again atomic.Int64
+		var all sync.WaitGroup
+		for i := range clients {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second / clients)
+				for range 70 {
+					var op sync.WaitGroup
+					op.Go(func() {
+						err := retry.Do(t.Context(), p, func(ctx context.Context) error {
+							if !out() {
+								return nil
+							}
+							sent.Inc()
+							if limiter.AttemptNumber(ctx) > 1 {
+								again.Inc()
+							}
+							return status{code: 503}
+						})
+						if err != nil && !errors.Is(err, retry.ErrBudget) && !errors.Is(err, limiter.ErrAttempts) {
+							t.Error(err)
+						}
+					})
+					time.Sleep(time.Second)
+					op.Wait()
+				}
+			})
+		}
+		all.Wait()
+		return sent.Load(), again.Load()
+	}
+	for _, with := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var guards limiter.Guards
+			if with {
+				budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+				require.NoError(t, err)
+				guards = limiter.Guards{budget}
+			}
+			requests, retries := share(t, guards)
+			t.Logf("budget %v: %d requests in the outage, %d of them retries", with, requests, retries)
+			if with {
+				require.LessOrEqual(t, float64(retries), 0.1*float64(requests)+retry.DefaultFloor)
+				require.Greater(t, retries, requests/20)
+			} else {
+				require.Greater(t, retries, requests/2)
+			}
+		})
+	}
+}
