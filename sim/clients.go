@@ -122,14 +122,14 @@ func (s Clients) onGrid() bool {
 func (s Clients) check(c checker) {
 	c.count("count", s.Count, 0, MaxClients)
 	c.count("operations", s.Operations, 0, MaxOperations)
-	c.oneOf("arrivals", s.Arrivals, "", Once, Steady, Poisson, OnOff, Closed, Periodic)
+	c.oneOf("arrivals", s.Arrivals, Once, Steady, Poisson, OnOff, Closed, Periodic)
 	c.number("rate", s.Rate, 0, MaxRate)
 	c.duration("on", s.On, 0, MaxHorizon)
 	c.duration("off", s.Off, 0, MaxHorizon)
 	c.duration("think", s.Think, 0, MaxHorizon)
 	c.duration("period", s.Period, 0, MaxHorizon)
-	c.oneOf("form", s.Form, "", FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
-	c.oneOf("start", s.Start, "", Together, Jittered, Scattered)
+	c.oneOf("form", s.Form, FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
+	c.oneOf("start", s.Start, Together, Jittered, Scattered)
 	c.duration("timeout", s.Timeout, 0, MaxHorizon)
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == Steady || arrivals == Poisson || arrivals == OnOff

@@ -88,9 +88,11 @@ func (c checker) duration(field string, v, lo, hi time.Duration) {
 	}
 }
 
+// oneOf allows some words, and nothing at all.
 func (c checker) oneOf(field, v string, allowed ...string) {
-	if !slices.Contains(allowed, v) {
-		c.fail(field, "%q is not allowed, want %s", v, strings.Join(allowed, ", "))
+	if !slices.Contains(allowed, v) && v != "" {
+		last := len(allowed) - 1
+		c.fail(field, "%q is not allowed, want %s or %s", v, strings.Join(allowed[:last], ", "), allowed[last])
 	}
 }
 

@@ -86,14 +86,6 @@ func (w Window) law() window.NewLaw {
 	return aimd.Reno
 }
 
-// retryRule decides whether and when a failed attempt is followed by another.
-type retryRule struct {
-	backoff    backoff.Backoff
-	retryAfter bool
-}
-
-func newRetryRule(r Retry) retryRule { return retryRule{r.Delays(), r.RetryAfter} }
-
 // Events.
 
 // bear makes a new operation for a client.
@@ -171,7 +163,7 @@ func (e *engine) try(op *operation) {
 // send sends an attempt.
 func (e *engine) send(op *operation, t window.Ticket) {
 	id, a := e.attempts.take()
-	*a = attempt{op: op, id: id, gen: a.gen, ticket: t, waited: true, held: true}
+	*a = attempt{op: op, client: op.client.id, id: id, gen: a.gen, ticket: t, waited: true, held: true}
 	e.meter.sent(e, op.sent >= 0)
 	if op.sent < 0 {
 		op.sent = e.now
@@ -251,20 +243,33 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 }
 
 // delay is how long an operation waits before its next attempt, and whether
-// there is one.
+// there is one: what limiter.Loop decides.
 func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
-	if e.retry.backoff == nil {
-		if op.client.core == nil {
+	retry, core := e.strategy.Retry, op.client.core
+	switch {
+	case e.backoff == nil && core == nil:
+		return 0, false
+	case retry.Attempts > 0 && op.failures >= retry.Attempts:
+		return 0, false
+	case e.backoff == nil:
+		return core.RetryDelay(op.failures, o, retryAfter), true
+	}
+	var d time.Duration
+	n := op.failures
+	if core != nil {
+		n = limiter.Settings{Patience: e.strategy.Window.Patience}.Backoffs(n, o)
+	}
+	if n > 0 {
+		var again bool
+		elapsed := e.now - max(op.sent, 0)
+		if d, again = e.backoff.Delay(backoff.State{Retry: n, Last: op.waited, Elapsed: elapsed}, e.random); !again {
 			return 0, false
 		}
-		return op.client.core.RetryDelay(op.failures, o, retryAfter), true
 	}
-	elapsed := e.now - max(op.sent, 0)
-	d, again := e.retry.backoff.Delay(backoff.State{Retry: op.failures, Last: op.waited, Elapsed: elapsed}, e.random)
-	if e.retry.retryAfter {
-		d = max(d, retryAfter)
+	if retry.RetryAfter {
+		d = max(d, limiter.RetryAfter(retryAfter, limiter.DefaultRetryAfterMax, e.random))
 	}
-	return d, again
+	return d, true
 }
 
 // retried: an operation's wait is over.

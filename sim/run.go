@@ -3,6 +3,8 @@ package sim
 import (
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/backoff"
 )
 
 // epoch is where virtual time begins, for the parts of the library that want
@@ -51,7 +53,7 @@ type engine struct {
 	operations pool[operation]
 	parties    []*party
 	clients    []client
-	retry      retryRule
+	backoff    backoff.Backoff
 	server     server
 	born       arrivals
 	meter      meter
@@ -69,7 +71,7 @@ const (
 
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
-	e.retry = newRetryRule(st.Retry)
+	e.backoff = st.Retry.Delays()
 	e.clients = make([]client, s.Clients.Count)
 	e.meter.init(s, st.Window.on())
 	e.server.init(e, s.Server)

@@ -99,7 +99,7 @@ func (s Scenario) Validate() error {
 		st.check(checker{errs: &errs}.item("strategies", i))
 		for j := range i {
 			if s.Strategies[j].Name == st.Name {
-				errs = append(errs, &FieldError{checker{}.item("strategies", i).join("name"), "there are two called " + st.Name})
+				errs = append(errs, &FieldError{checker{}.item("strategies", i).join("name"), "there are two that are called " + st.Name})
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (s Scenario) check(c checker) {
 	c.count("runs", s.Runs, 0, 10_000)
 	c.duration("horizon", s.Horizon, 0, MaxHorizon)
 	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
-	c.duration("warmup", s.Warmup, 0, s.WithDefaults().Horizon-1)
+	c.duration("warmup", s.Warmup, 0, max(0, s.WithDefaults().Horizon-1))
 	if s.Trace.Interval != 0 {
 		c.in("trace").duration("interval", s.Trace.Interval, time.Millisecond, time.Hour)
 	}

@@ -289,13 +289,13 @@ func (s Server) checkTimes(c checker) {
 		if i > 0 && o.From < s.Outages[i-1].end() {
 			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
 		}
-		c.oneOf("kind", o.Kind, "", Errors, Silent)
+		c.oneOf("kind", o.Kind, Errors, Silent)
 		c.count("backlog", o.Backlog, 0, MaxSlots)
 	}
 }
 
 func (s Spread) check(c checker) {
-	c.oneOf("kind", s.Kind, "", Constant, Uniform, Exponential, Lognormal)
+	c.oneOf("kind", s.Kind, Constant, Uniform, Exponential, Lognormal)
 	switch s.Kind {
 	case Lognormal:
 		c.number("width", s.Width, 0, 3)

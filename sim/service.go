@@ -23,9 +23,12 @@ const (
 // attempt is one request. It is there as long as its client waits for it or
 // the server has it.
 type attempt struct {
-	op  *operation
-	id  int32
-	gen uint32
+	// op and client are whose it is; op only while the client waits, since an
+	// operation may be at its end before the server is.
+	op     *operation
+	client int32
+	id     int32
+	gen    uint32
 	// ticket is that of the limiter.
 	ticket window.Ticket
 	// waited: the client waits for the answer. held: it is under way or at the server.
@@ -73,12 +76,8 @@ func (s *server) init(e *engine, conf Server) {
 	for i, c := range conf.Capacity {
 		e.at(c.At, capacityKind, int32(i), 0)
 	}
-	for i, o := range conf.Outages {
-		if o.From > 0 {
-			e.at(o.From, outageKind, 0, 0)
-		} else {
-			s.down, s.nextOutage = &s.conf.Outages[i], 1 // before the first birth
-		}
+	for _, o := range conf.Outages {
+		e.at(o.From, outageKind, 0, 0)
 		e.at(o.end(), outageKind, 0, 0)
 	}
 }
@@ -280,7 +279,7 @@ func (s *server) fails(e *engine, a *attempt) bool {
 	case f.Rate == 0 || e.now < f.From || f.For > 0 && e.now >= f.From+f.For:
 		return false
 	case f.Sticky:
-		return float64(a.op.client.id) < f.Rate*float64(len(e.clients))
+		return float64(a.client) < f.Rate*float64(len(e.clients))
 	}
 	return e.random.Float64() < f.Rate
 }

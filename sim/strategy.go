@@ -17,8 +17,8 @@ import (
 type Strategy struct {
 	// Name is what it is called in results; unique in a scenario.
 	Name string `yaml:"name"`
-	// Retry is the wait before a retry. With a Window it may stay out: the
-	// limiter then retries as it does for its users, for ever.
+	// Retry is the wait before a retry. With a Window it is the policy of the
+	// limiter, and may stay out: the limiter then retries by itself, for ever.
 	Retry Retry `yaml:"retry"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
@@ -73,7 +73,8 @@ type Retry struct {
 	// Elapsed is how long after an operation's first attempt a retry may begin;
 	// 0: no limit.
 	Elapsed time.Duration `yaml:"elapsed"`
-	// RetryAfter obeys the service: a retry waits at least as long as it says.
+	// RetryAfter obeys the service: a retry waits at least as long as it says, and
+	// a little longer; see limiter.RetryAfter. A Window without a Kind always does.
 	RetryAfter bool `yaml:"retry_after"`
 	// Backoff is one from elsewhere, in the place of Kind to CapLast; nil: none.
 	Backoff backoff.Backoff `yaml:"-"`
@@ -127,7 +128,7 @@ func (w Window) settings(r *rand.Rand) limiter.Settings {
 }
 
 func (w Window) check(c checker) {
-	c.oneOf("law", w.Law, "", TahoeLaw, RenoLaw)
+	c.oneOf("law", w.Law, TahoeLaw, RenoLaw)
 	if !w.on() {
 		return
 	}
@@ -203,7 +204,7 @@ func (s Strategy) check(c checker) {
 }
 
 func (r Retry) check(c checker) {
-	c.oneOf("kind", r.Kind, "", NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
+	c.oneOf("kind", r.Kind, NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
 	c.duration("min", r.Min, 0, backoff.MaxDelay)
 	c.duration("max", r.Max, 0, backoff.MaxDelay)
 	c.count("attempts", r.Attempts, 0, 1_000_000)

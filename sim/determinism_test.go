@@ -1,0 +1,96 @@
+package sim_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+var update = flag.Bool("update", false, "write testdata/results.txt anew")
+
+// everything is a scenario for each kind of server, client and randomness.
+func everything() []sim.Scenario {
+	busy := sim.Refusal{Time: 20 * ms, Busy: true, RetryAfter: 100 * ms, RetryAfterJitter: 50 * ms}
+	return []sim.Scenario{
+		{
+			Name:    "slots",
+			Server:  sim.Server{Connect: 10 * ms, Service: 100 * ms, Spread: sim.Spread{Kind: sim.Lognormal}, Slots: 20, Queue: 5, Refusal: busy},
+			Clients: sim.Clients{Count: 4, Operations: 800, Arrivals: sim.Poisson, Rate: 300, Timeout: sec},
+		}, {
+			Name: "rate",
+			Server: sim.Server{
+				Service: 10 * ms, Spread: sim.Spread{Kind: sim.Exponential}, Refusal: busy,
+				Rate: sim.Rate{PerSecond: 100, Burst: 10}, Capacity: []sim.Change{{At: 2 * sec, Rate: 33}},
+			},
+			Clients: sim.Clients{Operations: 500, Arrivals: sim.OnOff, Rate: 500, On: 200 * ms, Off: 300 * ms},
+		}, {
+			Name: "slowdown",
+			Server: sim.Server{
+				Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30},
+				Outages: []sim.Outage{{From: 2 * sec, For: 3 * sec, Kind: sim.Silent, Backlog: 10}},
+			},
+			Clients: sim.Clients{Count: 100, Think: sec, Timeout: sec}, Horizon: 10 * sec,
+		}, {
+			Name: "knee",
+			Server: sim.Server{
+				Service: 100 * ms, Spread: sim.Spread{Kind: sim.Uniform}, Knee: sim.Knee{At: 7, Slope: 1.3},
+				Medium: sim.Medium{Places: 50, Jam: 500 * ms}, Failures: sim.Failures{Rate: 0.1},
+			},
+			Clients: sim.Clients{Count: 60, Arrivals: sim.Closed, Think: 300 * ms}, Horizon: 20 * sec,
+		}, {
+			Name:    "periodic",
+			Server:  sim.Server{Outages: []sim.Outage{{From: time.Minute, For: time.Minute, RetryAfter: true}}},
+			Clients: sim.Clients{Count: 200, Period: 20 * sec}, Horizon: 5 * time.Minute,
+		},
+	}
+}
+
+// "the same seed gives the same bytes on every machine": these were recorded on
+// one machine, and are compared on all others. A change of a law, a backoff or
+// the simulator may change them: look at what became of the figures, then write
+// them anew with -update.
+func TestSameSeedSameBytes(t *testing.T) {
+	const file = "testdata/results.txt"
+	var got strings.Builder
+	for _, s := range everything() {
+		s.MaxEvents = 50_000
+		for _, st := range sim.Strategies() {
+			r, err := sim.Run(s, st, 7)
+			require.NoError(t, err)
+			text, err := json.Marshal(r)
+			require.NoError(t, err)
+			again, err := sim.Run(s, st, 7)
+			require.NoError(t, err)
+			require.Equal(t, r, again)
+			fmt.Fprintf(&got, "%s %s attempts=%d %x\n", s.Name, st.Name, r.Attempts, sha256.Sum256(text))
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got.String()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"))
+}
+
+// Another seed is another run.
+func TestSeedsDiffer(t *testing.T) {
+	for _, s := range everything() {
+		a, err := sim.Run(s, named(t, "backoff"), 1)
+		require.NoError(t, err)
+		b, err := sim.Run(s, named(t, "backoff"), 2)
+		require.NoError(t, err)
+		b.Seed = a.Seed
+		assert.NotEqual(t, a, b, s.Name)
+	}
+}

@@ -1,0 +1,172 @@
+package sim_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Every wrong field is told with its path, its value and what is allowed.
+func TestWrongFieldsAreTold(t *testing.T) {
+	for want, change := range map[string]func(*sim.Scenario){
+		"server.connect: -1s is not allowed, want a duration from 0s to 720h0m0s":                       func(s *sim.Scenario) { s.Server.Connect = -sec },
+		"server.service: -1s is not allowed, want a duration from 0s to 720h0m0s":                       func(s *sim.Scenario) { s.Server.Service = -sec },
+		"server.slots: -1 is not allowed, want a number from 0 to 10000000":                             func(s *sim.Scenario) { s.Server.Slots = -1 },
+		"server.queue: 5 is not allowed without slots, for which to wait":                               func(s *sim.Scenario) { s.Server.Queue = 5 },
+		"server.refusal.time: -1ns is not allowed, want a duration from 0s to 720h0m0s":                 func(s *sim.Scenario) { s.Server.Refusal.Time = -1 },
+		`server.spread.kind: "normal" is not allowed, want constant, uniform, exponential or lognormal`: func(s *sim.Scenario) { s.Server.Spread.Kind = "normal" },
+		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                              func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: sim.Uniform, Width: 2} },
+		"server.spread.width: 2 is not allowed, only a uniform or lognormal spread has a width":         func(s *sim.Scenario) { s.Server.Spread.Width = 2 },
+		"server.rate.per_second: NaN is not allowed, want a number from 0 to 10000000":                  func(s *sim.Scenario) { s.Server.Rate.PerSecond = math.NaN() },
+		"server.slowdown.factor: 1 is not allowed, want a number greater than 1, to 1000":               func(s *sim.Scenario) { s.Server.Slowdown.Factor = 1 },
+		"server.slowdown.limit: 3 is not allowed with a spread: a slowdown makes every request wait equally long": func(s *sim.Scenario) {
+			s.Server.Slowdown.Limit, s.Server.Spread.Kind = 3, sim.Exponential
+		},
+		"server.slowdown.limit: 3 is not allowed with a knee: choose one of them":   func(s *sim.Scenario) { s.Server.Slowdown.Limit, s.Server.Knee.At = 3, 3 },
+		"server.knee.slope: +Inf is not allowed, want a number from 0 to 100":       func(s *sim.Scenario) { s.Server.Knee.Slope = math.Inf(1) },
+		"server.medium.places: -1 is not allowed, want a number from 0 to 10000000": func(s *sim.Scenario) { s.Server.Medium.Places = -1 },
+		"server.failures.rate: 1.5 is not allowed, want a number from 0 to 1":       func(s *sim.Scenario) { s.Server.Failures.Rate = 1.5 },
+		"server.capacity[1].at: 1s is not allowed after 2s: changes stand in the order of time": func(s *sim.Scenario) {
+			s.Server.Capacity = []sim.Change{{At: 2 * sec}, {At: sec}}
+		},
+		"server.capacity[0].slots: 3 is not allowed where the server has no slots":       func(s *sim.Scenario) { s.Server.Capacity = []sim.Change{{Slots: 3}} },
+		"server.capacity[0].rate: 3 is not allowed where the server has no rate":         func(s *sim.Scenario) { s.Server.Capacity = []sim.Change{{Rate: 3}} },
+		"server.outages[0].for: 0s is not allowed, want a duration from 1ns to 720h0m0s": func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{}} },
+		"server.outages[1].from: 2s is not allowed, the outage before ends at 3s": func(s *sim.Scenario) {
+			s.Server.Outages = []sim.Outage{{From: sec, For: 2 * sec}, {From: 2 * sec, For: sec}}
+		},
+		`server.outages[0].kind: "slow" is not allowed, want errors or silent`:                                func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
+		"clients.count: -1 is not allowed, want a number from 0 to 1000000":                                   func(s *sim.Scenario) { s.Clients.Count = -1 },
+		"clients.operations: -1 is not allowed, want a number from 0 to 10000000":                             func(s *sim.Scenario) { s.Clients.Operations = -1 },
+		`clients.arrivals: "bursts" is not allowed, want once, constant, poisson, on-off, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
+		"clients.rate: 0 is not allowed with arrivals: poisson":                                               func(s *sim.Scenario) { s.Clients.Arrivals = sim.Poisson },
+		"clients.rate: 5 is not allowed with arrivals: closed":                                                func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = sim.Closed, 5 },
+		"clients.on: on: 0s and off: 1s are not allowed, want both longer than 0": func(s *sim.Scenario) {
+			s.Clients = sim.Clients{Arrivals: sim.OnOff, Rate: 1, Off: sec}
+		},
+		"clients.period: 1ms is not allowed, want a duration from 10ms to 8760h0m0s": func(s *sim.Scenario) { s.Clients.Period = ms },
+		`clients.start: "together" is not allowed with form: jittered-time, which has a start of its own`: func(s *sim.Scenario) {
+			s.Clients = sim.Clients{Period: sec, Start: sim.Together}
+		},
+		"clients.timeout: -1s is not allowed, want a duration from 0s to 720h0m0s":   func(s *sim.Scenario) { s.Clients.Timeout = -sec },
+		"runs: -1 is not allowed, want a number from 0 to 10000":                     func(s *sim.Scenario) { s.Runs = -1 },
+		"horizon: -1s is not allowed, want a duration from 0s to 720h0m0s":           func(s *sim.Scenario) { s.Horizon = -sec },
+		"max_events: -1 is not allowed, want a number from 0 to 2000000000":          func(s *sim.Scenario) { s.MaxEvents = -1 },
+		"warmup: 2h0m0s is not allowed, want a duration from 0s to 59m59.999999999s": func(s *sim.Scenario) { s.Warmup = 2 * time.Hour },
+		"trace.interval: 1ns is not allowed, want a duration from 1ms to 1h0m0s":     func(s *sim.Scenario) { s.Trace.Interval = 1 },
+
+		"strategies[0].name: a strategy needs a name":         strategies(sim.Strategy{}),
+		"strategies[1].name: there are two that are called a": strategies(sim.Strategy{Name: "a"}, sim.Strategy{Name: "a"}),
+		`strategies[0].retry.kind: "linear" is not allowed, want none, constant, exponential, compound, decorrelated, fibonacci or last-try`: retries(sim.Retry{Kind: "linear"}),
+		"strategies[0].retry.min: -1s is not allowed, want a duration from 0s to 876000h0m0s":                                                retries(sim.Retry{Min: -sec}),
+		"strategies[0].retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":                                                     retries(sim.Retry{Kind: sim.ExponentialRetry, Min: time.Hour, Max: sec}),
+		"strategies[0].retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                                                       retries(sim.Retry{Kind: sim.DecorrelatedRetry, Factor: 0.5}),
+		"strategies[0].retry.factor: 5000 is not allowed, want a number from 1 to 1000":                                                      retries(sim.Retry{Kind: sim.LastTryRetry, Factor: 5000}),
+		"strategies[0].retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                                               retries(sim.Retry{Kind: sim.FixedRetry, Jitter: backoff.Proportional(3)}),
+		"strategies[0].retry.attempts: -1 is not allowed, want a number from 0 to 1000000":                                                   retries(sim.Retry{Attempts: -1}),
+		"strategies[0].retry.elapsed: -1ns is not allowed, want a duration from 0s to 876000h0m0s":                                           retries(sim.Retry{Elapsed: -1}),
+		`strategies[0].window.law: "cubic" is not allowed, want tahoe or reno`:                                                               windows(sim.Window{Law: "cubic"}),
+		"strategies[0].window.factor: 2 is not allowed, want a number greater than 0 and less than 1":                                        windows(sim.Window{Law: sim.RenoLaw, Factor: 2}),
+		"strategies[0].window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                                                  windows(sim.Window{Law: sim.RenoLaw, Initial: 0.5}),
+		"strategies[0].window.ssthresh: NaN is not allowed, want a number from 1 to 1048576":                                                 windows(sim.Window{Law: sim.RenoLaw, Ssthresh: math.NaN()}),
+		"strategies[0].window.min: -1 is not allowed, want a number from 1 to 1048576":                                                       windows(sim.Window{Law: sim.RenoLaw, Min: -1}),
+		"strategies[0].window.max: 2 is not allowed, want a number from 3 to 1048576":                                                        windows(sim.Window{Law: sim.RenoLaw, Min: 3, Max: 2}),
+		"strategies[0].window.pause_min: 1ns is not allowed, want a duration from 1ms to 5s":                                                 windows(sim.Window{Law: sim.RenoLaw, PauseMin: 1}),
+		"strategies[0].window.pause_max: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":                                          windows(sim.Window{Law: sim.RenoLaw, PauseMax: 2 * time.Hour}),
+		"strategies[0].window.patience: -1 is not allowed, want a number from 1":                                                             windows(sim.Window{Law: sim.RenoLaw, Patience: -1}),
+		"strategies[0].window.retry_after_max: 1ns is not allowed, want a duration from 1ms to 24h0m0s":                                      windows(sim.Window{Law: sim.RenoLaw, RetryAfterMax: 1}),
+		"strategies[0].budget.share: 1 is not allowed, want a number greater than 0 and less than 1":                                         strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 1}}),
+		"strategies[0].budget.window: 1ns is not allowed, want a duration from 1s to 1h":                                                     strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 0.1, Window: 1}}),
+		"strategies[0].throttle.k: 0.5 is not allowed, want a number from 1 to 100":                                                          strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 0.5}}),
+		"strategies[0].throttle.window: 1ns is not allowed, want a duration from 1s to 1h":                                                   strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Window: 1}}),
+		"strategies[0].throttle.probe: 1h0m0s is not allowed, want a duration from 1ms to the window, 2m0s":                                  strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Probe: time.Hour}}),
+		"strategies[0].sense.free: 2 is not allowed, want a number from 0 to 1":                                                              strategies(sim.Strategy{Name: "a", Sense: sim.Sense{Free: 2}}),
+	} {
+		t.Run(want, func(t *testing.T) {
+			s := sim.Scenario{Clients: sim.Clients{Operations: 1}}
+			change(&s)
+			err := s.Validate()
+			require.EqualError(t, err, want)
+			var field *sim.FieldError
+			require.ErrorAs(t, err, &field)
+			if len(s.Strategies) == 0 {
+				_, err = sim.Run(s, sim.Strategy{Name: "a"}, 1)
+				require.EqualError(t, err, want)
+			}
+		})
+	}
+}
+
+func strategies(all ...sim.Strategy) func(*sim.Scenario) {
+	return func(s *sim.Scenario) { s.Strategies = all }
+}
+
+func retries(r sim.Retry) func(*sim.Scenario) {
+	return strategies(sim.Strategy{Name: "a", Retry: r})
+}
+
+func windows(w sim.Window) func(*sim.Scenario) {
+	return strategies(sim.Strategy{Name: "a", Window: w})
+}
+
+// All that is wrong is told at once, in the order of the fields.
+func TestAllThatIsWrongIsTold(t *testing.T) {
+	s := sim.Scenario{Runs: -1, Server: sim.Server{Slots: -1}, Strategies: []sim.Strategy{{}}}
+	var errs sim.FieldErrors
+	require.True(t, errors.As(s.Validate(), &errs))
+	var paths []string
+	for _, e := range errs {
+		paths = append(paths, e.Path)
+	}
+	assert.Equal(t, []string{"server.slots", "runs", "strategies[0].name"}, paths)
+	_, err := sim.Run(sim.Scenario{}, sim.Strategy{Name: "a", Sense: sim.Sense{Free: -1}}, 1)
+	assert.EqualError(t, err, "strategy.sense.free: -1 is not allowed, want a number from 0 to 1")
+}
+
+// "A scenario file needs nothing but server and clients", and not even those.
+func TestDefaults(t *testing.T) {
+	s := sim.Scenario{}
+	require.NoError(t, s.Validate())
+	s = s.WithDefaults()
+	assert.Equal(t, 1, s.Clients.Count)
+	assert.Equal(t, 1, s.Clients.Operations)
+	assert.Equal(t, sim.Once, s.Clients.Arrivals)
+	assert.Equal(t, sim.DefaultHorizon, s.Horizon)
+	assert.Equal(t, sim.Strategies(), s.Strategies)
+	assert.Equal(t, s, s.WithDefaults())
+	s = sim.Scenario{Clients: sim.Clients{Rate: 5}}.WithDefaults()
+	assert.Equal(t, sim.Steady, s.Clients.Arrivals)
+	assert.Equal(t, sim.DefaultOpenHorizon, s.Horizon)
+}
+
+// "a run has bounds on events and virtual time and says when it hit them"
+func TestRunsEnd(t *testing.T) {
+	s := sim.Scenario{Server: sim.Server{Failures: sim.Failures{Rate: 1}}, Clients: clients(1, 0), Horizon: time.Minute}
+	r := run(t, s, fixed(sec))
+	assert.Equal(t, sim.EndedHorizon, r.Ended)
+	assert.Equal(t, time.Minute, r.End)
+	assert.Equal(t, 61, r.Attempts)
+
+	s.MaxEvents = 30
+	r = run(t, s, fixed(sec))
+	assert.Equal(t, sim.EndedEvents, r.Ended)
+	assert.Equal(t, 30, r.Events)
+
+	// Without any wait, at one and the same time.
+	s.MaxEvents = 0
+	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry}})
+	assert.Equal(t, sim.EndedEvents, r.Ended)
+	assert.Zero(t, r.End)
+
+	asked := 0
+	s.Stop = func() bool { asked++; return asked == 3 }
+	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry}})
+	assert.Equal(t, sim.EndedStopped, r.Ended)
+}
