@@ -58,12 +58,15 @@ func Check(b Backoff) error {
 func (s State) first() bool { return s.Retry <= 1 }
 
 // duration is x nanoseconds: no NaN, nothing negative, nothing beyond MaxDelay.
+//
+// Here and wherever else a product is added to, it is rounded first by a
+// conversion: some machines fuse x*y + z, and delays are to be the same on all.
 func duration(x float64) time.Duration {
 	switch {
 	case x >= float64(MaxDelay):
 		return MaxDelay
 	case x >= 0.5:
-		return time.Duration(x + 0.5)
+		return time.Duration(float64(x) + 0.5)
 	}
 	return 0 // and NaN
 }

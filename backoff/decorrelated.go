@@ -39,6 +39,6 @@ func (b Decorrelated) Delay(s State, r Rand) (time.Duration, bool) {
 	if !s.first() {
 		last = max(s.Last, b.Min)
 	}
-	lo, hi := float64(b.Min), b.Factor*float64(last)
-	return min(duration(lo+(hi-lo)*r.Float64()), b.Max), true
+	lo, hi := float64(b.Min), float64(b.Factor*float64(last))
+	return min(duration(lo+float64((hi-lo)*r.Float64())), b.Max), true
 }

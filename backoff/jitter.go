@@ -72,11 +72,11 @@ func (j Jitter) apply(d time.Duration, r Rand) time.Duration {
 	}
 	switch j.form {
 	case uniform:
-		return duration(float64(d) * (j.lo + (j.hi-j.lo)*r.Float64()))
+		return duration(float64(d) * (j.lo + float64((j.hi-j.lo)*r.Float64())))
 	case proportional:
-		return duration(float64(d) * (1 + j.hi*(2*r.Float64()-1)))
+		return duration(float64(d) * (1 + float64(j.hi*(2*r.Float64()-1))))
 	case normal:
-		return duration(float64(d) * (1 + j.hi*r.NormFloat64()))
+		return duration(float64(d) * (1 + float64(j.hi*r.NormFloat64())))
 	}
 	return d
 }

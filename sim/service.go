@@ -6,14 +6,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// phase is where an attempt is.
+// phase is where an attempt is; before all of these, on its way to the server or
+// in its backlog.
 type phase uint8
 
 const (
-	// traveling: on its way to the server, in its backlog, or lost.
-	traveling phase = iota
 	// queued: it waits at the server.
-	queued
+	queued phase = iota + 1
 	// serving: it is being served.
 	serving
 	// refusing: an error is on its way.

@@ -101,7 +101,7 @@ func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 		return 0
 	}
 	requests, accepts := c.Counts(now, of)
-	return max(0, (float64(requests)-c.rules.K*float64(accepts))/(float64(requests)+1))
+	return max(0, (float64(requests)-float64(c.rules.K*float64(accepts)))/(float64(requests)+1))
 }
 
 // Counts are the requests and the accepts of that criticality within the
