@@ -85,21 +85,42 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	}
 	c.mu.Lock()
 	now := c.config.Clock.Now()
+	var p Permit
+	var w *waiter
 	if ticket, ok := c.core.Tried(now); ok {
-		p := Permit{c: c, ticket: ticket, tags: t, at: now}
+		p = Permit{c: c, ticket: ticket, tags: t, at: now}
 		c.admitted(t)
 		c.note(Event{Kind: Admitted, Tags: t})
-		c.unlock(now)
+	} else {
+		w = &waiter{ready: make(chan struct{})}
+		w.item.Value, w.item.Tags = w, t
+		c.queued(t)
+		if c.core.Queued(now, &w.item) {
+			c.note(Event{Kind: Queued, Tags: t})
+		}
+	}
+	told := false
+	defer func() {
+		if !told { // the observer panicked
+			c.abandon(p, w)
+		}
+	}()
+	c.unlock(now)
+	told = true
+	if w == nil {
 		return p, nil
 	}
-	w := &waiter{ready: make(chan struct{})}
-	w.item.Value, w.item.Tags = w, t
-	c.queued(t)
-	if c.core.Queued(now, &w.item) {
-		c.note(Event{Kind: Queued, Tags: t})
-	}
-	c.unlock(now)
 	return c.wait(ctx, w)
+}
+
+// abandon gives back the place of a request of which its caller will never hear,
+// or takes it out of the queue.
+func (c *Controller) abandon(p Permit, w *waiter) {
+	if w != nil && !c.leave(w) {
+		<-w.ready
+		p = w.permit
+	}
+	_ = p.Done(window.Neutral) // the zero Permit is released already
 }
 
 // wait waits until it is decided what becomes of w, or the context ends.

@@ -224,6 +224,42 @@ func TestPermitsInContexts(t *testing.T) {
 	assert.Equal(t, admission.ErrReleased, p.Done(window.Success))
 }
 
+// An observer that panics does so in its request, and takes no place with it.
+func TestAnObserverThatPanicsLeaksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at admission.Kind
+		c, err := admission.New(admission.Fixed(1), admission.Config{Observer: func(e admission.Event) {
+			if e.Kind == at {
+				panic("observer")
+			}
+		}})
+		require.NoError(t, err)
+		admits := func() { _, _ = c.Admit(t.Context(), interactive) }
+		free := func() {
+			t.Helper()
+			s := c.Snapshot()
+			require.Zero(t, s.InFlight)
+			require.Zero(t, s.Queued)
+		}
+		at = admission.Admitted
+		require.Panics(t, admits)
+		free()
+		at = admission.Released
+		p, err := c.Admit(t.Context(), interactive)
+		require.NoError(t, err)
+		require.Panics(t, func() { _ = p.Done(window.Success) })
+		free()
+
+		p, err = c.Admit(t.Context(), interactive)
+		require.NoError(t, err)
+		at = admission.Queued
+		require.Panics(t, admits)
+		at = 0
+		require.NoError(t, p.Done(window.Success))
+		free()
+	})
+}
+
 // Many at once, in all ways: in the end nobody is lost and every place is free.
 func TestNothingLeaks(t *testing.T) {
 	c := controller(t, admission.Fixed(4), admission.Settings{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
