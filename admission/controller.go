@@ -20,9 +20,9 @@ type Config struct {
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 	// Observer is called for every event, after the lock is released, by the
-	// goroutine that caused it: the controller is then already as the event says,
-	// and calls back into it are fine. Several goroutines may call it at once.
-	// It should be quick. nil: none.
+	// goroutine that caused it, or one of the clock's where time did: the
+	// controller is then already as the event says, and calls back into it are
+	// fine. Several goroutines may call it at once. It should be quick. nil: none.
 	Observer func(Event)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd/admission"
@@ -227,9 +228,9 @@ func TestPermitsInContexts(t *testing.T) {
 // An observer that panics does so in its request, and takes no place with it.
 func TestAnObserverThatPanicsLeaksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var at admission.Kind
+		var at atomic.Uint32 // the Kind at which it panics
 		c, err := admission.New(admission.Fixed(1), admission.Config{Observer: func(e admission.Event) {
-			if e.Kind == at {
+			if uint32(e.Kind) == at.Load() {
 				panic("observer")
 			}
 		}})
@@ -241,10 +242,10 @@ func TestAnObserverThatPanicsLeaksNothing(t *testing.T) {
 			require.Zero(t, s.InFlight)
 			require.Zero(t, s.Queued)
 		}
-		at = admission.Admitted
+		at.Store(uint32(admission.Admitted))
 		require.Panics(t, admits)
 		free()
-		at = admission.Released
+		at.Store(uint32(admission.Released))
 		p, err := c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
 		require.Panics(t, func() { _ = p.Done(window.Success) })
@@ -252,9 +253,18 @@ func TestAnObserverThatPanicsLeaksNothing(t *testing.T) {
 
 		p, err = c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
-		at = admission.Queued
+		at.Store(uint32(admission.Queued))
 		require.Panics(t, admits)
-		at = 0
+		at.Store(uint32(admission.Refused))
+		waits := admit(t.Context(), c, background)
+		for range admission.DefaultQueueBound - 1 {
+			admit(t.Context(), c, vital)
+		}
+		require.Panics(t, func() { _, _ = c.Admit(t.Context(), background) })
+		require.Empty(t, waits)
+		at.Store(0)
+		time.Sleep(admission.DefaultQueueTime)
+		require.ErrorIs(t, (<-waits).err, admission.ErrShed)
 		require.NoError(t, p.Done(window.Success))
 		free()
 	})

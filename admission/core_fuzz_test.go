@@ -21,7 +21,7 @@ func FuzzCoreAgainstALiteralQueue(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 1, 0, 1, 3})
 	f.Add([]byte{8, 2, 0, 64, 128, 192, 72, 136, 200, 255, 2, 2, 7, 15, 23, 3, 4, 1})
 	f.Fuzz(func(t *testing.T, input []byte) {
-		if len(input) < 3 || len(input) > 1000 {
+		if len(input) < 3 || len(input) > 200 {
 			return
 		}
 		m := newModel(t, input[0], input[1])
