@@ -41,6 +41,8 @@
 //   - a goroutine keeps a stream open while it makes other calls through the same
 //     limiter: it needs several slots at a time, and when all are held by
 //     goroutines like it none gets on. Use SlotPerMessage, or a limiter for each.
+//   - a stream that was opened within Do outlives it: it goes on without a slot,
+//     since Do gives its own back. Let it end there.
 //   - a stream lives for ever, such as a watch: give it a context of
 //     [limiter.Limiter.WithSlot], and it takes no slot.
 //   - a call's context ends while it waits: it leaves the queue, nothing is sent,

@@ -189,6 +189,27 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 	}
 }
 
+// A stream may be opened as a retry, but its later messages are none.
+func TestTheLaterMessagesOfAStreamAreNoRetries(t *testing.T) {
+	l, g := guarded(t)
+	client := limited(t, l, &service{})
+	err := limiter.Loop{Policy: again{}}.Do(t.Context(), func(ctx context.Context) error {
+		if limiter.AttemptNumber(ctx) == 1 {
+			return refused
+		}
+		stream, err := client.FullDuplexCall(ctx, aimdgrpc.SlotPerMessage())
+		require.NoError(t, err)
+		exchanged(t, l, stream)
+		exchanged(t, l, stream)
+		require.NoError(t, stream.CloseSend())
+		_, err = stream.Recv()
+		require.Equal(t, io.EOF, err)
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 1}, g.attempts)
+}
+
 // again is a policy that tries everything again at once.
 type again struct{}
 

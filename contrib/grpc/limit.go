@@ -12,8 +12,7 @@ import (
 //	conn, err := grpc.NewClient(target, append(aimdgrpc.Limit(lim), creds)...)
 //
 // One limiter stands for one service (or tenant, or whatever has a limit of its
-// own). Interceptors given before these see a call once, those after these
-// each attempt.
+// own). Retry, and other interceptors that retry, come before these options.
 func Limit(l *limiter.Limiter) []grpc.DialOption {
 	d := newDoor(l)
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(d.unary), grpc.WithChainStreamInterceptor(d.stream)}

@@ -29,11 +29,13 @@ func openStream(ctx context.Context, l watched, f func(context.Context) (grpc.Cl
 // handmade is a stream of another interceptor, of which gRPC tells nothing.
 type handmade struct {
 	grpc.ClientStream
-	recv func() error
+	recv, send, header func() error
 }
 
-func (h *handmade) RecvMsg(any) error    { return h.recv() }
-func (h *handmade) Trailer() metadata.MD { return nil }
+func (h *handmade) RecvMsg(any) error            { return h.recv() }
+func (h *handmade) SendMsg(any) error            { return h.send() }
+func (h *handmade) Header() (metadata.MD, error) { return nil, h.header() }
+func (h *handmade) Trailer() metadata.MD         { return nil }
 
 func TestAServersStreamHoldsItsSlotToTheEnd(t *testing.T) {
 	l := one(t)
@@ -179,20 +181,35 @@ func TestPanicsInAStream(t *testing.T) {
 
 // Of such streams only their methods and the context tell the end.
 func TestStreamsOfOtherInterceptors(t *testing.T) {
+	recv := func(s grpc.ClientStream) error { return s.RecvMsg(nil) }
+	send := func(s grpc.ClientStream) error { return s.SendMsg(nil) }
+	header := func(s grpc.ClientStream) error { _, err := s.Header(); return err }
 	for _, c := range []struct {
-		recv, want error
-		outcome    limiter.Outcome
-	}{{io.EOF, io.EOF, limiter.Success}, {refused, refused, limiter.Overload}} {
-		l := one(t)
-		stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) {
-			return &handmade{recv: func() error { return c.recv }}, nil
+		name string
+		call func(grpc.ClientStream) error
+		err  error
+		want limiter.Outcome
+	}{
+		{"received to the end", recv, io.EOF, limiter.Success},
+		{"receive", recv, refused, limiter.Overload},
+		{"send", send, refused, limiter.Overload},
+		{"header", header, refused, limiter.Overload},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, ctx := one(t), newCounted()
+			fail := func() error { return c.err }
+			stream, err := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) {
+				return &handmade{recv: fail, send: fail, header: fail}, nil
+			})
+			require.NoError(t, err)
+			l.held(1)
+			assert.Equal(t, 1, ctx.watching)
+			for range 2 {
+				require.Equal(t, c.err, c.call(stream))
+			}
+			l.told(c.want)
+			assert.Zero(t, ctx.watching, "the context is forgotten")
 		})
-		require.NoError(t, err)
-		l.held(1)
-		for range 2 {
-			require.Equal(t, c.want, stream.RecvMsg(nil))
-		}
-		l.told(c.outcome)
 	}
 	l := one(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,6 +218,54 @@ func TestStreamsOfOtherInterceptors(t *testing.T) {
 	l.held(1)
 	cancel()
 	l.ended(limiter.Neutral)
+}
+
+// counted is a context that knows how many watch it by context.AfterFunc.
+type counted struct {
+	context.Context
+	done     chan struct{}
+	watching int
+}
+
+func newCounted() *counted {
+	return &counted{Context: context.Background(), done: make(chan struct{})}
+}
+
+func (c *counted) Done() <-chan struct{} { return c.done }
+
+func (c *counted) AfterFunc(func()) (stop func() bool) {
+	c.watching++
+	return func() bool { c.watching--; return true }
+}
+
+// A stream of which another interceptor says, before it is opened, that it is over.
+func TestAStreamThatEndsWhileItIsOpened(t *testing.T) {
+	l, ctx := one(t), newCounted()
+	_, err := aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{}, nil, "/service/method",
+		func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			for _, o := range opts {
+				if finish, ok := o.(grpc.OnFinishCallOption); ok {
+					finish.OnFinish(refused)
+				}
+			}
+			return &handmade{}, nil
+		})
+	require.NoError(t, err)
+	l.told(limiter.Overload)
+	assert.Zero(t, ctx.watching)
+}
+
+// Fetching credentials, say, for which the same limiter is asked.
+func TestACallThatAStreamsOpeningMakes(t *testing.T) {
+	l := one(t)
+	client := limited(t, l, &service{})
+	stream, err := openStream(t.Context(), l, func(ctx context.Context) (grpc.ClientStream, error) {
+		return &handmade{recv: func() error { return io.EOF }}, call(ctx, client)
+	})
+	require.NoError(t, err)
+	l.held(1)
+	require.Equal(t, io.EOF, stream.RecvMsg(nil))
+	l.told(limiter.Success)
 }
 
 func TestAStreamWithinAnAttemptTakesNoSecondSlot(t *testing.T) {
