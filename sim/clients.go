@@ -107,7 +107,7 @@ func (s Clients) withDefaults() Clients {
 	if s.Form == "" {
 		s.Form = JitteredTime
 	}
-	if s.Start == "" {
+	if s.Start == "" && s.Form != JitteredTime && s.Form != JitteredSlip {
 		s.Start = Together
 	}
 	return s

@@ -195,7 +195,7 @@ func (s Server) withDefaults() Server {
 	if s.Spread.Kind == "" {
 		s.Spread.Kind = Constant
 	}
-	if s.Spread.Width == 0 {
+	if s.Spread.Width == 0 && (s.Spread.Kind == Uniform || s.Spread.Kind == Lognormal) {
 		s.Spread.Width = 0.5
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)

@@ -1,0 +1,84 @@
+package sim_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Seed 4: one client, 2000 operations, and a service that takes 50 at a time.
+func ExampleRun() {
+	scenario := sim.Scenario{
+		Server: sim.Server{
+			Connect: 100 * time.Millisecond, Service: 500 * time.Millisecond, Slots: 50,
+			Refusal: sim.Refusal{Time: 50 * time.Millisecond, Busy: true},
+		},
+		Clients: sim.Clients{Operations: 2000, Rate: 1000},
+	}
+	for _, name := range []string{"tahoe-0.9", "reno-0.9"} {
+		strategy, _ := sim.StrategyNamed(name)
+		r, err := sim.Run(scenario, strategy, 1)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s: %.1fs, %d attempts; at best %.1fs\n", name, r.Makespan.Seconds(), r.Attempts, r.Optimum.Seconds())
+	}
+	// Output:
+	// tahoe-0.9: 25.2s, 2079 attempts; at best 20.1s
+	// reno-0.9: 25.2s, 2085 attempts; at best 20.1s
+}
+
+// Every mistake is told at once, each with the field's path.
+func ExampleScenario_Validate() {
+	scenario := sim.Scenario{
+		Server:  sim.Server{Queue: 10, Outages: []sim.Outage{{From: time.Minute}}},
+		Clients: sim.Clients{Arrivals: sim.Poisson},
+	}
+	fmt.Println(scenario.Validate())
+	// Output:
+	// server.queue: 10 is not allowed without slots, for which to wait
+	// server.outages[0].for: 0s is not allowed, want a duration from 1ns to 720h0m0s
+	// clients.rate: 0 is not allowed with arrivals: poisson
+}
+
+func ExampleResult_Measures() {
+	scenario := sim.Scenario{
+		Server:  sim.Server{Service: time.Second, Slots: 2, Outages: []sim.Outage{{From: 10 * time.Second, For: 5 * time.Second}}},
+		Clients: sim.Clients{Count: 2, Arrivals: sim.Closed}, Horizon: time.Minute,
+	}
+	strategy := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 3 * time.Second}}
+	r, err := sim.Run(scenario, strategy, 1)
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range r.Measures() {
+		switch m.Name {
+		case "makespan_s", "attempts", "p99_s", "recovery_s", "outage_sent":
+			fmt.Println(m.Name, m.Value, m.Applies)
+		}
+	}
+	// Output:
+	// makespan_s 60 false
+	// attempts 114 true
+	// p99_s 7 true
+	// recovery_s 1 true
+	// outage_sent 4 true
+}
+
+func ExampleStrategies() {
+	for _, s := range sim.Strategies()[:4] {
+		fmt.Println(s.Name)
+	}
+	// Output:
+	// none
+	// fixed
+	// fixed-jitter
+	// backoff
+}
+
+func ExampleStrategyNamed() {
+	s, known := sim.StrategyNamed("reno-0.9")
+	fmt.Println(known, s.Window.Law, s.Window.Factor)
+	// Output: true reno 0.9
+}

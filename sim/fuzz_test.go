@@ -1,0 +1,271 @@
+package sim
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/backoff"
+)
+
+// picker makes choices of bytes, zeros when they are used up.
+type picker struct{ bytes []byte }
+
+func (p *picker) byte() byte {
+	if len(p.bytes) == 0 {
+		return 0
+	}
+	b := p.bytes[0]
+	p.bytes = p.bytes[1:]
+	return b
+}
+
+func (p *picker) yes() bool { return p.byte()%2 == 1 }
+
+// count is 0 to 255, every tenth time of another size altogether.
+func (p *picker) count() int {
+	n := int(p.byte())
+	if n >= 230 {
+		return (n - 230) * 50
+	}
+	return n
+}
+
+// share is 0 to 1, and now and then what no share is.
+func (p *picker) share() float64 {
+	switch b := p.byte(); b {
+	case 255:
+		return math.NaN()
+	case 254:
+		return -1
+	default:
+		return float64(b) / 250
+	}
+}
+
+// duration is nothing, a nanosecond, or up to days, rarely negative.
+func (p *picker) duration() time.Duration {
+	b := p.byte()
+	switch {
+	case b < 40:
+		return 0
+	case b == 255:
+		return -1
+	}
+	units := [...]time.Duration{1, time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, time.Minute, time.Hour}
+	return time.Duration(b) * units[p.byte()%8]
+}
+
+func (p *picker) word(all ...string) string { return all[int(p.byte())%len(all)] }
+
+func (p *picker) server() Server {
+	s := Server{
+		Connect: p.duration(), Service: p.duration(),
+		Spread: Spread{Kind: p.word("", Uniform, Exponential, Lognormal)},
+		Slots:  p.count(),
+	}
+	if s.Slots > 0 {
+		s.Queue = p.count()
+	}
+	s.Refusal = Refusal{Time: p.duration(), Busy: p.yes(), RetryAfter: p.duration(), RetryAfterJitter: p.duration()}
+	switch p.byte() % 8 {
+	case 0:
+		s.Rate = Rate{PerSecond: float64(p.count()), Burst: float64(p.count()), CountRefused: p.yes()}
+	case 1:
+		s.Spread = Spread{}
+		s.Slowdown = Slowdown{Limit: p.count(), Factor: 1 + 10*p.share(), Scale: float64(p.count()), Max: p.duration()}
+	case 2:
+		s.Knee = Knee{At: p.count(), Slope: 3 * p.share()}
+	case 3:
+		s.Medium = Medium{Places: p.count(), Jam: p.duration()}
+		s.Knee = Knee{At: p.count()}
+	case 4:
+		s.Medium = Medium{Places: p.count(), Jam: p.duration()}
+	}
+	if p.yes() {
+		s.Failures = Failures{Rate: p.share(), Overload: p.yes(), Sticky: p.yes(), From: p.duration(), For: p.duration()}
+	}
+	var at time.Duration
+	for range p.byte() % 3 {
+		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", Silent), Backlog: p.count(), RetryAfter: p.yes()}
+		s.Outages = append(s.Outages, o)
+		at = o.end()
+	}
+	at = 0
+	for range p.byte() % 3 {
+		at += p.duration()
+		c := Change{At: at}
+		if s.Slots > 0 {
+			c.Slots = p.count()
+		}
+		s.Capacity = append(s.Capacity, c)
+	}
+	return s
+}
+
+func (p *picker) clients() Clients {
+	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration()}
+	switch c.Arrivals = p.word(Once, Steady, Poisson, OnOff, Closed, Periodic); c.Arrivals {
+	case Steady, Poisson:
+		c.Rate = float64(p.count())
+	case OnOff:
+		c.Rate, c.On, c.Off = float64(p.count()), p.duration(), p.duration()
+	case Closed:
+		c.Think = p.duration()
+	case Periodic:
+		c.Period, c.Form = p.duration(), p.word("", FixedPeriod, JitteredPeriod, JitteredSlip)
+		if !c.onGrid() {
+			c.Start = p.word("", Jittered, Scattered)
+		}
+	}
+	return c
+}
+
+func (p *picker) strategy() Strategy {
+	s := Strategy{Name: "fuzz", Shared: p.yes()}
+	if p.yes() {
+		s = Strategies()[int(p.byte())%len(Strategies())]
+	}
+	if p.yes() {
+		s.Retry = Retry{
+			Kind: p.word(NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry),
+			Min:  p.duration(), Factor: float64(p.byte()) / 20, Attempts: p.count(), Elapsed: p.duration(), RetryAfter: p.yes(),
+			Jitter: []backoff.Jitter{{}, backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[p.byte()%5],
+		}
+	}
+	if p.yes() {
+		s.Window = Window{
+			Law: p.word(TahoeLaw, RenoLaw), Factor: p.share(), Initial: float64(p.count()),
+			NoPause: p.yes(), Patience: p.count(),
+		}
+		if p.yes() {
+			s.Window.Max = s.Window.Initial + float64(p.count())
+		}
+	}
+	if p.yes() {
+		s.Budget.Share = p.share()
+		s.Throttle.K = float64(p.byte()) / 20
+		s.Sense.Free = p.share()
+	}
+	return s
+}
+
+// FuzzRun: "random scenarios never panic, never run for ever"; those that are
+// wrong are refused, and those that are right hold every invariant after every
+// event.
+func FuzzRun(f *testing.F) {
+	for i := range byte(60) {
+		seed := make([]byte, 120)
+		for j := range seed {
+			seed[j] = byte(int(i)*37+j*(int(i)+11)*7) ^ byte(j*j)
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		p := picker{bytes}
+		s := Scenario{Server: p.server(), Clients: p.clients(), Horizon: p.duration(), MaxEvents: 1500}
+		s.Warmup = min(p.duration(), s.Horizon/2)
+		st := p.strategy()
+		s.Strategies = []Strategy{st}
+		if s.Validate() != nil {
+			_, err := Run(s, st, 1)
+			require.Error(t, err)
+			return
+		}
+		s = s.WithDefaults()
+		require.NoError(t, s.Validate())
+		e := newEngine(s, st, 1)
+		for e.ended == "" {
+			before := e.now
+			e.step()
+			require.LessOrEqual(t, before, e.now, "time goes on")
+			// Looking at many attempts takes long.
+			if e.attempts.used < 100 || e.events%100 == 0 || e.ended != "" {
+				e.invariants(t)
+			}
+		}
+		r, err := Run(s, st, 1)
+		require.NoError(t, err)
+		checkResult(t, s, r)
+	})
+}
+
+// invariants holds what must be so after every event.
+func (e *engine) invariants(t *testing.T) {
+	v := &e.server
+	var running, busy, waited int
+	free := make([]bool, e.attempts.used)
+	for _, id := range e.attempts.free {
+		require.False(t, free[id], "an attempt is let go of once")
+		free[id] = true
+	}
+	for id := range e.attempts.used {
+		a := e.attempts.at(id)
+		if free[id] {
+			continue
+		}
+		if !a.waited && !a.held {
+			t.Fatal("nobody has an attempt that is in use")
+		}
+		if a.waited {
+			waited++
+		}
+		if a.held && a.phase == serving {
+			running++
+		}
+		if a.held && a.phase == refusing && v.conf.Refusal.Busy {
+			busy++
+		}
+	}
+	require.Equal(t, running, v.running)
+	require.Equal(t, busy, v.busy)
+	require.Equal(t, waited, e.meter.inFlight)
+	m := &e.meter
+	require.Equal(t, m.attempts, m.inFlight+m.outcomes[1]+m.outcomes[2]+m.outcomes[3]+m.outcomes[4], "an attempt ends once")
+	alive := int(e.operations.used) - len(e.operations.free)
+	require.Equal(t, m.births, m.dones+m.givenUp+alive, "an operation ends once")
+	require.LessOrEqual(t, m.inFlight, alive)
+	require.Equal(t, m.outcomes[1], m.dones)
+	for _, p := range e.parties {
+		if p.core != nil {
+			require.LessOrEqual(t, float64(p.core.Flying()), max(p.core.State().Cwnd, float64(e.meter.peakInFlight)))
+		}
+	}
+	require.LessOrEqual(t, v.waiting.len(), v.conf.Queue)
+}
+
+// checkResult holds what must be so at the end.
+func checkResult(t *testing.T, s Scenario, r Result) {
+	require.Contains(t, []Ended{EndedDone, EndedHorizon, EndedEvents}, r.Ended)
+	require.LessOrEqual(t, r.End, s.Horizon)
+	require.LessOrEqual(t, r.Events, s.MaxEvents)
+	if n := s.Clients.Operations; n > 0 {
+		require.LessOrEqual(t, r.Operations, n)
+	}
+	if r.Ended == EndedDone {
+		require.Equal(t, r.Operations, r.Done+r.GivenUp)
+	}
+	require.LessOrEqual(t, r.Makespan, r.End)
+	require.LessOrEqual(t, r.Retries, r.Attempts)
+	require.LessOrEqual(t, r.Jain, 1+1e-9)
+	require.LessOrEqual(t, r.SinceSend.Max, r.SinceBirth.Max)
+	for _, l := range []Latency{r.SinceBirth, r.SinceSend} {
+		require.LessOrEqual(t, l.P50, l.P99)
+		require.LessOrEqual(t, l.P99, l.Max)
+		require.LessOrEqual(t, l.Mean, l.Max)
+	}
+	for _, m := range r.Measures() {
+		if m.Applies {
+			require.False(t, math.IsNaN(m.Value) || math.IsInf(m.Value, 0) || m.Value < 0, "%s: %v", m.Name, m.Value)
+		}
+	}
+	for _, series := range r.Traces.Series {
+		require.LessOrEqual(t, len(series.Values), MaxSamples)
+		require.Len(t, series.Values, len(r.Traces.Series[0].Values))
+		for _, v := range series.Values {
+			require.False(t, math.IsNaN(v) || v < 0, series.Name)
+		}
+	}
+}
