@@ -1,0 +1,64 @@
+package aimd_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// What docs/parts.md shows is from Examples, line for line: "all of them compiled".
+func TestTheCodeInPartsIsFromExamples(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "parts.md"))
+	require.NoError(t, err)
+	var examples []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			var text []byte
+			text, err = os.ReadFile(path)
+			examples = append(examples, unindented(string(text)))
+		}
+		return err
+	}))
+	blocks := goBlock.FindAllStringSubmatch(string(page), -1)
+	require.Greater(t, len(blocks), 10)
+	for _, block := range blocks {
+		for _, piece := range strings.Split(unindented(block[1]), "\n...\n") {
+			assert.Condition(t, func() bool {
+				for _, e := range examples {
+					if strings.Contains(e, strings.Trim(piece, "\n")+"\n") {
+						return true
+					}
+				}
+				return false
+			}, "no Example has these lines:\n%s", piece)
+		}
+	}
+}
+
+// Every link of the pages that users read leads to something that is there.
+func TestTheLinksOfTheDocsLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "benchmarks/README.md"} {
+		text, err := os.ReadFile(filepath.FromSlash(page))
+		require.NoError(t, err)
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1])))
+			assert.NoError(t, err, page)
+		}
+	}
+}
+
+func unindented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	return strings.Join(lines, "\n")
+}
