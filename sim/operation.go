@@ -160,48 +160,6 @@ func (e *engine) try(op *operation) {
 	e.send(op, window.Ticket{})
 }
 
-// send sends an attempt.
-func (e *engine) send(op *operation, t window.Ticket) {
-	id, a := e.attempts.take()
-	*a = attempt{op: op, client: op.client.id, id: id, gen: a.gen, ticket: t, waited: true, held: true}
-	e.meter.sent(e, op.sent >= 0)
-	if op.sent < 0 {
-		op.sent = e.now
-	}
-	e.after(e.scenario.Server.Connect, arriveKind, id, a.gen)
-	if d := e.scenario.Clients.Timeout; d > 0 {
-		e.after(d, timeoutKind, id, a.gen)
-	}
-}
-
-// answered: the server has answered an attempt.
-func (e *engine) answered(a *attempt) {
-	a.held = false
-	if a.waited {
-		a.waited = false
-		e.ending(a, a.outcome, a.retryAfter)
-	}
-	e.settled(a)
-}
-
-// timedOut: a client has waited long enough.
-func (e *engine) timedOut(a *attempt) {
-	if a.waited {
-		a.waited = false
-		e.ending(a, window.Timeout, 0)
-		e.settled(a)
-	}
-}
-
-// settled lets go of an attempt that nobody has any more.
-func (e *engine) settled(a *attempt) {
-	if !a.waited && !a.held {
-		a.gen++
-		a.op = nil
-		e.attempts.give(a.id)
-	}
-}
-
 // ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) {
 	e.meter.ended(o)

@@ -154,28 +154,6 @@ func (e *engine) handle(v event) {
 	}
 }
 
-// attempted handles the events of one attempt.
-func (e *engine) attempted(v event, a *attempt) {
-	switch v.kind {
-	case arriveKind:
-		e.server.arrived(e, a)
-	case admitKind:
-		e.server.admitted(e, a)
-	case timeoutKind:
-		e.timedOut(a)
-	case servedKind, refusedKind:
-		switch {
-		case e.server.stopped():
-			// It goes on where it was when the process continues.
-			e.at(v.at+e.server.down.For, v.kind, v.id, v.gen)
-		case v.kind == refusedKind:
-			e.server.refused(e, a)
-		case a.phase == serving:
-			e.server.served(e, a)
-		}
-	}
-}
-
 // optimum is the makespan of who knows what the server can take: the same
 // operations, each sent so that it arrives just when there is room for it. That is
 // a queue without bound in front of the server.

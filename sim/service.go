@@ -6,42 +6,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// phase is where an attempt is; before all of these, on its way to the server or
-// in its backlog.
-type phase uint8
-
-const (
-	// queued: it waits at the server.
-	queued phase = iota + 1
-	// serving: it is being served.
-	serving
-	// refusing: an error is on its way.
-	refusing
-)
-
-// attempt is one request. It is there as long as its client waits for it or
-// the server has it.
-type attempt struct {
-	// op and client are whose it is; op only while the client waits, since an
-	// operation may be at its end before the server is.
-	op     *operation
-	client int32
-	id     int32
-	gen    uint32
-	// ticket is that of the limiter.
-	ticket window.Ticket
-	// waited: the client waits for the answer. held: it is under way or at the server.
-	waited, held bool
-	phase        phase
-	// place is where it stands in server.serving.
-	place int
-	// began is when the service began, takes how much of it there is.
-	began, takes time.Duration
-	// outcome and retryAfter are the answer to be.
-	outcome    window.Outcome
-	retryAfter time.Duration
-}
-
 // server is the service as it is now.
 type server struct {
 	conf Server
@@ -281,34 +245,4 @@ func (s *server) fails(e *engine, a *attempt) bool {
 		return float64(a.client) < f.Rate*float64(len(e.clients))
 	}
 	return e.random.Float64() < f.Rate
-}
-
-// fill adds the tokens that are due.
-func (s *server) fill(now time.Duration) {
-	due := (now - s.filled).Seconds() * s.perSecond
-	s.tokens = min(s.conf.Rate.Burst, s.tokens+float64(due))
-	s.filled = now
-}
-
-// token takes a token for an attempt, or refuses it.
-func (s *server) token(e *engine, a *attempt) bool {
-	// A billionth of a token may be missing by rounding.
-	const nearly = 1 - 1e-9
-	s.fill(e.now)
-	enough := s.tokens >= nearly
-	if enough || e.clairvoyant {
-		s.tokens--
-	}
-	switch {
-	case enough:
-		return true
-	case e.clairvoyant:
-		e.after(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), admitKind, a.id, a.gen)
-	default:
-		if s.conf.Rate.CountRefused {
-			s.tokens = max(s.tokens-1, -s.conf.Rate.Burst)
-		}
-		s.refuse(e, a, window.Overload)
-	}
-	return false
 }

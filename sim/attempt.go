@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// phase is where an attempt is; before all of these, on its way to the server or
+// in its backlog.
+type phase uint8
+
+const (
+	// queued: it waits at the server.
+	queued phase = iota + 1
+	// serving: it is being served.
+	serving
+	// refusing: an error is on its way.
+	refusing
+)
+
+// attempt is one request. It is there as long as its client waits for it or
+// the server has it.
+type attempt struct {
+	// op and client are whose it is; op only while the client waits, since an
+	// operation may be at its end before the server is.
+	op     *operation
+	client int32
+	id     int32
+	gen    uint32
+	// ticket is that of the limiter.
+	ticket window.Ticket
+	// waited: the client waits for the answer. held: it is under way or at the server.
+	waited, held bool
+	phase        phase
+	// place is where it stands in server.serving.
+	place int
+	// began is when the service began, takes how much of it there is.
+	began, takes time.Duration
+	// outcome and retryAfter are the answer to be.
+	outcome    window.Outcome
+	retryAfter time.Duration
+}
+
+// Events.
+
+// send sends an attempt.
+func (e *engine) send(op *operation, t window.Ticket) {
+	id, a := e.attempts.take()
+	*a = attempt{op: op, client: op.client.id, id: id, gen: a.gen, ticket: t, waited: true, held: true}
+	e.meter.sent(e, op.sent >= 0)
+	if op.sent < 0 {
+		op.sent = e.now
+	}
+	e.after(e.scenario.Server.Connect, arriveKind, id, a.gen)
+	if d := e.scenario.Clients.Timeout; d > 0 {
+		e.after(d, timeoutKind, id, a.gen)
+	}
+}
+
+// answered: the server has answered an attempt.
+func (e *engine) answered(a *attempt) {
+	a.held = false
+	if a.waited {
+		a.waited = false
+		e.ending(a, a.outcome, a.retryAfter)
+	}
+	e.settled(a)
+}
+
+// timedOut: a client has waited long enough.
+func (e *engine) timedOut(a *attempt) {
+	if a.waited {
+		a.waited = false
+		e.ending(a, window.Timeout, 0)
+		e.settled(a)
+	}
+}
+
+// settled lets go of an attempt that nobody has any more.
+func (e *engine) settled(a *attempt) {
+	if !a.waited && !a.held {
+		a.gen++
+		a.op = nil
+		e.attempts.give(a.id)
+	}
+}
+
+// attempted handles the events of one attempt.
+func (e *engine) attempted(v event, a *attempt) {
+	switch v.kind {
+	case arriveKind:
+		e.server.arrived(e, a)
+	case admitKind:
+		e.server.admitted(e, a)
+	case timeoutKind:
+		e.timedOut(a)
+	case servedKind, refusedKind:
+		switch {
+		case e.server.stopped():
+			// It goes on where it was when the process continues.
+			e.at(v.at+e.server.down.For, v.kind, v.id, v.gen)
+		case v.kind == refusedKind:
+			e.server.refused(e, a)
+		case a.phase == serving:
+			e.server.served(e, a)
+		}
+	}
+}
