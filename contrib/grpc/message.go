@@ -34,8 +34,9 @@ func isPerMessage(opts []grpc.CallOption) bool {
 
 // next waits for the slot of the next message.
 func (s *stream) next() error {
-	if s.unused {
-		s.unused = false
+	unused := s.unused
+	s.unused = false
+	if unused && s.held.Load() != nil { // else the server spoke first
 		return nil
 	}
 	s.drop()

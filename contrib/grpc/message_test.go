@@ -50,6 +50,27 @@ func TestASlotPerMessage(t *testing.T) {
 	require.Error(t, err, "after the end, and without a slot")
 }
 
+// A greeting gives back the slot with which the stream was opened.
+func TestAServerThatSpeaksFirst(t *testing.T) {
+	l := one(t)
+	stream, _ := perMessage(t, l, &service{duplex: func(s duplexServer) error {
+		for range 2 {
+			_ = s.Send(&pb.StreamingOutputCallResponse{})
+			_, _ = s.Recv()
+		}
+		return nil
+	}})
+	l.held(1)
+	_, err := stream.Recv()
+	require.NoError(t, err)
+	l.told(limiter.Success)
+	require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
+	l.held(1)
+	_, err = stream.Recv()
+	require.NoError(t, err)
+	l.told(limiter.Success)
+}
+
 func TestAMessageWaitsForItsSlot(t *testing.T) {
 	l := one(t)
 	stream, _ := perMessage(t, l, &service{})
