@@ -83,8 +83,21 @@ func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
 	if l.timing == nil || l.config.Observer != nil {
 		w.since, l.timing = l.config.Clock.Since(l.made)+1, w
 	}
-	l.unlock(now)
+	l.unlockFor(w, now)
 	return l.wait(ctx, w)
+}
+
+// unlockFor is unlock for one who is about to wait. Where the observer panics he
+// never does; so he leaves, and a slot that he was given goes to the next one.
+func (l *Limiter) unlockFor(w *waiter, now time.Time) {
+	told := false
+	defer func() {
+		if !told {
+			l.leave(w)
+		}
+	}()
+	l.unlock(now)
+	told = true
 }
 
 // wait waits until w is admitted or dismissed, or the context ends.

@@ -75,7 +75,8 @@ func (p *PanicError) Unwrap() error {
 	return err
 }
 
-// errExited is what an item ends with whose fn ended its goroutine.
+// errExited is what an item ends with whose fn ended its goroutine, and the panic
+// of a loop whose items did.
 var errExited = errors.New("limiter: the function called runtime.Goexit")
 
 type ended[T any] struct {
@@ -102,38 +103,49 @@ type bulk[T any] struct {
 
 // feed pulls the items and starts them.
 func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
+	through := false
 	defer b.yielded()
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if v == nil && !through {
+			v = errExited
+		}
+		if v != nil {
 			b.keep(v)
 		}
 	}()
 	for item := range items {
-		b.pulled.Inc()
-		if err := b.leave(ctx); err != nil {
-			b.ended <- ended[T]{item, &Error{Reason: err}}
-		} else if p, err := b.limiter.loop.reach(ctx, 1, 0); err != nil {
-			b.ended <- ended[T]{item, &Error{Reason: err}}
-			return
-		} else {
-			go b.work(ctx, p, item)
-		}
-		if !b.admits(ctx) {
-			return
+		if !b.start(ctx, item) || !b.admits(ctx) {
+			break
 		}
 	}
+	through = true
 }
 
-// leave asks the guards for an item's first attempt. What they refuse is this
-// item's end, not that of the others.
-func (b *bulk[T]) leave(ctx context.Context) error {
+// start starts an item, and reports false if there is no use in pulling more.
+// What a guard refuses is this item's end, not that of the others.
+func (b *bulk[T]) start(ctx context.Context, item T) bool {
+	b.pulled.Inc()
+	started := false
 	defer func() {
-		if v := recover(); v != nil {
-			b.yielded() // the item
-			panic(v)
+		if !started { // a guard, or the limiter's observer, panicked
+			b.yielded()
 		}
 	}()
-	return b.limiter.loop.leave(ctx, 1)
+	err := b.limiter.loop.leave(ctx, 1)
+	more := true
+	var p Permit
+	if err == nil {
+		p, err = b.limiter.loop.reach(ctx, 1, 0)
+		more = err == nil
+	}
+	started = true
+	if err != nil {
+		b.ended <- ended[T]{item, &Error{Reason: err}}
+	} else {
+		go b.work(ctx, p, item)
+	}
+	return more
 }
 
 // admits waits until there is room for one more item, and reports false if

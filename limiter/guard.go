@@ -30,20 +30,29 @@ type Guards []Guard
 // Admit asks the guards in order, up to the first that refuses. Those before it
 // are told that the attempt was not sent.
 func (g Guards) Admit(ctx context.Context, attempt int) error {
-	for i, guard := range g {
+	admitted := 0
+	defer func() {
+		if admitted < len(g) { // one refused, or panicked
+			g[:admitted].Ended(ctx, 0)
+		}
+	}()
+	for _, guard := range g {
 		if err := guard.Admit(ctx, attempt); err != nil {
-			g[:i].Ended(ctx, 0)
 			return err
 		}
+		admitted++
 	}
 	return nil
 }
 
-// Ended tells all guards how an admitted attempt ended.
+// Ended tells all guards how an admitted attempt ended; all of them also if one
+// panics.
 func (g Guards) Ended(ctx context.Context, o Outcome) {
-	for _, guard := range g {
-		guard.Ended(ctx, o)
+	if len(g) == 0 {
+		return
 	}
+	defer g[1:].Ended(ctx, o)
+	g[0].Ended(ctx, o)
 }
 
 // Settle is Ended for an attempt with that error, nil for none, and what a

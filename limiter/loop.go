@@ -101,14 +101,17 @@ func (o *Loop) leave(ctx context.Context, attempt int) error {
 
 // reach waits for the delay and then for a slot, with leave.
 func (o *Loop) reach(ctx context.Context, attempt int, delay time.Duration) (Permit, error) {
-	err := o.sleep(ctx, delay)
-	var p Permit
-	if err == nil {
-		p, err = o.slot(ctx, attempt)
+	reached := false
+	defer func() {
+		if !reached { // or the limiter's observer panicked
+			o.Guards.Ended(ctx, 0)
+		}
+	}()
+	if err := o.sleep(ctx, delay); err != nil {
+		return Permit{}, err
 	}
-	if err != nil {
-		o.Guards.Ended(ctx, 0)
-	}
+	p, err := o.slot(ctx, attempt)
+	reached = err == nil
 	return p, err
 }
 
@@ -159,8 +162,8 @@ func (o *Loop) attempt(ctx context.Context, p Permit, number int, fn func(contex
 	err := o.call(ctx, number, fn)
 	v := o.verdict(ctx, err)
 	released = true
+	defer o.Guards.Settle(ctx, v, err) // whatever the limiter's observer does
 	_ = p.release(v.Outcome, v.RetryAfter)
-	o.Guards.Settle(ctx, v, err)
 	return v, err
 }
 

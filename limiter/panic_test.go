@@ -1,0 +1,151 @@
+package limiter_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// brittle is a guard that runs these, if it has them.
+type brittle struct{ admit, ended func() }
+
+func (b brittle) Admit(context.Context, int) error {
+	if b.admit != nil {
+		b.admit()
+	}
+	return nil
+}
+
+func (b brittle) Ended(context.Context, limiter.Outcome) {
+	if b.ended != nil {
+		b.ended()
+	}
+}
+
+func boom() { panic("boom") }
+
+func nothing(context.Context) error { return nil }
+
+// "Each Admit that returned nil is followed by exactly one Ended, whatever
+// happens": also if a guard beside it panics.
+func TestAGuardThatPanicsKeepsNothingFromTheOthers(t *testing.T) {
+	for name, b := range map[string]brittle{"Admit": {admit: boom}, "Ended": {ended: boom}} {
+		var before, after warden
+		l := newLimiter(t, 2, guarded(&before, b, &after))
+		require.Panics(t, func() { _ = l.Do(t.Context(), nothing) })
+		assert.Zero(t, before.open, name)
+		assert.Zero(t, after.open, name)
+		assert.Zero(t, l.Snapshot().InFlight, name)
+	}
+}
+
+// It runs on the goroutine that pulls the items, and nobody may wait for that for ever.
+func TestEachGoesOnWithAGuardThatExitsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2, guarded(brittle{admit: runtime.Goexit}))
+		require.Panics(t, func() {
+			for range limiter.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+				t.Error("nothing runs")
+			}
+		})
+	})
+}
+
+// Items that were not pulled must not look like items that there are not.
+func TestEachTellsOfItemsThatExitTheirGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []int
+		items := func(yield func(int) bool) {
+			yield(1)
+			runtime.Goexit()
+		}
+		defer func() {
+			p, ok := recover().(*limiter.PanicError)
+			require.True(t, ok)
+			require.ErrorContains(t, p, "runtime.Goexit")
+			require.Equal(t, []int{1}, got)
+		}()
+		for i := range limiter.Each(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
+			got = append(got, i)
+		}
+	})
+}
+
+// An observer that panics does so in the operation that caused the event, which
+// still ends for the guards.
+func TestAnObserverThatPanicsKeepsNothingFromTheGuards(t *testing.T) {
+	var w warden
+	panics := true
+	l := newLimiter(t, 1, guarded(&w), func(c *limiter.Config) {
+		c.QueueBound = 1
+		c.Observer = func(limiter.Event) {
+			if panics {
+				panic("boom")
+			}
+		}
+	})
+	require.Panics(t, func() { _ = l.Do(t.Context(), nothing) }, "at the release")
+	require.Zero(t, w.open)
+	require.Zero(t, l.Snapshot().InFlight)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	slots := acquire(t, l, int(l.State().Cwnd))
+	gone := make(chan error)
+	go func() { gone <- l.Do(ctx, nothing) }()
+	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
+	require.Panics(t, func() { _ = l.Do(t.Context(), nothing) }, "at the full queue")
+	panics = false
+	cancel()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	require.Zero(t, w.open)
+	for _, p := range slots {
+		require.NoError(t, p.Done(limiter.Success))
+	}
+}
+
+// skewed is a clock whose timers are late by the skew.
+type skewed struct {
+	clock.Clock
+	skew time.Duration
+}
+
+func (c *skewed) Since(t time.Time) time.Duration { return c.Clock.Since(t) + c.skew }
+
+// Who comes between the opening of the gate and its timer admits those who wait.
+// If the observer panics at that, he goes, and must not be given a slot later.
+func TestAnObserverThatPanicsLeavesNobodyInTheQueue(t *testing.T) {
+	late := &skewed{Clock: clock.NewMock()}
+	panics := false
+	l := newLimiter(t, 1, func(c *limiter.Config) {
+		c.Clock = late
+		c.Observer = func(limiter.Event) {
+			if panics {
+				panic("boom")
+			}
+		}
+	})
+	for l.Snapshot().Holds == 0 {
+		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Overload))
+	}
+	first := make(chan limiter.Permit)
+	go func() {
+		p, err := l.Acquire(t.Context())
+		assert.NoError(t, err)
+		first <- p
+	}()
+	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
+	late.skew, panics = time.Hour, true
+	require.Panics(t, func() { _, _ = l.Acquire(t.Context()) })
+	panics = false
+	require.NoError(t, (<-first).Done(limiter.Success))
+	require.Zero(t, l.Snapshot().InFlight)
+	require.Zero(t, l.Snapshot().Queued)
+}
