@@ -60,7 +60,7 @@ func (b *arrivals) next(e *engine) {
 		b.at(e, every(b.n, b.conf.Rate))
 	case OnOff:
 		on := every(b.n, b.conf.Rate)
-		b.at(e, on+on/b.conf.On*b.conf.Off)
+		b.at(e, on+stretched(b.conf.Off, float64(on/b.conf.On)))
 	}
 }
 

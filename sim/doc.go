@@ -6,13 +6,28 @@
 // which strategies are compared; [Run] plays it once, with one strategy and one
 // seed of randomness, and returns a [Result] with the measures and traces.
 //
+//	clients          strategy                       server
+//	an operation --> guards, queue, window, sense --> connection --> outage, failure --> rate --> medium --> slots or queue --> service
+//	is born           ^                                                 |                  |        |           |                |
+//	                  '---- the wait before a retry <----- an error ----'------------------'--------'-----------'             success
+//
 // What decides in a run is the library itself: the limiter's Core, the laws,
-// the backoffs, the budgets and the throttle are those that users run. Only
-// the world around them is simulated here, and what is wrong on purpose, such as
-// the badly repeated work of seed 3.
+// the backoffs, the budget, the throttle and the schedule are those that users
+// run. Only the world around them is simulated here, and what is wrong on
+// purpose: the badly repeated work of seed 3.
 //
 // A run is pure and deterministic: no goroutine, clock or global randomness.
 // Events are ordered by time, then by the order in which they were made; every
-// random number is from one source that is seeded. The same scenario, strategy
-// and seed give the same result on every machine. Runs may go on in parallel.
+// random number is from one source that is seeded, and what differs from
+// machine to machine (fused multiplications, the instructions for logarithms)
+// is kept away. The same scenario, strategy and seed give the same result
+// everywhere. Runs may go on in parallel.
+//
+// Every run ends: when all operations have come to their end, at the horizon of
+// virtual time, or after so many events; Result.Ended says which. A client that
+// goes on asking a service for which it is too much makes events without
+// end, so "events" is a result as well: nothing will come of it.
+//
+// What is not there: bandwidth and the sizes of requests, answers that take time
+// to arrive, lost packets, and clients that tell the server when they give up.
 package sim

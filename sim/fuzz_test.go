@@ -58,6 +58,11 @@ func (p *picker) duration() time.Duration {
 	return time.Duration(b) * units[p.byte()%8]
 }
 
+// rate is one in millions of years to millions in a second.
+func (p *picker) rate() float64 {
+	return float64(p.byte()) * math.Pow(10, float64(p.byte()%20)-15)
+}
+
 func (p *picker) word(all ...string) string { return all[int(p.byte())%len(all)] }
 
 func (p *picker) server() Server {
@@ -109,9 +114,9 @@ func (p *picker) clients() Clients {
 	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration()}
 	switch c.Arrivals = p.word(Once, Steady, Poisson, OnOff, Closed, Periodic); c.Arrivals {
 	case Steady, Poisson:
-		c.Rate = float64(p.count())
+		c.Rate = p.rate()
 	case OnOff:
-		c.Rate, c.On, c.Off = float64(p.count()), p.duration(), p.duration()
+		c.Rate, c.On, c.Off = p.rate(), p.duration(), p.duration()
 	case Closed:
 		c.Think = p.duration()
 	case Periodic:

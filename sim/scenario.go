@@ -6,8 +6,8 @@ import "time"
 const (
 	// MaxOperations is the most operations in one run.
 	MaxOperations = 10_000_000
-	// MaxClients is the most clients.
-	MaxClients = 1_000_000
+	// MaxClients is the most clients: with a throttle each, some 800 MB.
+	MaxClients = 100_000
 	// MaxHorizon is the longest virtual time.
 	MaxHorizon = 30 * 24 * time.Hour
 	// MaxDuration is the longest single duration.
