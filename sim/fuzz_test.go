@@ -170,7 +170,7 @@ func FuzzRun(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		p := picker{bytes}
-		s := Scenario{Server: p.server(), Clients: p.clients(), Horizon: p.duration(), MaxEvents: 1500}
+		s := Scenario{Server: p.server(), Clients: p.clients(), Horizon: p.duration(), MaxEvents: 700}
 		s.Warmup = min(p.duration(), s.Horizon/2)
 		st := p.strategy()
 		s.Strategies = []Strategy{st}
@@ -187,7 +187,7 @@ func FuzzRun(f *testing.F) {
 			e.step()
 			require.LessOrEqual(t, before, e.now, "time goes on")
 			// Looking at many attempts takes long.
-			if e.attempts.used < 100 || e.events%100 == 0 || e.ended != "" {
+			if e.attempts.used < 50 || e.events%100 == 0 || e.ended != "" {
 				e.invariants(t)
 			}
 		}

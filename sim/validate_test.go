@@ -43,7 +43,7 @@ func TestWrongFieldsAreTold(t *testing.T) {
 			s.Server.Outages = []sim.Outage{{From: sec, For: 2 * sec}, {From: 2 * sec, For: sec}}
 		},
 		`server.outages[0].kind: "slow" is not allowed, want errors or silent`:                                func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
-		"clients.count: -1 is not allowed, want a number from 0 to 100000":                                   func(s *sim.Scenario) { s.Clients.Count = -1 },
+		"clients.count: -1 is not allowed, want a number from 0 to 100000":                                    func(s *sim.Scenario) { s.Clients.Count = -1 },
 		"clients.operations: -1 is not allowed, want a number from 0 to 10000000":                             func(s *sim.Scenario) { s.Clients.Operations = -1 },
 		`clients.arrivals: "bursts" is not allowed, want once, constant, poisson, on-off, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
 		"clients.rate: 0 is not allowed with arrivals: poisson":                                               func(s *sim.Scenario) { s.Clients.Arrivals = sim.Poisson },
