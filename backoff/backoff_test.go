@@ -67,6 +67,7 @@ func TestLimits(t *testing.T) {
 	// 0.1 + 0.2 + 0.4 + 0.8 s = 1.5 s: a retry may begin at the limit itself.
 	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond), nil, 100), 4)
 	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond-1), nil, 100), 3)
+	assert.Empty(t, delays(backoff.LimitElapsed(backoff.Constant(0), 0), nil, 100))
 	_, ok := backoff.LimitElapsed(e, math.MinInt64).Delay(backoff.State{Elapsed: math.MaxInt64}, nil)
 	assert.False(t, ok)
 

@@ -73,7 +73,7 @@ type sooner struct {
 
 func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
 	d, ok := ask(b.Backoff, s, r)
-	if !ok || d > max(b.limit, 0)-max(s.Elapsed, 0) {
+	if !ok || b.limit < 1 || d > b.limit-max(s.Elapsed, 0) {
 		return 0, false
 	}
 	return d, true
