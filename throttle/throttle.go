@@ -56,7 +56,8 @@ func New(c Config) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	return &Throttle{clock: c.Clock, classify: c.Classifier, core: core}, nil
+	// What it does not know is an answer of the service, as in limiters.
+	return &Throttle{clock: c.Clock, classify: limiter.FirstOf(c.Classifier), core: core}, nil
 }
 
 // Do runs fn, once, unless the request is rejected; then it returns an [*Error],

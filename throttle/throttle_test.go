@@ -148,6 +148,18 @@ func TestWhatDoCounts(t *testing.T) {
 	}
 }
 
+// What its classifier does not know is an answer, as in limiters.
+func TestDoWithAnErrorThatItsClassifierDoesNotKnow(t *testing.T) {
+	nothing := func(error) limiter.Verdict { return limiter.Verdict{} }
+	for err, want := range map[error]int{errors.New("malformed answer"): 1, io.ErrUnexpectedEOF: 0} {
+		th, e := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: nothing})
+		require.NoError(t, e)
+		require.Equal(t, err, th.Do(t.Context(), func(context.Context) error { return err }))
+		requests, accepts := th.Counts(tag.Critical)
+		assert.Equal(t, [2]int{want, want}, [2]int{requests, accepts}, "%v", err)
+	}
+}
+
 func TestDoWhereNothingIsSaid(t *testing.T) {
 	th, _ := newThrottle(t, throttle.Settings{})
 	require.Panics(t, func() { _ = th.Do(t.Context(), func(context.Context) error { panic("boom") }) })
