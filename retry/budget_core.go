@@ -101,7 +101,7 @@ func NewBudgetCore(s BudgetSettings) (BudgetCore, error) {
 // Events.
 
 // Sent tells of an operation's first attempt.
-func (b *BudgetCore) Sent(now time.Time) { b.requests.Added(now, 1) }
+func (b *BudgetCore) Sent(now time.Time) { b.counted(now, 0) }
 
 // Asked tells that a retry is about to be sent, and reports whether it may be.
 // If so, it is booked.
@@ -109,9 +109,15 @@ func (b *BudgetCore) Asked(now time.Time) bool {
 	if !b.Allows(now) {
 		return false
 	}
-	b.requests.Added(now, 1)
-	b.retries.Added(now, 1)
+	b.counted(now, 1)
 	return true
+}
+
+// counted counts a request, and whether it is a retry. Both counters are told, so
+// that their buckets are the same and a request leaves both at once.
+func (b *BudgetCore) counted(now time.Time, retries int) {
+	b.requests.Added(now, 1)
+	b.retries.Added(now, retries)
 }
 
 // Reconfigured puts the budget under new rules, or returns an error that names

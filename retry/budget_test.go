@@ -245,6 +245,17 @@ func TestManyShareABudget(t *testing.T) {
 	assert.GreaterOrEqual(t, retries, 300)
 }
 
+// A retry is a request: neither is remembered longer than the other.
+func TestRetriesLeaveTheWindowWithTheirRequests(t *testing.T) {
+	b := newBudgetCore(t, retry.BudgetSettings{})
+	b.Sent(start)
+	require.True(t, b.Asked(start.Add(100*time.Millisecond)))
+	for now := start; now.Before(start.Add(11 * time.Second)); now = now.Add(50 * time.Millisecond) {
+		requests, retries := b.Counts(now)
+		require.LessOrEqual(t, retries, requests, "after %v", now.Sub(start))
+	}
+}
+
 // FuzzBudgetCore: whenever a retry is allowed, the share or the floor holds over
 // the window and over its newest tenth, told from a list of all that was sent.
 func FuzzBudgetCore(f *testing.F) {

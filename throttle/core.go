@@ -32,6 +32,13 @@ type level struct {
 	begun bool
 }
 
+// counted counts a request, and whether it was accepted. Both counters are told,
+// so that their buckets are the same and a request leaves both at once.
+func (l *level) counted(now time.Time, accepts int) {
+	l.requests.Added(now, 1)
+	l.accepts.Added(now, accepts)
+}
+
 // buckets is how many parts the window has. Our choice: at two minutes an event
 // leaves two seconds late at the most.
 const buckets = 60
@@ -58,7 +65,7 @@ func NewCore(s Settings) (Core, error) {
 func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	l := c.level(of)
 	if p := c.Rejection(now, of); p > 0 && c.rules.Rand.Float64() < p {
-		l.requests.Added(now, 1)
+		l.counted(now, 0)
 		return false
 	}
 	if !l.begun || now.After(l.sent) {
@@ -79,11 +86,11 @@ func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
 	if !o.Valid() {
 		return
 	}
-	l := c.level(of)
-	l.requests.Added(now, 1)
-	if !o.Overloaded() {
-		l.accepts.Added(now, 1)
+	accepts := 1
+	if o.Overloaded() {
+		accepts = 0
 	}
+	c.level(of).counted(now, accepts)
 }
 
 // Questions.
