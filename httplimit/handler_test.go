@@ -194,6 +194,11 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		{"504", status(504), nil, window.Timeout},
 		{"early hints", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(503) }, nil, window.Overload},
 		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(503) }, nil, window.Success},
+		{"nothing to copy, then an error", func(w http.ResponseWriter, _ *http.Request) {
+			_, err := io.Copy(w, broken{io.ErrUnexpectedEOF})
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			w.WriteHeader(503)
+		}, nil, window.Overload},
 		{"slow", func(http.ResponseWriter, *http.Request) { time.Sleep(time.Microsecond) }, []httplimit.HandlerOption{httplimit.WithSlow(1)}, window.Timeout},
 		{"quick", status(200), []httplimit.HandlerOption{httplimit.WithSlow(time.Hour)}, window.Success},
 		{"a quota's 429", status(429), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return window.Success })}, window.Success},

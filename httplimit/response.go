@@ -11,6 +11,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+// sniffed is how much of an answer net/http looks at to tell its Content-Type.
+const sniffed = 512
+
 // service is one request in service, and the http.ResponseWriter that its
 // handler gets: it sees how the answer begins, and when the connection is
 // hijacked. What the writer beneath can do, writer's result can do too.
@@ -109,12 +112,26 @@ func (s *service) WriteString(text string) (int, error) {
 
 // ReadFrom is io.ReaderFrom: net/http sends a file with sendfile by it. It asks
 // the writer right beneath only: one further down would go past those between.
-func (s *service) ReadFrom(src io.Reader) (int64, error) {
-	s.begin(http.StatusOK)
-	if to, ok := s.ResponseWriter.(io.ReaderFrom); ok {
-		return to.ReadFrom(src)
+//
+// The start goes by Write, as net/http has it do anyway: the answer begins with
+// the first byte that is there, not with the wait for it, and not at all if
+// there is none.
+func (s *service) ReadFrom(src io.Reader) (n int64, err error) {
+	writes := struct{ io.Writer }{s}
+	to, ok := s.ResponseWriter.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(writes, src)
 	}
-	return io.Copy(struct{ io.Writer }{s.ResponseWriter}, src)
+	if s.status == 0 {
+		if n, err = io.CopyN(writes, src, sniffed); err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return n, err
+		}
+	}
+	rest, err := to.ReadFrom(src)
+	return n + rest, err
 }
 
 // Push is http.Pusher. Where the writer beneath has none, it says that it is not
