@@ -3,7 +3,6 @@ package httplimit
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 
 	"github.com/aimd-go/aimd/tag"
@@ -14,7 +13,7 @@ import (
 // tag) its feature and its criticality, and which attempt it is
 // (limiter.AttemptNumber, [WithRetry]).
 //
-// A header that the request has already stays as it is. What retries must
+// What the headers of a request say already stays, see [AddTags]. What retries must
 // stand above the Tagger, so that each attempt comes by here. It is safe for
 // any number of goroutines. Make one with [NewTagger].
 type Tagger struct {
@@ -22,9 +21,10 @@ type Tagger struct {
 	client, version string
 }
 
-// NewTagger returns a Tagger for a program with that name and version. base does
-// the sending; nil means what http.DefaultTransport is now. The error says what
-// is wrong with a name. An empty one is that of the context, if it has one.
+// NewTagger returns a Tagger for a program with that name and version, which may be
+// empty. Without a name, name and version are those of the context, if it has
+// any. base does the sending; nil means what http.DefaultTransport is now. The error
+// says what is wrong with a name.
 func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		var name string
@@ -35,6 +35,9 @@ func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) 
 			return nil, fmt.Errorf("httplimit: %s: %w", n.setting, err)
 		}
 	}
+	if client == "" && version != "" {
+		return nil, fmt.Errorf("httplimit: version: %q is not allowed without a client, want none", version)
+	}
 	return &Tagger{base: orDefault(base), client: client, version: version}, nil
 }
 
@@ -42,9 +45,10 @@ func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) 
 func (t *Tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tagged := req.WithContext(ctx) // a copy: a RoundTripper changes no request
-	tagged.Header = make(http.Header, len(req.Header)+5)
-	SetTags(tagged.Header, t.tags(ctx))
-	maps.Copy(tagged.Header, req.Header.Clone())
+	if tagged.Header = req.Header.Clone(); tagged.Header == nil {
+		tagged.Header = make(http.Header)
+	}
+	AddTags(tagged.Header, t.tags(ctx))
 	return t.base.RoundTrip(tagged)
 }
 

@@ -70,6 +70,27 @@ func SetTags(h http.Header, t tag.Tags) {
 	set(HeaderAttempt, attempt)
 }
 
+// AddTags puts the tags into the header, except those that it has: what a request
+// says of itself stays, and what a gateway relays. A version is that of its client,
+// so none is added to another's name. And a request that was sent before is no
+// initial one any more: of two attempts the higher counts.
+func AddTags(h http.Header, t tag.Tags) {
+	if _, ok := h[HeaderClient]; ok {
+		t.Client, t.Version = "", ""
+	}
+	var attempt int
+	if v := h[HeaderAttempt]; len(v) == 1 && parseAttempt(v[0], &attempt) == nil && attempt < t.Attempt {
+		delete(h, HeaderAttempt)
+	}
+	ours := make(http.Header, 5)
+	SetTags(ours, t)
+	for name, value := range ours {
+		if _, ok := h[name]; !ok {
+			h[name] = value
+		}
+	}
+}
+
 // ParseTags returns the tags in a header. A tag that is malformed, or given
 // more than once, counts as not given, and the error says which they are; the
 // others are good all the same.

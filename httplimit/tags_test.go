@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -132,6 +134,49 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 	}
 }
 
+// What a gateway relays stays as its client said it, as long as it is true.
+func TestAddTags(t *testing.T) {
+	ours := tag.Tags{Client: "gateway", Version: "3", Feature: "relay", Criticality: tag.Sheddable, Attempt: 2}
+	for _, c := range []struct {
+		name string
+		has  http.Header
+		want tag.Tags
+	}{
+		{"nothing", http.Header{}, ours},
+		{"a client without a version", http.Header{"Aimd-Client": {"tv"}}, tag.Tags{Client: "tv", Feature: "relay", Criticality: tag.Sheddable, Attempt: 2}},
+		{"a version", http.Header{"Aimd-Client-Version": {"4"}}, tag.Tags{Client: "gateway", Version: "4", Feature: "relay", Criticality: tag.Sheddable, Attempt: 2}},
+		{"a feature and a criticality", http.Header{"Aimd-Feature": {"album"}, "Aimd-Criticality": {"critical-plus"}},
+			tag.Tags{Client: "gateway", Version: "3", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 2}},
+		{"an initial request, which is now a retry", http.Header{"Aimd-Attempt": {"1"}}, ours},
+		{"a later retry", http.Header{"Aimd-Attempt": {"3"}}, tag.Tags{Client: "gateway", Version: "3", Feature: "relay", Criticality: tag.Sheddable, Attempt: 3}},
+		{"none of it is to be sent", http.Header{"Aimd-Client": nil, "Aimd-Feature": nil, "Aimd-Criticality": nil, "Aimd-Attempt": nil}, tag.Tags{}},
+	} {
+		httplimit.AddTags(c.has, ours)
+		got, err := httplimit.ParseTags(c.has)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got, c.name)
+	}
+	malformed := http.Header{"Aimd-Attempt": {"many"}}
+	httplimit.AddTags(malformed, ours)
+	assert.Equal(t, "many", malformed.Get("Aimd-Attempt"), "left alone")
+}
+
+// A retry of a gateway is one, whatever its client said of the request.
+func TestARelayedRequestThatIsSentAgain(t *testing.T) {
+	var attempts []string
+	tagger, err := httplimit.NewTagger(base(func(req *http.Request) (*http.Response, error) {
+		attempts = append(attempts, req.Header.Get(httplimit.HeaderAttempt))
+		return answers(503, nil, http.NoBody)(req)
+	}), "gateway", "3")
+	require.NoError(t, err)
+	req := get(t.Context(), anyURL)
+	req.Header.Set(httplimit.HeaderAttempt, "1")
+	resp, err := newRetrier(t, tagger, retry.Config{Backoff: backoff.Constant(0)}).RoundTrip(req)
+	require.NoError(t, err)
+	require.Equal(t, 503, resp.StatusCode)
+	assert.Equal(t, []string{"1", "2", "3"}, attempts)
+}
+
 func TestTaggerOfNobody(t *testing.T) {
 	var got http.Header
 	tagger, err := httplimit.NewTagger(base(func(req *http.Request) (*http.Response, error) {
@@ -145,6 +190,8 @@ func TestTaggerOfNobody(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
 	tagger.CloseIdleConnections() // the base has none
+	_, err = httplimit.NewTagger(nil, "", "2.1")
+	assert.EqualError(t, err, `httplimit: version: "2.1" is not allowed without a client, want none`, "it would be the version of whoever the context names")
 
 	_, err = httplimit.NewTagger(nil, "my program", "")
 	assert.EqualError(t, err, `httplimit: client: "my program" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`)

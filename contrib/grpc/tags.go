@@ -20,9 +20,10 @@ import (
 // The keys are the headers of package httplimit in lower case, "aimd-client" and
 // so on, and so are the rules of what is in them.
 //
-// A key that the call has already stays as it is. What retries must stand
-// before, so that each attempt comes by here. The error says what is wrong with a
-// name. An empty one is that of the context, if it has one.
+// What the metadata of a call says already stays, as httplimit.AddTags has it. What
+// retries must stand before, so that each attempt comes by here. Without a name, name
+// and version are those of the context, if it has any. The error says what is wrong
+// with a name.
 func Tag(client, version string) ([]grpc.DialOption, error) {
 	if _, err := httplimit.NewTagger(nil, client, version); err != nil {
 		return nil, fmt.Errorf("aimdgrpc: %w", err)
@@ -51,14 +52,14 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	// A call that is made in the service of one that was a retry is no better than
 	// that, so the attempt is the higher of the two numbers.
 	tags.Attempt = max(tags.Attempt, limiter.AttemptNumber(ctx))
-	header := make(http.Header, len(tagKeys))
-	httplimit.SetTags(header, tags)
 	md, ok := metadata.FromOutgoingContext(ctx) // a copy
 	if !ok {
 		md = make(metadata.MD, len(tagKeys))
 	}
+	header := headerOf(md)
+	httplimit.AddTags(header, tags)
 	for key, name := range tagKeys {
-		if values := header[name]; len(values) > 0 && md[key] == nil {
+		if values := header[name]; len(values) > 0 {
 			md[key] = values
 		}
 	}
@@ -70,14 +71,17 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 // not given, and the error says which they are.
 //
 // They are what the client says of itself; nothing proves it.
-func ParseTags(md metadata.MD) (tag.Tags, error) {
+func ParseTags(md metadata.MD) (tag.Tags, error) { return httplimit.ParseTags(headerOf(md)) }
+
+// headerOf is what the metadata says of the tags, as a header.
+func headerOf(md metadata.MD) http.Header {
 	header := make(http.Header, len(tagKeys))
 	for key, name := range tagKeys {
 		if values := md[key]; len(values) > 0 {
 			header[name] = values
 		}
 	}
-	return httplimit.ParseTags(header)
+	return header
 }
 
 // tagKeys has the header of each key.

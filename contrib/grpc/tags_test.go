@@ -66,14 +66,16 @@ func TestTagsArriveAtTheServer(t *testing.T) {
 
 func TestTagsLeaveOtherMetadataAlone(t *testing.T) {
 	client, seen := heard(t, tagged(t, "photos", "2.1")...)
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "mine", "1", "Aimd-Client", "relayed", "mine", "2")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "mine", "1", "Aimd-Client", "relayed", "mine", "2", "aimd-attempt", "1")
+	ctx = tag.NewContext(ctx, tag.Tags{Attempt: 2})
 	require.NoError(t, call(ctx, client))
 	md := <-seen
 	assert.Equal(t, []string{"1", "2"}, md["mine"])
 	assert.Equal(t, []string{"relayed"}, md["aimd-client"])
-	assert.Equal(t, []string{"2.1"}, md["aimd-client-version"])
+	assert.Empty(t, md["aimd-client-version"], "ours would not be that client's")
+	assert.Equal(t, []string{"2"}, md["aimd-attempt"], "it is a retry now")
 	out, _ := metadata.FromOutgoingContext(ctx)
-	assert.Len(t, out, 2, "the caller's own is not changed")
+	assert.Equal(t, metadata.MD{"mine": {"1", "2"}, "aimd-client": {"relayed"}, "aimd-attempt": {"1"}}, out, "the caller's own is not changed")
 }
 
 // gRPC fails a call whose metadata is not ASCII; a tag must not make that happen.
@@ -89,6 +91,8 @@ func TestTagsThatCannotBeSentAreCleaned(t *testing.T) {
 func TestTagRefusesNamesThatCannotBeSent(t *testing.T) {
 	_, err := aimdgrpc.Tag("my client", "1")
 	assert.ErrorContains(t, err, `client: "my client" is not allowed, want `)
+	_, err = aimdgrpc.Tag("", "1")
+	assert.ErrorContains(t, err, `version: "1" is not allowed without a client`)
 	_, err = aimdgrpc.Tag("client", "1;")
 	assert.ErrorContains(t, err, `version: "1;" is not allowed, want `)
 }
