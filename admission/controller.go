@@ -81,6 +81,7 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 		return Permit{tags: t}, nil
 	}
 	if err := ctx.Err(); err != nil {
+		c.missed(t)
 		return Permit{}, err
 	}
 	c.mu.Lock()
@@ -111,6 +112,14 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 		return p, nil
 	}
 	return c.wait(ctx, w)
+}
+
+// missed counts a request whose context had ended before it came.
+func (c *Controller) missed(t tag.Tags) {
+	c.mu.Lock()
+	c.of(t).Vanished++
+	c.note(Event{Kind: Vanished, Tags: t})
+	c.unlock(c.config.Clock.Now())
 }
 
 // abandon gives back the place of a request of which its caller will never hear,

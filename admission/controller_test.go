@@ -97,7 +97,7 @@ func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 		_, err = c.Admit(ctx, interactive)
 		require.Equal(t, context.Canceled, err)
 		n := c.Snapshot().ByCriticality[tag.Critical]
-		require.Equal(t, admission.Counts{Admitted: 2, Delayed: 1, Vanished: 1}, n)
+		require.Equal(t, admission.Counts{Admitted: 2, Delayed: 1, Vanished: 2}, n)
 	})
 }
 
@@ -323,8 +323,26 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	assert.EqualValues(t, ended["admitted"], sum.Admitted)
 	assert.EqualValues(t, ended["shed"], sum.Full)
+	assert.EqualValues(t, ended["vanished"], sum.Vanished)
 	assert.Equal(t, goroutines*each, ended["admitted"]+ended["shed"]+ended["vanished"])
 	assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
+}
+
+// "Every request is counted once", one that came too late among them.
+func TestWhoHasGoneBeforeIsCounted(t *testing.T) {
+	var events []admission.Event
+	c, err := admission.New(admission.Fixed(1), admission.Config{Observer: func(e admission.Event) { events = append(events, e) }})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Admit(ctx, tag.Tags{Client: "photos", Criticality: tag.Sheddable})
+	require.ErrorIs(t, err, context.Canceled)
+	s := c.Snapshot()
+	assert.Equal(t, admission.Counts{Vanished: 1}, s.ByCriticality[tag.Sheddable])
+	assert.Zero(t, s.InFlight+s.Queued)
+	require.Len(t, events, 1)
+	assert.Equal(t, admission.Vanished, events[0].Kind)
+	assert.Equal(t, "photos", events[0].Tags.Client)
 }
 
 func ExampleController_Snapshot() {

@@ -20,7 +20,7 @@ const (
 	// Refused: it was shed. Event.Reason is why, Event.RetryAfter what its
 	// client is told, Event.Wait how long it waited.
 	Refused
-	// Vanished: its context ended while it waited.
+	// Vanished: its context ended while it waited, or before.
 	Vanished
 	// Released: it gave its place back. Event.Outcome is how it ended.
 	Released

@@ -38,8 +38,9 @@ type Settings struct {
 	// are told to wait: 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means
 	// DefaultRetryAfterMin and DefaultRetryAfterMax. See [RetryAfter].
 	RetryAfterMin, RetryAfterMax time.Duration
-	// Rand is the source of jitter. nil: a source with a fixed seed, so that a
-	// Core alone always does the same.
+	// Rand is the source of jitter, for one Core or Controller alone. nil: a source
+	// with a fixed seed, so that a Core alone always does the same; a Controller
+	// has one with a random seed.
 	Rand *rand.Rand
 }
 
@@ -51,7 +52,7 @@ func (s Settings) withDefaults() (Settings, error) {
 	if err := duration("queue time", &s.QueueTime, DefaultQueueTime, time.Millisecond, time.Minute); err != nil {
 		return s, err
 	}
-	if err := duration("longest Retry-After", &s.RetryAfterMax, max(DefaultRetryAfterMax, s.RetryAfterMin), 100*time.Millisecond, time.Hour); err != nil {
+	if err := duration("longest Retry-After", &s.RetryAfterMax, min(max(DefaultRetryAfterMax, s.RetryAfterMin), time.Hour), 100*time.Millisecond, time.Hour); err != nil {
 		return s, err
 	}
 	if err := duration("shortest Retry-After", &s.RetryAfterMin, min(DefaultRetryAfterMin, s.RetryAfterMax), 100*time.Millisecond, s.RetryAfterMax); err != nil {

@@ -22,7 +22,7 @@ type Counts struct {
 	Displaced   uint64 `json:"displaced"`
 	Expired     uint64 `json:"expired"`
 	ShedRetries uint64 `json:"shed_retries"`
-	// Vanished counts those whose context ended while they waited.
+	// Vanished counts those whose context ended while they waited, or before.
 	Vanished uint64 `json:"vanished"`
 }
 
@@ -38,7 +38,8 @@ type Snapshot struct {
 	// InFlight is the number of requests being served, Queued of those who wait.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
-	// Service is the smoothed time that a success takes, 0 before the first.
+	// Service is the smoothed time that a success takes, 0 before the first; in
+	// JSON in nanoseconds.
 	Service time.Duration `json:"service"`
 	// Successes, Overloads, Timeouts and Neutrals count how those served ended.
 	Successes uint64 `json:"successes"`
