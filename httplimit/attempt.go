@@ -28,13 +28,13 @@ type attempt struct {
 
 // end releases the slot, and tells the guards.
 func (a *attempt) end(v limiter.Verdict) {
+	o := v.Outcome
+	if o == limiter.Neutral && !a.heard {
+		o = 0 // the service said nothing
+	}
+	defer a.guards.Ended(a.ctx, o) // whatever the limiter's observer does
 	// A second release would be an error, but there is none: see body.ended.
 	_ = a.permit.Settle(v)
-	if o := v.Outcome; o != limiter.Neutral || a.heard {
-		a.guards.Ended(a.ctx, o)
-	} else {
-		a.guards.Ended(a.ctx, 0) // the service said nothing
-	}
 }
 
 // answered is what the head of an answer says.

@@ -1,10 +1,12 @@
 package httplimit_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +29,42 @@ func TestAPanicReleasesTheSlot(t *testing.T) {
 	}()
 	<-exited
 	l.ended(limiter.Neutral)
+}
+
+// An observer that panics does so in the request that caused the event, which
+// still ends for the guards.
+func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
+	var w warden
+	quiet := false
+	l, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithQueueBound(1), aimd.WithGuard(&w), aimd.WithObserver(func(limiter.Event) {
+		if !quiet {
+			panic("boom")
+		}
+	}))
+	require.NoError(t, err)
+	tr := httplimit.New(answers(200, nil, http.NoBody), l)
+	asks := func() { _, _ = tr.RoundTrip(get(t.Context(), anyURL)) }
+	require.Panics(t, asks, "at the release")
+	_, outcomes := w.told()
+	require.Equal(t, []limiter.Outcome{limiter.Success}, outcomes)
+
+	for range int(l.State().Cwnd) {
+		_, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+	}
+	gone := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(gone)
+		_, _ = l.Acquire(ctx)
+	}()
+	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
+	require.Panics(t, asks, "at the full queue")
+	_, outcomes = w.told()
+	require.Equal(t, []limiter.Outcome{limiter.Success, 0}, outcomes)
+	quiet = true
+	cancel()
+	<-gone
 }
 
 func TestAPanicOfTheClassifierReleasesTheSlot(t *testing.T) {

@@ -15,7 +15,12 @@ import (
 // so that each attempt takes its own slot; a retry waits for its own at the front
 // of the queue, and none is held between attempts:
 //
-//	client := &http.Client{Transport: httplimit.NewRetrier(httplimit.New(nil, lim), policy)}
+//	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
+//	client := &http.Client{Transport: retrier}
+//
+// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to
+// the limiter: those of the policy are asked before the delay, and while the answer
+// is still there to be returned; those of the Transport's limiter after both.
 //
 // What is tried again is what the policy says (package retry) of a [StatusError],
 // for an answer of status 400 or more, or of the base's error. A Retry-After is

@@ -124,15 +124,19 @@ func begin(ctx context.Context, l *limiter.Limiter) (attempt, error) {
 			return attempt{}, err
 		}
 	}
+	begun := false
+	defer func() {
+		if !begun { // or the limiter's observer panicked
+			a.guards.Ended(ctx, 0)
+		}
+	}()
 	var err error
 	if number > 1 {
 		a.permit, err = l.Reacquire(ctx)
 	} else {
 		a.permit, err = l.Acquire(ctx)
 	}
-	if err != nil {
-		a.guards.Ended(ctx, 0)
-	}
+	begun = err == nil
 	return a, err
 }
 
