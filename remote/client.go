@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -59,6 +60,9 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	s, err := s.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
+	}
+	if f, ok := source.(*File); ok && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
+		return nil, fmt.Errorf("remote: store: %q is not allowed, want another file than the source", s.Store)
 	}
 	polls, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: s.Period}, Clock: s.Clock})
 	if err != nil {

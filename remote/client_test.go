@@ -335,4 +335,10 @@ func TestSettings(t *testing.T) {
 	require.EqualError(t, err, "remote: source: nil is not allowed")
 	_, err = remote.New(&script{}, remote.Settings{}, &applied{}, nil)
 	require.EqualError(t, err, "remote: applier: nil is not allowed")
+
+	// The store would be written over the document.
+	file, err := remote.NewFile("dir/clients.json")
+	require.NoError(t, err)
+	_, err = remote.New(file, remote.Settings{Store: "dir/./clients.json"})
+	require.EqualError(t, err, `remote: store: "dir/./clients.json" is not allowed, want another file than the source`)
 }

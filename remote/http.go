@@ -41,7 +41,8 @@ type HTTPSettings struct {
 	// Client does the sending; nil: one that keeps no connection open from one
 	// fetch to the next. Its CheckRedirect, if it has one, decides on redirects.
 	Client *http.Client
-	// Header is sent along: "Authorization", say.
+	// Header is sent along: "Authorization", say. Accept, Accept-Encoding and
+	// If-None-Match are the HTTP's own.
 	Header http.Header
 }
 
@@ -81,7 +82,9 @@ func NewHTTP(address string, s HTTPSettings) (*HTTP, error) {
 func (h *HTTP) String() string { return named(h.url) }
 
 func named(u *url.URL) string {
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	// Opaque is what "localhost:80/a" has after the colon.
+	opaque := u.Opaque[strings.LastIndex(u.Opaque, "@")+1:]
+	return (&url.URL{Scheme: u.Scheme, Opaque: opaque, Host: u.Host, Path: u.Path}).String()
 }
 
 // nearby lets redirects pass that stay on the host: net/http sends most headers
@@ -120,6 +123,9 @@ func (h *HTTP) get(ctx context.Context, have string) (data []byte, mark string, 
 		req.Header[k] = v
 	}
 	req.Header.Set("Accept", "application/json")
+	// With one of the user's the transport would leave the answer compressed.
+	req.Header.Del("Accept-Encoding")
+	req.Header.Del("If-None-Match")
 	if have != "" && isMark(have) {
 		req.Header.Set("If-None-Match", have)
 	}
@@ -138,7 +144,7 @@ func (h *HTTP) get(ctx context.Context, have string) (data []byte, mark string, 
 		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", short(resp.Header.Get("Content-Type")))
 	case resp.Header.Get("Content-Encoding") != "":
 		// The transport took gzip away, and the header with it.
-		return nil, "", fmt.Errorf("content encoding: %q is not allowed, want none, or gzip", short(resp.Header.Get("Content-Encoding")))
+		return nil, "", fmt.Errorf("content encoding: %q is not allowed, want none but the gzip that was asked for", short(resp.Header.Get("Content-Encoding")))
 	case resp.ContentLength > MaxSize:
 		return nil, "", fmt.Errorf("body: %d bytes is not allowed, want %d at most", resp.ContentLength, MaxSize)
 	}

@@ -137,7 +137,7 @@ func TestMaliciousServers(t *testing.T) {
 		{"an encoding nobody asked for", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			reply(w, version(9, 1))
-		}, `content encoding: "br" is not allowed, want none, or gzip`},
+		}, `content encoding: "br" is not allowed, want none but the gzip that was asked for`},
 		{"broken gzip", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			reply(w, version(9, 1))
@@ -291,11 +291,35 @@ func TestAnETagThatIsUnfitIsNeitherKeptNorSent(t *testing.T) {
 	require.Equal(t, []string{"", "", "", ""}, asked)
 }
 
+// The header of a user does not take away what the source needs.
+func TestHTTPSendsAHeaderAlong(t *testing.T) {
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "Bearer x", r.Header.Get("Authorization"))
+		assert.Equal(t, "application/json", r.Header.Get("Accept"))
+		assert.Equal(t, "gzip", r.Header.Get("Accept-Encoding"), "which the transport asks for and takes away")
+		assert.Empty(t, r.Header.Get("If-None-Match"))
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = z.Write([]byte(full))
+		assert.NoError(t, z.Close())
+	})
+	source, err := remote.NewHTTP(server.URL, remote.HTTPSettings{Header: http.Header{
+		"Authorization": {"Bearer x"}, "Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "If-None-Match": {`"1"`},
+	}})
+	require.NoError(t, err)
+	data, _, err := source.Fetch(t.Context(), "")
+	require.NoError(t, err)
+	assert.Equal(t, full, string(data))
+}
+
 func TestAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                             `remote: address: "" is not allowed, want one that begins with http:// or https:// and a host`,
 		"config.example":               `remote: address: "config.example" is not allowed, want one that begins with http:// or https:// and a host`,
 		"ftp://me:secret@config/a?b=c": `remote: address: "ftp://config/a" is not allowed, want one that begins with http:// or https:// and a host`,
+		"localhost:80/a?secret":        `remote: address: "localhost:80/a" is not allowed, want one that begins with http:// or https:// and a host`,
+		"me:secret@config/a":           `remote: address: "me:config/a" is not allowed, want one that begins with http:// or https:// and a host`,
 		"https:///path":                `remote: address: "https:///path" is not allowed, want one that begins with http:// or https:// and a host`,
 		"https://h:port?secret":        `remote: address: invalid port ":port" after host`,
 	} {
