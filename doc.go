@@ -14,7 +14,31 @@
 //   - [Each] runs a function for every item of an iterator.
 //   - [Limiter.Acquire] is for those who drive their attempts themselves.
 //   - package httplimit has an http.RoundTripper, contrib/aws a middleware for
-//     the AWS SDK, contrib/minio a transport for minio-go.
+//     the AWS SDK, contrib/minio a transport for minio-go, contrib/grpc the
+//     interceptors for gRPC.
+//
+// Which part for which trouble:
+//
+//   - Bulk work, or many workers, against a service that refuses what is too
+//     much: this package, with [NewReno].
+//   - One call fails now and then: [github.com/aimd-go/aimd/retry].
+//   - Retries crowd out the real work in an outage: retry.Budget.
+//   - Retries come too fast, too late, or all together:
+//     [github.com/aimd-go/aimd/backoff].
+//   - The service refuses most of what it gets, and refusing costs it too:
+//     [github.com/aimd-go/aimd/throttle].
+//   - Clients poll every five minutes, all at the same instant:
+//     [github.com/aimd-go/aimd/schedule].
+//   - A server of your own is asked for more than it can do: Handler of
+//     [github.com/aimd-go/aimd/httplimit], or
+//     [github.com/aimd-go/aimd/admission] below it, and
+//     [github.com/aimd-go/aimd/tag] to tell it what matters.
+//   - Clients out there must ask less, now, without a release:
+//     [github.com/aimd-go/aimd/remote].
+//   - What would a strategy do to my service?
+//     [github.com/aimd-go/aimd/sim], and aimd sim on the command line.
+//
+// The file docs/parts.md has ten lines of code for each, from their Examples.
 //
 // Below this package: [github.com/aimd-go/aimd/limiter] has the limiter,
 // [github.com/aimd-go/aimd/window] the window and what a control law is, and
