@@ -111,7 +111,13 @@ func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, ret
 // the second on, with no success in between though all that flew at the one
 // before had its answer, the window is not enough. Each such cut pauses
 // everybody, twice as long as the one before: TCP's doubled timeout (RFC 6298,
-// section 5.5). And a Retry-After then speaks for everybody.
+// section 5.5).
+//
+// A Retry-After speaks for everybody only when these pauses did not help either
+// (Settings.Patience). A service with a smooth rate cap and short answers
+// refuses twice within milliseconds and takes more a moment later: whoever
+// stops for its "1 second" each time gets a fifteenth of what it gives
+// (TestRetryAfterOfASmoothRateCap in package sim).
 func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) {
 	streak := c.window.Streak()
 	if streak < 2 {
@@ -121,7 +127,7 @@ func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) 
 	if cut {
 		d = c.pause(streak - 2)
 	}
-	if retryAfter > 0 {
+	if retryAfter > 0 && streak >= c.rules.Patience {
 		d = max(d, c.retryAfter(retryAfter))
 		c.window.Restarted()
 	}

@@ -159,12 +159,21 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 // limiter, first attempts included, when refusals go on with no success in
 // between; the gate opens with jitter and the window starts small".
 func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 8}})
-	c.arrive(1, 30)
+	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 64}})
+	c.arrive(1, 500)
 	cuts, held := c.refuseAll(time.Second)
 	require.Equal(t, 1, cuts)
 	require.Zero(t, held, "the first burst delays only who was refused")
 	require.NotEmpty(t, c.flying)
+
+	for range limiter.DefaultPatience - 2 {
+		cuts, held = c.refuseAll(time.Second)
+		require.Equal(t, 1, cuts)
+		require.Positive(t, held, "a pause, doubled each time")
+		require.Less(t, held, time.Second, "the Retry-After does not speak for everybody yet")
+		c.advance(held)
+		require.NotEmpty(t, c.flying)
+	}
 
 	cuts, held = c.refuseAll(time.Second)
 	require.Equal(t, 1, cuts)

@@ -20,7 +20,8 @@
 //     others count as part of it; the operations wait at the front of the queue.
 //   - it refuses and goes on refusing: from the second cut in a row on, with no
 //     success in between, the gate shuts for everybody, for a pause that doubles
-//     from 50 ms to 5 s, or for the Retry-After; then the window starts small.
+//     from 50 ms to 5 s. From the fifth on it shuts for the Retry-After, if there
+//     is one, and then the window starts small.
 //   - there is a [Policy]: it decides which failed attempts of Do and Each are followed by
 //     another; without one the classifier does. Package retry has one.
 //   - there are guards ([Guard]), such as a throttle or a retry budget: they are asked

@@ -53,7 +53,7 @@ func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	shut := func(t *testing.T) *coreTrace {
 		c := newCoreTrace(t, aimd.Reno, limiter.Settings{
-			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, RetryAfterMax: time.Hour,
+			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, RetryAfterMax: time.Hour, Patience: 2,
 		})
 		c.arrive(1, 2)
 		c.refuseAll(0)

@@ -17,7 +17,9 @@ const (
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
 	// DefaultPatience: our choice. With fewer, operations that lose their place
-	// in an ordinary overshoot already back off.
+	// in an ordinary overshoot already back off, and with 2 a smooth rate cap with
+	// short answers and a Retry-After gives a fifteenth of what it could
+	// (TestRetryAfterOfASmoothRateCap in package sim).
 	DefaultPatience = 5
 	// DefaultRetryAfterMax: our choice; a mistaken or malicious header must not
 	// stop a client for good.
@@ -36,7 +38,9 @@ type Settings struct {
 	// DefaultPauseMax; a negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
 	// Patience is how many overloads in a row an operation takes before it
-	// backs off by itself: 1 or more; 0 means DefaultPatience.
+	// backs off by itself, and at the how-manieth cut in a row a Retry-After shuts
+	// the gate for everybody (at the second at the earliest): 1 or more; 0 means
+	// DefaultPatience.
 	Patience int
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
 	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
