@@ -155,14 +155,14 @@ func (o *Loop) attempt(ctx context.Context, p Permit, number int, fn func(contex
 	released := false
 	defer func() {
 		if !released {
+			defer o.Guards.Ended(ctx, 0) // whatever the limiter's observer does
 			_ = p.release(Neutral, 0)
-			o.Guards.Ended(ctx, 0)
 		}
 	}()
 	err := o.call(ctx, number, fn)
 	v := o.verdict(ctx, err)
 	released = true
-	defer o.Guards.Settle(ctx, v, err) // whatever the limiter's observer does
+	defer o.Guards.Settle(ctx, v, err) // as above
 	_ = p.release(v.Outcome, v.RetryAfter)
 	return v, err
 }

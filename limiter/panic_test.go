@@ -2,7 +2,9 @@ package limiter_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +96,8 @@ func TestAnObserverThatPanicsKeepsNothingFromTheGuards(t *testing.T) {
 	})
 	require.Panics(t, func() { _ = l.Do(t.Context(), nothing) }, "at the release")
 	require.Zero(t, w.open)
+	require.Panics(t, func() { _ = l.Do(t.Context(), func(context.Context) error { panic("mine") }) }, "at that of a panic")
+	require.Zero(t, w.open)
 	require.Zero(t, l.Snapshot().InFlight)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,4 +152,77 @@ func TestAnObserverThatPanicsLeavesNobodyInTheQueue(t *testing.T) {
 	require.NoError(t, (<-first).Done(limiter.Success))
 	require.Zero(t, l.Snapshot().InFlight)
 	require.Zero(t, l.Snapshot().Queued)
+}
+
+// safely runs f on a goroutine of its own, whatever f does to it.
+func safely(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		f()
+	}()
+	<-done
+}
+
+// Functions, guards and observers that panic or exit, contexts that end, a limiter
+// that is changed meanwhile: in the end every slot is free and every guard has
+// heard of every attempt.
+func TestNothingLeaksWhateverPanics(t *testing.T) {
+	sometimes := func(one int, what func()) {
+		if rand.IntN(one) == 0 {
+			what()
+		}
+	}
+	var before, after warden
+	between := brittle{func() { sometimes(40, boom) }, func() { sometimes(40, boom) }}
+	// No pause and no Retry-After: a panic on the timer's goroutine is everybody's.
+	l := newLimiter(t, 4, guarded(&before, between, &after), func(c *limiter.Config) {
+		c.PauseMax = -1
+		c.MaxAttempts = 5
+		c.Observer = func(limiter.Event) { sometimes(200, boom) }
+	})
+	fn := func(ctx context.Context) error {
+		switch rand.IntN(8) {
+		case 0:
+			boom()
+		case 1:
+			runtime.Goexit()
+		case 2, 3:
+			return status{code: 503}
+		case 4:
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	}
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 100 {
+				safely(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(1000))*time.Microsecond)
+					defer cancel()
+					_ = l.Do(ctx, fn)
+				})
+			}
+		})
+	}
+	for range 50 {
+		safely(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			defer cancel()
+			for range limiter.Each(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			}
+		})
+		safely(func() {
+			tuning := l.Tuning()
+			tuning.MaxWindow = 1 + float64(rand.IntN(8))
+			_ = l.Reconfigure(tuning)
+		})
+	}
+	all.Wait()
+	require.Zero(t, l.Snapshot().InFlight)
+	require.Zero(t, l.Snapshot().Queued)
+	require.Zero(t, before.open)
+	require.Zero(t, after.open)
 }
