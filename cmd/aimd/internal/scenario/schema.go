@@ -1,0 +1,92 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Field is what there is to know of a field.
+type Field struct {
+	// Path is like "server.slots"; a list's items have "[]".
+	Path string
+	// Kind says what it takes: "whole number".
+	Kind string
+	// Default is what it is if it is left out; "": zero, or as the text says.
+	Default string
+	// Doc says what it means.
+	Doc string
+}
+
+// Schema returns all fields of a scenario file, in the order of the decoder's own
+// structs.
+func Schema() []Field {
+	var all []Field
+	walk(reflect.ValueOf(Scenario{}), reflect.ValueOf(Scenario{Scenario: sim.Scenario{}.WithDefaults()}), "", func(f Field) { all = append(all, f) })
+	return all
+}
+
+// walk calls f with each field below the path. preset has the defaults.
+func walk(zero, preset reflect.Value, path string, f func(Field)) {
+	tagged(zero.Type(), func(name string, x reflect.StructField) {
+		at := join(path, name)
+		v, p := zero.FieldByIndex(x.Index), preset.FieldByIndex(x.Index)
+		t := v.Type()
+		field := Field{Path: at, Kind: kindOf(t), Doc: docs[at]}
+		if !strings.Contains(field.Doc, "if left out") {
+			field.Default = showDefault(v, p)
+		}
+		f(field)
+		switch {
+		case t == durationType, isText(t):
+		case t.Kind() == reflect.Struct:
+			walk(v, p, at, f)
+		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+			item := reflect.Zero(t.Elem())
+			walk(item, item, at+"[]", f)
+		}
+	})
+}
+
+// showDefault is the default of a plain field, if it is not zero.
+func showDefault(zero, preset reflect.Value) string {
+	switch k := zero.Kind(); {
+	case k == reflect.Struct, k == reflect.Slice, k == reflect.Pointer, preset.Equal(zero):
+		return ""
+	case zero.Type() == durationType:
+		return value.ShowDuration(time.Duration(preset.Int()))
+	}
+	return fmt.Sprint(preset)
+}
+
+var index = regexp.MustCompile(`\[[0-9]*\]`)
+
+// Explain returns the fields at the path and below it; "strategies.retry",
+// "strategies[].retry" and "strategies[0].retry" are the same.
+func Explain(path string) ([]Field, error) {
+	plain := index.ReplaceAllString(path, "")
+	var found []Field
+	for _, f := range Schema() {
+		if p := strings.ReplaceAll(f.Path, "[]", ""); p == plain || strings.HasPrefix(p, plain+".") {
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	for _, f := range Schema() { // the last word alone will do
+		if words := strings.Split(f.Path, "."); slices.Contains(words[len(words)-1:], plain) {
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
+	}
+	return found, nil
+}

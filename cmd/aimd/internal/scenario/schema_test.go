@@ -1,0 +1,46 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// "aimd sim explain FIELD or aimd sim schema documents every field."
+func TestEveryFieldIsDocumented(t *testing.T) {
+	var paths []string
+	for _, f := range Schema() {
+		paths = append(paths, f.Path)
+	}
+	assert.ElementsMatch(t, paths, slices.Collect(maps.Keys(docs)))
+	for path, doc := range docs {
+		assert.NotEmpty(t, doc, path)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for asked, want := range map[string][]string{
+		"server.slots":             {"server.slots"},
+		"sweep":                    {"sweep", "sweep[].field", "sweep[].values"},
+		"strategies.throttle.k":    {"strategies[].throttle.k"},
+		"strategies[3].throttle.k": {"strategies[].throttle.k"},
+		"server.outages[].backlog": {"server.outages[].backlog"},
+		"count_refused":            {"server.rate.count_refused"},
+		"jitter":                   {"strategies[].retry.jitter"},
+	} {
+		fields, err := Explain(asked)
+		require.NoError(t, err, asked)
+		var paths []string
+		for _, f := range fields {
+			paths = append(paths, f.Path)
+		}
+		assert.Equal(t, want, paths, asked)
+	}
+	_, err := Explain("server.nonsense")
+	assert.EqualError(t, err, `there is no field "server.nonsense"; aimd sim schema shows all`)
+	_, err = Explain("")
+	assert.Error(t, err)
+}
