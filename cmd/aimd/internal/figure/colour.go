@@ -40,6 +40,9 @@ func Line(text string, c color.Color, width float64, dashes ...float64) Curve {
 	return Curve{Text: text, LineStyle: l}
 }
 
+// Area is what stands for a stretch of the x axis in the legend.
+func Area(text string) Curve { return Line(text, shade, 14) }
+
 // Nth is the look of the nth of several curves, from 0 on; it begins again after
 // the eighth, with thinner lines.
 func Nth(text string, n int) Curve {

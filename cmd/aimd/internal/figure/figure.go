@@ -34,10 +34,19 @@ type Figure struct {
 	X, Y string
 	// PanelHeight is the height of each panel without the labels of the x axis.
 	PanelHeight vg.Length
+	// Note stands below all; "": nothing.
+	Note string
 }
 
 func (f Figure) height() vg.Length {
-	return f.legendHeight() + vg.Length(len(f.Panels))*f.PanelHeight + axisHeight
+	return f.legendHeight() + vg.Length(len(f.Panels))*f.PanelHeight + axisHeight + f.noteHeight()
+}
+
+func (f Figure) noteHeight() vg.Length {
+	if f.Note == "" {
+		return 0
+	}
+	return 0.12 * vg.Inch // most of it stands where the x axis leaves room
 }
 
 // draw draws the whole figure. The labels of the axes, which are the same for
@@ -45,7 +54,10 @@ func (f Figure) height() vg.Length {
 // logarithmic axis.)
 func (f Figure) draw(c draw.Canvas) {
 	f.drawLegend(draw.Crop(c, 0, 0, c.Max.Y-c.Min.Y-f.legendHeight(), 0))
-	c = draw.Crop(c, 0, -vg.Points(14), vg.Points(4), -f.legendHeight())
+	note := labelStyle()
+	note.XAlign, note.YAlign = draw.XCenter, draw.YBottom
+	c.FillText(note, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Min.Y + vg.Points(6)}, f.Note)
+	c = draw.Crop(c, 0, -vg.Points(14), vg.Points(4)+f.noteHeight(), -f.legendHeight())
 	label := labelStyle()
 	label.XAlign, label.YAlign, label.Rotation = draw.XCenter, draw.YTop, math.Pi/2
 	c.FillText(label, vg.Point{X: c.Min.X, Y: (c.Min.Y + axisHeight + c.Max.Y) / 2}, f.Y)

@@ -15,10 +15,16 @@ type Axis struct {
 	Min, Max float64
 	// Log makes it logarithmic; Min is then greater than 0.
 	Log bool
+	// Labels make it an axis of categories, at 0, 1, 2 and so on, in the place of all
+	// else.
+	Labels []string
 }
 
-// Points are what a curve goes through.
-type Points = plotter.XYs
+// Points are what a curve goes through, and Point is one of them.
+type (
+	Points = plotter.XYs
+	Point  = plotter.XY
+)
 
 // Panel is one pair of axes with what is drawn into it, in the order of the calls.
 type Panel struct{ plot *plot.Plot }
@@ -44,9 +50,19 @@ func prepare(to *plot.Axis, a Axis, most int) {
 	if a.Log {
 		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	}
+	if len(a.Labels) > 0 {
+		to.Min, to.Max, to.Tick.Marker = -0.5, float64(len(a.Labels))-0.5, categories(a.Labels)
+	}
 	to.Label.TextStyle.Font.Size, to.Tick.Label.Font.Size = small, small
 	to.Label.TextStyle.Font.Variant, to.Tick.Label.Font.Variant = "Sans", "Sans"
 	to.Padding = 0
+}
+
+// add adds what is to be drawn, and leaves the axes as they are.
+func (p *Panel) add(what plot.Plotter) {
+	x, y := p.plot.X, p.plot.Y
+	p.plot.Add(what)
+	p.plot.X, p.plot.Y = x, y
 }
 
 // Line draws a curve from point to point, and its mark at each. What is outside of
@@ -65,10 +81,21 @@ func (p *Panel) line(c Curve, step plotter.StepKind, xys Points) {
 		}
 	}
 	if c.Width > 0 {
-		p.plot.Add(&plotter.Line{XYs: xys, LineStyle: c.LineStyle, StepStyle: step})
+		p.add(&plotter.Line{XYs: xys, LineStyle: c.LineStyle, StepStyle: step})
 	}
 	if c.Mark != nil {
-		p.plot.Add(&plotter.Scatter{XYs: xys, GlyphStyle: c.glyph()})
+		p.add(&plotter.Scatter{XYs: xys, GlyphStyle: c.glyph()})
+	}
+}
+
+// Bars draws a vertical bar at each point, from the first to the second number.
+func (p *Panel) Bars(c Curve, at Points, ends [][2]float64) {
+	for i, xy := range at {
+		within := func(y float64) float64 { return min(max(y, p.plot.Y.Min), p.plot.Y.Max) }
+		from, to := within(ends[i][0]), within(ends[i][1])
+		style := c.LineStyle
+		style.Dashes = nil
+		p.add(&plotter.Line{XYs: Points{{X: xy.X, Y: from}, {X: xy.X, Y: to}}, LineStyle: style})
 	}
 }
 
@@ -76,11 +103,11 @@ func (p *Panel) line(c Curve, step plotter.StepKind, xys Points) {
 func (p *Panel) Level(c Curve, y float64) {
 	f := plotter.NewFunction(func(float64) float64 { return y })
 	f.LineStyle, f.Samples = c.LineStyle, 2
-	p.plot.Add(f)
+	p.add(f)
 }
 
 // Shade marks a stretch of the x axis.
-func (p *Panel) Shade(from, to float64) { p.plot.Add(stretch{from, to, shade}) }
+func (p *Panel) Shade(from, to float64) { p.add(stretch{from, to, shade}) }
 
 // stretch is a part of the x axis, filled over the panel's whole height.
 type stretch struct {

@@ -52,3 +52,15 @@ func (u unlabelled) Ticks(low, high float64) []plot.Tick {
 	}
 	return all
 }
+
+// categories are labelled ticks at 0, 1, 2 and so on.
+type categories []string
+
+// Ticks implements plot.Ticker.
+func (c categories) Ticks(low, high float64) []plot.Tick {
+	var all []plot.Tick
+	for i, label := range c {
+		all = append(all, plot.Tick{Value: float64(i), Label: label})
+	}
+	return all
+}
