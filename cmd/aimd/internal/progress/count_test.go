@@ -1,0 +1,46 @@
+package progress
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// "progress for anything longer than a second"
+func TestCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		c := NewCount(&b, "runs", 4)
+		for range 4 {
+			time.Sleep(time.Second + time.Millisecond)
+			c.Step()
+		}
+		c.Close()
+		assert.Equal(t, "1 of 4 runs\n3 of 4 runs\n", b.String())
+	})
+}
+
+func TestCountOfWhatIsSoonDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		c := NewCount(&b, "runs", 1)
+		time.Sleep(900 * time.Millisecond)
+		c.Close()
+		assert.Empty(t, b.String())
+	})
+}
+
+func TestCountOnATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		c := newCount(&b, "runs", 2, true)
+		time.Sleep(950 * time.Millisecond)
+		c.Step()
+		time.Sleep(100 * time.Millisecond)
+		c.Close()
+		assert.Equal(t, "\r\x1b[K1 of 2 runs\r\x1b[K", b.String())
+	})
+}
