@@ -1,0 +1,210 @@
+package chart
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/guptarohit/asciigraph"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Text writes the study for a terminal: title, table and a small chart. A grid of two
+// sweeps is shown by its maps.
+func Text(w io.Writer, s experiment.Study) error {
+	title := s.Name
+	if s.Title != "" {
+		title += ": " + s.Title
+	}
+	out := title + "\n"
+	maps := textMaps(s)
+	if maps == "" {
+		out += Table(s)
+	}
+	_, err := io.WriteString(w, out+maps+graphs(s)+"\n")
+	return err
+}
+
+// Sizes of a graph, in characters.
+const (
+	graphWidth  = 72
+	graphHeight = 4
+	// mostGraphs bounds what is shown of many strategies.
+	mostGraphs = 6
+)
+
+// graphs are small charts of the study, one for each strategy, to the same scale.
+func graphs(s experiment.Study) string {
+	switch {
+	case len(s.Plot) > 0 && s.Plot[0].Kind == scenario.Delays:
+		return textDelays(s)
+	case len(s.Sweep) == 0:
+		return rateGraphs(s)
+	case len(s.Sweep) == 1:
+		return sweepGraphs(s)
+	}
+	return ""
+}
+
+// textDelays are the waits of an operation that never succeeds.
+func textDelays(s experiment.Study) string {
+	var b strings.Builder
+	for _, r := range s.Rows {
+		fmt.Fprintf(&b, "%s waits", r.Strategy.Name)
+		for _, w := range waits(r.Strategy.Retry, s.Seed) {
+			b.WriteString(" " + experiment.Show(w.Seconds()))
+		}
+		b.WriteString(" s\n")
+	}
+	return b.String()
+}
+
+// rateGraphs are the requests per second over time, on a logarithmic scale.
+func rateGraphs(s experiment.Study) string {
+	rows := s.Rows[:min(len(s.Rows), mostGraphs)]
+	end, top := 0.0, 1.0
+	for _, r := range rows {
+		end = max(end, r.Typical.End.Seconds())
+	}
+	g := graphSet{caption: "requests per second over time (s), logarithmic"}
+	for _, r := range rows {
+		values := logarithms(r.Typical.Traces, end)
+		top = max(top, slices.Max(values))
+		g.names, g.series = append(g.names, r.Strategy.Name), append(g.series, values)
+	}
+	decades := math.Ceil(top)
+	g.scale = []asciigraph.Option{
+		asciigraph.Height(int(decades)), asciigraph.LowerBound(0), asciigraph.UpperBound(decades),
+		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%6s", experiment.Show(math.Round(math.Pow(10, v)))) }),
+	}
+	g.axis = []asciigraph.Option{asciigraph.XAxisRange(0, end), asciigraph.XAxisValueFormatter(experiment.Show)}
+	return g.String()
+}
+
+// logarithms are those of the rates of requests, one for each of the graph's columns.
+// Less than one per second counts as one.
+func logarithms(t sim.Traces, end float64) []float64 {
+	rates := t.Of(sim.SeriesRequests)
+	all := make([]float64, graphWidth)
+	perColumn := end / t.Interval.Seconds() / graphWidth // samples
+	for i := range all {
+		from := int(float64(i) * perColumn)
+		to := max(int(float64(i+1)*perColumn), from+1)
+		if some := rates[min(from, len(rates)):min(to, len(rates))]; len(some) > 0 {
+			all[i] = math.Log10(max(means(some, len(some))[0], 1))
+		}
+	}
+	return all
+}
+
+// sweepGraphs are the first measure that the scenario draws, over the sweep.
+func sweepGraphs(s experiment.Study) string {
+	i := slices.IndexFunc(s.Plot, func(p scenario.Plot) bool { return p.Kind == scenario.Curve })
+	if i < 0 || len(s.Rows) == 0 {
+		return ""
+	}
+	measure, sweep := s.Plot[i].Measure, s.Sweep[0]
+	g, top := graphSet{caption: label(measure) + ", over " + label(sweep.Field)}, 0.0
+	for _, st := range (drawing{Study: s, rows: s.Rows}).strategies() {
+		var all []float64
+		for _, v := range sweep.Values {
+			if r, ok := s.Row(st, []string{sweep.Field + "=" + v}); ok {
+				all = append(all, r.Of(measure).Median.Value)
+				top = max(top, all[len(all)-1])
+			}
+		}
+		if len(all) == len(sweep.Values) && len(g.names) < mostGraphs {
+			g.names, g.series = append(g.names, st), append(g.series, all)
+		}
+	}
+	g.scale = []asciigraph.Option{
+		asciigraph.Height(graphHeight), asciigraph.LowerBound(0), asciigraph.UpperBound(top),
+		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%6s", experiment.Show(v)) }),
+	}
+	last := len(sweep.Values) - 1
+	g.axis = []asciigraph.Option{
+		asciigraph.XAxisRange(0, float64(last)), asciigraph.XAxisTickCount(min(last+1, 8)),
+		asciigraph.XAxisValueFormatter(func(v float64) string { return sweep.Values[min(int(math.Round(v)), last)] }),
+	}
+	return g.String()
+}
+
+// graphSet is one graph per series, each under its name. The last has the horizontal
+// axis of all.
+type graphSet struct {
+	caption     string
+	names       []string
+	series      [][]float64
+	scale, axis []asciigraph.Option
+}
+
+func (g graphSet) String() string {
+	var b strings.Builder
+	for i, s := range g.series {
+		if i == 0 {
+			b.WriteString(g.caption + "\n")
+		}
+		options := append([]asciigraph.Option{asciigraph.Width(graphWidth)}, g.scale...)
+		if i == len(g.series)-1 {
+			options = append(options, g.axis...)
+		}
+		b.WriteString(g.names[i] + "\n" + asciigraph.Plot(s, options...) + "\n")
+	}
+	return b.String()
+}
+
+// textMaps are the maps of the scenario as tables.
+func textMaps(s experiment.Study) string {
+	var b strings.Builder
+	for _, p := range s.Plot {
+		if p.Kind != scenario.Map {
+			continue
+		}
+		d := drawing{Study: s, Plot: p}
+		rows, columns := s.Sweep[0], s.Sweep[1]
+		t := newTable()
+		head := table.Row{rows.Field + " \\ " + columns.Field}
+		for _, v := range columns.Values {
+			head = append(head, v)
+		}
+		t.AppendHeader(head)
+		for _, v := range rows.Values {
+			line := table.Row{v}
+			for _, w := range columns.Values {
+				cell := "–"
+				if r, ok := d.ratio(p.Strategies[0], p.Strategies[1], []string{rows.Field + "=" + v, columns.Field + "=" + w}); ok {
+					cell = times(r)
+				}
+				line = append(line, cell)
+			}
+			t.AppendRow(line)
+		}
+		right(t, 2, len(head))
+		fmt.Fprintf(&b, "%s: %s over %s\n%s\n", label(p.Measure), p.Strategies[0], p.Strategies[1], t.Render())
+	}
+	return b.String()
+}
+
+func newTable() table.Writer {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	return t
+}
+
+// right aligns columns to the right, counted from 1.
+func right(t table.Writer, from, to int) {
+	var configs []table.ColumnConfig
+	for i := from; i <= to; i++ {
+		configs = append(configs, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
+}
