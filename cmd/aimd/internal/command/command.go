@@ -74,6 +74,7 @@ narrows it, and nothing is lost. This tool shows what that is worth, and uploads
   aimd demo --quick                   # the same in some ten seconds
   aimd demo api                       # a worker pool against an API that says 429
   aimd upload photos s3://backup/pic  # your own files, verified and resumable
+  aimd sim run seed4                  # what a strategy does to a service, simulated
   aimd server -h                      # a service to crash with aimd client, and to save
   aimd backoff plan -h                # which delays between retries a service bears`,
 		Args:          noArgs,
@@ -83,7 +84,7 @@ narrows it, and nothing is lost. This tool shows what that is worth, and uploads
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
-	c.AddCommand(demoCommand(), backoffCommand(), serverCommand(), clientCommand(), upload.Command(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} }))
+	c.AddCommand(demoCommand(), simCommand(), backoffCommand(), serverCommand(), clientCommand(), upload.Command(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} }))
 	return c
 }
 

@@ -38,18 +38,27 @@ func (o *output) check(c *cobra.Command) error {
 	if o.json && !c.Flags().Changed("html") {
 		o.html = ""
 	}
-	if o.html != "" {
-		if info, err := os.Stat(o.html); err == nil && info.IsDir() {
-			return usageError{fmt.Errorf("--html %s: is a directory, want the name of a file", o.html), c.CommandPath()}
-		}
-		if info, err := os.Stat(filepath.Dir(o.html)); err != nil || !info.IsDir() {
-			return usageError{fmt.Errorf("--html %s: there is no directory %s", o.html, filepath.Dir(o.html)), c.CommandPath()}
-		}
+	if err := checkPage(o.html); err != nil {
+		return usageError{err, c.CommandPath()}
 	}
 	if o.figures != "" {
 		if err := os.MkdirAll(o.figures, 0o755); err != nil {
 			return usageError{fmt.Errorf("--figures %s: want a directory that can be made or written to: %w", o.figures, reason(err)), c.CommandPath()}
 		}
+	}
+	return nil
+}
+
+// checkPage finds out whether a page can be written to the file; "" is none.
+func checkPage(html string) error {
+	if html == "" {
+		return nil
+	}
+	if info, err := os.Stat(html); err == nil && info.IsDir() {
+		return fmt.Errorf("--html %s: is a directory, want the name of a file", html)
+	}
+	if info, err := os.Stat(filepath.Dir(html)); err != nil || !info.IsDir() {
+		return fmt.Errorf("--html %s: there is no directory %s", html, filepath.Dir(html))
 	}
 	return nil
 }
