@@ -80,6 +80,11 @@
 //	...
 //	client := &http.Client{Transport: httplimit.New(tagger, lim)}
 //
+// Where the server chooses by criticality, as a Handler does, give each criticality
+// a limiter of its own: the refusals of background work would else narrow the
+// window of interactive work too, and the one would wait behind the other in the
+// limiter's queue, which knows no criticality.
+//
 // # Server
 //
 // A [Handler] lets through as many requests at a time as the handler behind it can
@@ -103,9 +108,23 @@
 //     context (admission.FromContext). Flush, http.ResponseController, full duplex
 //     and sendfile work as without the Handler; http.CloseNotifier, deprecated long
 //     since, does not.
+//   - it is a websocket over HTTP/2 (RFC 8441), which hijacks nothing: a stream.
+//   - it is an httputil.ReverseProxy: nothing special, early hints, trailers and
+//     upgrades among it. The tags go on in the headers as the client sent them; what
+//     [WithTags] made of them goes on with SetTags, in the proxy's Rewrite.
+//   - its time is bounded by an http.TimeoutHandler: put that around the Handler. Behind
+//     it, the place is given back while the work that was given up goes on, and
+//     more is under way than the limit says.
+//   - a tag is malformed: it counts as not given, so a criticality that does not
+//     exist as critical. The default tells nobody; see WithTags.
 //   - it passes the request to another Handler with the same controller: that one
 //     needs no second place.
 //   - a request is refused before its body was read: net/http reads a little more of it
 //     and then closes the connection, so a client that does not look for the
 //     answer while it sends may see a reset. "Expect: 100-continue" avoids it.
+//
+// The application finds the tags in the request's context (tag.FromContext), and the
+// permit. What was decided is in the controller's Snapshot, which goes
+// through JSON, such as for expvar, and each decision with its tags and its reason
+// goes to the controller's observer (admission.Config).
 package httplimit

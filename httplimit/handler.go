@@ -77,9 +77,10 @@ func WithBypass(pass func(*http.Request) bool) HandlerOption {
 }
 
 // WithTags sets where a request's tags come from. Default: from its header,
-// what is malformed there left out. Where clients may lie about themselves,
-// make the tags from what they have proved, such as the API key. Retries are
-// best believed: who lies about them has no gain that a lie about
+// what is malformed there left out and told to nobody; to log it, call ParseTags
+// here, its errors are short and in one line each. Where clients may lie about
+// themselves, make the tags from what they have proved, such as the API key.
+// Retries are best believed: who lies about them has no gain that a lie about
 // criticality would not bring.
 func WithTags(of func(*http.Request) tag.Tags) HandlerOption {
 	return func(s *handlerSettings) error {

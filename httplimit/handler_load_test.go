@@ -2,12 +2,15 @@ package httplimit_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/http/httputil"
+	"net/textproto"
 	"net/url"
 	"sync"
 	"testing"
@@ -128,4 +131,42 @@ func TestUpgradeThroughHandlers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "hello\n", string(got))
 	require.NoError(t, conn.Close())
+}
+
+// What a service says before and after its answer comes through a proxy and the
+// Handler before it.
+func TestHintsAndTrailersThroughAProxy(t *testing.T) {
+	for _, p := range serverProtocols {
+		t.Run(p.name, func(t *testing.T) {
+			service := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Link", "</style.css>; rel=preload")
+				w.WriteHeader(http.StatusEarlyHints)
+				w.Header().Set("Trailer", "Checksum")
+				_, _ = io.WriteString(w, "hello")
+				w.Header().Set("Checksum", "5")
+			}))
+			target, err := url.Parse(service.URL)
+			require.NoError(t, err)
+			d := single(t)
+			s := p.start(t, handler(t, &httputil.ReverseProxy{
+				Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+				Transport:     service.Client().Transport,
+				FlushInterval: time.Nanosecond, // by a timer, in a goroutine of its own
+			}, d))
+			var hints []string
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+				hints = append(hints, fmt.Sprint(code, " ", h.Get("Link")))
+				return nil
+			}})
+			resp, err := s.Client().Do(get(ctx, s.URL))
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, "hello", string(body))
+			assert.Equal(t, []string{"103 </style.css>; rel=preload"}, hints)
+			assert.Equal(t, "5", resp.Trailer.Get("Checksum"))
+			d.ended(window.Success)
+		})
+	}
 }

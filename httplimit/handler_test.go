@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -280,6 +281,21 @@ func TestProbesPassBy(t *testing.T) {
 	g.open <- struct{}{}
 	<-first
 	d.ended(window.Success)
+}
+
+// A TimeoutHandler around the Handler: the place is held until the work is done,
+// and an adaptive limit hears of a timeout.
+func TestATimeoutHandlerGoesAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, g := single(t), newGate()
+		h := http.TimeoutHandler(handler(t, g, d), time.Second, "too slow")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Equal(t, 1, d.Snapshot().InFlight)
+		g.open <- struct{}{}
+		d.ended(window.Timeout)
+	})
 }
 
 func TestHandlerOptions(t *testing.T) {

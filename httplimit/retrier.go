@@ -16,6 +16,7 @@ import (
 // of the queue, and none is held between attempts:
 //
 //	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
+//	...
 //	client := &http.Client{Transport: retrier}
 //
 // Give a throttle and a budget to the policy (retry.Config.Guards) rather than to

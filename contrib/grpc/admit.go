@@ -57,7 +57,8 @@ func WithBypass(pass func(ctx context.Context, method string) bool) ServerOption
 }
 
 // WithTags sets where a call's tags come from. Default: from its metadata, what
-// is malformed there left out. Where clients may lie about themselves, make the
+// is malformed there left out and told to nobody; to log it, call ParseTags here.
+// Where clients may lie about themselves, make the
 // tags from what they have proved, such as the certificate.
 func WithTags(of func(ctx context.Context, method string) tag.Tags) ServerOption {
 	return func(s *serverSettings) error {

@@ -26,6 +26,10 @@
 // The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before
 // each call that Do has not asked them for. [Tag] tells the server about each call.
 //
+// Where the server chooses by criticality, as Admit does, give each criticality a
+// connection and a limiter of its own: the refusals of background work would else
+// narrow the window of interactive work too.
+//
 // At the server, [Admit] puts an admission.Controller in front of all services: so
 // many calls at a time, a short queue, and the rest is shed, the least critical first.
 //
