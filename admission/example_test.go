@@ -42,3 +42,91 @@ func ExampleAdaptive() {
 	fmt.Printf("%.1f\n", c.Snapshot().Limit)
 	// Output: 28.8
 }
+
+// Each decision, with the tags and the reason, for metrics and logs. Who sends how
+// much is best counted by client, feature and criticality where these are known
+// names: a client can make up as many as it likes.
+func ExampleConfig() {
+	decisions := map[string]int{} // in your program: a counter with labels
+	c, err := admission.New(admission.Fixed(1), admission.Config{
+		Settings: admission.Settings{
+			QueueBound: -1,
+			Rules:      []admission.Rule{{Client: "tv", Version: "1.*", Shed: admission.Last}},
+		},
+		Observer: func(e admission.Event) {
+			switch e.Kind {
+			case admission.Admitted:
+				decisions[fmt.Sprintf("%v %v", e.Kind, e.Tags.Criticality)]++
+			case admission.Refused:
+				decisions[fmt.Sprintf("%v %v: %v", e.Kind, e.Tags.Criticality, e.Reason)]++
+			case admission.Queued, admission.Vanished, admission.Released:
+			}
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for range 3 {
+		_, _ = c.Admit(context.Background(), tag.Tags{Criticality: tag.SheddablePlus})
+	}
+	fmt.Println(decisions)
+	// Output: map[admitted sheddable-plus:1 refused sheddable-plus: full:2]
+}
+
+// A stream of events costs next to nothing once it is open: it gives its place back.
+func ExampleFromContext() {
+	c, err := admission.New(admission.Fixed(1), admission.Config{})
+	if err != nil {
+		panic(err)
+	}
+	// As httplimit.Handler and contrib/grpc do:
+	p, err := c.Admit(context.Background(), tag.Tags{})
+	if err != nil {
+		panic(err)
+	}
+	ctx := admission.NewContext(context.Background(), p)
+
+	// In the application:
+	if p, ok := admission.FromContext(ctx); ok {
+		fmt.Println("waited", p.Waited())
+		_ = p.Done(window.Success)
+	}
+	fmt.Println(c.Snapshot().InFlight)
+	// Output:
+	// waited 0s
+	// 0
+}
+
+// A simulator, or a driver of one's own: the core alone, on a time of its own.
+func ExampleCore() {
+	core, err := admission.NewCore[string](admission.Fixed(1), admission.Settings{QueueBound: 1, QueueTime: time.Second})
+	if err != nil {
+		panic(err)
+	}
+	now := time.Unix(0, 0)
+	first, _ := core.Tried(now)
+	core.Queued(now, &admission.Item[string]{Value: "background", Tags: tag.Tags{Criticality: tag.Sheddable}})
+	core.Queued(now, &admission.Item[string]{Value: "interactive"})
+	if item, refusal := core.Shed(); item != nil {
+		fmt.Println(item.Value, "is", refusal.Reason)
+	}
+	now = now.Add(100 * time.Millisecond)
+	core.Answered(now, first, window.Success)
+	if item, _ := core.Next(now); item != nil {
+		fmt.Println(item.Value, "goes after", core.Waited(item))
+	}
+	// Output:
+	// background is displaced
+	// interactive goes after 100ms
+}
+
+// Half the mean to one and a half times the mean, evenly spread.
+func ExampleRetryAfter() {
+	for _, random := range []float64{0, 0.5, 0.999} {
+		fmt.Println(admission.RetryAfter(10*time.Second, random))
+	}
+	// Output:
+	// 5s
+	// 10s
+	// 14.99s
+}

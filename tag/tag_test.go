@@ -51,3 +51,21 @@ func ExampleWithCriticality() {
 	fmt.Printf("%+v\n", tag.FromContext(background))
 	// Output: {Client:photos Version:2.1 Feature:thumbnails Criticality:sheddable-plus Attempt:0}
 }
+
+func ExampleParseCriticality() {
+	c, err := tag.ParseCriticality("sheddable-plus") // from a flag, or a file of settings
+	fmt.Println(c, err, c < tag.Critical)
+	_, err = tag.ParseCriticality("urgent")
+	fmt.Println(err)
+	// Output:
+	// sheddable-plus <nil> true
+	// criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus
+}
+
+// A handler decides by what the door found in the request's headers.
+func ExampleFromContext() {
+	ctx := tag.NewContext(context.Background(), tag.Tags{Client: "photos", Attempt: 2})
+	tags := tag.FromContext(ctx)
+	fmt.Println(tags.Client, tags.Criticality, tags.Retry())
+	// Output: photos critical true
+}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
@@ -160,6 +161,16 @@ func ExampleTag() {
 		log.Fatal(err)
 	}
 	// Output: photos 2.1: thumbnails is sheddable
+}
+
+// A server that does not believe all that it is told: see WithTags.
+func ExampleParseTags() {
+	tags, err := aimdgrpc.ParseTags(metadata.Pairs("aimd-client", "photos", "aimd-attempt", "2", "aimd-criticality", "urgent"))
+	fmt.Println(tags.Client, tags.Retry(), tags.Criticality)
+	fmt.Println(err)
+	// Output:
+	// photos true critical
+	// httplimit: Aimd-Criticality: criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus
 }
 
 // demo starts a server that takes so many calls at a time and refuses the rest.
