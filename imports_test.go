@@ -24,10 +24,11 @@ var mayImport = map[string][]string{
 	"tag":       {},
 	"backoff":   {},
 	"schedule":  {},
-	"limiter":   {"window", "queue"},
-	"admission": {"window", "queue", "tag"},
+	"limiter":   {"window", "queue", "internal/setting"},
+	"admission": {"window", "queue", "tag", "internal/setting"},
 	"httplimit": {"limiter", "retry", "admission", "window", "tag"},
 
+	"internal/setting": {},
 	"internal/sliding": {},
 	"throttle":         {"window", "limiter", "tag", "internal/sliding"},
 	"retry":            {"window", "internal/sliding", "backoff", "limiter"},
@@ -39,7 +40,7 @@ var mayImport = map[string][]string{
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
-var pure = []string{"window", "queue", "internal/sliding", "backoff", "sim"}
+var pure = []string{"window", "queue", "internal/setting", "internal/sliding", "backoff", "sim"}
 
 // impure is what they may not import.
 var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Defaults of the settings.
@@ -49,13 +51,13 @@ func (s Settings) withDefaults() (Settings, error) {
 		s.QueueBound = DefaultQueueBound
 	}
 	s.QueueBound = max(0, s.QueueBound)
-	if err := duration("queue time", &s.QueueTime, DefaultQueueTime, time.Millisecond, time.Minute); err != nil {
+	if err := setting.Duration("queue time", &s.QueueTime, DefaultQueueTime, time.Millisecond, time.Minute); err != nil {
 		return s, err
 	}
-	if err := duration("longest Retry-After", &s.RetryAfterMax, min(max(DefaultRetryAfterMax, s.RetryAfterMin), time.Hour), 100*time.Millisecond, time.Hour); err != nil {
+	if err := setting.Duration("longest Retry-After", &s.RetryAfterMax, min(max(DefaultRetryAfterMax, s.RetryAfterMin), time.Hour), 100*time.Millisecond, time.Hour); err != nil {
 		return s, err
 	}
-	if err := duration("shortest Retry-After", &s.RetryAfterMin, min(DefaultRetryAfterMin, s.RetryAfterMax), 100*time.Millisecond, s.RetryAfterMax); err != nil {
+	if err := setting.Duration("shortest Retry-After", &s.RetryAfterMin, min(DefaultRetryAfterMin, s.RetryAfterMax), 100*time.Millisecond, s.RetryAfterMax); err != nil {
 		return s, err
 	}
 	s.Rules = slices.Clone(s.Rules)
@@ -68,16 +70,4 @@ func (s Settings) withDefaults() (Settings, error) {
 		s.Rand = rand.New(rand.NewPCG(5, 5))
 	}
 	return s, nil
-}
-
-// duration puts the fallback in the place of a zero, and returns an error that
-// names the setting unless lo <= *d <= hi.
-func duration(setting string, d *time.Duration, fallback, lo, hi time.Duration) error {
-	if *d == 0 {
-		*d = fallback
-	}
-	if *d < lo || *d > hi {
-		return fmt.Errorf("%s: %v is not allowed, want a duration from %v to %v", setting, *d, lo, hi)
-	}
-	return nil
 }

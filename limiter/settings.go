@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -68,14 +69,14 @@ func (s Settings) withDefaults() (Settings, error) {
 		return s, err
 	}
 	if s.PauseMax >= 0 {
-		if err := duration("longest pause", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
+		if err := setting.Duration("longest pause", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
 			return s, err
 		}
-		if err := duration("shortest pause", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
+		if err := setting.Duration("shortest pause", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
 			return s, err
 		}
 	}
-	if err := duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+	if err := setting.Duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return s, err
 	}
 	if s.Patience == 0 {
@@ -91,16 +92,4 @@ func (s Settings) withDefaults() (Settings, error) {
 		s.Rand = rand.New(rand.NewPCG(4, 4))
 	}
 	return s, nil
-}
-
-// duration puts the fallback in the place of a zero, and returns an error that
-// names the setting unless lo <= *d <= hi.
-func duration(setting string, d *time.Duration, fallback, lo, hi time.Duration) error {
-	if *d == 0 {
-		*d = fallback
-	}
-	if *d < lo || *d > hi {
-		return fmt.Errorf("%s: %v is not allowed, want a duration from %v to %v", setting, *d, lo, hi)
-	}
-	return nil
 }
