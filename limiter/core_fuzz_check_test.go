@@ -1,0 +1,88 @@
+package limiter_test
+
+import (
+	"math"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// checkHold: the gate shuts at a cut that follows another with no success in
+// between, and at nothing else.
+func (m *model) checkHold(change window.Change, held time.Time) {
+	if change == window.Cut && m.twin.streak >= 2 {
+		require.True(m.t, m.core.Held().After(m.now))
+	} else {
+		require.False(m.t, m.core.Held().After(held), "streak %d", m.twin.streak)
+	}
+}
+
+func (m *model) drain() {
+	for {
+		open := m.twin.mayFly()
+		i, k := m.core.Next(m.now)
+		if i == nil {
+			return
+		}
+		require.True(m.t, open, "the twin would not send")
+		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
+		m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
+		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
+		m.flying = append(m.flying, flight{i.Value, k, m.now})
+		m.waiting = without(m.waiting, i.Value)
+	}
+}
+
+// check holds the invariants of the design and compares the two.
+func (m *model) check() {
+	s := m.core.State()
+	require.Equal(m.t, m.twin.cwnd, s.Cwnd)
+	require.Equal(m.t, m.twin.ssthresh, s.Ssthresh)
+	require.Equal(m.t, len(m.twin.flying), m.core.Flying())
+	require.Equal(m.t, len(m.twin.queue), m.core.Waiting())
+	require.Equal(m.t, m.twin.cuts, m.cuts, "exactly one cut per burst")
+
+	require.GreaterOrEqual(m.t, m.core.Flying(), 0)
+	require.LessOrEqual(m.t, float64(m.core.Flying()), max(1, math.Floor(m.admitted)))
+	require.GreaterOrEqual(m.t, s.Cwnd, m.twin.min)
+	require.LessOrEqual(m.t, s.Cwnd, m.twin.max)
+	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
+	if free := m.core.Free(); free > 0 {
+		require.Zero(m.t, m.core.Waiting())
+		require.True(m.t, m.core.Held().IsZero())
+		require.LessOrEqual(m.t, float64(m.core.Flying()+free), max(1, s.Cwnd))
+	}
+	if m.core.Held().IsZero() {
+		require.False(m.t, m.core.Waiting() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
+	} else {
+		at, ok := m.core.Deadline()
+		require.Equal(m.t, m.core.Waiting() > 0, ok, "who is held has a time to look again")
+		require.True(m.t, !ok || at.Equal(m.core.Held()))
+	}
+}
+
+// settle lets everything succeed: nobody is stranded.
+func (m *model) settle() {
+	for range 10 * (m.ops + 1) {
+		if m.core.Flying() == 0 && m.core.Waiting() == 0 {
+			break
+		}
+		m.now = m.now.Add(time.Second)
+		m.answer(0, window.Success)
+		m.drain()
+		m.check()
+	}
+	require.Zero(m.t, m.core.Flying())
+	require.Zero(m.t, m.core.Waiting())
+}
+
+func without(ops []int, op int) []int {
+	for i, x := range ops {
+		if x == op {
+			return append(ops[:i], ops[i+1:]...)
+		}
+	}
+	return ops
+}

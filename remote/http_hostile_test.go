@@ -1,0 +1,228 @@
+package remote_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/remote"
+)
+
+// zeros is gzip of so many zero bytes.
+func zeros(t *testing.T, n int) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for range n >> 20 {
+		_, err := z.Write(make([]byte, 1<<20))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	return b.Bytes()
+}
+
+// "The source being down or malicious (huge, slow, wrong type, negative, NaN)
+// never harms the client."
+func TestMaliciousServers(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reply(w, version(9, 1)) }))
+	defer elsewhere.Close()
+	bomb := zeros(t, 8<<20)
+	for _, c := range []struct {
+		name  string
+		serve http.HandlerFunc
+		want  string
+	}{
+		{"down", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		{"error", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, version(9, 1), http.StatusServiceUnavailable)
+		}, "status: 503 Service Unavailable is not allowed, want 200"},
+		{"gone", http.NotFound, "status: 404 Not Found is not allowed, want 200"},
+		{"part", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(206); reply(w, version(9, 1)) }, "status: 206 Partial Content is not allowed, want 200"},
+		{"no status at all", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) }, "status: 999  is not allowed, want 200"},
+		{"empty", func(w http.ResponseWriter, _ *http.Request) { reply(w, "") }, "document: text that is no JSON"},
+		{"wrong type", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, version(9, 1))
+		}, `content type: "text/html" is not allowed, want application/json`},
+		{"no type", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			fmt.Fprint(w, version(9, 1))
+		}, `content type: "" is not allowed, want application/json`},
+		{"huge, and says so", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000000000000")
+			reply(w, "{")
+		}, "body: 1000000000000 bytes is not allowed, want 262144 at most"},
+		{"huge, without an end", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				reply(w, strings.Repeat(" ", 1<<16))
+			}
+		}, "body: more than 262144 bytes is not allowed"},
+		{"a gzip bomb", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb)
+		}, "body: more than 262144 bytes is not allowed"},
+		{"an encoding nobody asked for", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "br")
+			reply(w, version(9, 1))
+		}, `content encoding: "br" is not allowed, want none but the gzip that was asked for`},
+		{"broken gzip", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			reply(w, version(9, 1))
+		}, "gzip: invalid header"},
+		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			reply(w, version(9, 1))
+		}, "unexpected EOF"},
+		{"a header without an end", func(w http.ResponseWriter, _ *http.Request) {
+			for i := range 1000 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1000))
+			}
+			reply(w, version(9, 1))
+		}, "server response headers exceeded 65536 bytes"},
+		{"a redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusFound) }, "more than 3 redirects is not allowed"},
+		{"a redirect elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
+			fmt.Sprintf("a redirect to %q is not allowed, want one on the same host", elsewhere.URL)},
+		{"a redirect to a file", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "file:///etc/passwd")
+			w.WriteHeader(302)
+		}, `a redirect to "file://" is not allowed, want one on the same host`},
+		{"unchanged without a question", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "status: 304 Not Modified is not allowed, want 200"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server, source := serve(t, c.serve)
+			a := &applied{}
+			client := started(t, source, remote.Settings{}, a)
+			s := client.Snapshot()
+			require.Contains(t, s.LastError, c.want)
+			require.True(t, strings.HasPrefix(s.LastError, "remote: "))
+			require.Contains(t, s.LastError, server.URL+"/clients.json: ")
+			require.NotContains(t, s.LastError, "secret")
+			require.Empty(t, a.all())
+			require.Zero(t, s.Version)
+		})
+	}
+}
+
+// A server that drips, or says nothing at all, holds nobody for longer than the
+// timeout.
+func TestSlowServers(t *testing.T) {
+	for name, slow := range map[string]http.HandlerFunc{
+		"silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"dripping": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for tick := time.NewTicker(time.Millisecond); ; {
+				select {
+				case <-tick.C:
+					fmt.Fprint(w, " ")
+					w.(http.Flusher).Flush()
+				case <-r.Context().Done():
+					tick.Stop()
+					return
+				}
+			}
+		},
+		"informational for ever": func(w http.ResponseWriter, r *http.Request) {
+			for tick := time.NewTicker(time.Millisecond); ; {
+				select {
+				case <-tick.C:
+					w.WriteHeader(http.StatusEarlyHints)
+				case <-r.Context().Done():
+					tick.Stop()
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, source := serve(t, slow)
+			c := started(t, source, remote.Settings{Timeout: 20 * time.Millisecond})
+			require.EqualValues(t, 1, c.Snapshot().Failures)
+			require.NotEmpty(t, c.Snapshot().LastError)
+
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			require.ErrorIs(t, c.Refresh(ctx), context.Canceled)
+		})
+	}
+}
+
+// A redirect on the host is followed; where it goes by the Client's own rule,
+// that decides.
+func TestRedirects(t *testing.T) {
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2" {
+			reply(w, version(2, 8))
+			return
+		}
+		http.Redirect(w, r, "/v2", http.StatusMovedPermanently)
+	})
+	source, err := remote.NewHTTP(server.URL, remote.HTTPSettings{})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, started(t, source, remote.Settings{}).Snapshot().Version)
+
+	own := server.Client()
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	source, err = remote.NewHTTP(server.URL, remote.HTTPSettings{Client: own})
+	require.NoError(t, err)
+	require.Contains(t, started(t, source, remote.Settings{}).Snapshot().LastError, "status: 301 Moved Permanently")
+}
+
+// From http to https on the same host is a way up, the other way is not.
+func TestRedirectsBetweenSchemes(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		follows  bool
+	}{
+		{"http://a.example/", "https://a.example/", true},
+		{"http://a.example:8080/", "https://a.example/", true},
+		{"http://a.example/", "https://b.example/", false},
+		{"https://a.example/", "http://a.example/", false},
+		{"https://a.example/", "https://a.example:444/", false},
+		{"https://a.example/", "https://a.example/x", true},
+	} {
+		seen := ""
+		source, err := remote.NewHTTP(c.from, remote.HTTPSettings{Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			if seen = r.URL.String(); seen == c.from {
+				w.Header().Set("Location", c.to)
+				w.WriteHeader(http.StatusFound)
+			} else {
+				reply(w, version(1, 8))
+			}
+			return w.Result(), nil
+		})}})
+		require.NoError(t, err)
+		_, _, err = source.Fetch(t.Context(), "")
+		assert.Equal(t, c.follows, err == nil, "%s to %s: %v", c.from, c.to, err)
+		assert.Equal(t, c.follows, seen == c.to)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A mark that came from a broken store must not break every request.
+func TestAnETagThatIsUnfitIsNeitherKeptNorSent(t *testing.T) {
+	asked := []string{}
+	_, source := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("If-None-Match"))
+		w.Header().Set("ETag", `"`+strings.Repeat("x", 300)+`"`)
+		reply(w, version(1, 8))
+	})
+	for _, have := range []string{"", "a\nb", "\x80", strings.Repeat("x", 300)} {
+		_, mark, err := source.Fetch(t.Context(), have)
+		require.NoError(t, err)
+		require.Empty(t, mark)
+	}
+	require.Equal(t, []string{"", "", "", ""}, asked)
+}
