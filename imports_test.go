@@ -102,6 +102,8 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 var cores = map[string][]string{
 	"limiter":   {"core.go", "core_reconfigure.go", "settings.go"},
 	"schedule":  {"core.go"},
+	"throttle":  {"core.go", "settings.go"},
+	"retry":     {"budget_core.go"},
 	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "settings.go"},
 }
 

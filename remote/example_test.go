@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -253,6 +254,42 @@ func ExampleFeatures_Transport() {
 	// Output:
 	// a request
 	// true true
+}
+
+// batches is an Applier of one's own: the program sends in batches of the largest
+// window that the service allows.
+type batches struct{ size int }
+
+func (b *batches) Check(d remote.Document) error {
+	if d.Window.Max > 0 && d.Window.Max < 10 {
+		return &remote.FieldError{Path: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+	}
+	return nil
+}
+
+func (b *batches) Apply(d remote.Document) { b.size = cmp.Or(int(d.Window.Max), 100) }
+
+func ExampleApplier() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"format": 1, "version": 7, "window": {"max": 8}}`)
+	}))
+	defer service.Close()
+	source, err := remote.NewHTTP(service.URL, remote.HTTPSettings{})
+	if err != nil {
+		panic(err)
+	}
+	client, err := remote.New(source, remote.Settings{}, &batches{})
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	err = client.Refresh(context.Background())
+	fmt.Println(strings.TrimPrefix(err.Error(), "remote: "+service.URL+": "))
+	fmt.Println("version in force:", client.Snapshot().Version)
+	// Output:
+	// window.max: 8 is not allowed, want at least 10, the smallest batch
+	// version in force: 0
 }
 
 func ExampleToPolicy() {

@@ -44,6 +44,21 @@ func ExampleDo_notIdempotent() {
 	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
 }
 
+// The context says it for a single operation, Config.Idempotent for all of a policy.
+func ExampleWithIdempotent() {
+	fails := func(context.Context) error { return busy }
+	policy, err := retry.New(retry.Config{Backoff: backoff.Constant(time.Millisecond)})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	fmt.Println(retry.Do(ctx, policy, fails))
+	fmt.Println(retry.Do(retry.WithIdempotent(ctx), policy, fails))
+	// Output:
+	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
+	// gave up after 3 attempts: limiter: attempt limit reached; last error: httplimit: 503 Slow Down
+}
+
 func ExampleValue() {
 	name, err := retry.Value(context.Background(), nil, func(context.Context) (string, error) {
 		return strings.ToUpper("ok"), nil

@@ -1,8 +1,11 @@
 package throttle_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +61,22 @@ func TestTheFormula(t *testing.T) {
 		end(c, start, tag.Critical, x.refused, window.Overload)
 		assert.InDelta(t, x.want, c.Rejection(start, tag.Critical), 1e-12, "%+v", x)
 	}
+}
+
+// The table in the package comment is the code's.
+func TestDocTable(t *testing.T) {
+	var row []string
+	for _, c := range []struct{ accepted, refused int }{{33, 0}, {33, 33}, {33, 66}, {33, 99}, {33, 297}, {0, 99}} {
+		core := newCore(t, throttle.Settings{})
+		end(core, start, tag.Critical, c.accepted, window.Success)
+		end(core, start, tag.Critical, c.refused, window.Overload)
+		row = append(row, fmt.Sprintf("%.0f%%", 100*core.Rejection(start, tag.Critical)))
+	}
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, line, _ := strings.Cut(string(doc), "//\trejected ")
+	line, _, _ = strings.Cut(line, "\n")
+	assert.Equal(t, strings.Fields(line), row)
 }
 
 // What is an accept and what is not: told the wrong way round, a throttle rejects

@@ -12,7 +12,7 @@
 //	max(0, (requests - K*accepts) / (requests + 1)),  K = 2
 //
 //	accepted    1 in 1    1 in 2    1 in 3    1 in 4    1 in 10    none of 99
-//	rejected         0         0     33%         50%        80%           99%
+//	rejected        0%        0%     33%         50%        80%           99%
 //
 // [Core] is the pure part, [Throttle] the driver: a lock and a clock around it.
 //
@@ -27,6 +27,9 @@
 //     (Settings.Probe), so that the end of the trouble is seen.
 //   - background work is refused and interactive work is not: each criticality
 //     has counts of its own (tag.Criticality), so only the first is throttled.
+//   - little was sent yet: one refusal and no accept is one half already, whatever
+//     K. A client whose first answer is a 503 may reject its own retry, and one
+//     that goes on asking fast rejects most until a probe is accepted.
 //   - requests are rejected: they count as requests that were not accepted,
 //     so a client that sends more and more is throttled more and more.
 package throttle

@@ -31,8 +31,8 @@ type Settings struct {
 	// Probe is the floor: a request goes, whatever the probability, if none of its
 	// criticality went for this time. 1 ms to Window; 0 means DefaultProbe.
 	Probe time.Duration
-	// Rand is the source of chance. nil: a source with a fixed seed, so that a
-	// Core alone always does the same.
+	// Rand is the source of chance, used by nothing else at the same time. nil: a
+	// source with a fixed seed, so that a Core alone always does the same.
 	Rand *rand.Rand
 }
 
