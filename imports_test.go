@@ -30,10 +30,10 @@ var mayImport = map[string][]string{
 
 	"internal/setting": {},
 	"internal/sliding": {},
-	"throttle":         {"window", "limiter", "tag", "internal/sliding"},
-	"retry":            {"window", "internal/sliding", "backoff", "limiter"},
+	"throttle":         {"window", "limiter", "tag", "internal/setting", "internal/sliding"},
+	"retry":            {"window", "internal/setting", "internal/sliding", "backoff", "limiter"},
 
-	"remote": {"limiter", "window", "retry", "schedule", "tag"},
+	"remote": {"limiter", "window", "retry", "schedule", "tag", "internal/setting"},
 
 	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
 }

@@ -182,10 +182,10 @@ func TestTheObserverIsToldOfEveryLook(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for want, s := range map[string]remote.Settings{
-		"remote: period: 1ms is not allowed, want a duration from 1s to 24h":     {Period: time.Millisecond},
-		"remote: period: -1m0s is not allowed, want a duration from 1s to 24h":   {Period: -time.Minute},
-		"remote: timeout: 11m0s is not allowed, want a duration from 1ms to 10m": {Timeout: 11 * time.Minute},
-		"remote: timeout: -1s is not allowed, want a duration from 1ms to 10m":   {Timeout: -time.Second},
+		"remote: period: 1ms is not allowed, want a duration from 1s to 24h0m0s":   {Period: time.Millisecond},
+		"remote: period: -1m0s is not allowed, want a duration from 1s to 24h0m0s": {Period: -time.Minute},
+		"remote: timeout: 11m0s is not allowed, want a duration from 1ms to 10m0s": {Timeout: 11 * time.Minute},
+		"remote: timeout: -1s is not allowed, want a duration from 1ms to 10m0s":   {Timeout: -time.Second},
 	} {
 		_, err := remote.New(&script{}, s)
 		assert.EqualError(t, err, want)

@@ -1,10 +1,11 @@
 package remote
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Defaults of the settings.
@@ -38,17 +39,11 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if s.Period == 0 {
-		s.Period = DefaultPeriod
+	if err := setting.Duration("period", &s.Period, DefaultPeriod, time.Second, 24*time.Hour); err != nil {
+		return s, err
 	}
-	if s.Period < time.Second || s.Period > 24*time.Hour {
-		return s, fmt.Errorf("period: %v is not allowed, want a duration from 1s to 24h", s.Period)
-	}
-	if s.Timeout == 0 {
-		s.Timeout = DefaultTimeout
-	}
-	if s.Timeout < time.Millisecond || s.Timeout > 10*time.Minute {
-		return s, fmt.Errorf("timeout: %v is not allowed, want a duration from 1ms to 10m", s.Timeout)
+	if err := setting.Duration("timeout", &s.Timeout, DefaultTimeout, time.Millisecond, 10*time.Minute); err != nil {
+		return s, err
 	}
 	if s.Clock == nil {
 		s.Clock = clock.New()

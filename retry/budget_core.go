@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/internal/sliding"
 )
 
@@ -41,11 +42,8 @@ func (s BudgetSettings) withDefaults() (BudgetSettings, error) {
 	if !(s.Share > 0 && s.Share < 1) {
 		return s, fmt.Errorf("budget share: %v is not allowed, want a number greater than 0 and less than 1", s.Share)
 	}
-	if s.Window == 0 {
-		s.Window = DefaultBudgetWindow
-	}
-	if s.Window < time.Second || s.Window > time.Hour {
-		return s, fmt.Errorf("budget window: %v is not allowed, want a duration from 1s to 1h", s.Window)
+	if err := setting.Duration("budget window", &s.Window, DefaultBudgetWindow, time.Second, time.Hour); err != nil {
+		return s, err
 	}
 	switch {
 	case s.Floor == 0:

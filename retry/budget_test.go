@@ -174,8 +174,8 @@ func TestWrongBudgetsAreNamed(t *testing.T) {
 		"budget share: -0.1 is not allowed, want a number greater than 0 and less than 1": {Share: -0.1},
 		"budget share: 1 is not allowed, want a number greater than 0 and less than 1":    {Share: 1},
 		"budget share: NaN is not allowed, want a number greater than 0 and less than 1":  {Share: math.NaN()},
-		"budget window: 1ms is not allowed, want a duration from 1s to 1h":                {Window: time.Millisecond},
-		"budget window: 2h0m0s is not allowed, want a duration from 1s to 1h":             {Window: 2 * time.Hour},
+		"budget window: 1ms is not allowed, want a duration from 1s to 1h0m0s":            {Window: time.Millisecond},
+		"budget window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":         {Window: 2 * time.Hour},
 	} {
 		_, err := retry.NewBudgetCore(s)
 		assert.EqualError(t, err, want)

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -120,11 +121,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Attempts == 0 {
 		c.Attempts = DefaultAttempts
 	}
-	if c.RetryAfterMax == 0 {
-		c.RetryAfterMax = DefaultRetryAfterMax
-	}
-	if c.RetryAfterMax < time.Millisecond || c.RetryAfterMax > 24*time.Hour {
-		return c, fmt.Errorf("longest Retry-After: %v is not allowed, want a duration from 1ms to 24h", c.RetryAfterMax)
+	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+		return c, err
 	}
 	if c.AttemptTimeout < 0 {
 		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)

@@ -230,8 +230,8 @@ func TestRecovery(t *testing.T) {
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	for want, s := range map[string]throttle.Settings{
-		"window: 1ms is not allowed, want a duration from 1s to 1h":               {Window: time.Millisecond},
-		"window: 2h0m0s is not allowed, want a duration from 1s to 1h":            {Window: 2 * time.Hour},
+		"window: 1ms is not allowed, want a duration from 1s to 1h0m0s":           {Window: time.Millisecond},
+		"window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":        {Window: 2 * time.Hour},
 		"multiplier K: 0.9 is not allowed, want a number from 1 to 100":           {K: 0.9},
 		"multiplier K: NaN is not allowed, want a number from 1 to 100":           {K: math.NaN()},
 		"probe: 3s is not allowed, want a duration from 1ms to the window, 2s":    {Window: 2 * time.Second, Probe: 3 * time.Second},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Defaults of the settings.
@@ -37,11 +39,8 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if s.Window == 0 {
-		s.Window = DefaultWindow
-	}
-	if s.Window < time.Second || s.Window > time.Hour {
-		return s, fmt.Errorf("window: %v is not allowed, want a duration from 1s to 1h", s.Window)
+	if err := setting.Duration("window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
+		return s, err
 	}
 	if s.K == 0 {
 		s.K = DefaultK
