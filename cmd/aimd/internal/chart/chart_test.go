@@ -85,7 +85,7 @@ func TestFigures(t *testing.T) {
 		"load":                         {base + "plot: [{kind: load, top: 10}]\n", []string{"small"}, []string{"requests at the service"}},
 		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, seed0]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before it (s)", "number of the attempt"}},
 		"curve":                        {base + sweep + "plot: [{kind: curve, measure: makespan_s, log_x: true, log_y: true}]\n", []string{"small"}, []string{"time for all operations (s)"}},
-		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "outage sent"}},
+		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "requests sent while the service is down"}},
 		"curve over words":             {base + "sweep: [{field: server.spread.kind, values: [constant, exponential]}]\nplot: [{kind: curve, measure: jain}]\n", []string{"small"}, []string{"constant", "exponential"}},
 		"curve of nothing":             {base + sweep + "plot: [{kind: curve, measure: timed_out, log_y: true}]\n", []string{"small"}, []string{"timed out"}},
 		"map":                          {base + grid + "plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n", []string{"small"}, []string{"slots of the service", "clients", "lower with reno-0.9", "attempts: backoff divided by reno-0.9"}},

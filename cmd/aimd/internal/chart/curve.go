@@ -11,24 +11,30 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
 )
 
 const singleHeight = 3.6 * vg.Inch
 
 // words are how axes name fields and measures.
 var words = map[string]string{
-	"clients.operations":        "operations",
-	"clients.count":             "clients",
-	"server.slots":              "slots of the service",
-	"server.outages[0].backlog": "connections that wait for the stopped service",
-	"server.outages[0].for":     "length of the outage (s)",
-	"attempts_per_op":           "attempts per operation",
-	"efficiency":                "successes / attempts",
-	"throughput":                "operations done per second",
-	"makespan_s":                "time for all operations (s)",
-	"recovery_s":                "time to recover (s)",
-	"p99_s":                     "p99 latency (s)",
-	"span":                      "time / optimum",
+	"clients.operations":                "operations",
+	"clients.count":                     "clients",
+	"server.slots":                      "slots of the service",
+	"server.outages[0].backlog":         "connections that wait for the stopped service",
+	"return_over_mean":                  "first second after the outage / mean",
+	"server.refusal.retry_after_jitter": "jitter of Retry-After (s)",
+	"server.outages[0].for":             "length of the outage (s)",
+	"attempts_per_op":                   "attempts per operation",
+	"efficiency":                        "successes / attempts",
+	"throughput":                        "operations done per second",
+	"makespan_s":                        "time for all operations (s)",
+	"outage_sent":                       "requests sent while the service is down",
+	"peak_over_mean":                    "peak rate over mean rate",
+	"given_up":                          "operations given up",
+	"recovery_s":                        "time to recover (s)",
+	"p99_s":                             "p99 latency (s)",
+	"span":                              "time / optimum",
 }
 
 func label(name string) string {
@@ -41,6 +47,16 @@ func label(name string) string {
 		s += " (s)"
 	}
 	return s
+}
+
+// sweepLabel is how an axis names the field of a sweep.
+func sweepLabel(w scenario.Sweep) string {
+	l := label(w.Field)
+	_, plain := strconv.ParseFloat(w.Values[0], 64)
+	if _, err := time.ParseDuration(w.Values[0]); err == nil && plain != nil && !strings.HasSuffix(l, "(s)") {
+		l += " (s)"
+	}
+	return l
 }
 
 // number reads a value of a sweep: a number, or a duration in seconds.
@@ -76,7 +92,7 @@ func places(values []string, logarithmic bool) (at []float64, axis figure.Axis) 
 func (d drawing) curve() figure.Figure {
 	sweep := d.Sweep[0]
 	at, x := places(sweep.Values, d.LogX)
-	f := figure.Figure{X: label(sweep.Field), Y: label(d.Measure), PanelHeight: singleHeight}
+	f := figure.Figure{X: sweepLabel(sweep), Y: label(d.Measure), PanelHeight: singleHeight}
 	p := figure.NewPanel("", x, d.measureAxis())
 	if runs := d.WithDefaults().Runs; runs > 1 {
 		f.Note = fmt.Sprintf("the median of %d runs; bars: their least and most", runs)

@@ -89,7 +89,7 @@ func newSection(s experiment.Study) (section, error) {
 		x.Title = s.Name
 	}
 	for _, v := range s.Verdicts() {
-		x.Numbers = append(x.Numbers, comparison{v.Name(), v.Says, v.Shown(), v.Met})
+		x.Numbers = append(x.Numbers, comparison{what(v), v.Says, v.Shown(), v.Met})
 	}
 	for _, f := range Figures(s) {
 		svg, err := f.SVG()
@@ -125,4 +125,21 @@ func newSection(s experiment.Study) (section, error) {
 // Theirs reports whether the source of any number says one too.
 func (s section) Theirs() bool {
 	return slices.ContainsFunc(s.Numbers, func(c comparison) bool { return c.Theirs != "" })
+}
+
+// what is what a number is about.
+func what(v experiment.Verdict) string {
+	s := v.Strategy + ": " + label(v.Measure)
+	if v.Over != "" {
+		s += ", over that of " + v.Over
+	}
+	for i, at := range v.At {
+		field, x, _ := strings.Cut(at, "=")
+		joint := ", at "
+		if i > 0 {
+			joint = " and "
+		}
+		s += joint + label(field) + " " + x
+	}
+	return s
 }

@@ -15,6 +15,7 @@ import (
 var columns = []struct{ measure, head string }{
 	{"makespan_s", "time s"},
 	{"span", "× optimum"},
+	{"given_up", "given up"},
 	{"attempts", "attempts"},
 	{"attempts_per_op", "per op"},
 	{"efficiency", "efficiency"},
@@ -72,7 +73,10 @@ func measures(s experiment.Study) []string {
 		if m == "jain" && s.Clients.Count <= 1 && len(s.Sweep) < 2 {
 			return true // who is alone is treated fairly
 		}
-		return !slices.ContainsFunc(s.Rows, func(r experiment.Row) bool { return r.Of(m).Applies })
+		return !slices.ContainsFunc(s.Rows, func(r experiment.Row) bool {
+			x := r.Of(m)
+			return x.Applies && (m != "given_up" || x.Max.Value > 0)
+		})
 	})
 }
 

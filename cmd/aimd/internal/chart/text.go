@@ -74,6 +74,9 @@ func rateGraphs(s experiment.Study) string {
 		end = max(end, r.Typical.End.Seconds())
 	}
 	g := graphSet{caption: "requests per second over time (s), logarithmic"}
+	if len(rows) < len(s.Rows) {
+		g.caption += fmt.Sprintf("; the first %d of %d strategies", len(rows), len(s.Rows))
+	}
 	for _, r := range rows {
 		values := logarithms(r.Typical.Traces, end)
 		top = max(top, slices.Max(values))
@@ -111,7 +114,7 @@ func sweepGraphs(s experiment.Study) string {
 		return ""
 	}
 	measure, sweep := s.Plot[i].Measure, s.Sweep[0]
-	g, top := graphSet{caption: label(measure) + ", over " + label(sweep.Field)}, 0.0
+	g, top := graphSet{caption: label(measure) + ", over " + sweepLabel(sweep)}, 0.0
 	for _, st := range (drawing{Study: s, rows: s.Rows}).strategies() {
 		var all []float64
 		for _, v := range sweep.Values {

@@ -26,6 +26,7 @@ Columns, where they apply:
   time        from the start until the last operation was done
   × optimum   time over that of a clairvoyant, who sends each request just when there is
               room for it
+  given up    operations that were never done
   attempts    requests sent, in all and per operation
   p50, p99    how long half of the operations, and 99 of 100, took from their birth
   sent p99    the same from their first attempt
@@ -34,6 +35,11 @@ Columns, where they apply:
   recovery    from the end of the last outage until 90% of what is possible is served
               again; ">" where that had not happened by the end of the run
   in outage   requests sent while the service was down
+
+With --json each line has scenario, strategy, runs, and makespan_s, span, attempts,
+attempts_per_op, p50_s, p99_s, first_send_p99_s, peak_in_flight, jain, recovery_s and
+outage_sent, each {"min":,"median":,"max":}, or null where it does not apply. What had
+no end within the run counts as long as the run. In a sweep, "set" is the point.
 
 What a scenario expects is checked: the status is 1 if something is not as it says.
 With --set, --seed or --runs it is another scenario, and the status does not depend

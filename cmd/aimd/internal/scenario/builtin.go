@@ -19,7 +19,7 @@ var story = []string{
 	"seed3-retry-fixed", "seed3-retry-fixed-jitter", "seed3-retry-jitter",
 	"seed3-backoff", "seed3-backoff-jitter", "seed3-backoff-capped",
 	"seed3-partial-fixed", "seed3-partial-backoff", "seed3-partial-jitter",
-	"seed3-budget", "seed3-throttle",
+	"seed3-retry-after", "seed3-budget", "seed3-throttle",
 	"seed4", "seed4-operations", "seed4-outage",
 	"backoff-or-window",
 }
