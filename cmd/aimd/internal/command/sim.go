@@ -49,7 +49,7 @@ func simListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.OutOrStdout(), "%-22s %s\n", name, s.Title)
+				fmt.Fprintf(c.OutOrStdout(), "%-26s %s\n", name, s.Title)
 			}
 			return nil
 		},

@@ -78,7 +78,7 @@ func simRunCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.Uint64Var(&r.seed, "seed", 0, "seed of the first run's randomness; the next run has the next")
+	f.Var(value.Natural(&r.seed), "seed", "seed of the first run's randomness; the next run has the next")
 	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
 	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
 	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, in place of the table")

@@ -152,7 +152,7 @@ func TestSimBadCommandLines(t *testing.T) {
 		"run .":                              ".: is a directory",
 		"run seed4 --runs 0":                 `invalid argument "0" for "--runs" flag: want a whole number from 1 to 10000`,
 		"run seed4 --runs x":                 `invalid argument "x" for "--runs" flag: want a whole number`,
-		"run seed4 --seed -1":                `invalid argument "-1" for "--seed" flag`,
+		"run seed4 --seed -1":                `invalid argument "-1" for "--seed" flag: want a whole number from 0`,
 		"run seed4 --set server.slots":       "--set server.slots: want field=value, like server.slots=100",
 		"run seed4 --set server.slots=x":     "--set server.slots=x: server.slots: x is not allowed, want a whole number",
 		"run seed4 --set server.nonsense=1":  "--set server.nonsense=1: server.nonsense: there is no field nonsense, want one of connect,",

@@ -64,6 +64,16 @@ func Whole(to *int, lo, hi int) *Value[int] {
 	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa}
 }
 
+// Natural is a whole number from 0, such as the seed of randomness.
+func Natural(to *uint64) *Value[uint64] {
+	parse := func(s string) (uint64, bool) {
+		x, err := strconv.ParseUint(s, 10, 64)
+		return x, err == nil
+	}
+	show := func(x uint64) string { return strconv.FormatUint(x, 10) }
+	return &Value[uint64]{to, "number", "a whole number from 0", parse, show}
+}
+
 // Decimal is a number from lo to hi.
 func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
