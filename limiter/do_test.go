@@ -148,14 +148,16 @@ func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
 				if c.full {
 					acquire(t, l, 1)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				start := time.Now()
 				err := l.Do(ctx, c.fn)
-				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.Equal(t, time.Second, time.Since(start))
+				require.ErrorIs(t, err, context.Canceled)
 				var story *limiter.Error
 				require.ErrorAs(t, err, &story)
 				require.Equal(t, c.attempts, story.Attempts)
-				require.Equal(t, context.DeadlineExceeded, story.Reason)
+				require.Equal(t, context.Canceled, story.Reason)
 				s := l.Snapshot()
 				require.Zero(t, s.Queued)
 				require.Zero(t, s.Timeouts, "the caller's time was up, not the attempt's")
@@ -166,6 +168,25 @@ func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
 	cancel()
 	err := newLimiter(t, 1).Do(ctx, func(context.Context) error { t.Error("runs"); return nil })
 	require.EqualError(t, err, "gave up before the first attempt: context canceled")
+}
+
+func TestDoDoesNotWaitForADeadlineThatComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start, cause := time.Now(), status{code: 503, after: time.Minute}
+		err := l.Do(ctx, func(context.Context) error { return cause })
+		require.Zero(t, time.Since(start), "the next attempt would be after the deadline")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, cause)
+		require.ErrorContains(t, err, "gave up after 1 attempt: the next attempt is due in 1m0.")
+
+		cause.after = 30 * time.Second // the second answer comes half a minute before the deadline
+		require.Error(t, l.Do(ctx, func(context.Context) error { return cause }))
+		require.GreaterOrEqual(t, time.Since(start), 30*time.Second)
+		require.Less(t, time.Since(start), time.Minute)
+	})
 }
 
 func TestDoAfterClose(t *testing.T) {

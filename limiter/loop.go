@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -31,7 +32,8 @@ type Loop struct {
 }
 
 // Do runs fn as one operation. It returns nil once fn did, else an *Error that
-// tells how often fn ran, why it was given up and what its last error was.
+// tells how often fn ran, why it was given up and what its last error was. It
+// gives up at once when the context's deadline comes before the next attempt.
 // If fn panics the guards are told, and the panic goes on.
 func (o Loop) Do(ctx context.Context, fn func(context.Context) error) error {
 	if o.Classifier == nil {
@@ -71,7 +73,13 @@ func (o *Loop) operate(ctx context.Context, p Permit, fn func(context.Context) e
 			return &Error{Attempts: attempt, Reason: d.Reason, Cause: err}
 		}
 		last = d.Delay
-		next, reason := o.begin(ctx, attempt+1, max(d.Delay, d.RetryAfter))
+		delay := max(d.Delay, d.RetryAfter)
+		if at, ok := ctx.Deadline(); ok && delay > 0 && o.Clock.Until(at) < delay {
+			// To wait for the deadline would help nobody.
+			reason := fmt.Errorf("the next attempt is due in %v: %w", delay, context.DeadlineExceeded)
+			return &Error{Attempts: attempt, Reason: reason, Cause: err}
+		}
+		next, reason := o.begin(ctx, attempt+1, delay)
 		if reason != nil {
 			return &Error{Attempts: attempt, Reason: reason, Cause: err}
 		}
