@@ -40,6 +40,9 @@ func (v *Value[T]) Set(s string) error {
 // Type implements pflag.Value: what stands for the value in the help.
 func (v *Value[T]) Type() string { return v.kind }
 
+// Want says what is allowed.
+func (v *Value[T]) Want() string { return v.want }
+
 // String implements pflag.Value.
 func (v *Value[T]) String() string {
 	if v.to == nil { // the flag library makes one of these to compare with
