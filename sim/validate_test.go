@@ -83,9 +83,9 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"strategies[0].window.patience: -1 is not allowed, want a number from 1":                                                             windows(sim.Window{Law: sim.RenoLaw, Patience: -1}),
 		"strategies[0].window.retry_after_max: 1ns is not allowed, want a duration from 1ms to 24h0m0s":                                      windows(sim.Window{Law: sim.RenoLaw, RetryAfterMax: 1}),
 		"strategies[0].budget.share: 1 is not allowed, want a number greater than 0 and less than 1":                                         strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 1}}),
-		"strategies[0].budget.window: 1ns is not allowed, want a duration from 1s to 1h":                                                     strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 0.1, Window: 1}}),
+		"strategies[0].budget.window: 1ns is not allowed, want a duration from 1s to 1h0m0s":                                                 strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 0.1, Window: 1}}),
 		"strategies[0].throttle.k: 0.5 is not allowed, want a number from 1 to 100":                                                          strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 0.5}}),
-		"strategies[0].throttle.window: 1ns is not allowed, want a duration from 1s to 1h":                                                   strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Window: 1}}),
+		"strategies[0].throttle.window: 1ns is not allowed, want a duration from 1s to 1h0m0s":                                               strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Window: 1}}),
 		"strategies[0].throttle.probe: 1h0m0s is not allowed, want a duration from 1ms to the window, 2m0s":                                  strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Probe: time.Hour}}),
 		"strategies[0].sense.free: 2 is not allowed, want a number from 0 to 1":                                                              strategies(sim.Strategy{Name: "a", Sense: sim.Sense{Free: 2}}),
 	} {
