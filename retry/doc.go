@@ -19,6 +19,10 @@
 //   - the budget is exhausted, or a throttle refuses: the operation fails at once with
 //     [ErrBudget] or throttle.ErrThrottled, and with its last error.
 //   - ctx ends: the operation fails at once with its error, and its last error.
+//   - ctx's deadline comes before the next attempt would: it fails at once too,
+//     since to wait would help nobody.
+//   - there is bulk work to do: a few attempts and a budget give much of it up when
+//     the service refuses. A limiter's Do, or Each, is for that.
 //   - fn itself retries (an SDK does): attempts multiply, three times three are
 //     nine. Retry in one place.
 package retry
