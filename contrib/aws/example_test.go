@@ -93,7 +93,11 @@ func ExampleLimit_downloads() {
 // to the rest, and returns a config for it.
 func loadConfig() (aws.Config, func()) {
 	s := &store{slots: 8, service: 5 * time.Millisecond, transport: newTransport()}
-	s.next = gofakes3.New(s3mem.New(), gofakes3.WithAutoBucket(true)).Server()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("photos"); err != nil {
+		log.Fatal(err)
+	}
+	s.next = gofakes3.New(backend).Server()
 	s.Server = httptest.NewServer(s)
 	cfg := s.config()
 	cfg.ServiceOptions = append(cfg.ServiceOptions, func(_ string, o any) { o.(*s3.Options).UsePathStyle = true })

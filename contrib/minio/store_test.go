@@ -60,7 +60,13 @@ func newStore(t *testing.T, slots int, service time.Duration, answer script) *st
 
 func start(slots int, service time.Duration, answer script) *store {
 	s := &store{backend: s3mem.New(), slots: slots, service: service, script: answer}
-	s.next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(true)).Server()
+	// Not WithAutoBucket: of two first requests at a time the one may find no bucket.
+	for _, name := range []string{bucket, "photos"} {
+		if err := s.backend.CreateBucket(name); err != nil {
+			panic(err) // a new backend has none
+		}
+	}
+	s.next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Start()
