@@ -61,17 +61,19 @@ func (l *Limiter) stamped(id uint64) window.Ticket {
 
 // acquireLocked is acquire where no slot lay free.
 func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
+	w := l.waiters.Get().(*waiter) // most who come here wait; and not under the lock
 	l.lock()
 	if l.closed {
 		l.open()
+		l.waiters.Put(w)
 		return Permit{}, ErrClosed
 	}
 	now := l.time()
 	if t, ok := l.core.Tried(now); ok {
 		l.open()
+		l.waiters.Put(w)
 		return Permit{l, t}, nil
 	}
-	w := l.waiters.Get().(*waiter)
 	if at == atFront {
 		l.core.Rejoined(&w.item)
 	} else if !l.core.Queued(&w.item) {
@@ -83,7 +85,13 @@ func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
 	if l.timing == nil || l.config.Observer != nil {
 		w.since, l.timing = l.config.Clock.Since(l.made)+1, w
 	}
-	l.unlockFor(w, now)
+	if l.core.NeedsTime() {
+		l.unlockFor(w, now)
+	} else {
+		// Only an answer can let anybody go, and there is nothing to tell.
+		l.published.queued.Store(int64(l.core.Waiting()))
+		l.open()
+	}
 	return l.wait(ctx, w)
 }
 
