@@ -39,8 +39,8 @@ type Settings struct {
 	// DefaultPauseMax; a negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
 	// Patience is how many overloads in a row an operation takes before it
-	// backs off by itself, and at the how-manieth cut in a row a Retry-After shuts
-	// the gate for everybody (at the second at the earliest): 1 or more; 0 means
+	// backs off by itself, and how many cuts in a row it takes until a Retry-After
+	// shuts the gate for everybody (never less than two): 1 or more; 0 means
 	// DefaultPatience.
 	Patience int
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
