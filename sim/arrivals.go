@@ -11,7 +11,8 @@ type arrivals struct {
 	conf Clients
 	// left is how many are still to be born, negative: no end.
 	left int
-	// n is how many of all clients together were born.
+	// n is how many of all clients together were born, where no client has its own
+	// times.
 	n int
 }
 
@@ -109,7 +110,6 @@ func (b *arrivals) turn(e *engine, c *client) {
 	}
 	c.left--
 	b.left--
-	b.n++
 	e.bear(c)
 }
 

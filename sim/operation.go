@@ -21,7 +21,8 @@ type operation struct {
 	item   queue.Item[*operation]
 	// born is when, and sent when its first attempt was, negative before.
 	born, sent time.Duration
-	// failures is how many times it failed, and waited the wait after the last.
+	// failures is how many times it failed, and waited the backoff's own wait
+	// after the last, without what Retry-After added: limiter.Loop's last.
 	failures int
 	waited   time.Duration
 }
@@ -196,7 +197,6 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 		e.giveUp(op)
 		return
 	}
-	op.waited = d
 	e.after(d, retryKind, op.id, 0)
 }
 
@@ -219,11 +219,15 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	}
 	if n > 0 {
 		var again bool
-		elapsed := e.now - max(op.sent, 0)
-		if d, again = e.backoff.Delay(backoff.State{Retry: n, Last: op.waited, Elapsed: elapsed}, e.random); !again {
+		since := op.sent
+		if since < 0 { // carrier sense kept back every attempt so far
+			since = op.born
+		}
+		if d, again = e.backoff.Delay(backoff.State{Retry: n, Last: op.waited, Elapsed: e.now - since}, e.random); !again {
 			return 0, false
 		}
 	}
+	op.waited = d
 	if retry.RetryAfter {
 		d = max(d, limiter.RetryAfter(retryAfter, limiter.DefaultRetryAfterMax, e.random))
 	}
