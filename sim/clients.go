@@ -142,6 +142,9 @@ func (s Clients) check(c checker) {
 	if arrivals == OnOff && (s.On <= 0 || s.Off <= 0) {
 		c.fail("on", "on: %v and off: %v are not allowed, want both longer than 0", s.On, s.Off)
 	}
+	if arrivals != OnOff && s.On >= 0 && s.Off >= 0 {
+		c.unused("arrivals: on-off", "on", s.On, "off", s.Off)
+	}
 	if arrivals != Periodic {
 		return
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,16 @@ func (c checker) oneOf(field, v string, allowed ...string) {
 	if !slices.Contains(allowed, v) && v != "" {
 		last := len(allowed) - 1
 		c.fail(field, "%q is not allowed, want %s or %s", v, strings.Join(allowed[:last], ", "), allowed[last])
+	}
+}
+
+// unused refuses settings that nothing would look at: those that are set, each as
+// its name and its value.
+func (c checker) unused(without string, settings ...any) {
+	for i := 0; i < len(settings); i += 2 {
+		if v := settings[i+1]; !reflect.ValueOf(v).IsZero() {
+			c.fail(settings[i].(string), "%v is not allowed without %s", v, without)
+		}
 	}
 }
 

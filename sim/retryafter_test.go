@@ -50,3 +50,28 @@ func spanOf(t *testing.T, s sim.Scenario, strategy sim.Strategy) float64 {
 	slices.Sort(spans)
 	return spans[len(spans)/2]
 }
+
+// What a Retry-After adds is not the backoff's own wait, which goes on from there: a
+// compound backoff asks again every 10 s for as long as it would itself wait less.
+func TestRetryAfterDoesNotFeedTheBackoff(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Failures: sim.Failures{Rate: 1, Overload: true}, Refusal: sim.Refusal{RetryAfter: 10 * time.Second}},
+		Clients: sim.Clients{Operations: 1}, Horizon: 60 * time.Second,
+	}
+	r := run(t, s, sim.Strategy{Retry: sim.Retry{Kind: sim.CompoundRetry, Min: 100 * ms, Max: time.Hour, Factor: 2, RetryAfter: true}})
+	require.GreaterOrEqual(t, r.Attempts, 5)
+}
+
+// Who senses that the service is down has not begun: the time for retries counts from
+// the operation's birth, not from the start of the run.
+func TestElapsedOfWhoSentNothing(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Slots: 1, Outages: []sim.Outage{{From: 30 * sec, For: 60 * sec}}},
+		Clients: sim.Clients{Arrivals: sim.OnOff, Operations: 2, Rate: 1.0 / 40, On: 40 * sec, Off: ms}, Horizon: 60 * sec,
+	}
+	st := fixed(sec)
+	st.Sense.Free, st.Retry.Elapsed = 0.5, 10*sec
+	r := run(t, s, st)
+	require.Equal(t, 1, r.GivenUp)
+	require.GreaterOrEqual(t, r.Rejected, 9)
+}

@@ -85,7 +85,7 @@ type Trace struct {
 	// MaxSamples of it, so that traces stay small.
 	Interval time.Duration `yaml:"interval"`
 	// Off leaves the traces out.
-	Off bool `yaml:"off"`
+	Off bool `yaml:"-"`
 }
 
 // MaxSamples is the most samples of a trace.

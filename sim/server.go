@@ -179,7 +179,9 @@ func (s Server) check(c checker) {
 func (s Server) checkLoad(c checker) {
 	r := c.in("rate")
 	r.number("per_second", s.Rate.PerSecond, 0, MaxRate)
-	r.number("burst", s.Rate.Burst, 0, MaxRate)
+	if s.Rate.Burst != 0 {
+		r.number("burst", s.Rate.Burst, 1, MaxRate)
+	}
 	d := c.in("slowdown")
 	d.count("limit", s.Slowdown.Limit, 0, MaxSlots)
 	if f := s.Slowdown.Factor; f != 0 && !(f > 1 && f <= 1000) {

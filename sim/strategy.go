@@ -130,6 +130,9 @@ func (w Window) settings(r *rand.Rand) limiter.Settings {
 func (w Window) check(c checker) {
 	c.oneOf("law", w.Law, TahoeLaw, RenoLaw)
 	if !w.on() {
+		c.unused("law", "factor", w.Factor, "initial", w.Initial, "ssthresh", w.Ssthresh, "min", w.Min, "max", w.Max,
+			"pause_min", w.PauseMin, "pause_max", w.PauseMax, "patience", w.Patience,
+			"retry_after_max", w.RetryAfterMax, "no_pause", w.NoPause)
 		return
 	}
 	_, err := limiter.NewCore[int](w.law(), w.settings(nil))
@@ -179,6 +182,10 @@ func (t Throttle) settings(r *rand.Rand) throttle.Settings {
 }
 
 func (t Throttle) check(c checker) {
+	if t.K == 0 {
+		c.unused("k", "window", t.Window, "probe", t.Probe)
+		return
+	}
 	_, err := throttle.NewCore(t.settings(nil))
 	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
 }
@@ -201,14 +208,23 @@ func (s Strategy) check(c checker) {
 	s.Budget.check(c.in("budget"))
 	s.Throttle.check(c.in("throttle"))
 	c.in("sense").number("free", s.Sense.Free, 0, 1)
+	if s.Sense.Free != 0 && s.Window.on() {
+		c.fail("sense", "%v is not allowed with a window", s.Sense.Free)
+	}
 }
 
 func (r Retry) check(c checker) {
+	before := len(*c.errs)
 	c.oneOf("kind", r.Kind, NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
 	c.duration("min", r.Min, 0, backoff.MaxDelay)
 	c.duration("max", r.Max, 0, backoff.MaxDelay)
 	c.count("attempts", r.Attempts, 0, 1_000_000)
 	c.duration("elapsed", r.Elapsed, 0, backoff.MaxDelay)
+	if r.Kind == "" && r.Backoff == nil && len(*c.errs) == before {
+		// Attempts bounds the retries of a window without a kind as well.
+		c.unused("kind", "min", r.Min, "max", r.Max, "factor", r.Factor, "jitter", r.Jitter, "cap_last", r.CapLast,
+			"elapsed", r.Elapsed, "retry_after", r.RetryAfter)
+	}
 	if b := r.Delays(); b != nil {
 		c.setting(backoff.Check(b), map[string]string{
 			"longest delay": "max", "shortest delay": "min", "delay": "min", "factor": "factor",

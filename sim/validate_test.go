@@ -87,6 +87,14 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"strategies[0].throttle.k: 0.5 is not allowed, want a number from 1 to 100":                                                          strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 0.5}}),
 		"strategies[0].throttle.window: 1ns is not allowed, want a duration from 1s to 1h0m0s":                                               strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Window: 1}}),
 		"strategies[0].throttle.probe: 1h0m0s is not allowed, want a duration from 1ms to the window, 2m0s":                                  strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Probe: time.Hour}}),
+		"strategies[0].sense: 0.1 is not allowed with a window":                                                                              strategies(sim.Strategy{Name: "a", Window: sim.Window{Law: sim.RenoLaw}, Sense: sim.Sense{Free: 0.1}}),
+		"strategies[0].retry.min: 1s is not allowed without kind":                                                                            retries(sim.Retry{Min: sec}),
+		"strategies[0].retry.jitter: full is not allowed without kind":                                                                       retries(sim.Retry{Jitter: backoff.Full()}),
+		"strategies[0].retry.retry_after: true is not allowed without kind":                                                                  retries(sim.Retry{RetryAfter: true}),
+		"strategies[0].window.factor: 0.5 is not allowed without law":                                                                        windows(sim.Window{Factor: 0.5}),
+		"strategies[0].throttle.probe: 1s is not allowed without k":                                                                          strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{Probe: sec}}),
+		"clients.off: 1s is not allowed without arrivals: on-off":                                                                            func(s *sim.Scenario) { s.Clients.Off = sec },
+		"server.rate.burst: 0.5 is not allowed, want a number from 1 to 10000000":                                                            func(s *sim.Scenario) { s.Server.Rate.Burst = 0.5 },
 		"strategies[0].sense.free: 2 is not allowed, want a number from 0 to 1":                                                              strategies(sim.Strategy{Name: "a", Sense: sim.Sense{Free: 2}}),
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -109,7 +109,6 @@ var docs = map[string]string{
 
 	"trace":          "how finely the courses over time are taken",
 	"trace.interval": "the time between samples, 1ms to 1h; doubled while a run lasts longer than 4096 of them",
-	"trace.off":      "true: none",
 
 	"sweep":          "run it once for each value of a field; two of them make a grid",
 	"sweep[].field":  "the field, like clients.operations",
