@@ -184,3 +184,21 @@ func TestTraces(t *testing.T) {
 	s.Trace.Off = true
 	assert.Empty(t, run(t, s, named(t, "backoff")).Traces.Series)
 }
+
+// How long a number of operations took is known where the service has no optimum.
+func TestMakespanWithoutOptimum(t *testing.T) {
+	s := sim.Scenario{Server: sim.Server{Outages: []sim.Outage{{From: 0, For: sec}}}, Clients: clients(1, 0), Horizon: 500 * ms}
+	for _, c := range []sim.Clients{clients(1, 0), {Rate: 1}} {
+		s.Clients = c
+		r := run(t, s, fixed(100*ms))
+		assert.Zero(t, r.Optimum)
+		for _, m := range r.Measures() {
+			switch m.Name {
+			case "makespan_s":
+				assert.Equal(t, c.Operations > 0, m.Applies)
+			case "span":
+				assert.False(t, m.Applies)
+			}
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (m *meter) result(e *engine) Result {
 		Attempts: m.attempts, Retries: m.retries, Rejected: m.rejected,
 		Succeeded: m.outcomes[window.Success], Refused: m.outcomes[window.Overload],
 		Failed: m.outcomes[window.Neutral], TimedOut: m.outcomes[window.Timeout],
-		Makespan:   m.makespan,
+		Finite: e.scenario.Clients.Operations > 0, Makespan: m.makespan,
 		SinceBirth: latency(m.sinceBirth), SinceSend: latency(m.sinceSend),
 		PeakInFlight: m.peakInFlight, PeakConcurrency: m.peakConcurrency,
 		Useful: m.useful, Wasted: m.wasted, Jain: jain(e.clients),

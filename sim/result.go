@@ -45,12 +45,14 @@ type Result struct {
 	// from being sent.
 	Rejected int
 
+	// Finite tells whether the clients had a number of operations.
+	Finite bool
 	// Makespan is when the last operation was done; it is a bound from below if
 	// Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant: the same operations sent so that
 	// each arrives just when the server has room for it. 0 where there is no
-	// number of operations.
+	// number of operations, or where it comes to no end either.
 	Optimum time.Duration
 
 	// SinceBirth and SinceSend are the latencies of done operations, from their birth
@@ -119,7 +121,6 @@ type Measure struct {
 
 // Measures are the result's numbers, always the same and in the same order.
 func (r Result) Measures() []Measure {
-	finite := r.Optimum > 0
 	unfinished := r.Done < r.Operations
 	ratio := func(a, b float64) float64 {
 		if b == 0 {
@@ -128,8 +129,8 @@ func (r Result) Measures() []Measure {
 		return a / b
 	}
 	return []Measure{
-		{"makespan_s", r.Makespan.Seconds(), unfinished, finite},
-		{"span", ratio(r.Makespan.Seconds(), r.Optimum.Seconds()), unfinished, finite},
+		{"makespan_s", r.Makespan.Seconds(), unfinished, r.Finite},
+		{"span", ratio(r.Makespan.Seconds(), r.Optimum.Seconds()), unfinished, r.Optimum > 0},
 		{"operations", float64(r.Operations), false, true},
 		{"done", float64(r.Done), false, true},
 		{"given_up", float64(r.GivenUp), false, true},
