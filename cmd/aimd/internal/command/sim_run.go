@@ -46,7 +46,7 @@ With --set, --seed or --runs it is another scenario, and the status does not dep
 on it. Ctrl-C ends it with what is known so far, and status 130.`
 
 const simRunExample = `  aimd sim run seed4
-  aimd sim run seed4 --set server.slots=100 --set 'strategies=[backoff, reno-0.9]'
+  aimd sim run seed4 --set server.slots=100 --set 'strategies=[backoff, reno-0.9]' --set 'plot=[]' --set 'expect=[]'
   aimd sim run my.yaml --runs 101 --seed 1000
   aimd sim run seed0-outage --html outage.html
   aimd sim run seed4 --json | jq -c '[.strategy, .makespan_s.median, .attempts.median]'

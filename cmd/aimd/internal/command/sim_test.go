@@ -225,7 +225,24 @@ func TestSimHelpTeaches(t *testing.T) {
 		assert.Contains(t, got.stdout, "Examples:\n  aimd sim")
 	}
 	got := aimd(t, "sim", "run", "-h")
+	for _, line := range strings.Split(simRunExample, "\n") {
+		t.Run(line, func(t *testing.T) { runExample(t, line) })
+	}
 	for _, word := range []string{"median", "Jain", "in outage", "--set field=value", "--csv directory", "Ctrl-C"} {
 		assert.Contains(t, got.stdout, word)
 	}
+}
+
+// runExample runs a line of the help, a single time where it says 101.
+func runExample(t *testing.T, line string) {
+	line, _, _ = strings.Cut(line, " | ")
+	var args []string
+	for _, a := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1)[2:] {
+		args = append(args, strings.Trim(a, "'"))
+	}
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("my.yaml", []byte(mine), 0o644))
+	var stdout, stderr bytes.Buffer
+	status := Run(t.Context(), append(append([]string{"sim"}, args...), "--runs", "1"), &stdout, &stderr)
+	assert.Zero(t, status, stderr.String())
 }
