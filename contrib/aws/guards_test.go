@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,6 +70,37 @@ func TestGuards(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
 	require.Empty(t, w.told())
+}
+
+// "Each Admit that returned nil is followed by exactly one Ended, whatever
+// happens": also where the limiter's observer panics.
+func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
+	for kind, want := range map[limiter.Kind][]string{
+		limiter.Cut:  {"1", "overload"},
+		limiter.Full: {"1", "none"},
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			var w warden
+			l, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithQueueBound(1), aimd.WithGuard(&w),
+				aimd.WithObserver(func(e limiter.Event) {
+					if e.Kind == kind {
+						panic("observer")
+					}
+				}))
+			require.NoError(t, err)
+			if kind == limiter.Full {
+				_, ok := l.TryAcquire()
+				require.True(t, ok)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() { _, _ = l.Acquire(ctx) }() // it ends with the test
+				require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
+			}
+			c := newStore(t, once(refuse)).client(l)
+			require.Panics(t, func() { _ = put(t.Context(), c, "k", "x") })
+			require.Equal(t, want, w.told())
+		})
+	}
 }
 
 // Exhausted means fail at once, and the SDK does not try again.

@@ -80,8 +80,8 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	returned := false
 	defer func() {
 		if !returned { // a panic in the stack
+			defer o.guards.Ended(ctx, 0) // whatever the limiter's observer does
 			_ = p.Done(limiter.Neutral)
-			o.guards.Ended(ctx, 0)
 		}
 	}()
 	out, metadata, err = next.HandleFinalize(o.l.WithSlot(ctx), in)
@@ -129,10 +129,14 @@ func (o *operation) admitted(ctx context.Context, within bool) (limiter.Permit, 
 			return limiter.Permit{}, err
 		}
 	}
+	begun := false
+	defer func() {
+		if !begun { // or the limiter's observer panicked
+			o.guards.Ended(ctx, 0)
+		}
+	}()
 	p, err := o.waited(ctx)
-	if err != nil {
-		o.guards.Ended(ctx, 0)
-	}
+	begun = err == nil
 	return p, err
 }
 
@@ -162,12 +166,13 @@ func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) l
 	classified := false
 	// Deferred, because the classifier may be the user's and panic.
 	defer func() {
-		_ = p.Settle(v)
+		// Deferred once more: they are told whatever the limiter's observer does.
 		if classified && o.sent {
-			o.guards.Settle(ctx, v, err)
+			defer o.guards.Settle(ctx, v, err)
 		} else {
-			o.guards.Ended(ctx, 0)
+			defer o.guards.Ended(ctx, 0)
 		}
+		_ = p.Settle(v)
 	}()
 	v = verdict(o.l, err)
 	classified = true

@@ -66,17 +66,20 @@ func (a *attempt) admit(number int) error {
 	if err := guards.Admit(a.ctx, number); err != nil {
 		return err
 	}
+	begun := false
+	defer func() {
+		if !begun { // or the limiter's observer panicked
+			guards.Ended(a.ctx, 0)
+		}
+	}()
 	acquire := a.limiter.Acquire
 	if number > 1 {
 		acquire = a.limiter.Reacquire
 	}
 	p, err := acquire(a.ctx)
-	if err != nil {
-		guards.Ended(a.ctx, 0)
-		return err
-	}
+	begun = err == nil
 	a.permit, a.guards = p, guards
-	return nil
+	return err
 }
 
 // end releases the slot, and tells what the attempt's error means; nil is a
@@ -90,9 +93,9 @@ func (a *attempt) end(err error) {
 			a.drop()
 			return
 		}
+		defer a.guards.Settle(a.ctx, v, err) // whatever the limiter's observer does
 		// A second release would be an error, but there is none.
 		_ = a.permit.Settle(v)
-		a.guards.Settle(a.ctx, v, err)
 	}()
 	v = a.limiter.Classify(err)
 	if v.Outcome == limiter.Timeout && a.impatient {
@@ -103,6 +106,6 @@ func (a *attempt) end(err error) {
 
 // drop releases the slot of an attempt of which the service said nothing.
 func (a *attempt) drop() {
+	defer a.guards.Ended(a.ctx, 0) // whatever the limiter's observer does
 	_ = a.permit.Done(limiter.Neutral)
-	a.guards.Ended(a.ctx, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -215,4 +216,44 @@ type again struct{}
 
 func (again) Decide(context.Context, limiter.Failure) limiter.Decision {
 	return limiter.Decision{Retry: true}
+}
+
+// "Each Admit that returned nil is followed by exactly one Ended, whatever
+// happens": also where the limiter's observer panics.
+func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kind limiter.Kind
+		call func(ctx context.Context, l watched) error
+		want limiter.Outcome
+	}{
+		{"in the queue", limiter.Full, func(ctx context.Context, l watched) error {
+			_, ok := l.TryAcquire()
+			require.True(t, ok)
+			waits, cancel := context.WithCancel(ctx)
+			defer cancel()
+			go func() { _, _ = l.Acquire(waits) }() // it ends with the test
+			require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
+			return invoke(ctx, l, func(context.Context) error { return nil })
+		}, 0},
+		{"at an answer", limiter.Cut, func(ctx context.Context, l watched) error {
+			return invoke(ctx, l, func(context.Context) error { return refused })
+		}, limiter.Overload},
+		{"at a panic", limiter.Steady, func(ctx context.Context, l watched) error {
+			return invoke(ctx, l, func(context.Context) error { panic("mine") })
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := &guard{}
+			lim, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithQueueBound(1), aimd.WithGuard(g),
+				aimd.WithObserver(func(e limiter.Event) {
+					if e.Kind == c.kind {
+						panic("observer")
+					}
+				}))
+			require.NoError(t, err)
+			require.Panics(t, func() { _ = c.call(t.Context(), watched{Limiter: lim, t: t}) })
+			assert.Equal(t, []limiter.Outcome{c.want}, g.ended)
+		})
+	}
 }
