@@ -210,6 +210,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Cont
 func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
 	s.begin(http.StatusOK) // a handler that writes nothing answers that
 	switch o := h.settings.outcome(s.status); {
+	case errors.Is(ctx.Err(), context.Canceled):
+		// Whatever was answered then: many handlers make a 503 of it.
+		return window.Neutral
 	case o.Overloaded():
 		return o
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), h.settings.slow > 0 && s.head > h.settings.slow:

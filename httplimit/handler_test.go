@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,7 +178,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}
-	over, cancelled := newTerm(time.Now()), newTerm(time.Time{})
+	over := newTerm(time.Now())
 	over.end(context.DeadlineExceeded)
 	for _, c := range []struct {
 		name  string
@@ -200,19 +201,27 @@ func TestOutcomesOfAnswers(t *testing.T) {
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 			w.WriteHeader(503)
 		}, nil, window.Overload},
-		{"slow", func(http.ResponseWriter, *http.Request) { time.Sleep(time.Microsecond) }, []httplimit.HandlerOption{httplimit.WithSlow(1)}, window.Timeout},
+		{"slow", func(http.ResponseWriter, *http.Request) {
+			for began := time.Now(); time.Since(began) < 2; { // nanoseconds, on real time
+			}
+		}, []httplimit.HandlerOption{httplimit.WithSlow(1)}, window.Timeout},
 		{"quick", status(200), []httplimit.HandlerOption{httplimit.WithSlow(time.Hour)}, window.Success},
 		{"a quota's 429", status(429), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return window.Success })}, window.Success},
 		{"no outcome", status(200), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return 9 })}, window.Neutral},
-		{"the client went", func(http.ResponseWriter, *http.Request) { cancelled.end(context.Canceled) }, nil, window.Neutral},
+		{"the client went: 503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, window.Neutral},
+		{"the client went: 504", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(504) }, nil, window.Neutral},
+		{"the client went", func(http.ResponseWriter, *http.Request) {}, nil, window.Neutral},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := single(t)
 			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			if c.name == "the client went" {
-				req = req.WithContext(cancelled)
+			inner := c.inner
+			if strings.HasPrefix(c.name, "the client went") {
+				ctx, cancel := context.WithCancel(t.Context())
+				req = req.WithContext(ctx)
+				inner = func(w http.ResponseWriter, r *http.Request) { cancel(); c.inner(w, r) }
 			}
-			handler(t, c.inner, d, c.opts...).ServeHTTP(httptest.NewRecorder(), req)
+			handler(t, inner, d, c.opts...).ServeHTTP(httptest.NewRecorder(), req)
 			d.ended(c.want)
 		})
 	}

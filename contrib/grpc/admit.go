@@ -120,8 +120,8 @@ func WithSlow(d time.Duration) ServerOption {
 // What an adaptive limit hears: a handler that ends with UNAVAILABLE or
 // RESOURCE_EXHAUSTED is overload; one that ends with DEADLINE_EXCEEDED though the call
 // has time left, and one slower than [WithSlow] allows, a timeout. A call whose
-// context ended says nothing: the client has gone, or its deadline, which it
-// chooses by itself, has passed. Nor do a panic and the codes CANCELLED, UNKNOWN,
+// client has gone says nothing, whatever it ended with; nor does one else whose deadline,
+// which the client chooses by itself, has passed. Nor do a panic and the codes CANCELLED, UNKNOWN,
 // INTERNAL, UNIMPLEMENTED and DATA_LOSS. All else is a success.
 //
 // gRPC reads the request of a unary call before it asks any interceptor, so what

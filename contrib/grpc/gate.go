@@ -115,6 +115,9 @@ func (s *service) ended(err error) {
 	set := &s.gate.settings
 	o := set.outcome(codeOf(err))
 	switch {
+	case s.ctx.Err() == context.Canceled:
+		// Whatever was answered then: many handlers make UNAVAILABLE of it.
+		o = window.Neutral
 	case o == window.Overload:
 	case set.slow > 0 && time.Duration(s.head.Load()) > set.slow:
 		o = window.Timeout
