@@ -150,17 +150,25 @@ func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 }
 
 // leave takes a waiter whose context ended out of the queue. It reports false
-// when it is not there any more.
-func (c *Controller) leave(w *waiter) bool {
+// when it is not there any more: then it is or will be ready. Where the observer
+// panics the caller never looks, so the place that w was given goes back.
+func (c *Controller) leave(w *waiter) (left bool) {
 	c.mu.Lock()
 	now := c.config.Clock.Now()
-	ok := c.core.Cancelled(now, &w.item)
-	if ok {
+	if left = c.core.Cancelled(now, &w.item); left {
 		c.vanished(w.item.Tags)
 		c.note(Event{Kind: Vanished, Tags: w.item.Tags, Wait: c.core.Waited(&w.item)})
 	}
+	told := false
+	defer func() {
+		if !told && !left {
+			<-w.ready
+			_ = w.permit.Done(window.Neutral) // the zero Permit is released already
+		}
+	}()
 	c.unlock(now)
-	return ok
+	told = true
+	return left
 }
 
 func (c *Controller) release(p Permit, o window.Outcome) error {
