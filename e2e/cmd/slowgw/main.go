@@ -30,11 +30,10 @@ func main() {
 		access  = flag.String("access", "", "the access key's `id`")
 		secret  = flag.String("secret", "", "the secret access `key`")
 		slots   = flag.Int("cap", 32, "how many `requests` it takes at a time")
-		service = flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload")
-		spread  = flag.Float64("spread", 0.2, "how much of that the service time may differ, as a `share`")
+		service = flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
 	)
 	flag.Parse()
-	s, err := open(*dir, *service, *spread)
+	s, err := open(*dir, *service)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,8 +64,8 @@ func main() {
 
 // open makes the store. Metadata goes into extended attributes, or into a
 // directory of its own where the file system has none.
-func open(dir string, service time.Duration, spread float64) (*store, error) {
-	s := &store{service: service, spread: spread}
+func open(dir string, service time.Duration) (*store, error) {
+	s := &store{service: service}
 	opts := posix.PosixOpts{NewDirPerm: 0o755}
 	var metadata meta.MetadataStorer = meta.XattrMeta{}
 	if err := (meta.XattrMeta{}).Test(dir); err != nil {

@@ -13,12 +13,14 @@ import (
 	"github.com/versity/versitygw/s3response"
 )
 
+// spread is how much a service time may differ from the mean, as a share.
+const spread = 0.2
+
 // store is versitygw's store over a directory, slowed down. It counts what it
 // serves, beneath whatever refuses requests.
 type store struct {
 	*posix.Posix
 	service time.Duration
-	spread  float64
 
 	mu       sync.Mutex
 	inFlight int
@@ -53,7 +55,7 @@ func (s *store) serve(ctx context.Context) (done func()) {
 	s.inFlight++
 	s.counted.Most = max(s.counted.Most, s.inFlight)
 	s.mu.Unlock()
-	t := time.NewTimer(time.Duration(float64(s.service) * (1 + s.spread*(2*rand.Float64()-1))))
+	t := time.NewTimer(time.Duration(float64(s.service) * (1 + spread*(2*rand.Float64()-1))))
 	defer t.Stop()
 	select {
 	case <-t.C:
