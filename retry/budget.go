@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/benbjohnson/clock"
 
@@ -17,16 +18,19 @@ var ErrBudget = errors.New("retry: budget exhausted")
 
 // BudgetError says how a budget was exhausted. It is an ErrBudget.
 type BudgetError struct {
-	// Requests are those within the budget's window, Retries those of them that
-	// were retries.
+	// Requests are those within the time Over, Retries those of them that were
+	// retries: one more would be too many.
 	Requests, Retries int
+	// Over is the budget's window, or its newest tenth if the share is used up
+	// there alone.
+	Over time.Duration
 	// Settings are the budget's.
 	Settings BudgetSettings
 }
 
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("%v: %d of %d requests in %v were retries, allowed are %g%%",
-		ErrBudget, e.Retries, e.Requests, e.Settings.Window, 100*e.Settings.Share)
+		ErrBudget, e.Retries, e.Requests, e.Over, 100*e.Settings.Share)
 }
 
 // Is reports whether the target is ErrBudget.
@@ -78,8 +82,8 @@ func (b *Budget) Admit(_ context.Context, attempt int) error {
 	if b.core.Asked(now) {
 		return nil
 	}
-	requests, retries := b.core.Counts(now)
-	return &BudgetError{Requests: requests, Retries: retries, Settings: b.core.Settings()}
+	e := b.core.exhausted(now)
+	return &e
 }
 
 // Ended makes no difference: a retry is paid for however it ends.

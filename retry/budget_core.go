@@ -148,6 +148,17 @@ func (b *BudgetCore) allows(retries, requests int) bool {
 	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
 }
 
+// exhausted says where a retry that Allows refuses would be one too many.
+func (b *BudgetCore) exhausted(now time.Time) BudgetError {
+	e := BudgetError{Over: b.rules.Window, Settings: b.rules}
+	e.Requests, e.Retries = b.Counts(now)
+	if b.allows(e.Retries, e.Requests) {
+		e.Over = b.rules.Window * newestBuckets / budgetBuckets
+		e.Requests, e.Retries = b.requests.Within(now, newestBuckets), b.retries.Within(now, newestBuckets)
+	}
+	return e
+}
+
 // Counts are the requests within the window, and how many of them were retries.
 func (b *BudgetCore) Counts(now time.Time) (requests, retries int) {
 	return b.requests.Sum(now), b.retries.Sum(now)

@@ -224,6 +224,19 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 	require.EqualError(t, err, "retry: budget exhausted: 3 of 5 requests in 10s were retries, allowed are 10%")
 	require.NoError(t, b.Admit(t.Context(), 1), "first attempts always go")
 	b.Ended(t.Context(), 0)
+
+	// The newest tenth of the window counts by itself, and the error says so.
+	mock := clock.NewMock()
+	b, err = retry.NewBudget(retry.BudgetSettings{}, mock)
+	require.NoError(t, err)
+	for range 1000 {
+		require.NoError(t, b.Admit(t.Context(), 1))
+	}
+	mock.Add(5 * time.Second)
+	for range 3 {
+		require.NoError(t, b.Admit(t.Context(), 2))
+	}
+	require.EqualError(t, b.Admit(t.Context(), 2), "retry: budget exhausted: 3 of 3 requests in 1s were retries, allowed are 10%")
 }
 
 // Shared by any number of callers.

@@ -29,14 +29,17 @@ func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
 		require.Equal(t, 1+retry.DefaultFloor, n)
 		require.ErrorIs(t, err, retry.ErrBudget)
 		start := time.Now()
+		refused := 0
 		for range 100 {
 			n, err := attempts(t, t.Context(), p, status{code: 503, after: time.Minute})
 			if n == 1 {
+				refused++
 				require.ErrorIs(t, err, retry.ErrBudget)
 				require.Zero(t, time.Since(start), "at once, whatever the delay would be")
 			}
 			start = time.Now()
 		}
+		require.Positive(t, refused)
 	})
 }
 
@@ -80,13 +83,16 @@ func TestALimiterPacesOverloads(t *testing.T) {
 	assert.Positive(t, p.Decide(t.Context(), refused).Delay)
 }
 
-func TestALimiterIsUsedByManyWithOnePolicy(t *testing.T) {
+func TestManyUseOnePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPolicy(t, retry.Config{Idempotent: true, Rand: rand.New(rand.NewPCG(1, 1))})
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				_ = retry.Do(t.Context(), p, func(context.Context) error { return status{code: 503, after: time.Second} })
+				n := 0
+				err := retry.Do(t.Context(), p, func(context.Context) error { n++; return status{code: 503, after: time.Second} })
+				assert.ErrorIs(t, err, limiter.ErrAttempts)
+				assert.Equal(t, 3, n)
 			})
 		}
 		all.Wait()

@@ -2,8 +2,10 @@ package retry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,12 +129,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.AttemptTimeout < 0 {
 		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
 	}
-	for _, g := range c.Guards {
-		if g == nil {
-			return c, fmt.Errorf("guard: nil is not allowed")
-		}
+	if slices.Contains(c.Guards, nil) {
+		return c, errors.New("guard: nil is not allowed")
 	}
-	c.Guards = append(limiter.Guards(nil), c.Guards...)
+	c.Guards = slices.Clone(c.Guards)
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}

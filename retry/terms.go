@@ -52,6 +52,10 @@ func (p *Policy) may(ctx context.Context, err error, v limiter.Verdict) (bool, e
 // notSent reports whether nothing of a request reached the service: a door had
 // no slot for it (NotSent() bool), or there was no connection.
 func notSent(err error) bool {
+	var story *limiter.Error
+	if errors.As(err, &story) && story.Attempts > 1 {
+		return false // the last attempt was not sent; those before it may have been
+	}
 	var unsent interface{ NotSent() bool }
 	if errors.As(err, &unsent) && unsent.NotSent() {
 		return true
