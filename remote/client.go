@@ -40,6 +40,9 @@ type Client struct {
 	// mark is what the source knows the document in force by. Who holds the turn
 	// has it.
 	mark string
+	// last is what was put in force last, for a store that could not take it. Who
+	// holds the turn has it.
+	last record
 
 	mu      sync.Mutex
 	state   Snapshot // guarded by mu, as is all below
@@ -210,6 +213,9 @@ func (c *Client) look(ctx context.Context) error {
 			s.Confirmed = now
 		}
 	})
+	if err == nil && c.Snapshot().StoreError != "" && c.last.Document.Version > 0 {
+		c.keep(c.last) // the disk may take it now
+	}
 	return err
 }
 
@@ -219,7 +225,8 @@ func (c *Client) fetched(data []byte, mark string, now time.Time) error {
 	if err == nil {
 		before := c.Snapshot().Version
 		if err = c.offered(d, mark, c.source.String()); err == nil && d.Version != before {
-			c.keep(record{Source: c.source.String(), Mark: mark, Fetched: now, Document: d})
+			c.last = record{Source: c.source.String(), Mark: mark, Fetched: now, Document: d}
+			c.keep(c.last)
 		}
 	}
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 // Limiters brings documents to limiters: window.min, max and factor,
 // retry.max_attempts and retry.max_pause. Of what a document does not say, each
 // limiter keeps what it had when it was added. Nothing in flight is
-// dropped: see [limiter.Limiter.Reconfigure]. Of a limiter with a retry.Policy
+// dropped: see [limiter.Limiter.Reconfigure]. Retry.max_pause is the limiter's
+// longest pause then, longer or shorter than its own, also where it had
+// turned pauses off. Of a limiter with a retry.Policy
 // the lower of both attempt limits holds: bring the document to that one too,
 // with ToPolicy.
 //

@@ -152,6 +152,13 @@ func TestADocumentThatCannotBeKeptIsInForce(t *testing.T) {
 			require.True(t, strings.HasPrefix(s.StoreError, "remote: store: "), s.StoreError)
 			entries, err := os.ReadDir(filepath.Dir(store))
 			require.True(t, err != nil || len(entries) == 1, "nothing is left behind")
+
+			// A disk that can take it later gets it, though the document stays the same.
+			require.NoError(t, os.RemoveAll(store))
+			require.NoError(t, os.MkdirAll(filepath.Dir(store), 0o700))
+			require.NoError(t, c.Refresh(t.Context()))
+			require.Empty(t, c.Snapshot().StoreError)
+			require.FileExists(t, store)
 		})
 	}
 }
