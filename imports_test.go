@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"queue":     {},
 	"tag":       {},
 	"backoff":   {},
-	"schedule":  {},
+	"schedule":  {"internal/setting"},
 	"limiter":   {"window", "queue", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/setting"},
 	"httplimit": {"limiter", "retry", "admission", "window", "tag"},

@@ -209,10 +209,12 @@ func TestGuardsOfEach(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
+		over := 0
 		for _, err := range limiter.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
 			require.ErrorIs(t, err, context.Canceled)
-			n++
+			over++
 		}
+		require.Equal(t, 1, over, "what was pulled is yielded")
 		require.Zero(t, w.open)
 	})
 }

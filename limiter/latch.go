@@ -49,17 +49,9 @@ func (l *latch) take() (id uint64, ok bool) {
 	return lastID(w) + 1, true
 }
 
-// lock locks, and returns the id given last.
-func (l *latch) lock() uint64 {
-	id, ok := l.tryLock()
-	if !ok {
-		id = l.lockInLine()
-	}
-	return id
-}
-
-// tryLock is lock if it can be had at once. It is small, so that the compiler
-// puts it where it is called.
+// tryLock locks if it can be had at once, and returns the id given last. It is
+// small, so that the compiler puts it where it is called; where it fails,
+// lockInLine.
 func (l *latch) tryLock() (id uint64, ok bool) {
 	w := l.word.Load()
 	return lastID(w), w&latched == 0 && l.word.CompareAndSwap(w, w&^freeMask|latched)

@@ -7,6 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// lock is what Limiter.lock does.
+func (l *latch) lock() uint64 {
+	id, ok := l.tryLock()
+	if !ok {
+		id = l.lockInLine()
+	}
+	return id
+}
+
 func TestLatchGivesEachFreeSlotOnce(t *testing.T) {
 	l := newLatch()
 	_, ok := l.take()

@@ -184,10 +184,9 @@ func (l *Limiter) note(e Event) {
 // unlock admits all who may go, sets the timer for the rest, releases the lock,
 // and only then wakes those admitted and tells the observer.
 func (l *Limiter) unlock(now time.Time) {
-	queued := l.published.queued.Load()
 	l.admit(now)
 	l.arm()
-	if n := int64(l.core.Waiting()); n != queued {
+	if n := int64(l.core.Waiting()); n != l.published.queued.Load() {
 		l.published.queued.Store(n)
 	}
 	if l.closed {

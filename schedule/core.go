@@ -1,9 +1,10 @@
 package schedule
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Bounds of the period. Our choice: less is a loop and no schedule, and more
@@ -40,8 +41,8 @@ func (s Settings) withDefaults() (Settings, error) {
 	if err := checkPeriod(s.Period); err != nil {
 		return s, err
 	}
-	if s.StartWithin < 0 || s.StartWithin > MaxPeriod {
-		return s, fmt.Errorf("start within: %v is not allowed, want a duration from 0s to %v", s.StartWithin, MaxPeriod)
+	if err := setting.Duration("start within", &s.StartWithin, 0, 0, MaxPeriod); err != nil {
+		return s, err
 	}
 	if s.Rand == nil {
 		s.Rand = rand.New(rand.NewPCG(3, 3))
@@ -50,10 +51,7 @@ func (s Settings) withDefaults() (Settings, error) {
 }
 
 func checkPeriod(p time.Duration) error {
-	if p < MinPeriod || p > MaxPeriod {
-		return fmt.Errorf("period: %v is not allowed, want a duration from %v to %v", p, MinPeriod, MaxPeriod)
-	}
-	return nil
+	return setting.Duration("period", &p, 0, MinPeriod, MaxPeriod)
 }
 
 // Core says when work that repeats is to be done. It is pure: the time is the

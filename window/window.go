@@ -213,9 +213,6 @@ func (w *Window) Open() bool { return w.flying.n < w.limit }
 // Free is how many attempts may be sent from here on before the next answer.
 func (w *Window) Free() int { return max(0, w.limit-w.flying.n) }
 
-// Flies reports whether the attempt is in flight.
-func (w *Window) Flies(t Ticket) bool { return w.flying.has(t.id) }
-
 // State is the window as the law decided it last.
 func (w *Window) State() State { return w.state }
 
