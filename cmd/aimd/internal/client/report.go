@@ -16,7 +16,8 @@ type counts struct {
 }
 
 func (c *clients) counts() counts {
-	return counts{c.ok.Load(), c.failed.Load(), c.timedout.Load(), c.gaveUp.Load()}
+	gaveUp := c.gaveUp.Load() // first: so none is given up that did not fail
+	return counts{c.ok.Load(), c.failed.Load(), c.timedout.Load(), gaveUp}
 }
 
 // rates are counts per second.
