@@ -28,12 +28,13 @@ type (
 	State = window.State
 )
 
-// The four outcomes of an attempt; see package window.
+// The outcomes of an attempt; see package window.
 const (
-	Success  = window.Success
-	Overload = window.Overload
-	Timeout  = window.Timeout
-	Neutral  = window.Neutral
+	Success     = window.Success
+	Overload    = window.Overload
+	Timeout     = window.Timeout
+	Neutral     = window.Neutral
+	ClientError = window.ClientError
 )
 
 // What a limiter says no with; see package limiter.

@@ -24,7 +24,7 @@ type reno struct{ factor float64 }
 
 func (r reno) Answered(_ time.Time, s window.State, a window.Answer) window.State {
 	switch {
-	case a.Outcome == window.Success:
+	case a.Outcome.Accepted():
 		s.Cwnd += s.Step(a.Flying)
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Ssthresh = s.Cwnd * r.factor

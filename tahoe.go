@@ -26,7 +26,7 @@ type tahoe struct{ initial, factor float64 }
 
 func (t tahoe) Answered(_ time.Time, s window.State, a window.Answer) window.State {
 	switch {
-	case a.Outcome == window.Success:
+	case a.Outcome.Accepted():
 		s.Cwnd += s.Step(a.Flying)
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Ssthresh = s.Cwnd * t.factor

@@ -84,7 +84,7 @@ type tally struct {
 	// counts are by criticality, the least critical first.
 	counts [len(tag.Criticalities)]Counts
 	// outcomes counts how those ended that were admitted.
-	outcomes [window.Neutral + 1]uint64
+	outcomes [window.ClientError + 1]uint64
 }
 
 func (t *tally) of(tags tag.Tags) *Counts { return &t.counts[rank(tags.Criticality)] }

@@ -84,7 +84,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 
 func (p Permit) release(o Outcome, retryAfter time.Duration) error {
 	if !o.Valid() {
-		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout or Neutral", o))
+		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
 	l := p.l
 	if l == nil {

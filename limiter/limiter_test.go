@@ -370,7 +370,7 @@ func TestSnapshotInOneLine(t *testing.T) {
 		require.NoError(t, p[2].Done(limiter.Neutral))
 		require.Error(t, p[2].Done(limiter.Neutral))
 		require.Equal(t,
-			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 cuts=1 holds=0 late=1 longest-wait=1.5s",
+			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 holds=0 late=1 longest-wait=1.5s",
 			l.Snapshot().String())
 		require.NoError(t, p[3].Done(limiter.Success))
 	})

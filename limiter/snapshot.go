@@ -25,6 +25,8 @@ type Snapshot struct {
 	Overloads uint64 `json:"overloads"`
 	Timeouts  uint64 `json:"timeouts"`
 	Neutrals  uint64 `json:"neutrals"`
+	// ClientErrors counts the final answers that were no success: a 404, a 412.
+	ClientErrors uint64 `json:"client_errors"`
 	// Cuts counts the bursts of overloads that narrowed the window.
 	Cuts uint64 `json:"cuts"`
 	// Holds counts how often the gate was shut.
@@ -39,12 +41,14 @@ type Snapshot struct {
 }
 
 // Attempts is the number of attempts that were answered.
-func (s Snapshot) Attempts() uint64 { return s.Successes + s.Overloads + s.Timeouts + s.Neutrals }
+func (s Snapshot) Attempts() uint64 {
+	return s.Successes + s.Overloads + s.Timeouts + s.Neutrals + s.ClientErrors
+}
 
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
-	return fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d cuts=%d holds=%d late=%d longest-wait=%v",
-		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals,
+	return fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d holds=%d late=%d longest-wait=%v",
+		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
 		s.Cuts, s.Holds, s.Late, s.LongestWait.Round(time.Millisecond))
 }
 
@@ -59,7 +63,7 @@ type published struct {
 	queued  atomic.Int64
 	// failures counts the answers that were no success. Of all ids given, what
 	// neither flies nor failed nor was withdrawn is a success.
-	failures    [window.Neutral + 1]atomic.Uint64
+	failures    [window.ClientError + 1]atomic.Uint64
 	withdrawn   atomic.Uint64
 	cuts, holds atomic.Uint64
 	late        atomic.Uint64
@@ -94,19 +98,21 @@ func (l *Limiter) Snapshot() Snapshot {
 func (l *Limiter) read(w uint64) Snapshot {
 	p := &l.published
 	s := Snapshot{
-		Cwnd:        p.cwnd.Load(),
-		Ssthresh:    p.ssthresh.Load(),
-		InFlight:    int(p.ceiling.Load()) - freeSlots(w),
-		Queued:      int(p.queued.Load()),
-		Overloads:   p.failures[window.Overload].Load(),
-		Timeouts:    p.failures[window.Timeout].Load(),
-		Neutrals:    p.failures[window.Neutral].Load(),
-		Cuts:        p.cuts.Load(),
-		Holds:       p.holds.Load(),
-		Late:        p.late.Load(),
-		LongestWait: p.longestWait.Load(),
+		Cwnd:      p.cwnd.Load(),
+		Ssthresh:  p.ssthresh.Load(),
+		InFlight:  int(p.ceiling.Load()) - freeSlots(w),
+		Queued:    int(p.queued.Load()),
+		Overloads: p.failures[window.Overload].Load(),
+		Timeouts:  p.failures[window.Timeout].Load(),
+		Neutrals:  p.failures[window.Neutral].Load(),
+
+		ClientErrors: p.failures[window.ClientError].Load(),
+		Cuts:         p.cuts.Load(),
+		Holds:        p.holds.Load(),
+		Late:         p.late.Load(),
+		LongestWait:  p.longestWait.Load(),
 	}
-	others := s.Overloads + s.Timeouts + s.Neutrals + p.withdrawn.Load() + uint64(s.InFlight)
+	others := s.Overloads + s.Timeouts + s.Neutrals + s.ClientErrors + p.withdrawn.Load() + uint64(s.InFlight)
 	s.Successes = lastID(w) - min(lastID(w), others)
 	return s
 }

@@ -12,7 +12,7 @@ import (
 type meter struct {
 	births, dones, givenUp, rejected int
 	attempts, retries                int
-	outcomes                         [window.Neutral + 1]int
+	outcomes                         [window.ClientError + 1]int
 	inFlight, peakInFlight           int
 	peakConcurrency                  int
 	makespan                         time.Duration

@@ -12,12 +12,21 @@ const (
 	Overload
 	// Timeout: no answer came in time. It counts as overload, told apart in totals.
 	Timeout
-	// Neutral: the answer says nothing about load: a 404, a caller's cancellation.
+	// Neutral: nothing was learned about load: a 500, a caller's cancellation, an
+	// error of the client's own machine.
 	Neutral
+	// ClientError: the service did the work of an answer, and the answer is final:
+	// a 404, a 409, a 412. The operation failed, but the service was well, so for
+	// the window it is what a success is.
+	ClientError
 )
 
-// Valid reports whether o is one of the four outcomes.
-func (o Outcome) Valid() bool { return o >= Success && o <= Neutral }
+// Valid reports whether o is one of the five outcomes.
+func (o Outcome) Valid() bool { return o >= Success && o <= ClientError }
+
+// Accepted reports whether the service took the attempt and did its work:
+// Success or ClientError.
+func (o Outcome) Accepted() bool { return o == Success || o == ClientError }
 
 // Overloaded reports whether o speaks of too much load: Overload or Timeout.
 // TCP makes no difference between a loss it was told of and a timeout in
@@ -35,6 +44,8 @@ func (o Outcome) String() string {
 		return "timeout"
 	case Neutral:
 		return "neutral"
+	case ClientError:
+		return "client error"
 	}
 	return "none"
 }

@@ -119,7 +119,7 @@ func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
 	// Growth only while the window is what limits: seed 4's "max (cwnd,
 	// min(size(flying) + 1, ...))". Without it an idle client's window grows
 	// without bound, and its next burst overshoots.
-	if most := float64(a.Flying + 1); o == Success && next.Cwnd > before && next.Cwnd > most {
+	if most := float64(a.Flying + 1); o.Accepted() && next.Cwnd > before && next.Cwnd > most {
 		next.Cwnd = before
 		if most > before {
 			next.Cwnd = most
@@ -128,7 +128,7 @@ func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
 	if next != w.state {
 		w.decide(next)
 	}
-	if o == Success {
+	if o.Accepted() {
 		w.streak = 0
 	} else if o.Overloaded() {
 		if a.Ignored {

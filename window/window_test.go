@@ -283,17 +283,40 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// A final client error is work that the service did: it widens the window and
+// ends the streak of cuts, as a success does.
+func TestAClientErrorIsWorkDone(t *testing.T) {
+	law := lawFunc(func(s window.State, a window.Answer) window.State {
+		if a.Outcome.Accepted() {
+			s.Cwnd++
+		} else if a.Outcome.Overloaded() && !a.Ignored {
+			s.Cwnd = 1
+		}
+		return s
+	})
+	for _, o := range []window.Outcome{window.Success, window.ClientError} {
+		w := newTrace(t, law, window.Settings{Initial: 1})
+		w.answer(w.send(1)[0], window.Overload)
+		w.answer(w.send(1)[0], window.Overload)
+		require.Equal(t, 2, w.Streak())
+		require.Equal(t, window.Grew, w.answer(w.send(1)[0], o))
+		require.Equal(t, 2.0, w.State().Cwnd)
+		require.Zero(t, w.Streak(), o)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	for o, want := range map[window.Outcome]struct {
 		name              string
 		valid, overloaded bool
 	}{
-		0:                  {"none", false, false},
-		window.Success:     {"success", true, false},
-		window.Overload:    {"overload", true, true},
-		window.Timeout:     {"timeout", true, true},
-		window.Neutral:     {"neutral", true, false},
-		window.Neutral + 1: {"none", false, false},
+		0:                      {"none", false, false},
+		window.Success:         {"success", true, false},
+		window.Overload:        {"overload", true, true},
+		window.Timeout:         {"timeout", true, true},
+		window.Neutral:         {"neutral", true, false},
+		window.ClientError:     {"client error", true, false},
+		window.ClientError + 1: {"none", false, false},
 	} {
 		assert.Equal(t, want.name, o.String())
 		assert.Equal(t, want.valid, o.Valid())
