@@ -22,10 +22,10 @@ func Reno(s window.Settings) window.Law { return reno{factor: s.Factor} }
 
 type reno struct{ factor float64 }
 
-func (r reno) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (r reno) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	switch {
 	case a.Outcome.Accepted():
-		s.Cwnd += s.Step(a.Flying)
+		return s.Grown(a.Flying)
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Ssthresh = s.Cwnd * r.factor
 		s.Cwnd = s.Ssthresh

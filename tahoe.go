@@ -24,10 +24,10 @@ func Tahoe(s window.Settings) window.Law { return tahoe{initial: s.Initial, fact
 
 type tahoe struct{ initial, factor float64 }
 
-func (t tahoe) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (t tahoe) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	switch {
 	case a.Outcome.Accepted():
-		s.Cwnd += s.Step(a.Flying)
+		return s.Grown(a.Flying)
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Ssthresh = s.Cwnd * t.factor
 		s.Cwnd = t.initial

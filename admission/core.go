@@ -34,8 +34,8 @@ type Core[T any] struct {
 	// shed has those who were, until the driver has taken them.
 	shed queue.Queue[*Item[T]]
 
-	// now is the latest time that was seen.
-	now time.Time
+	// now is the latest time that was seen, began the first.
+	now, began time.Time
 	// spacedUntil is the earliest time for the next one, of a law that paces.
 	spacedUntil time.Time
 	// returns is when those come back who were shed.
@@ -100,7 +100,7 @@ func (c *Core[T]) Cancelled(now time.Time, i *Item[T]) bool {
 // changed. One that does not fly (any more) is window.Late and changes nothing.
 func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) window.Change {
 	c.seen(now)
-	change := c.window.Answered(c.now, t, o)
+	change := c.window.Answered(c.now.Sub(c.began), t, o)
 	if change != window.Late && o == window.Success {
 		c.served(c.window.RTT())
 	}
@@ -176,6 +176,9 @@ func (c *Core[T]) Service() time.Duration { return c.service }
 
 // seen notes the time, and sheds those who have waited too long.
 func (c *Core[T]) seen(now time.Time) {
+	if c.began.IsZero() {
+		c.began = now
+	}
 	if now.After(c.now) {
 		c.now = now
 	}
@@ -190,7 +193,7 @@ func (c *Core[T]) admit() window.Ticket {
 	if gap := c.window.State().Gap; gap > 0 {
 		c.spacedUntil = c.now.Add(gap)
 	}
-	return c.window.Sent(c.now)
+	return c.window.Sent(c.now.Sub(c.began))
 }
 
 // drop takes a request out of the line and refuses it.

@@ -92,7 +92,7 @@ func TestObserverMayCallBack(t *testing.T) {
 func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 	var got limiter.Event
 	law := func(window.Settings) window.Law {
-		return lawFunc(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
+		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
 	}
 	l, err := limiter.New(law, limiter.Config{Observer: func(e limiter.Event) { got = e }})
 	require.NoError(t, err)

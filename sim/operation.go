@@ -138,12 +138,11 @@ func (e *engine) giveUp(op *operation) {
 
 // drain sends what the limiter lets go, and arms its timer.
 func (e *engine) drain(p *party) {
-	now := epoch.Add(e.now)
-	for i, t := p.core.Next(now); i != nil; i, t = p.core.Next(now) {
+	for i, t := p.core.Next(e.now); i != nil; i, t = p.core.Next(e.now) {
 		e.send(i.Value, t)
 	}
-	if d, ok := p.core.Deadline(); ok && d.Sub(epoch) != p.wake {
-		p.wake = d.Sub(epoch)
+	if at, ok := p.core.Deadline(); ok && at != p.wake {
+		p.wake = at
 		e.at(p.wake, wakeKind, p.id, 0)
 	}
 }
@@ -166,7 +165,7 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 	e.meter.ended(o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
-		c.core.Answered(epoch.Add(e.now), a.ticket, o, retryAfter)
+		c.core.Answered(e.now, a.ticket, o, retryAfter)
 	}
 	if c.throttle != nil {
 		c.throttle.Ended(epoch.Add(e.now), tag.Critical, o)
