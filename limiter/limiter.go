@@ -61,6 +61,9 @@ type guarded struct {
 	woken  *waiter
 	events []Event
 	seq    uint64
+	// recent is a ring of the latest decisions, the oldest of them at oldest.
+	recent []Event
+	oldest int
 }
 
 // New returns a limiter with the law, or an error that names the setting that is
@@ -175,13 +178,18 @@ func (l *Limiter) woke() {
 	l.unlock(l.now())
 }
 
-// note keeps an event for the observer.
+// note keeps an event for the observer, and for Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
-	if l.observer == nil {
+	if l.observer == nil && !e.Kind.decision() {
 		return
 	}
 	l.seq++
 	e.Seq, e.Time, e.Window = l.seq, l.made.Add(now), l.core.State()
 	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
-	l.events = append(l.events, e)
+	if e.Kind.decision() {
+		l.keep(e)
+	}
+	if l.observer != nil {
+		l.events = append(l.events, e)
+	}
 }

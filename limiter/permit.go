@@ -49,12 +49,12 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		l.unlock(now)
 		return ErrReleased
 	}
-	if l.observer != nil {
-		l.note(now, Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT()})
+	if kind := kindOf[change]; l.observer != nil || kind.decision() {
+		l.note(now, Event{Kind: kind, Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {
 		l.counts.holds++
-		l.note(now, Event{Kind: Held, Wait: until - now})
+		l.note(now, Event{Kind: Held, Wait: until - now, RetryAfter: min(retryAfter, until-now)})
 	}
 	l.unlock(now)
 	return nil
