@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -72,7 +73,7 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %v is not allowed, want a regular file", path, info.Mode().Type())
+		return nil, notRegular(path, info.Mode())
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,6 +81,10 @@ func readFile(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return readAll(f, most, path)
+}
+
+func notRegular(path string, m fs.FileMode) error {
+	return fmt.Errorf("%s: %v is not allowed, want a regular file", path, m.Type())
 }
 
 // readAll reads to the end, or returns an error where that is more than most.
