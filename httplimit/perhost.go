@@ -17,8 +17,7 @@ type Option func(*settings) error
 
 // settings are what options set; zero is the default.
 type settings struct {
-	// idle is how long the limiter of a host is kept that nothing is sent to.
-	idle time.Duration
+	keyed limiter.KeyedConfig
 }
 
 // WithIdle sets how long a host's limiter is kept while no request comes for
@@ -29,7 +28,21 @@ func WithIdle(d time.Duration) Option {
 		if d <= 0 {
 			return fmt.Errorf("idle time: %v is not allowed, want a positive duration", d)
 		}
-		s.idle = d
+		s.keyed.Idle = d
+		return nil
+	}
+}
+
+// WithMaxHosts sets for how many hosts there are limiters at once: a number from
+// 1. Default limiter.DefaultKeys. For one host more, the limiter goes whose host
+// was not sent to for the longest; if all of them have requests in flight or
+// waiting, the request fails with a NotSentError.
+func WithMaxHosts(hosts int) Option {
+	return func(s *settings) error {
+		if hosts < 1 {
+			return fmt.Errorf("hosts: %d is not allowed, want a number from 1", hosts)
+		}
+		s.keyed.Keys = hosts
 		return nil
 	}
 }
@@ -42,7 +55,8 @@ func WithIdle(d time.Duration) Option {
 // request's URL in lower case and with its port: "example.com:443". Requests
 // to all hosts wait while it runs, so it should be quick; its error is that of
 // the request, and the next request asks again. The limiters of idle hosts are
-// let go, and with them what they learned.
+// let go, and with them what they learned; there are never more limiters than
+// WithMaxHosts says, whatever hosts the requests name.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, errors.New("httplimit: newLimiter: nil is not allowed")
@@ -62,7 +76,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
 		}
 		return l, nil
-	}, s.idle, nil)
+	}, s.keyed)
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}

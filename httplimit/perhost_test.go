@@ -104,6 +104,28 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestHostsHaveABound(t *testing.T) {
+	tr, made := perHost(t, answers(200, nil, text("hello")), httplimit.WithMaxHosts(2))
+	send := func(host string) *http.Response {
+		resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
+		require.NoError(t, err)
+		return resp
+	}
+	a, b := send("a.example"), send("b.example")
+	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
+	require.EqualError(t, err, "httplimit: not sent: limiter: 2 keys are all in use, want at most so many at once")
+	require.NoError(t, a.Body.Close())
+	c := send("c.example")
+	require.NoError(t, b.Body.Close())
+	require.NoError(t, c.Body.Close())
+	require.Equal(t, []string{"a.example:80", "b.example:80", "c.example:80"}, *made)
+	hosts := 0
+	for range tr.Limiters() {
+		hosts++
+	}
+	require.Equal(t, 2, hosts)
+}
+
 func TestAHostWithoutALimiter(t *testing.T) {
 	mine := errors.New("mine")
 	var calls atomic.Int32
@@ -143,6 +165,8 @@ func TestPerHostSettings(t *testing.T) {
 		_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(d))
 		assert.EqualError(t, err, "httplimit: idle time: "+d.String()+" is not allowed, want a positive duration")
 	}
+	_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithMaxHosts(0))
+	assert.EqualError(t, err, "httplimit: hosts: 0 is not allowed, want a number from 1")
 	tr, err := httplimit.PerHost(empty, newLimiter, httplimit.WithIdle(time.Second))
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})

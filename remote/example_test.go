@@ -192,7 +192,7 @@ func ExampleLimiters_Add() {
 			fmt.Println("goes on with settings of its own:", err)
 		}
 		return l, nil
-	}, 0, nil)
+	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
