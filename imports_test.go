@@ -21,12 +21,12 @@ var mayImport = map[string][]string{
 	"":          {"limiter", "window"},
 	"window":    {},
 	"queue":     {},
-	"tag":       {},
-	"backoff":   {},
+	"tag":       {"internal/setting"},
+	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/setting"},
 	"limiter":   {"window", "queue", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/setting"},
-	"httplimit": {"limiter", "retry", "admission", "window", "tag"},
+	"httplimit": {"limiter", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/sliding": {},
@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 
 	"remote": {"limiter", "window", "retry", "schedule", "tag", "internal/setting"},
 
-	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
+	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag", "internal/setting"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells

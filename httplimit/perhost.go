@@ -1,13 +1,14 @@
 package httplimit
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -21,29 +22,23 @@ type settings struct {
 }
 
 // WithIdle sets how long a host's limiter is kept while no request comes for
-// it: a positive duration. Default limiter.DefaultIdle. A limiter with requests
+// it: a positive duration; 0 means limiter.DefaultIdle, the default. A limiter with requests
 // in flight or waiting is kept anyhow.
 func WithIdle(d time.Duration) Option {
 	return func(s *settings) error {
-		if d <= 0 {
-			return fmt.Errorf("idle time: %v is not allowed, want a positive duration", d)
-		}
 		s.keyed.Idle = d
-		return nil
+		return setting.Duration("idle time", &s.keyed.Idle, limiter.DefaultIdle, 1, math.MaxInt64)
 	}
 }
 
 // WithMaxHosts sets for how many hosts there are limiters at once: a number from
-// 1. Default limiter.DefaultKeys. For one host more, the limiter goes whose host
+// 1; 0 means limiter.DefaultKeys, the default. For one host more, the limiter goes whose host
 // was not sent to for the longest; if all of them have requests in flight or
 // waiting, the request fails with a NotSentError.
 func WithMaxHosts(hosts int) Option {
 	return func(s *settings) error {
-		if hosts < 1 {
-			return fmt.Errorf("hosts: %d is not allowed, want a number from 1", hosts)
-		}
 		s.keyed.Keys = hosts
-		return nil
+		return setting.Count("hosts", &s.keyed.Keys, limiter.DefaultKeys, 1, math.MaxInt)
 	}
 }
 
@@ -59,7 +54,7 @@ func WithMaxHosts(hosts int) Option {
 // WithMaxHosts says, whatever hosts the requests name.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
-		return nil, errors.New("httplimit: newLimiter: nil is not allowed")
+		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
 	}
 	var s settings
 	for _, o := range opts {

@@ -5,10 +5,13 @@ import (
 	"container/list"
 	"fmt"
 	"iter"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Defaults of KeyedConfig. Both are our choice.
@@ -57,14 +60,13 @@ type entry[K comparable] struct {
 // NewKeyed returns a Keyed that makes limiters with the function, or an error
 // that names the setting that is wrong, its value and what is allowed.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
-	if c.Idle < 0 {
-		return nil, fmt.Errorf("limiter: idle time: %v is not allowed, want a positive duration, or 0 for %v", c.Idle, DefaultIdle)
+	err := cmp.Or(
+		setting.Duration("idle time", &c.Idle, DefaultIdle, 1, math.MaxInt64),
+		setting.Count("keys", &c.Keys, DefaultKeys, 1, math.MaxInt),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	if c.Keys < 0 {
-		return nil, fmt.Errorf("limiter: keys: %d is not allowed, want a number from 1, or 0 for %d", c.Keys, DefaultKeys)
-	}
-	c.Idle = cmp.Or(c.Idle, DefaultIdle)
-	c.Keys = cmp.Or(c.Keys, DefaultKeys)
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}

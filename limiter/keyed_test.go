@@ -95,9 +95,9 @@ func TestKeyedHasABound(t *testing.T) {
 
 func TestKeyedErrors(t *testing.T) {
 	_, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Idle: -time.Second})
-	require.EqualError(t, err, "limiter: idle time: -1s is not allowed, want a positive duration, or 0 for 10m0s")
+	require.EqualError(t, err, "limiter: idle time: -1s is not allowed, want a duration from 1ns")
 	_, err = limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Keys: -1})
-	require.EqualError(t, err, "limiter: keys: -1 is not allowed, want a number from 1, or 0 for 10000")
+	require.EqualError(t, err, "limiter: keys: -1 is not allowed, want a number from 1")
 	no := errors.New("no")
 	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, no }, limiter.KeyedConfig{})
 	require.NoError(t, err)

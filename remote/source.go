@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // ErrUnchanged is what a Source answers when the document is the one that was
@@ -41,7 +43,7 @@ type File struct{ path string }
 // NewFile returns the source that reads the file, which need not be there yet.
 func NewFile(path string) (*File, error) {
 	if path == "" {
-		return nil, errors.New(`remote: file: "" is not allowed, want a path`)
+		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
 	}
 	return &File{path}, nil
 }
@@ -84,7 +86,7 @@ func readFile(path string, most int64) ([]byte, error) {
 }
 
 func notRegular(path string, m fs.FileMode) error {
-	return fmt.Errorf("%s: %v is not allowed, want a regular file", path, m.Type())
+	return setting.Wrong(path, m.Type(), "a regular file")
 }
 
 // readAll reads to the end, or returns an error where that is more than most.
