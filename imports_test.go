@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 
 	"internal/setting": {},
 	"internal/sliding": {},
+	"internal/names":   {},
 	"throttle":         {"window", "limiter", "tag", "internal/setting", "internal/sliding"},
 	"retry":            {"window", "internal/setting", "internal/sliding", "backoff", "limiter"},
 
