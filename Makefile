@@ -3,6 +3,7 @@
 # make fuzz     every fuzz target, FUZZTIME each
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
+# make names    the exported names of every package, and their sum
 # make tidy     go mod tidy in every module; in CI it must change nothing
 
 MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
@@ -33,6 +34,11 @@ fuzz:
 
 bench:
 	@set -e; for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...); done
+
+# Not those of tests, commands and internal folders.
+.PHONY: names
+names:
+	@go run ./internal/names
 
 tidy:
 	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy); done

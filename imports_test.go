@@ -21,21 +21,22 @@ var mayImport = map[string][]string{
 	"":          {"limiter", "window"},
 	"window":    {},
 	"queue":     {},
-	"tag":       {},
-	"backoff":   {},
+	"tag":       {"internal/setting"},
+	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/setting"},
 	"limiter":   {"window", "queue", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/setting"},
-	"httplimit": {"limiter", "retry", "admission", "window", "tag"},
+	"httplimit": {"limiter", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/sliding": {},
+	"internal/names":   {},
 	"throttle":         {"window", "limiter", "tag", "internal/setting", "internal/sliding"},
 	"retry":            {"window", "internal/setting", "internal/sliding", "backoff", "limiter"},
 
 	"remote": {"limiter", "window", "retry", "schedule", "tag", "internal/setting"},
 
-	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
+	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag", "internal/setting"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells

@@ -258,7 +258,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	assert.EqualError(t, core(admission.Limit{}, admission.Settings{}), "limit: the zero Limit is not allowed, want Fixed or Adaptive")
 	assert.EqualError(t, core(admission.Fixed(0), admission.Settings{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
 	assert.EqualError(t, core(admission.Fixed(-1), admission.Settings{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
-	assert.EqualError(t, core(admission.Adaptive(nil, window.Settings{}), admission.Settings{}), "limit: a nil law is not allowed")
+	assert.EqualError(t, core(admission.Adaptive(nil, window.Settings{}), admission.Settings{}), "law: nil is not allowed")
 	assert.ErrorContains(t, core(admission.Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), admission.Settings{}), "decrease factor: 2 is not allowed")
 	for want, s := range map[string]admission.Settings{
 		"queue time: 1h0m0s is not allowed, want a duration from 1ms to 1m0s":               {QueueTime: time.Hour},
@@ -266,7 +266,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"longest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s":  {RetryAfterMax: 2 * time.Hour},
 		"shortest Retry-After: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
 		"shortest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
-		"rule 2: shed: 2 is not allowed, want First, Ordinary or Last":                      {Rules: []admission.Rule{{}, {Shed: 2}}},
+		"rule 2: shed: Turn(2) is not allowed, want first, ordinary or last":                {Rules: []admission.Rule{{}, {Shed: 2}}},
 	} {
 		assert.EqualError(t, core(good, s), want)
 	}

@@ -1,9 +1,9 @@
 package admission
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -19,7 +19,7 @@ type Limit struct {
 func Fixed(requests int) Limit {
 	n := float64(requests)
 	if n < window.MinWindow || n > window.MaxWindow {
-		return Limit{err: fmt.Errorf("limit: %d is not allowed, want a number from %d to %d", requests, window.MinWindow, window.MaxWindow)}
+		return Limit{err: setting.Wrong("limit", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
 	}
 	return Limit{law: fixed, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
@@ -34,7 +34,7 @@ func Fixed(requests int) Limit {
 // nearly everybody out, and a Max that memory allows.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {
-		return Limit{err: fmt.Errorf("limit: a nil law is not allowed")}
+		return Limit{err: setting.Nil("law")}
 	}
 	return Limit{law: law, settings: s}
 }
@@ -45,7 +45,7 @@ func (l Limit) window() (window.Window, error) {
 	case l.err != nil:
 		return window.Window{}, l.err
 	case l.law == nil:
-		return window.Window{}, fmt.Errorf("limit: the zero Limit is not allowed, want Fixed or Adaptive")
+		return window.Window{}, setting.Wrong("limit", "the zero Limit", "Fixed or Adaptive")
 	}
 	// The spread of Retry-After goes by how long a request takes.
 	l.settings.Timed = true

@@ -1,10 +1,11 @@
 package backoff
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Jitter is how randomness is added to a delay d: seed 3's first rule, "Jitter
@@ -57,9 +58,9 @@ func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
 func (j Jitter) Check() error {
 	switch {
 	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= MaxStretch):
-		return fmt.Errorf("jitter: %v is not allowed, want numbers 0 <= LO <= HI <= %d", j, MaxStretch)
+		return setting.Wrong("jitter", j, "numbers 0 <= LO <= HI <= %d", MaxStretch)
 	case j.form >= proportional && !(0 <= j.hi && j.hi <= 1):
-		return fmt.Errorf("jitter: %v is not allowed, want a number from 0 to 1", j)
+		return setting.Wrong("jitter", j, "a number from 0 to 1")
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func ParseJitter(s string) (Jitter, error) {
 		j = Uniform(x[0], x[1])
 		return j, j.Check()
 	}
-	return j, fmt.Errorf("jitter: %q is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI", s)
+	return j, setting.Wrong("jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
 }
 
 func numbers(s string) ([]float64, error) {

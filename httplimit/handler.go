@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -38,8 +40,9 @@ type Handler struct {
 	settings   handlerSettings
 }
 
-// HandlerOption is a setting of [NewHandler]. A wrong value is an error of
-// NewHandler that names the setting, the value and what is allowed.
+// HandlerOption is a setting of [NewHandler]; 0 and nil mean the default. A wrong
+// value is an error of NewHandler that names the setting, the value and what is
+// allowed.
 type HandlerOption func(*handlerSettings) error
 
 type handlerSettings struct {
@@ -55,11 +58,8 @@ type handlerSettings struct {
 // the default, or http.StatusTooManyRequests (429).
 func WithStatus(status int) HandlerOption {
 	return func(s *handlerSettings) error {
-		if status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests {
-			return fmt.Errorf("status of refusals: %d is not allowed, want 503 or 429", status)
-		}
-		s.status = status
-		return nil
+		s.status = cmp.Or(status, http.StatusServiceUnavailable)
+		return setting.OneOf("status of refusals", s.status, http.StatusServiceUnavailable, http.StatusTooManyRequests)
 	}
 }
 
@@ -68,9 +68,6 @@ func WithStatus(status int) HandlerOption {
 // refused takes the server out of service when it is needed most. Default: none.
 func WithBypass(pass func(*http.Request) bool) HandlerOption {
 	return func(s *handlerSettings) error {
-		if pass == nil {
-			return errors.New("bypass: nil is not allowed")
-		}
 		s.bypass = pass
 		return nil
 	}
@@ -84,10 +81,9 @@ func WithBypass(pass func(*http.Request) bool) HandlerOption {
 // criticality would not bring.
 func WithTags(of func(*http.Request) tag.Tags) HandlerOption {
 	return func(s *handlerSettings) error {
-		if of == nil {
-			return errors.New("tags: nil is not allowed")
+		if of != nil {
+			s.tags = of
 		}
-		s.tags = of
 		return nil
 	}
 }
@@ -98,10 +94,9 @@ func WithTags(of func(*http.Request) tag.Tags) HandlerOption {
 // client's quota, not of the load: such a client could narrow the limit for all.
 func WithOutcome(of func(status int) window.Outcome) HandlerOption {
 	return func(s *handlerSettings) error {
-		if of == nil {
-			return errors.New("outcome: nil is not allowed")
+		if of != nil {
+			s.outcome = of
 		}
-		s.outcome = of
 		return nil
 	}
 }
@@ -113,11 +108,8 @@ func WithOutcome(of func(status int) window.Outcome) HandlerOption {
 // Default: none is too slow.
 func WithSlow(d time.Duration) HandlerOption {
 	return func(s *handlerSettings) error {
-		if d <= 0 {
-			return fmt.Errorf("slow: %v is not allowed, want a positive duration", d)
-		}
 		s.slow = d
-		return nil
+		return setting.Optional("slow", d)
 	}
 }
 
@@ -127,9 +119,6 @@ func WithSlow(d time.Duration) HandlerOption {
 // of text.
 func WithRefusal(write func(http.ResponseWriter, *http.Request, *admission.Shed)) HandlerOption {
 	return func(s *handlerSettings) error {
-		if write == nil {
-			return errors.New("refusal: nil is not allowed")
-		}
 		s.refusal = write
 		return nil
 	}
@@ -138,8 +127,11 @@ func WithRefusal(write func(http.ResponseWriter, *http.Request, *admission.Shed)
 // NewHandler returns a Handler in front of next, or an error that says what is
 // wrong. Several Handlers may share a controller.
 func NewHandler(next http.Handler, c *admission.Controller, opts ...HandlerOption) (*Handler, error) {
-	if next == nil || c == nil {
-		return nil, errors.New("httplimit: NewHandler: a nil handler or controller is not allowed")
+	if next == nil {
+		return nil, fmt.Errorf("httplimit: %w", setting.Nil("handler"))
+	}
+	if c == nil {
+		return nil, fmt.Errorf("httplimit: %w", setting.Nil("controller"))
 	}
 	h := &Handler{next: next, controller: c, settings: handlerSettings{
 		status:  http.StatusServiceUnavailable,

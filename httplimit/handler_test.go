@@ -332,22 +332,37 @@ func TestHandlerOptions(t *testing.T) {
 	d.ended(window.Success)
 
 	for want, o := range map[string]httplimit.HandlerOption{
-		"httplimit: status of refusals: 500 is not allowed, want 503 or 429": httplimit.WithStatus(500),
-		"httplimit: bypass: nil is not allowed":                              httplimit.WithBypass(nil),
-		"httplimit: tags: nil is not allowed":                                httplimit.WithTags(nil),
-		"httplimit: outcome: nil is not allowed":                             httplimit.WithOutcome(nil),
-		"httplimit: refusal: nil is not allowed":                             httplimit.WithRefusal(nil),
-		"httplimit: slow: 0s is not allowed, want a positive duration":       httplimit.WithSlow(0),
-		"httplimit: slow: -1s is not allowed, want a positive duration":      httplimit.WithSlow(-time.Second),
-		"httplimit: status of refusals: 200 is not allowed, want 503 or 429": httplimit.WithStatus(200),
+		"httplimit: status of refusals: 500 is not allowed, want 503 or 429":           httplimit.WithStatus(500),
+		"httplimit: slow: -1s is not allowed, want a positive duration, or 0 for none": httplimit.WithSlow(-time.Second),
+		"httplimit: status of refusals: 200 is not allowed, want 503 or 429":           httplimit.WithStatus(200),
 	} {
 		_, err := httplimit.NewHandler(http.NotFoundHandler(), d.Controller, o)
 		assert.EqualError(t, err, want)
 	}
 	_, err = httplimit.NewHandler(nil, d.Controller)
-	assert.EqualError(t, err, "httplimit: NewHandler: a nil handler or controller is not allowed")
+	assert.EqualError(t, err, "httplimit: handler: nil is not allowed")
 	_, err = httplimit.NewHandler(http.NotFoundHandler(), nil)
-	assert.Error(t, err)
+	assert.EqualError(t, err, "httplimit: controller: nil is not allowed")
+}
+
+// 0 and nil are the default, as in all settings of the module.
+func TestHandlerOptionsThatSayNothing(t *testing.T) {
+	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	h, err := httplimit.NewHandler(http.NotFoundHandler(), d.Controller, httplimit.WithStatus(0), httplimit.WithBypass(nil),
+		httplimit.WithTags(nil), httplimit.WithOutcome(nil), httplimit.WithSlow(0), httplimit.WithRefusal(nil))
+	require.NoError(t, err)
+	get := func() int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		return w.Code
+	}
+	require.Equal(t, http.StatusNotFound, get())
+	d.ended(window.Success)
+	p, err := d.Admit(t.Context(), tag.Tags{})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, get())
+	require.NoError(t, p.Done(window.Success))
+	d.ended(window.Success)
 }
 
 func ExampleHandler() {

@@ -1,13 +1,14 @@
 package httplimit
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -17,20 +18,27 @@ type Option func(*settings) error
 
 // settings are what options set; zero is the default.
 type settings struct {
-	// idle is how long the limiter of a host is kept that nothing is sent to.
-	idle time.Duration
+	keyed limiter.KeyedConfig
 }
 
 // WithIdle sets how long a host's limiter is kept while no request comes for
-// it: a positive duration. Default limiter.DefaultIdle. A limiter with requests
+// it: a positive duration; 0 means limiter.DefaultIdle, the default. A limiter with requests
 // in flight or waiting is kept anyhow.
 func WithIdle(d time.Duration) Option {
 	return func(s *settings) error {
-		if d <= 0 {
-			return fmt.Errorf("idle time: %v is not allowed, want a positive duration", d)
-		}
-		s.idle = d
-		return nil
+		s.keyed.Idle = d
+		return setting.Duration("idle time", &s.keyed.Idle, limiter.DefaultIdle, 1, math.MaxInt64)
+	}
+}
+
+// WithMaxHosts sets for how many hosts there are limiters at once: a number from
+// 1; 0 means limiter.DefaultKeys, the default. For one host more, the limiter goes whose host
+// was not sent to for the longest; if all of them have requests in flight or
+// waiting, the request fails with a NotSentError.
+func WithMaxHosts(hosts int) Option {
+	return func(s *settings) error {
+		s.keyed.Keys = hosts
+		return setting.Count("hosts", &s.keyed.Keys, limiter.DefaultKeys, 1, math.MaxInt)
 	}
 }
 
@@ -42,10 +50,11 @@ func WithIdle(d time.Duration) Option {
 // request's URL in lower case and with its port: "example.com:443". Requests
 // to all hosts wait while it runs, so it should be quick; its error is that of
 // the request, and the next request asks again. The limiters of idle hosts are
-// let go, and with them what they learned.
+// let go, and with them what they learned; there are never more limiters than
+// WithMaxHosts says, whatever hosts the requests name.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
-		return nil, errors.New("httplimit: newLimiter: nil is not allowed")
+		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
 	}
 	var s settings
 	for _, o := range opts {
@@ -62,7 +71,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
 		}
 		return l, nil
-	}, s.idle, nil)
+	}, s.keyed)
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}

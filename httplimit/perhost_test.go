@@ -104,6 +104,28 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestHostsHaveABound(t *testing.T) {
+	tr, made := perHost(t, answers(200, nil, text("hello")), httplimit.WithMaxHosts(2))
+	send := func(host string) *http.Response {
+		resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
+		require.NoError(t, err)
+		return resp
+	}
+	a, b := send("a.example"), send("b.example")
+	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
+	require.EqualError(t, err, "httplimit: not sent: limiter: 2 keys are all in use, want at most so many at once")
+	require.NoError(t, a.Body.Close())
+	c := send("c.example")
+	require.NoError(t, b.Body.Close())
+	require.NoError(t, c.Body.Close())
+	require.Equal(t, []string{"a.example:80", "b.example:80", "c.example:80"}, *made)
+	hosts := 0
+	for range tr.Limiters() {
+		hosts++
+	}
+	require.Equal(t, 2, hosts)
+}
+
 func TestAHostWithoutALimiter(t *testing.T) {
 	mine := errors.New("mine")
 	var calls atomic.Int32
@@ -139,11 +161,11 @@ func TestPerHostSettings(t *testing.T) {
 	newLimiter := func(string) (*limiter.Limiter, error) { return aimd.NewReno() }
 	_, err := httplimit.PerHost(nil, nil)
 	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
-	for _, d := range []time.Duration{0, -time.Second} {
-		_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(d))
-		assert.EqualError(t, err, "httplimit: idle time: "+d.String()+" is not allowed, want a positive duration")
-	}
-	tr, err := httplimit.PerHost(empty, newLimiter, httplimit.WithIdle(time.Second))
+	_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(-time.Second))
+	assert.EqualError(t, err, "httplimit: idle time: -1s is not allowed, want a duration from 1ns")
+	_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithMaxHosts(-1))
+	assert.EqualError(t, err, "httplimit: hosts: -1 is not allowed, want a number from 1")
+	tr, err := httplimit.PerHost(empty, newLimiter, httplimit.WithIdle(0), httplimit.WithMaxHosts(0))
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})
 	assert.EqualError(t, err, "httplimit: not sent: a request without a URL")

@@ -96,7 +96,7 @@ func ExampleNew() {
 func ExampleParse() {
 	_, err := remote.Parse([]byte(`{"format": 1, "version": 2, "window": {"max": -8}}`))
 	var field *remote.FieldError
-	fmt.Println(errors.As(err, &field), field.Path)
+	fmt.Println(errors.As(err, &field), field.Name)
 	fmt.Println(err)
 	// Output:
 	// true window.max
@@ -192,7 +192,7 @@ func ExampleLimiters_Add() {
 			fmt.Println("goes on with settings of its own:", err)
 		}
 		return l, nil
-	}, 0, nil)
+	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -262,7 +262,7 @@ type batches struct{ size int }
 
 func (b *batches) Check(d remote.Document) error {
 	if d.Window.Max > 0 && d.Window.Max < 10 {
-		return &remote.FieldError{Path: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+		return &remote.FieldError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
 	}
 	return nil
 }

@@ -6,21 +6,18 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
-// FieldError says what is wrong with a document.
-type FieldError struct {
-	// Path is where: "window.max", "features_off[3]"; "document" for the whole.
-	Path string
-	// Value is what stands there, cut short if it is long.
-	Value string
-	// Want is what is allowed.
-	Want string
-}
+// FieldError says what is wrong with a document: its Name is where, as
+// "window.max" or "features_off[3]", "document" for the whole; its Value is what
+// stands there, cut short if it is long; its Want what is allowed. All three are
+// strings. It is what all packages of this module say of a wrong setting.
+type FieldError = setting.Error
 
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %s is not allowed, want %s", e.Path, e.Value, e.Want)
+func wrong(path, value, want string) error {
+	return &FieldError{Name: path, Value: value, Want: want}
 }
 
 // field is one value of a document, for reading and for checking alike.

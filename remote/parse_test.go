@@ -117,7 +117,7 @@ func TestBadDocuments(t *testing.T) {
 			require.Zero(t, d)
 			var field *remote.FieldError
 			require.ErrorAs(t, err, &field)
-			require.True(t, strings.HasPrefix(c.want, field.Path+": "))
+			require.True(t, strings.HasPrefix(c.want, field.Name+": "))
 		})
 	}
 }
@@ -190,7 +190,7 @@ func FuzzParse(f *testing.F) {
 			require.Zero(t, d)
 			var field *remote.FieldError
 			require.True(t, errors.As(err, &field))
-			require.NotEmpty(t, field.Path)
+			require.NotEmpty(t, field.Name)
 			require.NotEmpty(t, field.Value)
 			require.NotEmpty(t, field.Want)
 			require.Less(t, len(err.Error()), 500)

@@ -28,7 +28,9 @@ type Settings struct {
 	// 1 ms to 10 min; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// Store is the path of a file that keeps the last good document for the next
-	// start, with mode 0600, in a directory that is there; "": none.
+	// start, with mode 0600, in a directory that is there; "": none. What has that
+	// name and is no regular file is left as it is, and Snapshot.StoreError names
+	// it; a link is followed once, and the file behind it replaced.
 	Store string
 	// Observer is called with the state after each look at the source, whatever
 	// came of it, by the goroutine that looked: the place for a line in a log. It

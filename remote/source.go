@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // ErrUnchanged is what a Source answers when the document is the one that was
@@ -40,7 +43,7 @@ type File struct{ path string }
 // NewFile returns the source that reads the file, which need not be there yet.
 func NewFile(path string) (*File, error) {
 	if path == "" {
-		return nil, errors.New(`remote: file: "" is not allowed, want a path`)
+		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
 	}
 	return &File{path}, nil
 }
@@ -72,7 +75,7 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %v is not allowed, want a regular file", path, info.Mode().Type())
+		return nil, notRegular(path, info.Mode())
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,6 +83,10 @@ func readFile(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return readAll(f, most, path)
+}
+
+func notRegular(path string, m fs.FileMode) error {
+	return setting.Wrong(path, m.Type(), "a regular file")
 }
 
 // readAll reads to the end, or returns an error where that is more than most.

@@ -1,7 +1,6 @@
 package retry
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -36,11 +35,8 @@ type BudgetSettings struct {
 }
 
 func (s BudgetSettings) withDefaults() (BudgetSettings, error) {
-	if s.Share == 0 {
-		s.Share = DefaultShare
-	}
-	if !(s.Share > 0 && s.Share < 1) {
-		return s, fmt.Errorf("budget share: %v is not allowed, want a number greater than 0 and less than 1", s.Share)
+	if err := setting.Share("budget share", &s.Share, DefaultShare); err != nil {
+		return s, err
 	}
 	if err := setting.Duration("budget window", &s.Window, DefaultBudgetWindow, time.Second, time.Hour); err != nil {
 		return s, err

@@ -2,7 +2,6 @@ package retry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -126,11 +125,11 @@ func (c Config) withDefaults() (Config, error) {
 	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return c, err
 	}
-	if c.AttemptTimeout < 0 {
-		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, errors.New("guard: nil is not allowed")
+		return c, setting.Nil("guard")
 	}
 	c.Guards = slices.Clone(c.Guards)
 	if c.Rand == nil {

@@ -1,6 +1,11 @@
 package tag
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aimd-go/aimd/internal/setting"
+)
 
 // Criticality is how bad it is if a request fails: the four levels of the SRE
 // book, chapter "Handling Overload", which seed 3 points to. What is less
@@ -47,13 +52,13 @@ func ParseCriticality(name string) (Criticality, error) {
 			return c, nil
 		}
 	}
-	return Critical, fmt.Errorf("criticality: %q is not allowed, want sheddable, sheddable-plus, critical or critical-plus", name)
+	return Critical, setting.Wrong("criticality", strconv.Quote(name), "sheddable, sheddable-plus, critical or critical-plus")
 }
 
 // MarshalText returns the name, or an error if c is none of Criticalities.
 func (c Criticality) MarshalText() ([]byte, error) {
 	if !c.Valid() {
-		return nil, fmt.Errorf("criticality: %d is not allowed, want -2 to 1", int8(c))
+		return nil, setting.Wrong("criticality", int8(c), "a number from %d to %d", Sheddable, CriticalPlus)
 	}
 	return []byte(c.String()), nil
 }

@@ -38,7 +38,7 @@ func TestCriticalityHasANameEachAndAnOrder(t *testing.T) {
 	_, err := tag.ParseCriticality("urgent")
 	assert.EqualError(t, err, `criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus`)
 	_, err = tag.Criticality(7).MarshalText()
-	assert.EqualError(t, err, "criticality: 7 is not allowed, want -2 to 1")
+	assert.EqualError(t, err, "criticality: 7 is not allowed, want a number from -2 to 1")
 	c := tag.Sheddable
 	require.Error(t, c.UnmarshalText([]byte("x")))
 	assert.Equal(t, tag.Sheddable, c, "a wrong name changes nothing")

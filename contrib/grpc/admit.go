@@ -1,8 +1,8 @@
 package aimdgrpc
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,12 +12,14 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
-// ServerOption is a setting of [Admit] and the server interceptors. A wrong value
-// is an error of theirs that names the setting, the value and what is allowed.
+// ServerOption is a setting of [Admit] and the server interceptors; 0 and nil mean
+// the default. A wrong value is an error of theirs that names the setting, the
+// value and what is allowed.
 type ServerOption func(*serverSettings) error
 
 type serverSettings struct {
@@ -34,11 +36,8 @@ type serverSettings struct {
 // second not.
 func WithCode(c codes.Code) ServerOption {
 	return func(s *serverSettings) error {
-		if c != codes.Unavailable && c != codes.ResourceExhausted {
-			return fmt.Errorf("code of refusals: %v is not allowed, want Unavailable or ResourceExhausted", c)
-		}
-		s.code = c
-		return nil
+		s.code = cmp.Or(c, codes.Unavailable)
+		return setting.OneOf("code of refusals", s.code, codes.Unavailable, codes.ResourceExhausted)
 	}
 }
 
@@ -48,10 +47,9 @@ func WithCode(c codes.Code) ServerOption {
 // service when it is needed most, and a Watch would hold a place for good.
 func WithBypass(pass func(ctx context.Context, method string) bool) ServerOption {
 	return func(s *serverSettings) error {
-		if pass == nil {
-			return errors.New("bypass: nil is not allowed")
+		if pass != nil {
+			s.bypass = pass
 		}
-		s.bypass = pass
 		return nil
 	}
 }
@@ -62,10 +60,9 @@ func WithBypass(pass func(ctx context.Context, method string) bool) ServerOption
 // tags from what they have proved, such as the certificate.
 func WithTags(of func(ctx context.Context, method string) tag.Tags) ServerOption {
 	return func(s *serverSettings) error {
-		if of == nil {
-			return errors.New("tags: nil is not allowed")
+		if of != nil {
+			s.tags = of
 		}
-		s.tags = of
 		return nil
 	}
 }
@@ -76,10 +73,9 @@ func WithTags(of func(ctx context.Context, method string) tag.Tags) ServerOption
 // of the load: such a client could narrow the limit for all.
 func WithOutcome(of func(codes.Code) window.Outcome) ServerOption {
 	return func(s *serverSettings) error {
-		if of == nil {
-			return errors.New("outcome: nil is not allowed")
+		if of != nil {
+			s.outcome = of
 		}
-		s.outcome = of
 		return nil
 	}
 }
@@ -91,11 +87,8 @@ func WithOutcome(of func(codes.Code) window.Outcome) ServerOption {
 // slow.
 func WithSlow(d time.Duration) ServerOption {
 	return func(s *serverSettings) error {
-		if d <= 0 {
-			return fmt.Errorf("slow: %v is not allowed, want a positive duration", d)
-		}
 		s.slow = d
-		return nil
+		return setting.Optional("slow", d)
 	}
 }
 
@@ -156,7 +149,7 @@ func StreamServerInterceptor(c *admission.Controller, opts ...ServerOption) (grp
 
 func newGate(c *admission.Controller, opts []ServerOption) (*gate, error) {
 	if c == nil {
-		return nil, errors.New("aimdgrpc: a nil controller is not allowed")
+		return nil, fmt.Errorf("aimdgrpc: %w", setting.Nil("controller"))
 	}
 	g := &gate{controller: c, settings: serverSettings{
 		code: codes.Unavailable, bypass: isHealth, tags: incomingTags, outcome: outcomeOf,

@@ -273,10 +273,7 @@ func TestWrongServerOptions(t *testing.T) {
 	c := oneByOne(t, -1)
 	for want, o := range map[string]aimdgrpc.ServerOption{
 		"aimdgrpc: code of refusals: Internal is not allowed, want Unavailable or ResourceExhausted": aimdgrpc.WithCode(codes.Internal),
-		"aimdgrpc: bypass: nil is not allowed":                                                       aimdgrpc.WithBypass(nil),
-		"aimdgrpc: tags: nil is not allowed":                                                         aimdgrpc.WithTags(nil),
-		"aimdgrpc: outcome: nil is not allowed":                                                      aimdgrpc.WithOutcome(nil),
-		"aimdgrpc: slow: -1ns is not allowed, want a positive duration":                              aimdgrpc.WithSlow(-1),
+		"aimdgrpc: slow: -1ns is not allowed, want a positive duration, or 0 for none":               aimdgrpc.WithSlow(-1),
 	} {
 		_, err := aimdgrpc.Admit(c, o)
 		assert.EqualError(t, err, want)
@@ -286,5 +283,7 @@ func TestWrongServerOptions(t *testing.T) {
 		assert.EqualError(t, err, want)
 	}
 	_, err := aimdgrpc.Admit(nil)
-	assert.EqualError(t, err, "aimdgrpc: a nil controller is not allowed")
+	assert.EqualError(t, err, "aimdgrpc: controller: nil is not allowed")
+	_, err = aimdgrpc.Admit(c, aimdgrpc.WithCode(0), aimdgrpc.WithBypass(nil), aimdgrpc.WithTags(nil), aimdgrpc.WithOutcome(nil), aimdgrpc.WithSlow(0))
+	assert.NoError(t, err, "0 and nil are the default")
 }
