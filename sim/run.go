@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
@@ -152,27 +151,4 @@ func (e *engine) handle(v event) {
 			e.attempted(v, a)
 		}
 	}
-}
-
-// optimum is the makespan of who knows what the server can take: the same
-// operations, each sent so that it arrives just when there is room for it. That is
-// a queue without bound in front of the server.
-func optimum(s Scenario, seed uint64) time.Duration {
-	s.Trace.Off = true
-	s.Clients.Timeout = 0
-	v := &s.Server
-	for _, most := range []int{v.Slowdown.Limit, v.Knee.At, v.Medium.Places} {
-		if most > 0 && (v.Slots == 0 || most < v.Slots) {
-			v.Slots = most
-		}
-	}
-	v.Queue = math.MaxInt
-	v.Slowdown, v.Knee, v.Medium, v.Failures = Slowdown{}, Knee{}, Medium{}, Failures{}
-	e := newEngine(s, Strategy{}, seed)
-	e.clairvoyant = true
-	e.run()
-	if e.ended != EndedDone {
-		return 0
-	}
-	return e.meter.makespan
 }

@@ -231,7 +231,7 @@ func (s *server) leave(e *engine, a *attempt) {
 
 // refill lets those in who wait for a slot.
 func (s *server) refill(e *engine) {
-	for s.waiting.len() > 0 && s.running+s.busy < s.slots {
+	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
 		s.begin(e, e.attempts.at(s.waiting.pop()))
 	}
 }
