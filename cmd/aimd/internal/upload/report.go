@@ -2,15 +2,10 @@ package upload
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"sync"
-	"time"
-
 	"sync/atomic"
+	"time"
 )
 
 // Summary is what became of all files.
@@ -18,6 +13,10 @@ type Summary struct {
 	Uploaded int64 `json:"uploaded"`
 	Skipped  int64 `json:"skipped"`
 	Failed   int64 `json:"failed"`
+	// NotBegun is how many files came up after the run was stopped.
+	NotBegun int64 `json:"not_begun"`
+	// Uncounted: there may be more of these.
+	Uncounted bool `json:"uncounted,omitempty"`
 	// Planned is what a dry run would upload.
 	Planned int64 `json:"planned,omitempty"`
 	// Bytes is the size of what was uploaded, or would be.
@@ -40,38 +39,49 @@ type reporter struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	Summary
-	failed *os.File
+	failed *list
 	// broken is the first error of writing.
 	broken error
 	// around has what is written to a terminal keep clear of the progress.
 	around func(write func())
 }
 
-// newReporter opens the list of what failed. Results are told through it only.
+// newReporter begins the list of what failed. Results are told through it only.
 func newReporter(c Config) (*reporter, error) {
 	r := &reporter{c: c, began: time.Now(), around: func(write func()) { write() }}
 	if c.Failed == "" {
 		return r, nil
 	}
-	f, err := os.Create(c.Failed)
-	if err != nil {
+	var err error
+	if r.failed, err = newList(c.Failed); err != nil {
 		return nil, fmt.Errorf("--failed: %w", err)
 	}
-	r.failed = f
 	return r, nil
 }
 
 // writes reports whether the path is that of the list of what failed.
-func (r *reporter) writes(path string) bool {
-	if r.failed == nil || filepath.Base(path) != filepath.Base(r.c.Failed) {
-		return false
+func (r *reporter) writes(path string) bool { return r.failed != nil && r.failed.is(path) }
+
+// list has the path in the list of what failed.
+func (r *reporter) list(path string) {
+	if r.failed != nil {
+		r.keep("--failed", r.failed.add(path))
 	}
-	here, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	list, err := r.failed.Stat()
-	return err == nil && os.SameFile(here, list)
+}
+
+// notBegun tells of a file that came up after the run was stopped.
+func (r *reporter) notBegun(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.NotBegun++
+	r.list(path)
+}
+
+// uncounted notes whether there was more that was not begun.
+func (r *reporter) uncounted(more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Uncounted = r.Uncounted || more
 }
 
 // tell tells of one file.
@@ -92,10 +102,7 @@ func (r *reporter) tell(x Result) {
 	case Failed:
 		r.Failed++
 		r.bytes.Add(x.Size - x.sent)
-		if r.failed != nil {
-			_, err := r.failed.WriteString(x.Path + "\x00")
-			r.keep("--failed", err)
-		}
+		r.list(x.Path)
 	}
 	r.around(func() { r.write(x) })
 }
@@ -158,7 +165,8 @@ func (r *reporter) close(s Summary) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed != nil {
-		r.keep("--failed", r.failed.Close())
+		// A list that lacks something must not replace one that may have it.
+		r.keep("--failed", r.failed.close(!s.Uncounted))
 	}
 	switch {
 	case r.c.JSON:
@@ -167,18 +175,22 @@ func (r *reporter) close(s Summary) error {
 		_, err := fmt.Fprintln(r.c.Stdout, s)
 		r.keep("standard output", err)
 	}
-	if errors.Is(r.broken, io.ErrClosedPipe) {
-		return nil
-	}
 	return r.broken
 }
 
 // String is the summary for people.
 func (s Summary) String() string {
 	took := time.Duration(s.Seconds * float64(time.Second)).Round(10 * time.Millisecond)
-	if s.Planned > 0 {
-		return fmt.Sprintf("would upload %d files (%s), %d skipped, %d failed", s.Planned, bytesShown(s.Bytes), s.Skipped, s.Failed)
+	rest := fmt.Sprintf("%d skipped, %d failed", s.Skipped, s.Failed)
+	if s.NotBegun > 0 || s.Uncounted {
+		more := ""
+		if s.Uncounted {
+			more = " or more"
+		}
+		rest += fmt.Sprintf(", %d%s not begun", s.NotBegun, more)
 	}
-	return fmt.Sprintf("%d uploaded (%s), %d skipped, %d failed in %v; %d requests, %d refused",
-		s.Uploaded, bytesShown(s.Bytes), s.Skipped, s.Failed, took, s.Attempts, s.Refused)
+	if s.Planned > 0 {
+		return fmt.Sprintf("would upload %d files (%s), %s", s.Planned, bytesShown(s.Bytes), rest)
+	}
+	return fmt.Sprintf("%d uploaded (%s), %s in %v; %d requests, %d refused", s.Uploaded, bytesShown(s.Bytes), rest, took, s.Attempts, s.Refused)
 }

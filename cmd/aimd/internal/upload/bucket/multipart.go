@@ -58,7 +58,7 @@ func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Part
 		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithm(b.Checksum.Name), types.ChecksumTypeFullObject
 	}
 	// One that was begun without our knowing its name could not be aborted.
-	lasting, cancel := outlast(ctx)
+	lasting, cancel := Outlast(ctx, lastingTime)
 	defer cancel()
 	out, err := b.Client.CreateMultipartUpload(lasting, in)
 	if err != nil {
@@ -162,7 +162,7 @@ func (m *multipart) complete(ctx context.Context) error {
 		in.ChecksumCRC64NVME, in.ChecksumCRC32C, in.ChecksumCRC32, _ = whole.headers()
 		in.ChecksumType = types.ChecksumTypeFullObject
 	}
-	lasting, cancel := outlast(ctx)
+	lasting, cancel := Outlast(ctx, lastingTime)
 	defer cancel()
 	out, err := m.b.Client.CompleteMultipartUpload(lasting, in)
 	if err != nil {
@@ -214,12 +214,12 @@ func (m *multipart) abort(ctx context.Context, err error) error {
 	return err
 }
 
-// outlast is a context that ends some time after the given one, for a request
-// that is better not cut off.
-func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+// Outlast is a context that ends some time after the given one, for what is better
+// not cut off.
+func Outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(lastingTime, cancel)
+		t := time.AfterFunc(by, cancel)
 		context.AfterFunc(lasting, func() { t.Stop() })
 	})
 	return lasting, func() {
