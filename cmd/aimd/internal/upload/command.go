@@ -27,8 +27,12 @@ Verified  A checksum goes with every request and is compared with the store's
           then is a file reported as uploaded. A file that shrinks, grows, changes or
           vanishes while it is read is reported as failed; the others go on.
 Parts     Large files go in parts, each in a slot of its own. Parts of what fails
-          are removed again. After a kill they are left: have the bucket's lifecycle
-          remove incomplete uploads.
+          are removed again, for up to 10 s, until the store says that it has none.
+          A run that sent parts asks for incomplete uploads below the prefix at its
+          end, and names these, and what it could not remove, on standard error and
+          in the summary's incomplete_uploads (1000 at most). They may be those of a
+          run that was killed, which names none, or that goes on elsewhere. Remove
+          them with aws s3api abort-multipart-upload, or by the bucket's lifecycle.
 Retries   Each request is sent again until it is done or its error is final, without
           end unless --max-attempts is given.
 Access    Credentials, profile and region are found as the AWS tools find them. With
@@ -47,7 +51,7 @@ Standard output has the summary; with --json one object per file,
   {"path":..,"key":..,"size":..,"status":..,"error":..,"attempts":..}
 with status uploaded, skipped or failed (planned in a dry run), path_base64 if the
 path is not UTF-8, and in the end {"summary":{..}}. Standard error has the progress,
-what failed, and why files were skipped that were not there already.
+what failed, what is incomplete, and why files were skipped that were not there already.
 
 Exit status: 0 all is there; 1 some files failed, or the store cannot be used;
 2 the command line is wrong; 130 interrupted.`

@@ -1,11 +1,15 @@
 package upload
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 )
 
 // Summary is what became of all files.
@@ -27,6 +31,9 @@ type Summary struct {
 	Attempts    uint64 `json:"attempts"`
 	Refused     uint64 `json:"refused"`
 	Interrupted bool   `json:"interrupted"`
+	// Incomplete are uploads in parts that are left in the store, or may be, of
+	// this run or of others: bucket.IncompleteMost of each at most.
+	Incomplete []bucket.Incomplete `json:"incomplete_uploads,omitempty"`
 }
 
 // reporter tells of results as they come.
@@ -77,6 +84,15 @@ func (r *reporter) notBegun(path string) {
 	r.list(path)
 }
 
+// left notes an upload whose parts may be left in the store.
+func (r *reporter) left(x bucket.Incomplete) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.Incomplete) < 2*bucket.IncompleteMost && !slices.Contains(r.Incomplete, x) {
+		r.Incomplete = append(r.Incomplete, x)
+	}
+}
+
 // uncounted notes whether there was more that was not begun.
 func (r *reporter) uncounted(more bool) {
 	r.mu.Lock()
@@ -88,6 +104,7 @@ func (r *reporter) uncounted(more bool) {
 func (r *reporter) tell(x Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.bytes.Add(x.Size - x.sent)
 	switch x.Status {
 	case Uploaded:
 		r.Uploaded++
@@ -95,13 +112,10 @@ func (r *reporter) tell(x Result) {
 	case Planned:
 		r.Planned++
 		r.Bytes += x.Size
-		r.bytes.Add(x.Size)
 	case Skipped:
 		r.Skipped++
-		r.bytes.Add(x.Size)
 	case Failed:
 		r.Failed++
-		r.bytes.Add(x.Size - x.sent)
 		r.list(x.Path)
 	}
 	r.around(func() { r.write(x) })
@@ -156,6 +170,7 @@ func (r *reporter) now() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.Summary
+	s.Incomplete = slices.Clone(s.Incomplete)
 	s.Seconds = time.Since(r.began).Seconds()
 	return s
 }
@@ -167,6 +182,9 @@ func (r *reporter) close(s Summary) error {
 	if r.failed != nil {
 		// A list that lacks something must not replace one that may have it.
 		r.keep("--failed", r.failed.close(!s.Uncounted))
+	}
+	for _, x := range s.Incomplete {
+		_, _ = fmt.Fprintf(r.c.Stderr, "incomplete: parts of %s are in the store, or may be (upload %s)\n", shown(x.Key), cmp.Or(shown(x.ID), "unknown"))
 	}
 	switch {
 	case r.c.JSON:

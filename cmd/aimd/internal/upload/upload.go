@@ -33,6 +33,8 @@ const (
 	deniedMost = 16
 	// countTime is how long what was not begun is counted if no list needs it.
 	countTime = 2 * time.Second
+	// incompleteTime bounds the question for parts that are left: a user may wait for it.
+	incompleteTime = 5 * time.Second
 )
 
 // run is one upload of many files.
@@ -205,8 +207,25 @@ func unfit(e walk.Entry) Result {
 	return Result{Path: e.Path, Key: e.Key, Status: Failed, Err: e.Err}
 }
 
+// incomplete asks for parts that are left, of this run or of one that was killed.
+func (u *run) incomplete(ctx context.Context) {
+	if !u.bucket.InParts() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), incompleteTime)
+	defer cancel()
+	all, err := u.bucket.Incomplete(ctx, u.Prefix)
+	if err != nil {
+		u.report.note(fmt.Sprintf("note: the store does not tell of incomplete uploads: %v", err))
+	}
+	for _, x := range all {
+		u.report.left(x)
+	}
+}
+
 // end tells how it went.
 func (u *run) end(ctx, stopped context.Context) (Summary, error) {
+	u.incomplete(ctx)
 	snapshot := u.limiter.Snapshot()
 	s := u.report.now()
 	s.Attempts, s.Refused = snapshot.Attempts(), snapshot.Overloads
