@@ -27,22 +27,31 @@ Verified  A checksum goes with every request and is compared with the store's
           then is a file reported as uploaded. A file that shrinks, grows, changes or
           vanishes while it is read is reported as failed; the others go on.
 Parts     Large files go in parts, each in a slot of its own. Parts of what fails
-          are removed again. After a kill they are left: have the bucket's lifecycle
-          remove incomplete uploads.
+          are removed again, for up to 10 s, until the store says that it has none.
+          A run that sent parts asks for incomplete uploads below the prefix at its
+          end, and names these, and what it could not remove, on standard error and
+          in the summary's incomplete_uploads (1000 at most). They may be those of a
+          run that was killed, which names none, or that goes on elsewhere. Remove
+          them with aws s3api abort-multipart-upload, or by the bucket's lifecycle.
 Retries   Each request is sent again until it is done or its error is final, without
           end unless --max-attempts is given.
 Access    Credentials, profile and region are found as the AWS tools find them. With
           --endpoint the region is us-east-1 unless it is set.
 
 Ctrl-C stops it: nothing new is begun, what is under way is cut off and reported as
-failed, its parts are removed. Ctrl-C again ends it at once. The list of --failed has
-what was begun and is not there; what was not begun a second run finds by itself.
+failed, its parts are removed. Ctrl-C again ends it at once. The summary says how many
+files were not begun.
+
+The list of --failed has all that is not in the store however the run ends, what was
+not begun as well: --from goes on with it. It is written beside the old list, in
+.NAME.aimd-new, and takes its place at the end; what ends the program at once leaves
+the old list. Only a list that an upload wrote, or that --from reads, is replaced.
 
 Standard output has the summary; with --json one object per file,
   {"path":..,"key":..,"size":..,"status":..,"error":..,"attempts":..}
 with status uploaded, skipped or failed (planned in a dry run), path_base64 if the
 path is not UTF-8, and in the end {"summary":{..}}. Standard error has the progress,
-what failed, and why files were skipped that were not there already.
+what failed, what is incomplete, and why files were skipped that were not there already.
 
 Exit status: 0 all is there; 1 some files failed, or the store cannot be used;
 2 the command line is wrong; 130 interrupted.`
@@ -53,7 +62,7 @@ const example = `  aimd upload photos s3://backup/photos                     # t
   aimd upload a.iso b.iso s3://images                       # files: a.iso, b.iso
   aimd upload -- -odd-name s3://backup                      # a name with a dash
 
-  # what failed goes into a list, separated by NUL; once more, these alone
+  # what is not there goes into a list, separated by NUL; once more, these alone
   aimd upload data s3://backup/data --failed failed.txt
   aimd upload data s3://backup/data --from failed.txt --failed failed.txt
 
@@ -99,7 +108,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(choice(&c.Links, []string{"follow", "files", "skip"}, []walk.Links{walk.FollowAll, walk.FollowFiles, walk.FollowNone}).preset("follow"),
 		"symlinks", "follow all but those that lead back up, only those to files, or skip them; what is skipped is reported")
 	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline; each below an argument")
-	f.StringVar(&c.Failed, "failed", "", "write the paths of what failed to this `file`, each ended by NUL, for --from and xargs -0")
+	f.StringVar(&c.Failed, "failed", "", "write the paths of what failed or was not begun to this `file`, each ended by NUL, for --from and xargs -0")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.BoolVarP(&c.Verbose, "verbose", "v", false, "a line for every file")
@@ -136,6 +145,9 @@ func (c *Config) check() error {
 		if _, err := os.Stat(root); err != nil {
 			return fmt.Errorf("%s: want a file or directory that can be read: %w", root, errors.Unwrap(err))
 		}
+	}
+	if c.Failed != "" {
+		return c.checkFailed()
 	}
 	return nil
 }

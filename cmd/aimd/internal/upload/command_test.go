@@ -116,7 +116,7 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
 	delete(summary["summary"], "seconds")
 	assert.Equal(t, map[string]any{
-		"uploaded": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
+		"uploaded": 1.0, "skipped": 0.0, "failed": 1.0, "not_begun": 0.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
 	}, summary["summary"])
 	all := strings.Join(lines[:2], "\n")
 	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"uploaded","attempts":1}`)
@@ -162,7 +162,7 @@ func TestOneErrorAtTheStart(t *testing.T) {
 	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--from", w.dir+"/none")
 	require.ErrorContains(t, err, "--from: open ")
 	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--failed", w.dir)
-	require.ErrorContains(t, err, "--failed: open ")
+	require.ErrorContains(t, err, "--failed "+w.dir+": is no regular file")
 	_, _, err = command(t, w.dir, "s3://bucket")
 	require.ErrorContains(t, err, "no AWS region found")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
@@ -174,7 +174,7 @@ func TestOneErrorAtTheStart(t *testing.T) {
 func TestFailedListWithinTheDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "x")
-	w.write("failed.txt", "of an earlier run")
+	w.write("failed.txt", "of an earlier run\x00")
 	o := w.run(func(c *Config) { c.Failed = filepath.Join(w.dir, "failed.txt") })
 	require.NoError(t, o.err)
 	assert.Equal(t, "the list that --failed writes", o.lines["failed.txt"].Error)

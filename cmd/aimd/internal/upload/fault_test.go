@@ -201,7 +201,7 @@ func TestInFlightIsBoundedByTheWindow(t *testing.T) {
 	r, err := newReporter(c)
 	require.NoError(t, err)
 	u.report = r
-	u.all(t.Context(), u.walker().Files(t.Context(), c.Roots))
+	u.all(t.Context(), t.Context(), u.walker().Files(t.Context(), c.Roots))
 	assert.EqualValues(t, 500, r.now().Uploaded)
 	assert.LessOrEqual(t, u.files.peak, 2*8+2)
 	assert.Zero(t, u.files.in)
@@ -273,7 +273,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	})
 	done := make(chan struct{})
 	go func() {
-		u.all(t.Context(), u.walker().Files(t.Context(), c.Roots))
+		u.all(t.Context(), t.Context(), u.walker().Files(t.Context(), c.Roots))
 		close(done)
 	}()
 	require.Eventually(t, func() bool { return u.bucket.Wire.Trouble(0) != nil }, 10*time.Second, time.Millisecond)

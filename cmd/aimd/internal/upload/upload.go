@@ -31,6 +31,10 @@ const (
 	// deniedMost is how many files may be denied before any was uploaded. Our
 	// choice: one may be a rule for its key, so many are the credentials'.
 	deniedMost = 16
+	// countTime is how long what was not begun is counted if no list needs it.
+	countTime = 2 * time.Second
+	// incompleteTime bounds the question for parts that are left: a user may wait for it.
+	incompleteTime = 5 * time.Second
 )
 
 // run is one upload of many files.
@@ -70,9 +74,20 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	defer stop(nil)
 	u.stop = stop
 	hide := u.progress(stopped)
-	u.all(stopped, entries(stopped))
+	walking, cancel := u.walking(stopped)
+	defer cancel()
+	u.all(stopped, walking, entries(walking))
 	hide()
 	return u.end(ctx, stopped)
+}
+
+// walking is the context of the walk. It goes on after a stop, without uploading: a
+// list must have all that was not begun, and the summary tells how many these are.
+func (u *run) walking(stopped context.Context) (context.Context, context.CancelFunc) {
+	if u.Failed != "" {
+		return context.WithCancel(context.WithoutCancel(stopped))
+	}
+	return bucket.Outlast(stopped, countTime)
 }
 
 func (u *run) walker() walk.Walker { return walk.Walker{Links: u.Links, Prefix: u.Prefix} }
@@ -115,10 +130,9 @@ func (u *run) entries() (func(context.Context) iter.Seq[walk.Entry], func(), err
 		return nil, nil, fmt.Errorf("--from: %w", err)
 	}
 	defer f.Close()
-	// It is read to its end now: --failed may name the same file.
 	list, err := walk.ReadList(f, u.Roots)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--from: %w", err)
+		return nil, nil, fmt.Errorf("--from %s: %w", u.From, err)
 	}
 	return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Listed(ctx, list) }, list.Close, nil
 }
@@ -135,12 +149,18 @@ func (u *run) connect(ctx context.Context) (err error) {
 	return u.bucket.Probe(ctx, u.Endpoint, u.Prefix, !u.Force)
 }
 
-// all works on every file, as many at a time as the gate lets in.
-func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
+// all works on every file, as many at a time as the gate lets in. Once the context
+// has ended it notes the others as not begun, until walking ends, too.
+func (u *run) all(ctx, walking context.Context, entries iter.Seq[walk.Entry]) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	finder := u.bucket.Finder(u.Prefix)
 	for e := range entries {
+		if broken := (walk.Broken{}); errors.As(e.Err, &broken) {
+			u.stop(broken)
+			u.report.uncounted(true)
+			return
+		}
 		if e.Key != "" { // "": it lies below no argument
 			e.Key = u.Prefix + e.Key
 		}
@@ -152,22 +172,30 @@ func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
 			continue
 		}
 		if u.files.Enter(ctx) != nil {
-			return
+			u.report.notBegun(e.Path)
+			continue
 		}
-		var found there
-		if !u.Force {
-			var err error
-			if found.object, found.known, err = finder.Find(ctx, e.Key); err != nil {
-				u.files.Leave()
-				u.stop(fmt.Errorf("listing the bucket: %w", err))
-				return
-			}
+		found, err := u.find(ctx, finder, e.Key)
+		if err != nil {
+			u.files.Leave()
+			u.stop(fmt.Errorf("listing the bucket: %w", err))
+			u.report.notBegun(e.Path)
+			continue
 		}
 		wg.Go(func() {
 			defer u.files.Leave()
 			u.report.tell(u.file(ctx, e, found))
 		})
 	}
+	u.report.uncounted(walking.Err() != nil)
+}
+
+// find is what a listing tells of the object.
+func (u *run) find(ctx context.Context, finder *bucket.Finder, key string) (found there, err error) {
+	if !u.Force {
+		found.object, found.known, err = finder.Find(ctx, key)
+	}
+	return found, err
 }
 
 // unfit is the result of what cannot be uploaded.
@@ -179,8 +207,25 @@ func unfit(e walk.Entry) Result {
 	return Result{Path: e.Path, Key: e.Key, Status: Failed, Err: e.Err}
 }
 
+// incomplete asks for parts that are left, of this run or of one that was killed.
+func (u *run) incomplete(ctx context.Context) {
+	if !u.bucket.InParts() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), incompleteTime)
+	defer cancel()
+	all, err := u.bucket.Incomplete(ctx, u.Prefix)
+	if err != nil {
+		u.report.note(fmt.Sprintf("note: the store does not tell of incomplete uploads: %v", err))
+	}
+	for _, x := range all {
+		u.report.left(x)
+	}
+}
+
 // end tells how it went.
 func (u *run) end(ctx, stopped context.Context) (Summary, error) {
+	u.incomplete(ctx)
 	snapshot := u.limiter.Snapshot()
 	s := u.report.now()
 	s.Attempts, s.Refused = snapshot.Attempts(), snapshot.Overloads

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,11 +23,12 @@ import (
 func bucketAt(t *testing.T, handler http.HandlerFunc) *Bucket {
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
+	wire := new(Wire)
 	client := s3.NewFromConfig(aws.Config{
 		Region: "us-east-1", BaseEndpoint: aws.String(s.URL), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
-		Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+		Retryer: func() aws.Retryer { return aws.NopRetryer{} }, APIOptions: []func(*middleware.Stack) error{wire.Watch},
 	}, func(o *s3.Options) { o.UsePathStyle = true })
-	return &Bucket{Client: client, Name: "bucket", Checksum: sum.CRC64NVME}
+	return &Bucket{Client: client, Name: "bucket", Checksum: sum.CRC64NVME, Wire: wire}
 }
 
 // listing is a bucket that can be listed, in pages of ten.
