@@ -3,7 +3,6 @@ package aimd
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -13,7 +12,7 @@ import (
 // The initial window is where every cut restarts, so one above what the
 // service takes never settles: each restart is the next burst of errors.
 // With WithInitialWindow choose it well below, or use Reno.
-func NewTahoe(opts ...Option) (*limiter.Limiter, error) { return New(Tahoe, opts...) }
+func NewTahoe(opts ...Option) (*Limiter, error) { return newWith(Tahoe, opts) }
 
 // Tahoe is the control law of seed 4's "Tahoe". The first error of each burst:
 //

@@ -1,13 +1,13 @@
 package limiter
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Config is what a Limiter is made from: the rules of its Core and what the
@@ -41,14 +41,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.MaxAttempts < 0 {
-		return c, fmt.Errorf("attempt limit: %d is not allowed, want a number from 1, or 0 for no limit", c.MaxAttempts)
+	if err := setting.Optional("attempt limit", c.MaxAttempts); err != nil {
+		return c, err
 	}
-	if c.AttemptTimeout < 0 {
-		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, errors.New("guard: nil is not allowed")
+		return c, setting.Nil("guard")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.New()

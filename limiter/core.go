@@ -51,8 +51,8 @@ func NewCore[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	if err != nil {
 		return Core[T]{}, err
 	}
-	if s.Restore != nil {
-		if err := w.Restored(*s.Restore); err != nil {
+	if s.Restore != (window.State{}) {
+		if err := w.Restored(s.Restore); err != nil {
 			return Core[T]{}, err
 		}
 	}

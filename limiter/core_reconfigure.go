@@ -19,7 +19,7 @@ import (
 //
 // Settings.Restore and Settings.Rand have no effect.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
-	s.Restore, s.Rand, s.Window.Timed = nil, c.rules.Rand, c.rules.Window.Timed
+	s.Restore, s.Rand, s.Window.Timed = window.State{}, c.rules.Rand, c.rules.Window.Timed
 	s, err := s.withDefaults()
 	if err != nil {
 		return err

@@ -419,18 +419,18 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 
 func TestCoreSettings(t *testing.T) {
 	for want, s := range map[string]limiter.Settings{
-		"queue bound: -1 is not allowed, want a number from 1, or 0 for no bound":      {QueueBound: -1},
+		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":      {QueueBound: -1},
 		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
 		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
 		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},
 		"longest Retry-After: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
 		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
-		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: &window.State{}},
+		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: window.State{Ssthresh: 2}},
 	} {
 		_, err := limiter.NewCore[int](aimd.Reno, s)
 		require.EqualError(t, err, want)
 	}
-	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: &window.State{Cwnd: 31.5, Ssthresh: 28}})
+	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: window.State{Cwnd: 31.5, Ssthresh: 28}})
 	require.NoError(t, err)
 	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, core.State())
 }

@@ -385,7 +385,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 	require.JSONEq(t, `{"cwnd":4,"ssthresh":4}`, string(data))
 	var s window.State
 	require.NoError(t, json.Unmarshal(data, &s))
-	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = &s })
+	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = s })
 	require.Equal(t, l.State(), next.State())
 	acquire(t, next, 4)
 	_, ok := next.TryAcquire()
@@ -394,7 +394,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 
 func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
-		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit":       {MaxAttempts: -1},
+		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":       {MaxAttempts: -1},
 		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
 		"limiter: patience: -3 is not allowed, want a number from 1":                               {Settings: limiter.Settings{Patience: -3}},
 		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Settings: limiter.Settings{Window: window.Settings{Factor: 2}}},

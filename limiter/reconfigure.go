@@ -30,7 +30,7 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 func (l *Limiter) Reconfigure(c Config) error {
 	made := l.config.Load()
 	c.Clock, c.Observer, c.Classifier, c.Policy = made.Clock, made.Observer, made.Classifier, made.Policy
-	c.Guards, c.Rand, c.Restore = made.Guards, made.Rand, nil
+	c.Guards, c.Rand, c.Restore = made.Guards, made.Rand, window.State{}
 	c.Window.Initial, c.Window.Ssthresh, c.Window.Timed = l.initial, made.Window.Ssthresh, made.Window.Timed
 	clampInitial(&c.Window)
 	c, err := c.withDefaults()

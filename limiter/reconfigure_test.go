@@ -81,9 +81,9 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 		{func(t *limiter.Config) { t.Window.Min = 0.5 }, "limiter: minimum window: 0.5 is not allowed, want a number from 1 to 1048576"},
 		{func(t *limiter.Config) { t.Window.Min, t.Window.Max = 9, 3 }, "limiter: maximum window: 3 is not allowed, want a number from 9 to 1048576"},
 		{func(t *limiter.Config) { t.Window.Max, t.Window.Factor = 10, -1 }, "limiter: decrease factor: -1 is not allowed, want a number greater than 0 and less than 1"},
-		{func(t *limiter.Config) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for no bound"},
+		{func(t *limiter.Config) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for none"},
 		{func(t *limiter.Config) { t.PauseMin = time.Minute }, "limiter: shortest pause: 1m0s is not allowed, want a duration from 1ms to 5s"},
-		{func(t *limiter.Config) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit"},
+		{func(t *limiter.Config) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none"},
 		{func(t *limiter.Config) { t.AttemptTimeout = -1 }, "limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none"},
 	} {
 		tuning := before

@@ -249,7 +249,7 @@ func TestRestartAndRestore(t *testing.T) {
 		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "restored cwnd: NaN is not allowed, want a number from 1 to 1048576"},
 		{window.State{Ssthresh: 1}, "restored cwnd: 0 is not allowed, want a number from 1 to 1048576"},
 		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "restored ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
-		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap in seconds: -1 is not allowed, want a number from 0 to 60"},
+		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap: -1s is not allowed, want a duration from 0s to 1m0s"},
 	} {
 		require.EqualError(t, w.Restored(c.state), c.want)
 		w.wantCwnd(100)
