@@ -217,7 +217,7 @@ func (c *Core[T]) spaced() bool {
 // clients that stopped together would else stay in step.
 func (c *Core[T]) due() time.Duration {
 	gap := c.window.Gap()
-	if gap > 0 && c.window.Streak() > 0 && c.spaced() {
+	if gap > 0 && c.window.Streak() > 0 {
 		gap = time.Duration(float64(gap) * c.spread)
 	}
 	return c.sent + gap
@@ -239,6 +239,7 @@ func (c *Core[T]) space() {
 	} else {
 		c.sent = due
 	}
+	c.spread = 1
 	if c.spaced() {
 		c.spread = c.jitter()
 	}

@@ -447,6 +447,27 @@ func TestLongestWaitOfAWaiterThatIsUsedAgain(t *testing.T) {
 	})
 }
 
+// One waiter at a time is timed. One that was timed before and is not now has no say.
+func TestLongestWaitOfWaitersThatAreNotTimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		for range 20 {
+			p := acquire(t, l, 1)[0]
+			to := make(chan got, 8)
+			for range 8 {
+				queueUp(t.Context(), "waits", l.Acquire, to)
+			}
+			time.Sleep(time.Second) // of the bubble's time
+			require.NoError(t, p.Done(limiter.Neutral))
+			for range 8 {
+				require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+			}
+			require.Equal(t, time.Second, l.Snapshot().LongestWait)
+			time.Sleep(7 * time.Second)
+		}
+	})
+}
+
 // A gauge that never falls can carry no alarm.
 func TestLongestWaitFallsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -462,5 +483,14 @@ func TestLongestWaitFallsAgain(t *testing.T) {
 		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait)
 		time.Sleep(31 * time.Second)
 		require.Zero(t, l.Snapshot().LongestWait)
+
+		p = acquire(t, l, 1)[0]
+		ctx, cancel := context.WithCancel(t.Context())
+		queueUp(ctx, "leaves", l.Acquire, to)
+		cancel()
+		require.Error(t, (<-to).err)
+		time.Sleep(time.Second)
+		require.Zero(t, l.Snapshot().LongestWait, "what left waits no more")
+		require.NoError(t, p.Done(limiter.Neutral))
 	})
 }
