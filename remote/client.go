@@ -69,7 +69,7 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	polls, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: s.Period}, Clock: s.Clock})
+	polls, err := schedule.New(schedule.Config{Period: s.Period, Clock: s.Clock})
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
