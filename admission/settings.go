@@ -25,7 +25,7 @@ const (
 	DefaultRetryAfterMax = 30 * time.Second
 )
 
-// Settings are the rules of a Core. Zero fields take the documented default.
+// Settings are the rules of a Controller. Zero fields take the documented default.
 type Settings struct {
 	// QueueBound is the most requests that wait: 1 or more; 0 means
 	// DefaultQueueBound; negative: nobody waits, what does not fit is shed.
@@ -38,11 +38,10 @@ type Settings struct {
 	Rules []Rule
 	// RetryAfterMin and RetryAfterMax bound the mean of what those who are shed
 	// are told to wait: 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means
-	// DefaultRetryAfterMin and DefaultRetryAfterMax. See [RetryAfter].
+	// DefaultRetryAfterMin and DefaultRetryAfterMax. See the package's comment.
 	RetryAfterMin, RetryAfterMax time.Duration
-	// Rand is the source of jitter, for one Core or Controller alone. nil: a source
-	// with a fixed seed, so that a Core alone always does the same; a Controller
-	// has one with a random seed.
+	// Rand is the source of jitter, for one Controller alone; nil: one with a random
+	// seed.
 	Rand *rand.Rand
 }
 
