@@ -68,7 +68,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		var shed *Shed
 		require.ErrorAs(t, (<-background).err, &shed)
 		require.Equal(t, Expired, shed.Reason)
-		require.Equal(t, DefaultQueueTime, shed.Waited)
+		require.Equal(t, defaultQueueTime, shed.Waited)
 		require.NoError(t, a.permit.Done(window.Success))
 		require.ErrorIs(t, a.permit.Done(window.Success), ErrReleased)
 	})

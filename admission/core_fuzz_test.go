@@ -183,8 +183,8 @@ func (m *model) refuse(w *waits, why Reason) {
 	require.NotNil(m.t, i)
 	require.Equal(m.t, w.item.Value, i.Value, "%v", why)
 	require.Equal(m.t, why, r.Reason)
-	require.GreaterOrEqual(m.t, r.RetryAfter, DefaultRetryAfterMin/2)
-	require.Less(m.t, r.RetryAfter, DefaultRetryAfterMax*3/2)
+	require.GreaterOrEqual(m.t, r.RetryAfter, defaultRetryAfterMin/2)
+	require.Less(m.t, r.RetryAfter, defaultRetryAfterMax*3/2)
 	m.forget(w, why.String())
 }
 

@@ -165,7 +165,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	x.now = x.now.Add(-time.Minute)
 	x.comes("waits", vital)
 	at, _ := x.core.Deadline()
-	assert.Equal(t, x.now.Add(time.Minute+DefaultQueueTime), at)
+	assert.Equal(t, x.now.Add(time.Minute+defaultQueueTime), at)
 	assert.Zero(t, x.core.Waited(x.items["waits"]))
 }
 

@@ -21,21 +21,14 @@ var (
 	ErrStopped = errors.New("schedule: stopped")
 )
 
-// Bounds of the period. Less is a loop and no schedule, and more than a year has
-// no meaning to a process.
-const (
-	MinPeriod = grid.MinPeriod
-	MaxPeriod = grid.MaxPeriod
-)
-
 // Config is what a Schedule is made from.
 type Config struct {
 	// Period is the time between two runs on average, and the cell of the grid,
-	// which is aligned to the zero time in UTC: MinPeriod to MaxPeriod. 5 min is
+	// which is aligned to the zero time in UTC: 10 ms to a year. 5 min is
 	// common.
 	Period time.Duration
 	// StartWithin spreads the first run: it begins any time from the start until
-	// so long after; up to MaxPeriod. Many clients may start together, so it
+	// so long after; up to a year. Many clients may start together, so it
 	// should not be much less than the period. 0: the first run is in the first
 	// whole cell of the grid, nothing to two periods from the start.
 	StartWithin time.Duration

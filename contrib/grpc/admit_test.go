@@ -111,7 +111,7 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
 				after, ok := aimdgrpc.RetryAfter(err)
 				require.True(t, ok)
-				assert.GreaterOrEqual(t, after, admission.DefaultRetryAfterMin/2)
+				assert.GreaterOrEqual(t, after, time.Second/2)
 				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
 				delays[after] = true
 
