@@ -30,7 +30,7 @@ func Fixed(requests int) Limit {
 //
 // It can find only what it is told of. A service that gets slow under load and
 // never says so needs a bound on its time, and a Timeout for what exceeds it:
-// httplimit.WithSlow. Give it a Min, so that one bad moment does not shut
+// httplimit.HandlerConfig. Give it a Min, so that one bad moment does not shut
 // nearly everybody out, and a Max that memory allows.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {

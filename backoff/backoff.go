@@ -49,7 +49,10 @@ func Check(b Backoff) error {
 	if b == nil {
 		return setting.Nil("backoff")
 	}
-	if c, ok := b.(interface{ Check() error }); ok {
+	switch c := b.(type) {
+	case interface{ check() error }:
+		return c.check()
+	case interface{ Check() error }:
 		return c.Check()
 	}
 	return nil

@@ -28,7 +28,7 @@ func (b capped) settled() time.Duration {
 	return b.longest
 }
 
-func (b capped) Check() error {
+func (b capped) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
 	return ask(b.Backoff, s, r)
 }
 
-func (b fewer) Check() error {
+func (b fewer) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
 	return d, true
 }
 
-func (b sooner) Check() error {
+func (b sooner) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}

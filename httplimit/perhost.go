@@ -2,45 +2,13 @@ package httplimit
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
-
-// Option is a setting of [PerHost]. A wrong value is an error of PerHost that
-// names the setting, the value and what is allowed.
-type Option func(*settings) error
-
-// settings are what options set; zero is the default.
-type settings struct {
-	keyed limiter.KeyedConfig
-}
-
-// WithIdle sets how long a host's limiter is kept while no request comes for
-// it: a positive duration; 0 means limiter.DefaultIdle, the default. A limiter with requests
-// in flight or waiting is kept anyhow.
-func WithIdle(d time.Duration) Option {
-	return func(s *settings) error {
-		s.keyed.Idle = d
-		return setting.Duration("idle time", &s.keyed.Idle, limiter.DefaultIdle, 1, math.MaxInt64)
-	}
-}
-
-// WithMaxHosts sets for how many hosts there are limiters at once: a number from
-// 1; 0 means limiter.DefaultKeys, the default. For one host more, the limiter goes whose host
-// was not sent to for the longest; if all of them have requests in flight or
-// waiting, the request fails with a NotSentError.
-func WithMaxHosts(hosts int) Option {
-	return func(s *settings) error {
-		s.keyed.Keys = hosts
-		return setting.Count("hosts", &s.keyed.Keys, limiter.DefaultKeys, 1, math.MaxInt)
-	}
-}
 
 // PerHost returns a Transport with a limiter for each host, since each has a
 // limit of its own. base does the sending; nil means what http.DefaultTransport
@@ -50,17 +18,12 @@ func WithMaxHosts(hosts int) Option {
 // request's URL in lower case and with its port: "example.com:443". Requests
 // to all hosts wait while it runs, so it should be quick; its error is that of
 // the request, and the next request asks again. The limiters of idle hosts are
-// let go, and with them what they learned; there are never more limiters than
-// WithMaxHosts says, whatever hosts the requests name.
-func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), opts ...Option) (*Transport, error) {
+// let go, and with them what they learned. There are never more than c.Keys,
+// whatever hosts the requests name: a request for one host more, while all of
+// them have requests in flight or waiting, fails with a NotSentError.
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
-	}
-	var s settings
-	for _, o := range opts {
-		if err := o(&s); err != nil {
-			return nil, fmt.Errorf("httplimit: %w", err)
-		}
 	}
 	hosts, err := limiter.NewKeyed(func(host string) (*limiter.Limiter, error) {
 		l, err := newLimiter(host)
@@ -71,7 +34,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
 		}
 		return l, nil
-	}, s.keyed)
+	}, c)
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}

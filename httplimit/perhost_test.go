@@ -21,13 +21,13 @@ import (
 var empty = answers(200, nil, http.NoBody)
 
 // perHost returns a Transport that notes the hosts for which it made limiters.
-func perHost(t *testing.T, b http.RoundTripper, opts ...httplimit.Option) (tr *httplimit.Transport, made *[]string) {
+func perHost(t *testing.T, b http.RoundTripper, c limiter.KeyedConfig) (tr *httplimit.Transport, made *[]string) {
 	t.Helper()
 	made = new([]string)
 	tr, err := httplimit.PerHost(b, func(host string) (*limiter.Limiter, error) {
 		*made = append(*made, host)
 		return aimd.NewReno()
-	}, opts...)
+	}, c)
 	require.NoError(t, err)
 	return tr, made
 }
@@ -43,7 +43,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 		{[]string{"http://[::1]", "http://[::1]:80"}, []string{"[::1]:80"}},
 		{[]string{"other://A.example"}, []string{"a.example"}},
 	} {
-		tr, made := perHost(t, empty)
+		tr, made := perHost(t, empty, limiter.KeyedConfig{})
 		for _, u := range c.urls {
 			parsed, err := url.Parse(u) // http.NewRequest would tidy it up
 			require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 func TestEachHostHasItsOwnSlots(t *testing.T) {
 	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*limiter.Limiter, error) {
 		return aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
-	})
+	}, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	first, err := tr.RoundTrip(get(t.Context(), "http://a.example"))
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 				return answers(200, nil, body)(req)
 			}
 			return empty(req)
-		}), httplimit.WithIdle(time.Minute))
+		}), limiter.KeyedConfig{Idle: time.Minute})
 		send := func(host string) *http.Response {
 			resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
 			require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 }
 
 func TestHostsHaveABound(t *testing.T) {
-	tr, made := perHost(t, answers(200, nil, text("hello")), httplimit.WithMaxHosts(2))
+	tr, made := perHost(t, answers(200, nil, text("hello")), limiter.KeyedConfig{Keys: 2})
 	send := func(host string) *http.Response {
 		resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestAHostWithoutALimiter(t *testing.T) {
 			tr, err := httplimit.PerHost(empty, func(string) (*limiter.Limiter, error) {
 				calls.Add(1)
 				return nil, c.err
-			})
+			}, limiter.KeyedConfig{})
 			require.NoError(t, err)
 			for range 2 { // the second request asks again
 				req, body := get(t.Context(), "http://a.example"), newSent()
@@ -159,13 +159,11 @@ func TestAHostWithoutALimiter(t *testing.T) {
 
 func TestPerHostSettings(t *testing.T) {
 	newLimiter := func(string) (*limiter.Limiter, error) { return aimd.NewReno() }
-	_, err := httplimit.PerHost(nil, nil)
+	_, err := httplimit.PerHost(nil, nil, limiter.KeyedConfig{})
 	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
-	_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(-time.Second))
-	assert.EqualError(t, err, "httplimit: idle time: -1s is not allowed, want a duration from 1ns")
-	_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithMaxHosts(-1))
-	assert.EqualError(t, err, "httplimit: hosts: -1 is not allowed, want a number from 1")
-	tr, err := httplimit.PerHost(empty, newLimiter, httplimit.WithIdle(0), httplimit.WithMaxHosts(0))
+	_, err = httplimit.PerHost(nil, newLimiter, limiter.KeyedConfig{Idle: -time.Second})
+	assert.EqualError(t, err, "httplimit: limiter: idle time: -1s is not allowed, want a duration from 1ns")
+	tr, err := httplimit.PerHost(empty, newLimiter, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})
 	assert.EqualError(t, err, "httplimit: not sent: a request without a URL")

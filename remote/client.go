@@ -63,13 +63,13 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 		return nil, fmt.Errorf("remote: %w", setting.Nil("applier"))
 	}
 	s, err := s.withDefaults()
-	if f, ok := source.(*File); ok && err == nil && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
+	if f, ok := source.(*fileSource); ok && err == nil && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
 		err = setting.Wrong("store", strconv.Quote(s.Store), "another file than the source")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	polls, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: s.Period}, Clock: s.Clock})
+	polls, err := schedule.New(schedule.Config{Period: s.Period, Clock: s.Clock})
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
@@ -244,7 +244,7 @@ func (c *Client) offered(d Document, mark, from string) error {
 	switch {
 	case d.Version < s.Version:
 		return wrong("version", fmt.Sprint(d.Version), fmt.Sprintf("%d, which is in force, or more", s.Version))
-	case d.Version == s.Version && !d.Equal(s.Document):
+	case d.Version == s.Version && !d.equal(s.Document):
 		return wrong("version", fmt.Sprintf("%d with other contents than what is in force by that version", d.Version), fmt.Sprintf("more than %d", s.Version))
 	case d.Version == s.Version:
 		c.mark = mark

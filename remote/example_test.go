@@ -323,7 +323,7 @@ func ExampleToBudget() {
 }
 
 func ExampleToSchedule() {
-	uploads, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: 5 * time.Minute}})
+	uploads, err := schedule.New(schedule.Config{Period: 5 * time.Minute})
 	if err != nil {
 		panic(err)
 	}

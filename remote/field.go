@@ -34,8 +34,8 @@ type field struct {
 var fields = []field{
 	one("format", fmt.Sprint("the number ", Format), integer,
 		func(v int) bool { return v == Format }, func(d *Document) *int { return &d.Format }),
-	one("version", fmt.Sprint("a whole number from 1 to ", uint64(MaxVersion)), natural,
-		func(v uint64) bool { return v >= 1 && v <= MaxVersion }, func(d *Document) *uint64 { return &d.Version }),
+	one("version", fmt.Sprint("a whole number from 1 to ", uint64(maxVersion)), natural,
+		func(v uint64) bool { return v >= 1 && v <= maxVersion }, func(d *Document) *uint64 { return &d.Version }),
 	one("window.min", wantWindow, number, isWindow, func(d *Document) *float64 { return &d.Window.Min }),
 	one("window.max", wantWindow, number, isWindow, func(d *Document) *float64 { return &d.Window.Max }),
 	one("window.factor", wantPart, number, isPart, func(d *Document) *float64 { return &d.Window.Factor }),

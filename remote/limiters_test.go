@@ -211,7 +211,7 @@ func TestToBudget(t *testing.T) {
 }
 
 func TestToSchedule(t *testing.T) {
-	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: time.Hour}})
+	s, err := schedule.New(schedule.Config{Period: time.Hour})
 	require.NoError(t, err)
 	a := remote.ToSchedule(s)
 	for _, period := range []time.Duration{5 * time.Minute, time.Second, 168 * time.Hour} {

@@ -57,7 +57,7 @@ func (d Document) validate() error {
 		return missing("version")
 	case d.Window.Min > 0 && d.Window.Max > 0 && d.Window.Min > d.Window.Max:
 		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to window.max, which is "+plainNumber(d.Window.Max))
-	case len(d.FeaturesOff) > MaxFeatures:
+	case len(d.FeaturesOff) > maxFeatures:
 		return tooMany(len(d.FeaturesOff))
 	}
 	seen := map[string]bool{}
@@ -149,7 +149,7 @@ func (d *Document) readFeatures(raw json.RawMessage) error {
 	if raw[0] != '[' || json.Unmarshal(raw, &all) != nil {
 		return wrong("features_off", brief(raw), "an array of features")
 	}
-	if len(all) > MaxFeatures {
+	if len(all) > maxFeatures {
 		return tooMany(len(all))
 	}
 	for i, r := range all {
@@ -162,13 +162,13 @@ func (d *Document) readFeatures(raw json.RawMessage) error {
 	return nil
 }
 
-var wantFeature = fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", MaxFeature)
+var wantFeature = fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", maxFeature)
 
 func checkFeature(i int, name string, seen map[string]bool) error {
 	path := fmt.Sprintf("features_off[%d]", i)
 	unprintable := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	switch {
-	case len(name) < 1 || len(name) > MaxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable):
+	case len(name) < 1 || len(name) > maxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable):
 		return wrong(path, short(strconv.Quote(name)), wantFeature)
 	case seen[name]:
 		return wrong(path, fmt.Sprintf("%q a second time", name), "each feature once")
@@ -178,7 +178,7 @@ func checkFeature(i int, name string, seen map[string]bool) error {
 }
 
 func tooMany(n int) error {
-	return wrong("features_off", fmt.Sprintf("%d features", n), fmt.Sprintf("%d features at most", MaxFeatures))
+	return wrong("features_off", fmt.Sprintf("%d features", n), fmt.Sprintf("%d features at most", maxFeatures))
 }
 
 func missing(path string) error {

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // The kinds of Clients.Arrivals.
@@ -148,7 +148,7 @@ func (s Clients) check(c checker) {
 	if arrivals != Periodic {
 		return
 	}
-	_, err := schedule.NewCore(epoch, schedule.Settings{Period: s.Period})
+	_, err := grid.New(epoch, grid.Settings{Period: s.Period})
 	c.setting(err, map[string]string{"period": "period"})
 	if s.Start != "" && s.onGrid() {
 		c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)

@@ -5,12 +5,12 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/grid"
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
-	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,8 +35,8 @@ type party struct {
 	// wake is when the core is to be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards; nil: none.
-	budget   *retry.BudgetCore
-	throttle *throttle.Core
+	budget   *budget.Core
+	throttle *rejection.Core
 }
 
 // client is one of those who ask.
@@ -47,7 +47,7 @@ type client struct {
 	left int
 	// schedule is that of a client of JitteredTime, grid the time of one of
 	// JitteredSlip.
-	schedule *schedule.Core
+	schedule *grid.Core
 	grid     time.Duration
 	// done is how many operations were done, the last of them at the time last.
 	done int
@@ -60,10 +60,10 @@ func newParty(e *engine, id int32) *party {
 		p.core = checked(limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
-		p.budget = checked(retry.NewBudgetCore(b.settings()))
+		p.budget = checked(budget.New(b.settings()))
 	}
 	if t := e.strategy.Throttle; t.K > 0 {
-		p.throttle = checked(throttle.NewCore(t.settings(e.random.Rand)))
+		p.throttle = checked(rejection.New(t.settings(e.random.Rand)))
 	}
 	return p
 }

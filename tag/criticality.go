@@ -44,17 +44,6 @@ func (c Criticality) String() string {
 	return fmt.Sprintf("Criticality(%d)", int8(c))
 }
 
-// ParseCriticality returns the criticality of that name, or an error that says
-// which names there are.
-func ParseCriticality(name string) (Criticality, error) {
-	for _, c := range Criticalities {
-		if names[c] == name {
-			return c, nil
-		}
-	}
-	return Critical, setting.Wrong("criticality", strconv.Quote(name), "sheddable, sheddable-plus, critical or critical-plus")
-}
-
 // MarshalText returns the name, or an error if c is none of Criticalities.
 func (c Criticality) MarshalText() ([]byte, error) {
 	if !c.Valid() {
@@ -63,12 +52,14 @@ func (c Criticality) MarshalText() ([]byte, error) {
 	return []byte(c.String()), nil
 }
 
-// UnmarshalText is ParseCriticality.
+// UnmarshalText reads a name, or returns an error that says which there are, and
+// then changes nothing.
 func (c *Criticality) UnmarshalText(text []byte) error {
-	v, err := ParseCriticality(string(text))
-	if err != nil {
-		return err
+	for _, known := range Criticalities {
+		if names[known] == string(text) {
+			*c = known
+			return nil
+		}
 	}
-	*c = v
-	return nil
+	return setting.Wrong("criticality", strconv.Quote(string(text)), "sheddable, sheddable-plus, critical or critical-plus")
 }
