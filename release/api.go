@@ -43,10 +43,10 @@ func (t *tree) incompatible(ctx context.Context, old *tree, m nested, tmp string
 	env := []string{"GOWORK=off"}
 	was, is := filepath.Join(tmp, "was.export"), filepath.Join(tmp, "is.export")
 	for file, in := range map[string]*tree{was: old, is: t} {
-		if _, err := (command{in.file(m.dir), env}).run(ctx, "go", "run", apidiff, "-m", "-w", file, m.path); err != nil {
+		if _, err := (command{in.file(m.dir), env}).run(ctx, "go", "run", "-trimpath", apidiff, "-m", "-w", file, m.path); err != nil {
 			return "", err
 		}
 	}
-	out, err := command{tmp, env}.run(ctx, "go", "run", apidiff, "-m", "-incompatible", was, is)
+	out, err := command{tmp, env}.run(ctx, "go", "run", "-trimpath", apidiff, "-m", "-incompatible", was, is)
 	return strings.TrimSpace(out), err
 }

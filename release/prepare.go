@@ -13,7 +13,7 @@ import (
 // prepare makes the commit and the tags of a release. All is done in a clone;
 // the work tree gets the commit and the tags at the end, or nothing.
 func prepare(ctx context.Context, t *tree, version string) error {
-	if semver.Canonical(version) != version || semver.Major(version) > "v1" {
+	if !semver.IsValid(version) || semver.Canonical(version) != version || semver.Major(version) > "v1" {
 		return fmt.Errorf("version %q: want v0.Y.Z or v1.Y.Z", version)
 	}
 	dirty, err := t.git.run(ctx, "git", "status", "--porcelain")
@@ -65,7 +65,10 @@ func (t *tree) release(ctx context.Context, version, tmp string) error {
 
 // take brings the clone's changes into the work tree, commits and tags them.
 func (t *tree) take(ctx context.Context, c *tree, version string) error {
-	changes, err := c.git.run(ctx, "git", "diff", "--name-only", "HEAD")
+	if _, err := c.git.run(ctx, "git", "add", "--all"); err != nil {
+		return err
+	}
+	changes, err := c.git.run(ctx, "git", "diff", "--cached", "--name-only", "HEAD")
 	if err != nil {
 		return err
 	}
@@ -75,8 +78,10 @@ func (t *tree) take(ctx context.Context, c *tree, version string) error {
 			return err
 		}
 	}
-	commit := append([]string{"commit", "--quiet", "--message", "release " + version, "--"}, names...)
-	if _, err := t.git.run(ctx, "git", commit...); err != nil {
+	if _, err := t.git.run(ctx, "git", append([]string{"add", "--"}, names...)...); err != nil {
+		return err
+	}
+	if _, err := t.git.run(ctx, "git", "commit", "--quiet", "--message", "release "+version); err != nil {
 		return err
 	}
 	var tags []string

@@ -128,7 +128,7 @@ func report(m nested, out string) error {
 	if out == "" {
 		return fmt.Errorf("%s: the program prints nothing", m.path)
 	}
-	_, err := fmt.Printf("ok   %-40s %s\n", m.path, out)
+	_, err := fmt.Printf("works: %-40s %s\n", m.path, out)
 	return err
 }
 
