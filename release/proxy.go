@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -43,7 +44,10 @@ func (t *tree) publishModule(ctx context.Context, m nested, commit, version, dir
 	if err != nil {
 		return err
 	}
-	told, err := info(v, time.Now().UTC().Format(time.RFC3339))
+	told, err := json.Marshal(struct {
+		Version string
+		Time    time.Time
+	}{version, time.Now().UTC()})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/module"
 )
 
 // tree is a git work tree with all of our modules.
@@ -193,9 +191,4 @@ func (t *tree) clone(ctx context.Context, commit, dir string) (*tree, error) {
 		return nil, err
 	}
 	return open(ctx, dir)
-}
-
-// info is what a module proxy tells of a version.
-func info(v module.Version, time string) ([]byte, error) {
-	return json.Marshal(struct{ Version, Time string }{v.Version, time})
 }
