@@ -120,7 +120,7 @@ func (s Scenario) concurrencies() []int {
 	if s.Server.Slowdown.Limit == 0 && s.Server.Knee.At == 0 {
 		return []int{0}
 	}
-	best, n := s.Server.bestConcurrency(), float64(s.Clients.Operations)
+	best, n := s.Server.bestConcurrency(), float64(s.Clients.total())
 	if most := fewest(s.Server.Slots, s.Server.Medium.Places); most > 0 {
 		best = min(best, float64(most))
 	}

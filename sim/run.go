@@ -97,6 +97,14 @@ func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
 	e.at(e.now+min(d, MaxDuration), k, id, gen)
 }
 
+// late is when a client's timer fires that was set to d.
+func (e *engine) late(d time.Duration) time.Duration {
+	if most := e.scenario.Clients.Lateness; most > 0 && d > 0 {
+		d = min(d, MaxDuration) + e.random.upTo(most)
+	}
+	return d
+}
+
 func (e *engine) run() {
 	for e.ended == "" {
 		e.step()
@@ -132,6 +140,8 @@ func (e *engine) handle(v event) {
 	switch v.kind {
 	case bornKind:
 		e.born.next(e)
+	case burstKind:
+		e.born.bursts(e)
 	case turnKind:
 		e.born.turn(e, &e.clients[v.id])
 	case retryKind:
