@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -39,8 +41,9 @@ Access    Credentials, profile and region are found as the AWS tools find them. 
           --endpoint the region is us-east-1 unless it is set.
 
 Ctrl-C stops it: nothing new is begun, what is under way is cut off and reported as
-failed, its parts are removed. Ctrl-C again ends it at once. The summary says how many
-files were not begun.
+failed, its parts are removed. If that takes more than a second it says what it waits
+for. Ctrl-C again ends it at once. The summary says how many files were not begun. A
+reader of standard output that goes away, as head does, stops it in the same way.
 
 The list of --failed has all that is not in the store however the run ends, what was
 not begun as well: --from goes on with it. It is written beside the old list, in
@@ -89,6 +92,9 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 			if err := c.check(); err != nil {
 				return usage(cmd, err)
 			}
+			// A reader that goes away, as head does, must not end it in the middle of things.
+			signal.Ignore(syscall.SIGPIPE)
+			defer signal.Reset(syscall.SIGPIPE)
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			_, err := Run(cmd.Context(), c)
 			return err
