@@ -198,7 +198,7 @@ func TestInFlightIsBoundedByTheWindow(t *testing.T) {
 	c.MaxWindow, c.JSON, c.Quiet = 8, false, true
 	u := &run{Config: c}
 	require.NoError(t, u.connect(t.Context()))
-	r, err := newReporter(c)
+	r, err := newReporter(c, nil)
 	require.NoError(t, err)
 	u.report = r
 	u.all(t.Context(), t.Context(), u.walker().Files(t.Context(), c.Roots))
@@ -261,7 +261,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	require.NoError(t, u.connect(t.Context()))
 	require.NoError(t, u.bucket.Wire.Trouble(0))
 	var err error
-	u.report, err = newReporter(c)
+	u.report, err = newReporter(c, nil)
 	require.NoError(t, err)
 	var away atomic.Bool
 	away.Store(true)

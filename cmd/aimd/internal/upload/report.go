@@ -2,6 +2,7 @@ package upload
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 )
 
@@ -47,15 +49,18 @@ type reporter struct {
 	// Guarded by mu.
 	Summary
 	failed *list
-	// broken is the first error of writing.
+	// broken is the first error of writing. stop ends the run for want of readers.
 	broken error
-	// around has what is written to a terminal keep clear of the progress.
-	around func(write func())
+	stop   context.CancelCauseFunc
+	// around has what is written to a terminal keep clear of the progress. terminal:
+	// that goes for standard output as well.
+	around   func(write func())
+	terminal bool
 }
 
 // newReporter begins the list of what failed. Results are told through it only.
-func newReporter(c Config) (*reporter, error) {
-	r := &reporter{c: c, began: time.Now(), around: func(write func()) { write() }}
+func newReporter(c Config, stop context.CancelCauseFunc) (*reporter, error) {
+	r := &reporter{c: c, stop: stop, began: time.Now(), around: func(write func()) { write() }, terminal: progress.Terminal(c.Stdout)}
 	if c.Failed == "" {
 		return r, nil
 	}
@@ -118,7 +123,7 @@ func (r *reporter) tell(x Result) {
 		r.Failed++
 		r.list(x.Path)
 	}
-	r.around(func() { r.write(x) })
+	r.write(x)
 }
 
 // write writes the line of one file: to standard output as JSON, or for people
@@ -131,15 +136,32 @@ func (r *reporter) write(x Result) {
 	reason := x.Err != nil && !x.cut
 	switch {
 	case r.c.Verbose, x.Status == Failed && reason, reason && !r.c.Quiet:
-		_, _ = fmt.Fprintln(r.c.Stderr, x)
+		r.stderr(x.String())
 	case x.Status == Planned && !r.c.Quiet:
-		_, err := fmt.Fprintln(r.c.Stdout, x)
-		r.keep("standard output", err)
+		r.stdout(func() error { _, err := fmt.Fprintln(r.c.Stdout, x); return err })
 	}
 }
 
 func (r *reporter) json(x any) {
-	r.keep("standard output", json.NewEncoder(r.c.Stdout).Encode(x))
+	r.stdout(func() error { return json.NewEncoder(r.c.Stdout).Encode(x) })
+}
+
+func (r *reporter) stderr(line string) {
+	r.around(func() { _, _ = fmt.Fprintln(r.c.Stderr, line) })
+}
+
+// stdout writes, and stops the run if nobody reads any more what becomes of it.
+func (r *reporter) stdout(write func() error) {
+	var err error
+	if r.terminal {
+		r.around(func() { err = write() })
+	} else {
+		err = write() // the progress need not make room
+	}
+	if err != nil {
+		r.keep("standard output", err)
+		r.stop(r.broken)
+	}
 }
 
 func (r *reporter) keep(what string, err error) {
@@ -150,12 +172,16 @@ func (r *reporter) keep(what string, err error) {
 
 // note tells people who want to know more something that is about no file.
 func (r *reporter) note(text string) {
-	if !r.c.Verbose {
-		return
+	if r.c.Verbose {
+		r.say(text)
 	}
+}
+
+// say tells everybody.
+func (r *reporter) say(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.around(func() { _, _ = fmt.Fprintln(r.c.Stderr, text) })
+	r.stderr(text)
 }
 
 // keepClear has all that is written from now on go through around.
@@ -184,14 +210,13 @@ func (r *reporter) close(s Summary) error {
 		r.keep("--failed", r.failed.close(!s.Uncounted))
 	}
 	for _, x := range s.Incomplete {
-		_, _ = fmt.Fprintf(r.c.Stderr, "incomplete: parts of %s are in the store, or may be (upload %s)\n", shown(x.Key), cmp.Or(shown(x.ID), "unknown"))
+		r.stderr(fmt.Sprintf("incomplete: parts of %s are in the store, or may be (upload %s)", shown(x.Key), cmp.Or(shown(x.ID), "unknown")))
 	}
 	switch {
 	case r.c.JSON:
 		r.json(map[string]Summary{"summary": s})
 	case !r.c.Quiet:
-		_, err := fmt.Fprintln(r.c.Stdout, s)
-		r.keep("standard output", err)
+		r.stdout(func() error { _, err := fmt.Fprintln(r.c.Stdout, s); return err })
 	}
 	return r.broken
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
@@ -33,6 +34,8 @@ const (
 	deniedMost = 16
 	// countTime is how long what was not begun is counted if no list needs it.
 	countTime = 2 * time.Second
+	// lineEvery is how often the progress is written where there is no terminal.
+	lineEvery = 5 * time.Second
 	// incompleteTime bounds the question for parts that are left: a user may wait for it.
 	incompleteTime = 5 * time.Second
 )
@@ -64,15 +67,16 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	if u.report, err = newReporter(c); err != nil {
-		return Summary{}, err
-	}
-	u.bucket.OnNoChecksums = func() {
-		u.report.note("note: the store does not answer with checksums; its ETags are compared with MD5s instead")
-	}
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u.stop = stop
+	if u.report, err = newReporter(c, stop); err != nil {
+		return Summary{}, err
+	}
+	defer u.patience(stopped)()
+	u.bucket.OnNoChecksums = func() {
+		u.report.note("note: the store does not answer with checksums; its ETags are compared with MD5s instead")
+	}
 	hide := u.progress(stopped)
 	walking, cancel := u.walking(stopped)
 	defer cancel()
@@ -102,20 +106,28 @@ func (u *run) progress(ctx context.Context) (hide func()) {
 	if u.From == "" {
 		c.begin(ctx, u.walker(), u.Roots)
 	}
-	p := show(u.Stderr, func() moment {
-		s, l := u.report.now(), u.limiter.Snapshot()
-		return moment{
-			at:    time.Duration(s.Seconds * float64(time.Second)),
-			files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
-			allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
-			failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd, trouble: u.bucket.Wire.Trouble(troubleTime),
-		}
+	var g gauge
+	line := progress.NewLine(u.Stderr, lineEvery, func() string {
+		m := u.moment(&c)
+		g.seen(m)
+		return g.bar(m) + g.line(m)
 	})
-	u.report.keepClear(p.around)
+	u.report.keepClear(line.Around)
 	return func() {
 		cancel()
 		c.wg.Wait()
-		p.close()
+		line.Close()
+	}
+}
+
+// moment is how it stands now.
+func (u *run) moment(c *count) moment {
+	s, l := u.report.now(), u.limiter.Snapshot()
+	return moment{
+		at:    time.Duration(s.Seconds * float64(time.Second)),
+		files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
+		allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
+		failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd, trouble: u.bucket.Wire.Trouble(troubleTime),
 	}
 }
 

@@ -3,10 +3,12 @@ package bucket
 import (
 	"encoding/xml"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -164,4 +166,24 @@ func TestFinderTellsErrors(t *testing.T) {
 	f := bucketAt(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }).Finder("")
 	_, _, err := f.Find(t.Context(), "a")
 	require.Error(t, err)
+}
+
+// A page without end, of a store that does not know of pages, does not fill the memory.
+func TestFinderDoesNotReadAPageWithoutEnd(t *testing.T) {
+	object := []byte("<Contents><Key>" + strings.Repeat("x", 1000) + "</Key></Contents>")
+	written, pages := 0, 0
+	b := bucketAt(t, func(w http.ResponseWriter, _ *http.Request) {
+		pages++
+		_, err := io.WriteString(w, "<ListBucketResult>")
+		for err == nil && written < 600<<20 {
+			var n int
+			n, err = w.Write(object)
+			written += n
+		}
+	})
+	f := b.Finder("")
+	assert.Equal(t, []int{-2, -2}, find(t, f, "a", "b"))
+	assert.Equal(t, 1, pages)
+	assert.Less(t, written, 2*answerMost, "and what is on the way")
+	require.NoError(t, b.Probe(t.Context(), *b.Client.Options().BaseEndpoint, "", true))
 }
