@@ -17,6 +17,7 @@ import (
 	pb "google.golang.org/grpc/interop/grpc_testing"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -125,7 +126,7 @@ func TestNoCallIsLost(t *testing.T) {
 		t.Run(what+" of a loop of their own", func(t *testing.T) {
 			l, c := loaded(t), &capped{}
 			client, _ := dial(t, start(t, c.service()), aimdgrpc.Limit(l)...)
-			c.run(t, l, limiter.Loop{Policy: again{}}.Do, send(client))
+			c.run(t, l, (&attempt.Runner{Policy: again{}}).Do, send(client))
 		})
 	}
 }

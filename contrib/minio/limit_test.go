@@ -14,7 +14,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
-	"github.com/aimd-go/aimd/limiter"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestBulkUploadLosesNothing(t *testing.T) {
@@ -37,7 +39,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 // Do around a client that does not retry: the limiter does it all.
 func TestBulkUploadInDo(t *testing.T) {
 	s := newStore(t, 8, 10*time.Millisecond, nil)
-	l := newLimiter(t, aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify)))
+	l := newLimiter(t, aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
 	base, err := minio.DefaultTransport(false)
 	require.NoError(t, err)
 	c := s.client(t, nil, func(o *minio.Options) { o.Transport, o.MaxRetries = base, 1 })
@@ -141,7 +143,7 @@ func TestContextEndsTheWait(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, put(ctx, s.client(t, l), "a", "x"), context.DeadlineExceeded)
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	requests, _ := s.counts()
 	require.Zero(t, requests)
 	requireIdle(t, l)
