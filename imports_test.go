@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"internal/setting": {},
 	"internal/sliding": {},
 	"internal/names":   {},
+	"internal/pipenet": {},
 
 	"internal/grid":      {"internal/setting"},
 	"internal/budget":    {"internal/setting", "internal/sliding"},
