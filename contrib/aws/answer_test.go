@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -81,6 +82,10 @@ func TestMissingBucketIsFinal(t *testing.T) {
 }
 
 func TestRetryAfterDelaysTheOperation(t *testing.T) {
+	synctest.Test(t, testRetryAfterDelaysTheOperation)
+}
+
+func testRetryAfterDelaysTheOperation(t *testing.T) {
 	now := clock.NewMock()
 	var times []time.Time
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
@@ -95,7 +100,7 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 	l := newLimiter(t, aimd.WithClock(now))
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
 	require.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits")
 	for {
 		select {

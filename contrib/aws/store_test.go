@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,6 +23,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -34,7 +35,7 @@ const bucket = "bucket"
 const slowDown = `<?xml version="1.0" encoding="UTF-8"?>
 <Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`
 
-// store is an S3 server on loopback, behind a gate that refuses what is too much.
+// store is an S3 server in memory, behind a gate that refuses what is too much.
 type store struct {
 	*httptest.Server
 	backend gofakes3.Backend
@@ -62,10 +63,11 @@ func newStore(t *testing.T, change ...func(*store)) *store {
 	for _, f := range change {
 		f(s)
 	}
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	l := pipenet.Listen()
+	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}}
 	s.Start()
 	s.transport = newTransport()
+	s.transport.DialContext = l.DialContext
 	t.Cleanup(func() {
 		s.transport.CloseIdleConnections()
 		s.Close()
@@ -218,21 +220,17 @@ func get(ctx context.Context, c *s3.Client, key string) (*s3.GetObjectOutput, er
 	return c.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
 }
 
-// eventually waits until the limiter stands as asked.
-func eventually(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
+// settled waits until nothing goes on but time, and asserts that the limiter
+// stands as asked then.
+func settled(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
 	t.Helper()
-	require.Eventually(t, func() bool { return want(l.Snapshot()) }, 10*time.Second, time.Millisecond,
-		"the limiter stands at %v", fmt.Stringer(lazy{l}))
+	synctest.Wait()
+	require.True(t, want(l.Snapshot()), "the limiter stands at %v", l.Snapshot())
 }
 
 func queued(n int) func(limiter.Snapshot) bool {
 	return func(s limiter.Snapshot) bool { return s.Queued == n }
 }
-
-// lazy prints the limiter when the message is made.
-type lazy struct{ l *limiter.Limiter }
-
-func (z lazy) String() string { return z.l.Snapshot().String() }
 
 // outcomes is what a test expects of a limiter in the end.
 type outcomes struct{ successes, overloads, timeouts, neutrals uint64 }

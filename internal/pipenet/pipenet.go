@@ -57,4 +57,4 @@ func (l *Listener) Addr() net.Addr { return addr{} }
 type addr struct{}
 
 func (addr) Network() string { return "pipe" }
-func (addr) String() string  { return "pipe" }
+func (addr) String() string  { return "pipe.example:80" }
