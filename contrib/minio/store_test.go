@@ -23,6 +23,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
+	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -37,15 +38,16 @@ const slowDown = `<?xml version="1.0" encoding="UTF-8"?>
 // script answers a request in the store's place if it returns true.
 type script func(http.ResponseWriter, *http.Request) bool
 
-// store is an S3 server on loopback that takes so many requests at a time (0:
+// store is an S3 server in memory that takes so many requests at a time (0:
 // any number) and refuses the rest.
 type store struct {
 	*httptest.Server
-	backend gofakes3.Backend
-	next    http.Handler
-	slots   int
-	service time.Duration
-	script  script
+	listener *pipenet.Listener
+	backend  gofakes3.Backend
+	next     http.Handler
+	slots    int
+	service  time.Duration
+	script   script
 
 	mu                          sync.Mutex
 	requests, refused, inFlight int
@@ -67,8 +69,8 @@ func start(slots int, service time.Duration, answer script) *store {
 		}
 	}
 	s.next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.listener = pipenet.Listen()
+	s.Server = &httptest.Server{Listener: s.listener, Config: &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}}
 	s.Start()
 	return s
 }
@@ -135,7 +137,18 @@ func (s *store) options() *minio.Options {
 		// Else the client asks for the region of each bucket first.
 		Region:       "us-east-1",
 		BucketLookup: minio.BucketLookupPath,
+		Transport:    s.transport(),
 	}
+}
+
+// transport is minio-go's own, with connections to the store.
+func (s *store) transport() *http.Transport {
+	tr, err := minio.DefaultTransport(false)
+	if err != nil {
+		panic(err) // it reads no certificates here
+	}
+	tr.DialContext = s.listener.DialContext
+	return tr
 }
 
 // endpoint is where the store listens, host and port.
