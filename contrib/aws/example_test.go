@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -92,7 +91,7 @@ func ExampleLimit_downloads() {
 // loadConfig starts a store that takes 8 requests at a time and answers SlowDown
 // to the rest, and returns a config for it.
 func loadConfig() (aws.Config, func()) {
-	s := &store{slots: 8, service: 5 * time.Millisecond, transport: newTransport()}
+	s := &store{slots: 8, transport: newTransport()}
 	backend := s3mem.New()
 	if err := backend.CreateBucket("photos"); err != nil {
 		log.Fatal(err)
