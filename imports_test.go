@@ -19,7 +19,7 @@ const module = "github.com/aimd-go/aimd"
 // of ours. A new package fails the test until it has a line.
 var mayImport = map[string][]string{
 	"":          {"limiter", "window"},
-	"window":    {},
+	"window":    {"internal/setting"},
 	"queue":     {},
 	"tag":       {"internal/setting"},
 	"backoff":   {"internal/setting"},

@@ -33,8 +33,8 @@ type core[T any] struct {
 	// shed has those who were, until the driver has taken them.
 	shed queue.Queue[*item[T]]
 
-	// now is the latest time that was seen.
-	now time.Time
+	// now is the latest time that was seen, began the first.
+	now, began time.Time
 	// spacedUntil is the earliest time for the next one, of a law that paces.
 	spacedUntil time.Time
 	// returns is when those come back who were shed.
@@ -99,7 +99,7 @@ func (c *core[T]) Cancelled(now time.Time, i *item[T]) bool {
 // changed. One that does not fly (any more) is window.Late and changes nothing.
 func (c *core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) window.Change {
 	c.seen(now)
-	change := c.window.Answered(c.now, t, o)
+	change := c.window.Answered(c.now.Sub(c.began), t, o)
 	if change != window.Late && o == window.Success {
 		c.served(c.window.RTT())
 	}
@@ -175,6 +175,9 @@ func (c *core[T]) Service() time.Duration { return c.service }
 
 // seen notes the time, and sheds those who have waited too long.
 func (c *core[T]) seen(now time.Time) {
+	if c.began.IsZero() {
+		c.began = now
+	}
 	if now.After(c.now) {
 		c.now = now
 	}
@@ -189,7 +192,7 @@ func (c *core[T]) admit() window.Ticket {
 	if gap := c.window.State().Gap; gap > 0 {
 		c.spacedUntil = c.now.Add(gap)
 	}
-	return c.window.Sent(c.now)
+	return c.window.Sent(c.now.Sub(c.began))
 }
 
 // drop takes a request out of the line and refuses it.

@@ -239,11 +239,11 @@ func TestALawMayPace(t *testing.T) {
 
 type pacing struct{}
 
-func (pacing) Answered(_ time.Time, s window.State, _ window.Answer) window.State {
+func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
 	s.Gap = 10 * time.Millisecond
 	return s
 }
-func (pacing) Timed() bool { return false }
+func (pacing) Timed() bool { return true }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	core := func(l Limit, s Settings) error {

@@ -57,6 +57,6 @@ func fixed(window.Settings) window.Law { return constant{} }
 
 type constant struct{}
 
-func (constant) Answered(_ time.Time, s window.State, _ window.Answer) window.State { return s }
+func (constant) Answered(_ time.Duration, s window.State, _ window.Answer) window.State { return s }
 
 func (constant) Timed() bool { return false }

@@ -49,7 +49,7 @@ func Example() {
 	defer client.Close()
 
 	fmt.Println("version in force:", client.Snapshot().Version)
-	fmt.Println("most in flight:", lim.Tuning().MaxWindow)
+	fmt.Println("most in flight:", lim.Config().Window.Max)
 	fmt.Println(features.Admit(tag.WithFeature(context.Background(), "thumbnails"), 1))
 	// Output:
 	// version in force: 7
@@ -200,7 +200,7 @@ func ExampleLimiters_Add() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(l.Tuning().MaxWindow)
+	fmt.Println(l.Config().Window.Max)
 	// Output: 8
 }
 

@@ -138,13 +138,12 @@ func (e *engine) giveUp(op *operation) {
 
 // drain sends what the limiter lets go, and arms its timer.
 func (e *engine) drain(p *party) {
-	now := epoch.Add(e.now)
-	for i, t := p.core.Next(now); i != nil; i, t = p.core.Next(now) {
+	for i, t := p.core.Next(e.now); i != nil; i, t = p.core.Next(e.now) {
 		e.send(i.Value, t)
 	}
-	if d, ok := p.core.Deadline(); ok && d.Sub(epoch) != p.wake {
-		p.wake = d.Sub(epoch)
-		e.at(p.wake, wakeKind, p.id, 0)
+	if at, ok := p.core.Deadline(); ok && at != p.wake {
+		p.wake = at
+		e.after(e.late(p.wake-e.now), wakeKind, p.id, 0)
 	}
 }
 
@@ -163,10 +162,10 @@ func (e *engine) try(op *operation) {
 
 // ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) {
-	e.meter.ended(o)
+	e.meter.ended(e.now, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
-		c.core.Answered(epoch.Add(e.now), a.ticket, o, retryAfter)
+		c.core.Answered(e.now, a.ticket, o, retryAfter)
 	}
 	if c.throttle != nil {
 		c.throttle.Ended(epoch.Add(e.now), tag.Critical, o)
@@ -197,7 +196,7 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 		e.giveUp(op)
 		return
 	}
-	e.after(d, retryKind, op.id, 0)
+	e.after(e.late(d), retryKind, op.id, 0)
 }
 
 // delay is how long an operation waits before its next attempt, and whether
