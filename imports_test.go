@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"httplimit": {"limiter", "retry", "admission", "window", "tag"},
 
 	"internal/setting": {},
+	"internal/fakes3":  {},
 	"internal/sliding": {},
 	"throttle":         {"window", "limiter", "tag", "internal/setting", "internal/sliding"},
 	"retry":            {"window", "internal/setting", "internal/sliding", "backoff", "limiter"},
