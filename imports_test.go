@@ -30,8 +30,10 @@ var mayImport = map[string][]string{
 	"httplimit": {"limiter", "attempt", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
+	"internal/fakes3":  {"internal/pipenet"},
 	"internal/sliding": {},
 	"internal/names":   {},
+	"internal/pipenet": {},
 
 	"internal/grid":      {"internal/setting"},
 	"internal/budget":    {"internal/setting", "internal/sliding"},

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,31 +22,35 @@ import (
 var hangs = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 
 func TestAServerThatHangsUntilTheClientsTimeout(t *testing.T) {
-	for _, p := range protocols {
+	for _, p := range inMemory {
 		t.Run(p.name, func(t *testing.T) {
-			l := one(t)
-			s := p.start(t, hangs)
-			client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: 200 * time.Millisecond}
-			_, err := client.Get(s.URL)
-			var u *url.Error
-			require.ErrorAs(t, err, &u)
-			assert.True(t, u.Timeout())
-			l.ended(window.Timeout)
+			synctest.Test(t, func(t *testing.T) {
+				l := one(t)
+				s := p.start(t, hangs)
+				client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: 200 * time.Millisecond}
+				_, err := client.Get(s.URL)
+				var u *url.Error
+				require.ErrorAs(t, err, &u)
+				assert.True(t, u.Timeout())
+				l.ended(window.Timeout)
+			})
 		})
 	}
 }
 
 func TestABodyThatHangsUntilTheClientsTimeout(t *testing.T) {
-	l := one(t)
-	h, _ := streaming()
-	s := serve(t, h)
-	client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: time.Second}
-	resp, err := client.Get(s.URL)
-	require.NoError(t, err)
-	_, err = io.ReadAll(resp.Body)
-	require.Error(t, err)
-	l.ended(window.Timeout)
-	require.NoError(t, resp.Body.Close())
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		h, _ := streaming()
+		s := pipe(t, h)
+		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: time.Second}
+		resp, err := client.Get(s.URL)
+		require.NoError(t, err)
+		_, err = io.ReadAll(resp.Body)
+		require.Error(t, err)
+		l.ended(window.Timeout)
+		require.NoError(t, resp.Body.Close())
+	})
 }
 
 func TestABodyThatHangsUntilTheDeadline(t *testing.T) {
@@ -70,14 +75,16 @@ func TestABodyThatHangsUntilTheDeadline(t *testing.T) {
 }
 
 func TestATimeoutOfTheBaseIsATimeout(t *testing.T) {
-	l := one(t)
-	s := serve(t, hangs)
-	tr := s.Client().Transport.(*http.Transport).Clone()
-	defer tr.CloseIdleConnections()
-	tr.ResponseHeaderTimeout = 10 * time.Millisecond
-	_, err := httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), s.URL))
-	require.Error(t, err)
-	l.ended(window.Timeout)
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		s := pipe(t, hangs)
+		tr := s.Client().Transport.(*http.Transport).Clone()
+		defer tr.CloseIdleConnections()
+		tr.ResponseHeaderTimeout = 10 * time.Millisecond
+		_, err := httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), s.URL))
+		require.Error(t, err)
+		l.ended(window.Timeout)
+	})
 }
 
 // "A deadline of the request's own context counts as Timeout only if the attempt

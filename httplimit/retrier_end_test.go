@@ -206,7 +206,7 @@ func TestARetrierFindsAServerAgain(t *testing.T) {
 		_, _ = io.WriteString(w, "hello")
 	}))
 	client := &http.Client{Transport: newRetrier(t, s.Client().Transport, retry.Config{
-		Backoff: backoff.Constant(time.Millisecond), Attempts: 5,
+		Backoff: backoff.Constant(time.Millisecond), MaxAttempts: 5,
 	})}
 	resp, err := client.Get(s.URL)
 	require.NoError(t, err)

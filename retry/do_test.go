@@ -169,7 +169,7 @@ func TestDoRunsUntilSuccess(t *testing.T) {
 // Seed 3: "wait(delay * random(.5, 1.5)) ... delay = delay * 2".
 func TestTheDefaultBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPolicy(t, retry.Config{Idempotent: true, Attempts: 12})
+		p := newPolicy(t, retry.Config{Idempotent: true, MaxAttempts: 12})
 		seen := map[int][]time.Duration{}
 		for range 200 {
 			last := time.Now()
@@ -199,9 +199,9 @@ func TestAPredicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("queue capacity")
 		p := newPolicy(t, retry.Config{
-			Backoff:  backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second},
-			Attempts: -1,
-			If:       func(err error) bool { return errors.Is(err, full) },
+			Backoff:     backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second},
+			MaxAttempts: -1,
+			If:          func(err error) bool { return errors.Is(err, full) },
 		})
 		start := time.Now()
 		n, err := attempts(t, t.Context(), p, full)
@@ -226,7 +226,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		{-time.Hour, 0, 50 * time.Millisecond, 150 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPolicy(t, retry.Config{Idempotent: true, RetryAfterMax: c.bound, Attempts: 2})
+			p := newPolicy(t, retry.Config{Idempotent: true, RetryAfterMax: c.bound, MaxAttempts: 2})
 			seen := map[time.Duration]bool{}
 			for range 50 {
 				start := time.Now()

@@ -75,10 +75,10 @@ func ExampleNew() {
 		panic(err)
 	}
 	policy, err := retry.New(retry.Config{
-		Idempotent: true,
-		Attempts:   5,
-		Backoff:    backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
-		Guards:     attempt.Guards{budget},
+		Idempotent:  true,
+		MaxAttempts: 5,
+		Backoff:     backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
+		Guards:      attempt.Guards{budget},
 	})
 	if err != nil {
 		panic(err)
@@ -101,9 +101,9 @@ func ExampleNew() {
 // try.
 func ExampleConfig_predicate() {
 	policy, err := retry.New(retry.Config{
-		Backoff:  backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
-		Attempts: -1,
-		If:       func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
+		Backoff:     backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
+		MaxAttempts: -1,
+		If:          func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
 	})
 	if err != nil {
 		panic(err)

@@ -24,7 +24,7 @@ func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 		require.NoError(t, err)
-		p := newPolicy(t, retry.Config{Idempotent: true, Guards: attempt.Guards{budget}, Attempts: 10})
+		p := newPolicy(t, retry.Config{Idempotent: true, Guards: attempt.Guards{budget}, MaxAttempts: 10})
 		n, err := attempts(t, t.Context(), p, status{code: 503})
 		require.Equal(t, 1+3, n)
 		require.ErrorIs(t, err, retry.ErrBudget)
@@ -106,7 +106,7 @@ func TestDoInAnOutage(t *testing.T) {
 	share := func(t *testing.T, guards attempt.Guards) (requests, retries int64) {
 		const clients = 1000
 		p := newPolicy(t, retry.Config{
-			Idempotent: true, Guards: guards, Attempts: 10,
+			Idempotent: true, Guards: guards, MaxAttempts: 10,
 			Backoff: backoff.Exponential{Max: 2 * time.Second, Jitter: backoff.Full()},
 			Rand:    rand.New(rand.NewPCG(1, 2)),
 		})

@@ -34,9 +34,9 @@ type Config struct {
 	// there is a further one; nil: 100 ms, doubling up to 30 s,
 	// each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
-	// Attempts is the most attempts of an operation, the first among them: from
+	// MaxAttempts is the most attempts of an operation, the first among them: from
 	// 1, which means no retries; 0 means 3, negative no limit.
-	Attempts int
+	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the
 	// same effect as once. Without it only what was certainly not done is
 	// tried again. For single operations there is WithIdempotent.
@@ -126,8 +126,8 @@ func (c Config) withDefaults() (Config, error) {
 	if err := backoff.Check(c.Backoff); err != nil {
 		return c, err
 	}
-	if c.Attempts == 0 {
-		c.Attempts = defaultAttempts
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = defaultAttempts
 	}
 	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return c, err

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -29,7 +31,7 @@ func TestAnswers(t *testing.T) {
 			for i := 0; i < len(header); i += 2 {
 				w.Header().Set(header[i], header[i+1])
 			}
-			answer(w, r, status, body)
+			fakes3.Answer(w, r, status, body)
 		}
 	}
 	const html = "<html><body>503 Service Temporarily Unavailable</body></html>"
@@ -39,7 +41,7 @@ func TestAnswers(t *testing.T) {
 		// code is that of the final error, empty if the second attempt succeeds.
 		code string
 	}{
-		"SlowDown":                   {answer: refuse, want: outcomes{successes: 1, overloads: 1}},
+		"SlowDown":                   {answer: fakes3.Refuse, want: outcomes{successes: 1, overloads: 1}},
 		"503 of a proxy":             {answer: status(503, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 of a proxy":             {answer: status(429, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 with a code":            {answer: status(429, strings.ReplaceAll(slowDown, "SlowDown", "TooManyRequests")), want: outcomes{successes: 1, overloads: 1}},
@@ -63,7 +65,7 @@ func TestAnswers(t *testing.T) {
 				} else {
 					require.NoError(t, err)
 				}
-				requests, _ := s.counts()
+				requests, _ := s.Counts()
 				require.EqualValues(t, requests, l.Snapshot().Attempts())
 				requireOutcomes(t, l, c.want)
 			})
@@ -76,12 +78,16 @@ func TestMissingBucketIsFinal(t *testing.T) {
 	l := newLimiter(t)
 	_, err := s.client(l).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("missing"), Key: aws.String("k"), Body: strings.NewReader("x")})
 	requireCode(t, err, "NoSuchBucket")
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Equal(t, 1, requests)
 	requireOutcomes(t, l, outcomes{clientErrors: 1})
 }
 
 func TestRetryAfterDelaysTheOperation(t *testing.T) {
+	synctest.Test(t, testRetryAfterDelaysTheOperation)
+}
+
+func testRetryAfterDelaysTheOperation(t *testing.T) {
 	now := clock.NewMock()
 	var times []time.Time
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
@@ -90,13 +96,13 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 			return false
 		}
 		w.Header().Set("Retry-After", "60")
-		answer(w, r, http.StatusTooManyRequests, "")
+		fakes3.Answer(w, r, http.StatusTooManyRequests, "")
 		return true
 	}))
 	l := newLimiter(t, aimd.WithClock(now))
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
 	require.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits")
 	for {
 		select {
@@ -116,7 +122,7 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 // limiter's own backoff would never end on a clock that stands still.
 func TestNeutralFailureBacksOffOnce(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
-	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { answer(w, r, http.StatusInternalServerError, "") }))
+	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, http.StatusInternalServerError, "") }))
 	l := newLimiter(t, aimd.WithClock(clock.NewMock()))
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -36,13 +38,17 @@ func newGate() gate { return gate{make(chan string), make(chan bool)} }
 func (g gate) script(w http.ResponseWriter, r *http.Request) bool {
 	g.arrived <- r.URL.Path
 	if <-g.refuse {
-		refuse(w, r)
+		fakes3.Refuse(w, r)
 		return true
 	}
 	return false
 }
 
 func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
+	synctest.Test(t, testRefusedOperationGoesBeforeNewOnes)
+}
+
+func testRefusedOperationGoesBeforeNewOnes(t *testing.T) {
 	g := newGate()
 	s := newStore(t, scripted(g.script))
 	l := oneSlot(t)
@@ -58,13 +64,14 @@ func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
 	start("first")
 	require.Equal(t, "/bucket/first", <-g.arrived)
 	start("second")
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	start("third")
-	eventually(t, l, queued(2))
+	settled(t, l, queued(2))
 
 	g.refuse <- true
 	require.Equal(t, "/bucket/second", <-g.arrived, "the slot goes to the next one while the refused one waits")
-	eventually(t, l, queued(2))
+	time.Sleep(time.Second) // longer than its delay
+	settled(t, l, queued(2))
 	g.refuse <- false
 	require.Equal(t, "/bucket/first", <-g.arrived)
 	g.refuse <- false
@@ -74,7 +81,9 @@ func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
 	requireOutcomes(t, l, outcomes{successes: 3, overloads: 1})
 }
 
-func TestSigningComesAfterTheWait(t *testing.T) {
+func TestSigningComesAfterTheWait(t *testing.T) { synctest.Test(t, testSigningComesAfterTheWait) }
+
+func testSigningComesAfterTheWait(t *testing.T) {
 	g := newGate()
 	s := newStore(t, scripted(g.script))
 	l := oneSlot(t)
@@ -91,7 +100,7 @@ func TestSigningComesAfterTheWait(t *testing.T) {
 	<-g.arrived
 	require.EqualValues(t, 1, signed.Load())
 	wg.Go(func() { _ = put(t.Context(), c, "second", "2") })
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	require.EqualValues(t, 1, signed.Load(), "nothing is signed while it waits")
 	g.refuse <- false
 	<-g.arrived
@@ -120,12 +129,14 @@ func TestContextOverBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, put(ctx, s.client(l), "k", "x"), context.Canceled)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{})
 }
 
-func TestCancelledWhileQueued(t *testing.T) {
+func TestCancelledWhileQueued(t *testing.T) { synctest.Test(t, testCancelledWhileQueued) }
+
+func testCancelledWhileQueued(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t)
 	p, err := l.Acquire(t.Context())
@@ -133,7 +144,7 @@ func TestCancelledWhileQueued(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- put(ctx, s.client(l), "k", "x") }()
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	cancel()
 	err = <-done
 	require.ErrorIs(t, err, context.Canceled)
@@ -156,7 +167,9 @@ func TestCancelledInFlight(t *testing.T) {
 }
 
 // "If the caller's own time is up, a timeout says nothing."
-func TestDeadlineInFlightIsNeutral(t *testing.T) {
+func TestDeadlineInFlightIsNeutral(t *testing.T) { synctest.Test(t, testDeadlineInFlightIsNeutral) }
+
+func testDeadlineInFlightIsNeutral(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	s := newStore(t, scripted(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -170,7 +183,9 @@ func TestDeadlineInFlightIsNeutral(t *testing.T) {
 }
 
 // The attempt's own time is up: the HTTP client's, say.
-func TestTimeoutOfOneAttempt(t *testing.T) {
+func TestTimeoutOfOneAttempt(t *testing.T) { synctest.Test(t, testTimeoutOfOneAttempt) }
+
+func testTimeoutOfOneAttempt(t *testing.T) {
 	s := newStore(t, once(func(_ http.ResponseWriter, r *http.Request) { hang(r) }))
 	s.transport.ResponseHeaderTimeout = 500 * time.Millisecond
 	l := newLimiter(t)
@@ -184,14 +199,16 @@ func TestClosedLimiter(t *testing.T) {
 	l.Close()
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, limiter.ErrClosed)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{})
 }
 
 // Not even a classifier that finds everything worth another try keeps an
 // operation going whose limiter is closed or whose context is over.
-func TestNoRetryOfWhatIsOver(t *testing.T) {
+func TestNoRetryOfWhatIsOver(t *testing.T) { synctest.Test(t, testNoRetryOfWhatIsOver) }
+
+func testNoRetryOfWhatIsOver(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t, aimd.WithClassifier(func(error) attempt.Verdict {
 		return attempt.Verdict{Outcome: window.Overload, Retry: true}
@@ -209,16 +226,18 @@ func TestNoRetryOfWhatIsOver(t *testing.T) {
 }
 
 // The limiter closes while an operation waits for its second attempt.
-func TestClosedBetweenAttempts(t *testing.T) {
+func TestClosedBetweenAttempts(t *testing.T) { synctest.Test(t, testClosedBetweenAttempts) }
+
+func testClosedBetweenAttempts(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Retry-After", "3600")
-		refuse(w, r)
+		fakes3.Refuse(w, r)
 		return true
 	}))
 	l := newLimiter(t)
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
 	l.Close()
 	err := <-done
 	require.ErrorIs(t, err, limiter.ErrClosed)
@@ -227,7 +246,9 @@ func TestClosedBetweenAttempts(t *testing.T) {
 	requireOutcomes(t, l, outcomes{overloads: 1})
 }
 
-func TestFullQueue(t *testing.T) {
+func TestFullQueue(t *testing.T) { synctest.Test(t, testFullQueue) }
+
+func testFullQueue(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t, aimd.WithQueueBound(1))
 	p, err := l.Acquire(t.Context())
@@ -235,7 +256,7 @@ func TestFullQueue(t *testing.T) {
 	c := s.client(l)
 	done := make(chan error)
 	go func() { done <- put(t.Context(), c, "waits", "x") }()
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	require.ErrorIs(t, put(t.Context(), c, "too many", "x"), limiter.ErrQueueFull)
 	require.NoError(t, p.Done(window.Neutral))
 	require.NoError(t, <-done)
@@ -253,7 +274,7 @@ func TestPanicReleases(t *testing.T) {
 }
 
 func TestPanicInTheClassifierReleases(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	l := newLimiter(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("classifier") }))
 	require.PanicsWithValue(t, "classifier", func() { _ = put(t.Context(), s.client(l), "k", "x") })
 	requireOutcomes(t, l, outcomes{neutrals: 1})
@@ -261,16 +282,17 @@ func TestPanicInTheClassifierReleases(t *testing.T) {
 
 // The SDK goes on trying while nobody listens, and forgets why when the time is
 // up; the caller gets to know.
-func TestRefusedConnection(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+func TestRefusedConnection(t *testing.T) { synctest.Test(t, testRefusedConnection) }
+
+func testRefusedConnection(t *testing.T) {
 	s := newStore(t)
+	s.transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
 	l := newLimiter(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err = put(ctx, s.client(l, func(cfg *aws.Config) { cfg.BaseEndpoint = aws.String("http://" + address) }), "k", "x")
+	err := put(ctx, s.client(l), "k", "x")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	var story *attempt.Error
@@ -282,7 +304,8 @@ func TestRefusedConnection(t *testing.T) {
 // A body that cannot be rewound gets one attempt; the error still tells what
 // was wrong with it.
 func TestBodyThatCannotBeRewound(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
+	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
 	l := newLimiter(t)
 	c := s.client(l, func(cfg *aws.Config) {

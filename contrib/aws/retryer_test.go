@@ -91,6 +91,7 @@ func newTLSServer(t *testing.T, h http.Handler) *httptest.Server {
 
 func TestCertificateThatIsNotTrustedIsFinal(t *testing.T) {
 	s := newStore(t)
+	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
 	l := newLimiter(t)
 	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.BaseEndpoint = aws.String(secure.URL) }), "k", "x")

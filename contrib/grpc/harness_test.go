@@ -22,6 +22,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -177,11 +178,25 @@ func startUntil(t testing.TB, s *service, opts ...grpc.ServerOption) (address st
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return listener.Addr().String(), serve(listener, s, opts...)
+}
+
+// serve serves until stop.
+func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop func()) {
 	server := grpc.NewServer(opts...)
 	pb.RegisterTestServiceServer(server, s)
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	served := async(func() error { return server.Serve(listener) })
-	return listener.Addr().String(), func() { server.Stop(); <-served }
+	return func() { server.Stop(); <-served }
+}
+
+// inMemory starts a server whose connections are pipes, for a test on virtual
+// time, and returns what dials it.
+func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
+	t.Helper()
+	listener := pipenet.Listen()
+	t.Cleanup(serve(listener, s, opts...))
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx, "", "") })
 }
 
 // dial returns a client of the server, and its connection.

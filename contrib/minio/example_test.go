@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -18,7 +17,7 @@ import (
 
 func ExampleLimit() {
 	ctx := context.Background()
-	store := start(8, 5*time.Millisecond, nil) // takes 8 requests at a time, answers SlowDown to the rest
+	store := start(8, 0, nil) // takes 8 requests at a time, answers SlowDown to the rest
 	defer store.Close()
 
 	lim, err := aimd.NewReno(aimd.WithFactor(0.9))

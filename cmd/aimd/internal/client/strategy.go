@@ -77,12 +77,12 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 		return strategy{s.Name, l.Do, l}, nil
 	}
 	c := retry.Config{
-		Backoff: s.Retry.Delays(), Attempts: -1, Guards: guards,
+		Backoff: s.Retry.Delays(), MaxAttempts: -1, Guards: guards,
 		// "If the request fails, the client repeats the request" (seed 0), whatever it was.
 		If: func(error) bool { return true },
 	}
 	if c.Backoff == nil {
-		c.Attempts = 1
+		c.MaxAttempts = 1
 	}
 	p, err := retry.New(c)
 	if err != nil {
