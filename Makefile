@@ -5,6 +5,7 @@
 # make fuzz     every fuzz target, FUZZTIME each
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
+# make names    the exported names of every package, and their sum
 # make tidy     go mod tidy in every module; in CI it must change nothing
 # make rehearse fetch, build and run the modules from a proxy, as users do after a release
 # make release  VERSION=vX.Y.Z: commit and tag a release; nothing is pushed
@@ -17,7 +18,7 @@ BENCHTIME ?= 1s
 RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test short lint vet-os fuzz bench bench-peers tidy rehearse release
+.PHONY: test short lint vet-os fuzz bench bench-peers names tidy rehearse release
 
 # The simulator starts no goroutine, and the detector would make it ten times slower.
 test:
@@ -49,6 +50,10 @@ bench:
 
 bench-peers:
 	@cd benchmarks && go run .
+
+# Not those of tests, commands and internal folders.
+names:
+	@go run ./internal/names
 
 # The modules below cmd have no replace: release finds them the rest of this tree.
 tidy:

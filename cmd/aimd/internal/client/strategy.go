@@ -96,7 +96,7 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 func guardsOf(s sim.Strategy) (limiter.Guards, error) {
 	var guards limiter.Guards
 	if k := s.Throttle.K; k > 0 {
-		t, err := throttle.New(throttle.Config{Settings: throttle.Settings{K: k}})
+		t, err := throttle.New(throttle.Config{K: k})
 		if err != nil {
 			return nil, err
 		}

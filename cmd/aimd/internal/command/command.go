@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/interrupt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
@@ -20,9 +18,8 @@ import (
 const (
 	exitFailed = 1
 	// exitUsage: the command line is wrong, nothing was done.
-	exitUsage = 2
-	// exitInterrupted is 128 and the number of SIGINT, as shells have it.
-	exitInterrupted = 130
+	exitUsage       = 2
+	exitInterrupted = interrupt.Status
 )
 
 // errInterrupted ends a command that the user stopped.
@@ -39,9 +36,8 @@ func (e usageError) Unwrap() error { return e.error }
 // Run runs the command line and returns the exit status. The first interrupt
 // stops it cleanly, the second at once.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Context(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the next signal has its usual effect
 
 	root := root()
 	root.SetArgs(longFlags(args))
