@@ -27,13 +27,15 @@ var story = []string{
 }
 
 // laws are the services and loads by which the law of aimd.New is judged, from what
-// is usual to what is not: slots and what changes, rates, uplinks, fleets, and sweeps.
+// is usual to what is not: slots and what changes, rates, uplinks, fleets, timers
+// that fire late, and sweeps.
 var laws = []string{
 	"law-s1", "law-s1j", "law-s2", "law-s3", "law-s4", "law-s4b", "law-s5", "law-s5c", "law-s5b", "law-s6",
 	"law-s7a", "law-s7b", "law-s8a", "law-s8b", "law-s9", "law-s10",
 	"law-r1", "law-r2", "law-r3", "law-r4", "law-r6", "law-r8",
 	"law-k1", "law-k2", "law-k3",
 	"law-f10c50", "law-f100c50", "law-f100c5", "law-f300c20", "law-f1000c5", "law-f1000c50", "law-f1c500",
+	"law-store-8-100ms", "law-store-16-50ms", "law-store-16-5ms", "law-store-32-100ms", "law-store-64-20ms", "law-store-128-100ms",
 	"law-sweep-5ms", "law-sweep-20ms", "law-sweep-200ms", "law-sweep-1s",
 	"law-slots-5ms", "law-slots-20ms", "law-slots-200ms",
 }
