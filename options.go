@@ -15,6 +15,15 @@ import (
 // leave the option out for the default.
 type Option func(*limiter.Config) error
 
+// WithName names the limiter in logs, metrics and on the live page: any text.
+// Default: none.
+func WithName(name string) Option {
+	return func(c *limiter.Config) error {
+		c.Name = name
+		return nil
+	}
+}
+
 // WithInitialWindow sets the window at the start, in attempts: from 1 to
 // the maximum window. Default 20.
 func WithInitialWindow(attempts float64) Option {

@@ -3,7 +3,10 @@ package limiter_test
 import (
 	"context"
 	"errors"
+	"expvar"
 	"fmt"
+	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -97,4 +100,36 @@ func ExampleLoop() {
 	// attempt 1
 	// attempt 2
 	// gave up after 2 attempts: limiter: attempt limit reached; last error: 503 Service Unavailable
+}
+
+// A limiter in expvar, which serves it below /debug/vars.
+func ExampleLimiter_Snapshot() {
+	lim, err := aimd.NewReno(aimd.WithName("photos"))
+	if err != nil {
+		panic(err)
+	}
+	expvar.Publish("photos", expvar.Func(func() any { return lim.Snapshot() }))
+
+	fmt.Println(expvar.Get("photos"))
+	// Output: {"name":"photos","cwnd":20,"ssthresh":1024,"in_flight":0,"queued":0,"successes":0,"overloads":0,"timeouts":0,"neutrals":0,"client_errors":0,"cuts":0,"holds":0,"late":0,"longest_wait":0}
+}
+
+// Cuts and pauses in the log, at most ten lines a second.
+func ExampleLog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "rtt" { // they differ from run to run
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(logger, 10)))
+	if err != nil {
+		panic(err)
+	}
+	p, err := lim.Acquire(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	_ = p.Done(limiter.Overload)
+	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
 }
