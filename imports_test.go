@@ -33,6 +33,8 @@ var mayImport = map[string][]string{
 	"throttle":         {"window", "limiter", "tag", "internal/setting", "internal/sliding"},
 	"retry":            {"window", "internal/setting", "internal/sliding", "backoff", "limiter"},
 
+	"live": {"limiter"},
+
 	"remote": {"limiter", "window", "retry", "schedule", "tag", "internal/setting"},
 
 	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
