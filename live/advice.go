@@ -29,14 +29,16 @@ type facts struct {
 	before sample
 	span   time.Duration
 	// waiting, full and free are the parts of samples in which operations waited, the
-	// window was used up, and had room for another.
+	// window was used up, and had room for another; those within a pause do not count.
 	waiting, full, free float64
 	// max is the maximum window.
 	max float64
-	// held is the last pause, until when; cut: the window was cut of late.
-	held   limiter.Event
-	until  time.Time
-	cut    bool
+	// held is the pause that lasts until then, if one does; holds are those of late.
+	held  limiter.Event
+	until time.Time
+	holds []limiter.Event
+	// moved is the latest cut or other change of late, if any.
+	moved  limiter.Event
 	closed bool
 }
 
@@ -49,34 +51,48 @@ func (s *series) advise(now time.Time) advice {
 
 func (s *series) facts(now time.Time) facts {
 	f := facts{sample: s.now, before: s.now, max: s.limiter.Config().Window.Max}
-	n := 0.0
+	for _, e := range s.decisions {
+		f.decided(now, e)
+	}
+	n := f.count(s.now)
 	for i := len(s.past) - 1; i >= 0 && now.Sub(s.past[i].at) <= recently; i-- {
 		f.before = s.past[i]
-		f.count(f.before.Snapshot)
-		n++
+		n += f.count(s.past[i])
 	}
-	if n == 0 || s.past[len(s.past)-1].at != s.now.at {
-		f.count(s.now.Snapshot)
-		n++
-	}
+	n = max(n, 1)
 	f.waiting, f.full, f.free = f.waiting/n, f.full/n, f.free/n
 	f.span = s.now.at.Sub(f.before.at)
-	for i := len(s.decisions) - 1; i >= 0; i-- {
-		switch e := s.decisions[i]; e.Kind {
-		case limiter.Closed:
-			f.closed = true
-		case limiter.Held:
-			if at := e.Time.Add(e.Wait); at.After(now) && at.After(f.until) {
-				f.held, f.until = e, at
-			}
-		case limiter.Cut:
-			f.cut = f.cut || now.Sub(e.Time) <= recently
-		}
-	}
 	return f
 }
 
-func (f *facts) count(s limiter.Snapshot) {
+// decided takes a decision into account.
+func (f *facts) decided(now time.Time, e limiter.Event) {
+	late := now.Sub(e.Time) <= recently
+	switch e.Kind {
+	case limiter.Closed:
+		f.closed = true
+	case limiter.Held:
+		end := e.Time.Add(e.Wait)
+		if end.After(now) && end.After(f.until) {
+			f.held, f.until = e, end
+		}
+		if now.Sub(end) <= recently {
+			f.holds = append(f.holds, e)
+		}
+	case limiter.Cut, limiter.Shrank, limiter.Reconfigured:
+		if late {
+			f.moved = e
+		}
+	}
+}
+
+// count takes a sample into account and returns how often it counts.
+func (f *facts) count(s sample) float64 {
+	for _, e := range f.holds {
+		if d := s.at.Sub(e.Time); d >= 0 && d <= e.Wait {
+			return 0
+		}
+	}
 	if s.Queued > 0 {
 		f.waiting++
 	}
@@ -85,6 +101,7 @@ func (f *facts) count(s limiter.Snapshot) {
 	} else {
 		f.free++
 	}
+	return 1
 }
 
 // often is the part of the samples from which on something is so.
@@ -137,9 +154,9 @@ func (f facts) busy() advice {
 	case f.free > often:
 		return advice{"spaced", "ok", fmt.Sprintf("Sends are spaced out: %d wait though the window has room.", f.Queued),
 			[]string{"The limit is below one at a time, or the law sends at a pace."}}
-	case f.grew() && !f.cut:
+	case f.grew():
 		return f.growing()
-	case growth >= 1 && f.span >= 3*time.Second:
+	case growth >= 1 && f.span >= 3*time.Second && len(f.holds) == 0:
 		return advice{"queue grows", "wait", fmt.Sprintf("The queue is the bottleneck, not the window: %d wait, %.0f more every second.", f.Queued, growth),
 			[]string{"Work comes faster than the service takes it. Bound the queue (WithQueueBound), start less, or ask for a higher limit: a wider window would only be refused."}}
 	}
@@ -148,13 +165,30 @@ func (f facts) busy() advice {
 }
 
 func (f facts) growing() advice {
+	from, since := f.base()
 	return advice{"growing", "grow", fmt.Sprintf("Looking for the limit: the window went from %.0f to %.0f in %v, and nothing was refused.",
-		f.before.Cwnd, f.Cwnd, f.span.Round(time.Second)),
+		from, f.Cwnd, since.Round(time.Second)),
 		[]string{"Nothing to do: it grows until the service refuses or there is no more work."}}
 }
 
+// base is the window after its last cut or other change, or that of a while ago, and
+// how long ago that was.
+func (f facts) base() (float64, time.Duration) {
+	if f.moved.Kind != 0 {
+		return f.moved.Window.Cwnd, f.at.Sub(f.moved.Time)
+	}
+	return f.before.Cwnd, f.span
+}
+
+// calm is the time without a cut from which on a window counts as growing; around the
+// limit it is cut more often.
+const calm = 5 * time.Second
+
 // grew reports whether the window did, by half a slot or more.
-func (f facts) grew() bool { return f.Cwnd >= f.before.Cwnd+0.5 && !f.cut }
+func (f facts) grew() bool {
+	from, since := f.base()
+	return f.Cwnd >= from+0.5 && (f.moved.Kind == 0 || since >= calm)
+}
 
 // queueGrowth is by how many operations the queue grew each second.
 func (f facts) queueGrowth() float64 {

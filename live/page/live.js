@@ -4,6 +4,8 @@ const $ = id => document.getElementById(id);
 // The columns of a sample.
 const T = 0, CWND = 1, SSTHRESH = 2, FLIGHT = 3, QUEUED = 4, ACCEPTED = 5, REFUSED = 6, TIMEOUTS = 7, WAIT = 9;
 const KEEP = 600e3, GAP = 3500, MOST = 2000;
+// Between decisions with no sample in between nobody looked.
+const BLIND = 300;
 
 // What is known of each limiter, by id: {id, name, s: samples, d: decisions, a: advice, gone}.
 const limiters = new Map();
@@ -85,7 +87,7 @@ const num = x => x == null ? '–' : (Math.abs(x) < 100 ? tenth : whole).format(
 const took = ms => ms < 1000 ? `${ms} ms` : ms < 60e3 ? `${tenth.format(ms / 1000)} s` : `${tenth.format(ms / 60e3)} min`;
 const pad = n => String(n).padStart(2, '0');
 const clock = t => { const d = new Date(t); return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`; };
-const arrow = s => s.replaceAll('->', '→');
+const arrow = s => s.replaceAll(' -> ', '\u00a0→\u00a0');
 const end = () => view.end || view.now;
 
 // index of the last sample at or before t, -1: none.
@@ -145,9 +147,10 @@ function paper(canvas, max, top, left = 46) {
   };
 }
 
+// nice is the top of a scale with four steps in round numbers.
 const nice = max => {
-  const p = 10 ** Math.floor(Math.log10(Math.max(max, 1)));
-  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find(k => k * p >= max) * p;
+  const p = 10 ** Math.max(0, Math.floor(Math.log10(max / 4)));
+  return 4 * p * ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8].find(k => k * p * 4 >= max && (k * p) % 1 === 0) || 10);
 };
 
 function grid(p) {
@@ -185,13 +188,14 @@ function clip(p) {
   p.g.clip();
 }
 
-// steps draws [t, v] points as steps; what nobody watched in between is dashed.
+// steps draws points [t, v, of a decision] as steps; where nobody looked it is dotted.
 function steps(p, points, { color, width = 2, dash = [], fill = 0 }) {
   const { g } = p;
   const runs = [];
   for (const q of points) {
     const run = runs[runs.length - 1];
-    if (run && q[0] - run[run.length - 1][0] <= GAP) run.push(q); else runs.push([q]);
+    const last = run?.[run.length - 1];
+    if (last && q[0] - last[0] <= (q[2] && last[2] ? BLIND : GAP)) run.push(q); else runs.push([q]);
   }
   g.strokeStyle = g.fillStyle = color;
   runs.forEach((run, i) => {
@@ -244,8 +248,8 @@ function curve(l, c, decisions) {
   for (const d of decisions) {
     if (!moves(d)) continue;
     while (i < points.length && points[i][0] < d.t) merged.push(points[i++]);
-    if (c === CWND) merged.push([d.t, d.b]);
-    merged.push([d.t, c === CWND ? d.c : d.h]);
+    if (c === CWND) merged.push([d.t, d.b, true]);
+    merged.push([d.t, c === CWND ? d.c : d.h, true]);
   }
   return merged.concat(points.slice(i));
 }
@@ -265,18 +269,19 @@ function marks(p, decisions) {
   const color = { cut: ink.refused, shrank: ink.ssthresh, reconfigured: ink.soft, closed: ink.ink };
   g.font = '600 11px system-ui, sans-serif';
   g.textAlign = 'center';
-  let last = -99, label = -99;
+  let last = -99, label = -99, hold = -99;
   for (const d of decisions) {
     const x = p.x(d.t), y = Math.max(p.y(moves(d) ? d.b : 0), p.top - 2);
-    if (d.k === 'held') { pause(p, d); continue; }
+    if (d.k === 'held') { hold = pause(p, d, hold); continue; }
     if (x - last < 5) continue;
     last = x;
     shape(g, d.k, x, d.k === 'closed' ? p.top + 10 : y);
     g.lineWidth = 2;
     g.strokeStyle = g.fillStyle = color[d.k];
     if (d.k === 'shrank' || d.k === 'closed') g.stroke(); else g.fill();
-    const text = moves(d) ? `${num(Math.round(d.b))} → ${num(Math.round(d.c))}` : d.k, half = g.measureText(text).width / 2;
-    if (x - half < label + 6 || x - half < p.left || x + half > p.right) continue;
+    const text = !moves(d) ? d.k : Math.round(d.b) === Math.round(d.c) ? '' : `${num(Math.round(d.b))} → ${num(Math.round(d.c))}`;
+    const half = g.measureText(text).width / 2;
+    if (half < 8 || x - half < label + 6 || x - half < p.left || x + half > p.right) continue;
     label = x + half;
     g.fillStyle = ink.ink;
     g.lineWidth = 3;
@@ -286,17 +291,17 @@ function marks(p, decisions) {
   }
 }
 
-function pause(p, d) {
-  const { g } = p, x = Math.max(p.x(d.t), p.left), w = Math.max(p.x(Math.min(d.t + d.p, p.t1)) - x, 3);
+// pause draws one, and its text if it is right of the last one, whose end it returns.
+function pause(p, d, last) {
+  const { g } = p, x = Math.max(p.x(d.t), p.left), w = Math.max(p.x(Math.min(d.t + d.p, p.t1)) - x, 2);
   g.fillStyle = ink.hatch;
   g.fillRect(x, p.top, w, p.bottom - p.top);
-  const text = 'held ' + took(d.p);
-  if (g.measureText(text).width + 8 > w) return;
-  g.fillStyle = ink.ink;
-  g.strokeStyle = ink.card;
-  g.lineWidth = 4;
-  g.strokeText(text, x + w / 2, p.bottom - 8);
-  g.fillText(text, x + w / 2, p.bottom - 8);
+  const words = 'held ' + took(d.p), half = g.measureText(words).width / 2;
+  const at = Math.min(Math.max(x + w / 2, p.left + half), p.right - half);
+  if (w < 12 || at - half < last + 6) return last;
+  g.fillStyle = ink.held;
+  g.fillText(words, at, p.top - 8);
+  return at + half;
 }
 
 // cross shows the time pointed at, and a dot on each line.
@@ -403,7 +408,7 @@ function detail(l) {
   if (!s) return;
   const accepted = rate(l.s, i, ACCEPTED), refused = rate(l.s, i, REFUSED, TIMEOUTS);
   text($('t-cwnd'), num(s[CWND]));
-  text($('t-ssthresh'), s[CWND] < s[SSTHRESH] ? `slow start up to ${num(s[SSTHRESH])}` : `ssthresh ${num(s[SSTHRESH])}`);
+  text($('t-ssthresh'), s[CWND] < s[SSTHRESH] ? 'slow start' : `ssthresh ${num(s[SSTHRESH])}`);
   text($('t-flight'), num(s[FLIGHT]));
   $('fill').style.width = Math.min(100, 100 * s[FLIGHT] / s[CWND]) + '%';
   text($('t-queued'), num(s[QUEUED]));
@@ -424,31 +429,35 @@ function element(tag, content, kind) {
   return e;
 }
 
-// log lists decisions, latest first: those of a second in one line, and what grew
-// between two of them.
-function log(l) {
-  const ds = l.d.filter(d => d.t <= end()), items = [];
-  const last = ds.findLast(moves), i = find(l.s, end());
-  if (last && i >= 0 && l.s[i][CWND] > last.c + .5) items.push({ k: 'grew', t: l.s[i][T], w: `grew since: ${num(last.c)} → ${num(l.s[i][CWND])}`, n: 1 });
-  for (let k = ds.length - 1, later = null; k >= 0 && items.length < 120; k--) {
-    const d = ds[k], top = items[items.length - 1];
-    if (top && top.k === d.k && Math.floor(top.t / 1000) === Math.floor(d.t / 1000)) top.n++;
-    else {
-      if (moves(d) && later && later.b > d.c + .5 && later.t - d.t > 900) items.push({ k: 'grew', t: later.t, w: `grew: ${num(d.c)} → ${num(later.b)} in ${took(later.t - d.t)}`, n: 1 });
-      items.push({ k: d.k, t: d.t, w: arrow(d.w), n: 1 });
+// entries are the lines of the log, latest first: decisions of one kind within a second
+// in one, and what grew before each.
+function entries(l) {
+  const all = [], shown = l.d.filter(d => d.t <= end()).slice(-400);
+  let last = null;
+  for (const d of shown) {
+    const top = all[all.length - 1];
+    const same = top?.k === d.k && Math.floor(top.t / 1000) === Math.floor(d.t / 1000);
+    if (moves(d)) {
+      if (!same && last && d.b > last.c + .5) all.push({ k: 'grew', t: d.t, w: `grew: ${num(last.c)} -> ${num(d.b)} in ${took(d.t - last.t)}` });
+      last = d;
     }
-    if (moves(d)) later = d;
+    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b });
+    else Object.assign(top, { t: d.t, n: ++top.n, w: `${d.k} ${top.n} times in a second: ` + (moves(d) ? `${num(top.b)} -> ${num(d.c)}` : d.w) });
   }
+  const s = l.s[find(l.s, end())];
+  if (last && s && s[CWND] > last.c + .5) all.push({ k: 'grew', t: s[T], w: `grew since: ${num(last.c)} -> ${num(s[CWND])}` });
+  return all.reverse().slice(0, 150);
+}
+
+function log(l) {
+  const items = entries(l), rows = $('decisions').children;
   $('none').hidden = items.length > 0;
-  const rows = $('decisions').children;
   items.forEach((d, k) => {
-    const words = d.n > 1 ? `${d.k} ${d.n} times within a second: the last ${d.w.split(': ').slice(1).join(': ')}` : d.w;
-    const row = rows[k] || $('decisions').appendChild(line());
+    const row = rows[k] || $('decisions').appendChild(line()), words = arrow(d.w), at = words.indexOf(': ');
     row.dataset.kind = row.children[1].dataset.k = d.k;
-    const at = words.indexOf(': ');
     text(row.children[0], clock(d.t));
     text(row.children[2].firstChild, at < 0 ? words : words.slice(0, at));
-    text(row.children[2].lastChild, at < 0 ? '' : ' ' + words.slice(at + 1));
+    text(row.children[2].lastChild, at < 0 ? '' : ' ' + words.slice(at + 2));
     row.classList.toggle('at', !!view.at && d.k !== 'grew' && Math.abs(d.t - view.at) < view.range / 80);
   });
   while (rows.length > items.length) $('decisions').lastChild.remove();
@@ -493,7 +502,7 @@ function row(l) {
   pick.onclick = () => { view.id = l.id; view.at = 0; draw(); };
   name.append(pick);
   state.append(element('span', '', 'state'));
-  tr.append(name, state, ...['n', 'n wide', 'n', 'n', 'n', 'n wide'].map(k => element('td', '', k)));
+  tr.append(name, state, ...['n', 'n wide', 'n mid', 'n', 'n mid', 'n wide'].map(k => element('td', '', k)));
   const last = element('td', null, 'spark wide'), canvas = element('canvas');
   canvas.setAttribute('aria-hidden', 'true');
   last.append(canvas);
