@@ -166,7 +166,7 @@ func (f facts) busy() advice {
 
 func (f facts) growing() advice {
 	from, since := f.base()
-	return advice{"growing", "grow", fmt.Sprintf("Looking for the limit: the window went from %.0f to %.0f in %v, and nothing was refused.",
+	return advice{"growing", "grow", fmt.Sprintf("Looking for the limit: the window went from %.0f to %.0f in %v without a cut.",
 		from, f.Cwnd, since.Round(time.Second)),
 		[]string{"Nothing to do: it grows until the service refuses or there is no more work."}}
 }
