@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -165,11 +165,11 @@ func (c *capped) serve(context.Context) error {
 	return nil
 }
 
-func refusals(err error) limiter.Verdict {
+func refusals(err error) attempt.Verdict {
 	if errors.Is(err, errRefused) {
-		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+		return attempt.Verdict{Outcome: window.Overload, Retry: true}
 	}
-	return limiter.Verdict{}
+	return attempt.Verdict{}
 }
 
 // 2000 operations against 32 slots, through Do's goroutines and through Each:

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // hangs is a handler that answers nothing until the client has gone.
@@ -32,7 +32,7 @@ func TestAServerThatHangsUntilTheClientsTimeout(t *testing.T) {
 				var u *url.Error
 				require.ErrorAs(t, err, &u)
 				assert.True(t, u.Timeout())
-				l.ended(limiter.Timeout)
+				l.ended(window.Timeout)
 			})
 		})
 	}
@@ -48,7 +48,7 @@ func TestABodyThatHangsUntilTheClientsTimeout(t *testing.T) {
 		require.NoError(t, err)
 		_, err = io.ReadAll(resp.Body)
 		require.Error(t, err)
-		l.ended(limiter.Timeout)
+		l.ended(window.Timeout)
 		require.NoError(t, resp.Body.Close())
 	})
 }
@@ -83,7 +83,7 @@ func TestATimeoutOfTheBaseIsATimeout(t *testing.T) {
 		tr.ResponseHeaderTimeout = 10 * time.Millisecond
 		_, err := httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), s.URL))
 		require.Error(t, err)
-		l.ended(limiter.Timeout)
+		l.ended(window.Timeout)
 	})
 }
 
@@ -111,14 +111,14 @@ func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
 				ctx := newTerm(time.Now().Add(time.Hour))
 				_, err := httplimit.New(endless(ctx), l.Limiter).RoundTrip(get(ctx, anyURL))
 				require.ErrorIs(t, err, c.err)
-				l.ended(limiter.Timeout)
+				l.ended(window.Timeout)
 			})
 			t.Run("waited too long", func(t *testing.T) {
 				l := one(t)
 				ctx := newTerm(time.Now().Add(time.Millisecond))
 				sent := waited(t, l, ctx, endless(ctx))
 				require.ErrorIs(t, <-sent, c.err)
-				l.ended(limiter.Neutral)
+				l.ended(window.Neutral)
 			})
 		})
 	}
@@ -138,8 +138,8 @@ func waited(t *testing.T, l watched, ctx *term, b base) <-chan error {
 		runtime.Gosched()
 	}
 	// Which of the two ends is told first is open, so both are to be the same.
-	require.NoError(t, p.Done(limiter.Neutral))
-	l.ended(limiter.Neutral)
+	require.NoError(t, p.Done(window.Neutral))
+	l.ended(window.Neutral)
 	return sent
 }
 
@@ -154,7 +154,7 @@ func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
 		return nil, cancelled
 	}), l.Limiter).RoundTrip(get(ctx, anyURL))
 	require.ErrorIs(t, err, cancelled)
-	l.ended(limiter.Timeout)
+	l.ended(window.Timeout)
 }
 
 func TestACancellationIsNeutral(t *testing.T) {
@@ -170,7 +170,7 @@ func TestACancellationIsNeutral(t *testing.T) {
 			go func() { <-arrived; cancel() }()
 			_, err := httplimit.New(s.Client().Transport, l.Limiter).RoundTrip(get(ctx, s.URL))
 			require.ErrorIs(t, err, context.Canceled)
-			l.ended(limiter.Neutral)
+			l.ended(window.Neutral)
 		})
 	}
 }
@@ -186,7 +186,7 @@ func TestADeadlineWithTheBodyOpen(t *testing.T) {
 		read := async(func() error { _, err := resp.Body.Read(nil); return err })
 		<-body.reading
 		ctx.end(context.DeadlineExceeded)
-		l.ended(limiter.Timeout)
+		l.ended(window.Timeout)
 		require.NoError(t, resp.Body.Close())
 		require.Error(t, <-read)
 	})
@@ -198,7 +198,7 @@ func TestADeadlineWithTheBodyOpen(t *testing.T) {
 		_, err = resp.Body.Read(make([]byte, 1)) // and then no more
 		require.NoError(t, err)
 		ctx.end(context.DeadlineExceeded)
-		l.ended(limiter.Neutral)
+		l.ended(window.Neutral)
 		require.NoError(t, resp.Body.Close())
 	})
 }

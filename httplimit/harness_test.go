@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,14 +27,14 @@ type watched struct {
 	*limiter.Limiter
 	t *testing.T
 	// outcomes has the attempts' outcomes, in order.
-	outcomes chan limiter.Outcome
+	outcomes chan window.Outcome
 }
 
 // watch returns a limiter with the options. After the test all slots must be
 // free, and none released twice.
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
-	w := watched{t: t, outcomes: make(chan limiter.Outcome, 10_000)}
+	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
 	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind != limiter.Late && e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
@@ -57,7 +58,7 @@ func one(t *testing.T, opts ...aimd.Option) watched {
 }
 
 // ended waits until the next attempt ended, and says how.
-func (w watched) ended(want limiter.Outcome) {
+func (w watched) ended(want window.Outcome) {
 	w.t.Helper()
 	select {
 	case got := <-w.outcomes:

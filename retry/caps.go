@@ -50,21 +50,15 @@ func (p *Policy) Caps() Caps {
 	return Caps{}
 }
 
-// exhausted reports whether an operation that made so many attempts may make
-// no other. More than the limit: it was lowered meanwhile.
-func (p *Policy) exhausted(attempts int) bool {
-	most := p.c.MaxAttempts
-	if c := p.Caps().MaxAttempts; c != 0 {
-		most = c
+// rules are those in force. The caller holds mu while it uses them.
+func (p *Policy) rules() Rules {
+	caps := p.Caps()
+	r := Rules{
+		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
+		RetryAfterMax: p.c.RetryAfterMax, Rand: p.c.Rand,
 	}
-	return most > 0 && attempts >= most
-}
-
-// capped is the delay, no longer than the cap. The caller holds mu.
-func (p *Policy) capped(delay time.Duration) time.Duration {
-	most := p.Caps().PauseMax
-	if most == 0 || delay <= most {
-		return delay
+	if caps.MaxAttempts != 0 {
+		r.MaxAttempts = caps.MaxAttempts
 	}
-	return most - time.Duration(p.c.Rand.Float64()*float64(most/2))
+	return r
 }

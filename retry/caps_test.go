@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // "Retries capped" (seed 3), and by the service while the client runs.
@@ -28,7 +29,7 @@ func TestCapsOnAttempts(t *testing.T) {
 				}
 				return busy
 			})
-			require.ErrorIs(t, err, limiter.ErrAttempts)
+			require.ErrorIs(t, err, attempt.ErrAttempts)
 			return n
 		}
 		require.Equal(t, 5, attempts(0))
@@ -56,8 +57,8 @@ func TestTheCapOnDelaysIsJittered(t *testing.T) {
 	})
 	require.NoError(t, err)
 	delay := func() time.Duration {
-		d := p.Decide(t.Context(), limiter.Failure{
-			Attempt: 1, Backoff: 1, Err: busy, Verdict: limiter.Verdict{Outcome: limiter.Overload, Retry: true},
+		d := p.Decide(t.Context(), attempt.Failure{
+			Attempt: 1, Backoff: 1, Err: busy, Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true},
 		})
 		require.True(t, d.Retry)
 		return d.Delay
@@ -106,5 +107,5 @@ func ExamplePolicy_SetCaps() {
 	}
 	fmt.Println(retry.Do(context.Background(), p, func(context.Context) error { return busy }))
 	// Output:
-	// gave up after 1 attempt: limiter: attempt limit reached; last error: httplimit: 503 Slow Down
+	// gave up after 1 attempt: attempt limit reached; last error: httplimit: 503 Slow Down
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -21,7 +21,7 @@ var busy = &httplimit.StatusError{StatusCode: 503, Status: "503 Slow Down"}
 func ExampleDo() {
 	ctx := retry.WithIdempotent(context.Background())
 	err := retry.Do(ctx, nil, func(ctx context.Context) error {
-		if n := limiter.AttemptNumber(ctx); n < 3 {
+		if n := attempt.Number(ctx); n < 3 {
 			fmt.Println("attempt", n, "fails")
 			return busy
 		}
@@ -56,7 +56,7 @@ func ExampleWithIdempotent() {
 	fmt.Println(retry.Do(retry.WithIdempotent(ctx), policy, fails))
 	// Output:
 	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
-	// gave up after 3 attempts: limiter: attempt limit reached; last error: httplimit: 503 Slow Down
+	// gave up after 3 attempts: attempt limit reached; last error: httplimit: 503 Slow Down
 }
 
 func ExampleValue() {
@@ -78,7 +78,7 @@ func ExampleNew() {
 		Idempotent:  true,
 		MaxAttempts: 5,
 		Backoff:     backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
-		Guards:      limiter.Guards{budget},
+		Guards:      attempt.Guards{budget},
 	})
 	if err != nil {
 		panic(err)

@@ -162,5 +162,5 @@ func TestNothingToReadReleasesAtOnce(t *testing.T) {
 	requireCode(t, err, "NoSuchKey")
 	_, err = c.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
 	require.NoError(t, err)
-	requireOutcomes(t, l, outcomes{successes: 5, neutrals: 2})
+	requireOutcomes(t, l, outcomes{successes: 5, clientErrors: 2})
 }

@@ -21,8 +21,10 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // gate is a script that holds every request until it is told what to do with it.
@@ -147,7 +149,7 @@ func testCancelledWhileQueued(t *testing.T) {
 	err = <-done
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "gave up before the first attempt")
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
@@ -208,8 +210,8 @@ func TestNoRetryOfWhatIsOver(t *testing.T) { synctest.Test(t, testNoRetryOfWhatI
 
 func testNoRetryOfWhatIsOver(t *testing.T) {
 	s := newStore(t)
-	l := oneSlot(t, aimd.WithClassifier(func(error) limiter.Verdict {
-		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+	l := oneSlot(t, aimd.WithClassifier(func(error) attempt.Verdict {
+		return attempt.Verdict{Outcome: window.Overload, Retry: true}
 	}))
 	c := s.client(l)
 	p, err := l.Acquire(t.Context())
@@ -219,7 +221,7 @@ func testNoRetryOfWhatIsOver(t *testing.T) {
 	require.ErrorIs(t, put(ctx, c, "k", "x"), context.DeadlineExceeded)
 	l.Close()
 	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
@@ -256,7 +258,7 @@ func testFullQueue(t *testing.T) {
 	go func() { done <- put(t.Context(), c, "waits", "x") }()
 	settled(t, l, queued(1))
 	require.ErrorIs(t, put(t.Context(), c, "too many", "x"), limiter.ErrQueueFull)
-	require.NoError(t, p.Done(limiter.Neutral))
+	require.NoError(t, p.Done(window.Neutral))
 	require.NoError(t, <-done)
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
 }
@@ -273,7 +275,7 @@ func TestPanicReleases(t *testing.T) {
 
 func TestPanicInTheClassifierReleases(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
-	l := newLimiter(t, aimd.WithClassifier(func(error) limiter.Verdict { panic("classifier") }))
+	l := newLimiter(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("classifier") }))
 	require.PanicsWithValue(t, "classifier", func() { _ = put(t.Context(), s.client(l), "k", "x") })
 	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
@@ -293,7 +295,7 @@ func testRefusedConnection(t *testing.T) {
 	err := put(ctx, s.client(l), "k", "x")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	var story *limiter.Error
+	var story *attempt.Error
 	require.True(t, errors.As(err, &story))
 	require.NotZero(t, story.Attempts)
 	requireOutcomes(t, l, outcomes{neutrals: uint64(story.Attempts)})

@@ -170,13 +170,13 @@ func queued(n int) func(limiter.Snapshot) bool {
 }
 
 // outcomes is what a test expects of a limiter in the end.
-type outcomes struct{ successes, overloads, timeouts, neutrals uint64 }
+type outcomes struct{ successes, overloads, timeouts, neutrals, clientErrors uint64 }
 
 // requireOutcomes checks that every permit was released, once, and with what.
 func requireOutcomes(t *testing.T, l *limiter.Limiter, want outcomes) {
 	t.Helper()
 	s := l.Snapshot()
-	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals})
+	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors})
 	requireIdle(t, l)
 }
 

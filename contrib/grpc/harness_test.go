@@ -24,6 +24,7 @@ import (
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,14 +34,14 @@ type watched struct {
 	*limiter.Limiter
 	t *testing.T
 	// outcomes has the attempts' outcomes, in order.
-	outcomes chan limiter.Outcome
+	outcomes chan window.Outcome
 }
 
 // watch returns a limiter with the options. After the test all slots must be
 // free, and none released twice.
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
-	w := watched{t: t, outcomes: make(chan limiter.Outcome, 10_000)}
+	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
 	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind != limiter.Late && e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
@@ -65,7 +66,7 @@ func one(t *testing.T, opts ...aimd.Option) watched {
 }
 
 // ended waits until the next attempt ended, and says how.
-func (w watched) ended(want limiter.Outcome) {
+func (w watched) ended(want window.Outcome) {
 	w.t.Helper()
 	select {
 	case got := <-w.outcomes:
@@ -76,7 +77,7 @@ func (w watched) ended(want limiter.Outcome) {
 }
 
 // told asserts that the attempt has ended already, and how.
-func (w watched) told(want limiter.Outcome) {
+func (w watched) told(want window.Outcome) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.outcomes, "the slot was not released at once")
 	w.ended(want)

@@ -11,7 +11,8 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
-	"github.com/aimd-go/aimd/limiter"
+
+	"github.com/aimd-go/aimd/attempt"
 )
 
 func ExampleLimit() {
@@ -48,7 +49,7 @@ func ExampleLimit() {
 }
 
 func ExampleClassify() {
-	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify)))
+	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
 	"github.com/aimd-go/aimd/internal/fakes3"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestBulkUploadLosesNothing(t *testing.T) {
@@ -42,7 +43,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 func TestBulkUploadInDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 8, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify)))
+		l := newLimiter(t, aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
 		base := s.transport()
 		c := s.client(t, nil, func(o *minio.Options) { o.Transport, o.MaxRetries = base, 1 })
 
@@ -149,7 +150,7 @@ func TestContextEndsTheWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, put(ctx, s.client(t, l), "a", "x"), context.DeadlineExceeded)
-		require.NoError(t, p.Done(limiter.Success))
+		require.NoError(t, p.Done(window.Success))
 		requests, _ := s.Counts()
 		require.Zero(t, requests)
 		requireIdle(t, l)

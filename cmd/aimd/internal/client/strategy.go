@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
@@ -93,8 +94,8 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 
 // guardsOf are the throttle and the budget, shared by all clients. The budget is
 // the last: what the throttle rejects was not sent.
-func guardsOf(s sim.Strategy) (limiter.Guards, error) {
-	var guards limiter.Guards
+func guardsOf(s sim.Strategy) (attempt.Guards, error) {
+	var guards attempt.Guards
 	if k := s.Throttle.K; k > 0 {
 		t, err := throttle.New(throttle.Config{K: k})
 		if err != nil {
