@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// laws are the two of seed 4; every test of the suite holds for both.
+// laws are those of "Improve on exponential backoff"; every test of the suite holds for both.
 var laws = []struct {
 	name string
 	law  window.NewLaw
