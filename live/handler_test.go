@@ -83,6 +83,7 @@ func TestThePageIsSmallAndItsOwn(t *testing.T) {
 		}
 		require.Empty(t, others, "%s has an address of elsewhere", name)
 	}
+	require.NotContains(t, get(h, "/live.js").Body.String(), "</script", "a saved page has it inside")
 	require.LessOrEqual(t, total, 60_000)
 	require.LessOrEqual(t, zipped.Len(), 20_000)
 	t.Logf("%d bytes, %d compressed", total, zipped.Len())

@@ -9,7 +9,7 @@ const BLIND = 300;
 
 // What is known of each limiter, by id: {id, name, s: samples, d: decisions, a: advice, gone}.
 const limiters = new Map();
-const view = { run: '', now: 0, end: 0, range: 60e3, at: 0, id: 0, every: '250ms', heard: 0 };
+const view = { run: '', now: 0, end: 0, range: 60e3, span: 60e3, at: 0, id: 0, every: '250ms', heard: 0 };
 const saved = $('saved') && JSON.parse($('saved').textContent);
 
 // ---- what comes in
@@ -33,6 +33,7 @@ function take(m) {
     for (const row of v.s) if (row[T] > last) l.s.push(row);
     const seq = l.d.length ? l.d[l.d.length - 1].q : 0;
     for (const d of v.d || []) if (d.q > seq) l.d.push(d);
+    if (v.skipped && v.d) l.d[l.d.length - 1].more = true;
     trim(l, m.now - KEEP);
     if (l.name === wanted) view.id = l.id;
   }
@@ -139,7 +140,7 @@ function paper(canvas, max, top, left = 46) {
   g.setTransform(r, 0, 0, r, 0, 0);
   g.clearRect(0, 0, w, h);
   g.lineJoin = 'round';
-  const right = w - 8, bottom = left ? h - 20 : h - 2, t1 = end(), t0 = t1 - view.range;
+  const right = w - 8, bottom = left ? h - 20 : h - 2, t1 = end(), t0 = t1 - view.span;
   return {
     g, left, right, top, bottom, t0, t1, max,
     x: t => left + (t - t0) / (t1 - t0) * (right - left),
@@ -172,7 +173,7 @@ function grid(p) {
   }
   g.textAlign = 'center';
   g.textBaseline = 'alphabetic';
-  const step = [5, 10, 15, 30, 60, 120, 300].find(s => (p.right - p.left) / view.range * s * 1000 > 66) * 1000 || 600e3;
+  const step = [5, 10, 15, 30, 60, 120, 300].find(s => (p.right - p.left) / view.span * s * 1000 > 66) * 1000 || 600e3;
   for (let t = Math.ceil(p.t0 / step) * step; t <= p.t1; t += step) {
     const x = p.x(t);
     if (x < p.left + 24 || x > p.right - 24) continue;
@@ -230,7 +231,7 @@ function steps(p, points, { color, width = 2, dash = [], fill = 0 }) {
 // column is a column of the samples shown, one before them included.
 function column(l, c) {
   const points = [];
-  for (let i = Math.max(0, find(l.s, end() - view.range)); i < l.s.length && l.s[i][T] <= end(); i++) {
+  for (let i = Math.max(0, find(l.s, end() - view.span)); i < l.s.length && l.s[i][T] <= end(); i++) {
     points.push([l.s[i][T], typeof c === 'function' ? c(i) : l.s[i][c]]);
   }
   const last = points[points.length - 1];
@@ -239,7 +240,7 @@ function column(l, c) {
 }
 
 const moves = d => d.k === 'cut' || d.k === 'shrank' || d.k === 'reconfigured';
-const shownDecisions = l => l.d.filter(d => d.t + (d.p || 0) >= end() - view.range && d.t <= end());
+const shownDecisions = l => l.d.filter(d => d.t + (d.p || 0) >= end() - view.span && d.t <= end());
 
 // curve is a column with what decisions made of it, each at its very time.
 function curve(l, c, decisions) {
@@ -383,7 +384,7 @@ function keys(l, s, i) {
   set('accepted', s && rate(l.s, i, ACCEPTED));
   set('refused', s && rate(l.s, i, REFUSED, TIMEOUTS));
   if (!view.at) return text($('readout'), '');
-  const near = nearest(l, view.at, view.range / 80);
+  const near = nearest(l, view.at, view.span / 80);
   text($('readout'), clock(view.at) + (near ? ' · ' + arrow(near.w) : s ? ` · window ${num(s[CWND])}, ${num(s[FLIGHT])} in flight, ${num(s[QUEUED])} queued` : ''));
 }
 
@@ -441,8 +442,8 @@ function entries(l) {
       if (!same && last && d.b > last.c + .5) all.push({ k: 'grew', t: d.t, w: `grew: ${num(last.c)} -> ${num(d.b)} in ${took(d.t - last.t)}` });
       last = d;
     }
-    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b });
-    else Object.assign(top, { t: d.t, n: ++top.n, w: `${d.k} ${top.n} times in a second: ` + (moves(d) ? `${num(top.b)} -> ${num(d.c)}` : d.w) });
+    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b, more: d.more });
+    else Object.assign(top, { t: d.t, n: ++top.n, more: top.more ||= d.more, w: `${d.k} ${top.n}${top.more ? '+' : ''} times in a second: ` + (moves(d) ? `${num(top.b)} -> ${num(d.c)}` : d.w) });
   }
   const s = l.s[find(l.s, end())];
   if (last && s && s[CWND] > last.c + .5) all.push({ k: 'grew', t: s[T], w: `grew since: ${num(last.c)} -> ${num(s[CWND])}` });
@@ -458,7 +459,7 @@ function log(l) {
     text(row.children[0], clock(d.t));
     text(row.children[2].firstChild, at < 0 ? words : words.slice(0, at));
     text(row.children[2].lastChild, at < 0 ? '' : ' ' + words.slice(at + 2));
-    row.classList.toggle('at', !!view.at && d.k !== 'grew' && Math.abs(d.t - view.at) < view.range / 80);
+    row.classList.toggle('at', !!view.at && d.k !== 'grew' && Math.abs(d.t - view.at) < view.span / 80);
   });
   while (rows.length > items.length) $('decisions').lastChild.remove();
 }
@@ -530,6 +531,12 @@ function speak() {
   text($('spoken'), `${l.name}: ${l.a.text}`);
 }
 
+// span is the time shown: what was asked for, or what there is so far.
+function span(l) {
+  const first = Math.min(l.s[0]?.[T] ?? end(), l.d[0]?.t ?? end());
+  return Math.min(view.range, Math.max(15e3, end() - first));
+}
+
 let asked = false;
 function draw() {
   if (asked) return;
@@ -539,6 +546,7 @@ function draw() {
     const l = limiters.get(view.id);
     $('detail').hidden = !l;
     $('empty').hidden = !!l;
+    if (l) view.span = span(l);
     overview();
     if (!l) return;
     detail(l);
@@ -564,7 +572,7 @@ $('save').onclick = save;
 function point(e) {
   const box = e.target.getBoundingClientRect();
   const part = (e.clientX - box.left - 46) / (box.width - 54);
-  view.at = part < 0 || part > 1 ? 0 : end() - view.range + part * view.range;
+  view.at = part < 0 || part > 1 ? 0 : end() - view.span + part * view.span;
   draw();
 }
 for (const canvas of $('charts').querySelectorAll('canvas')) {
@@ -573,11 +581,11 @@ for (const canvas of $('charts').querySelectorAll('canvas')) {
 }
 $('charts').onblur = () => { view.at = 0; draw(); };
 $('charts').onkeydown = e => {
-  const l = limiters.get(view.id), from = view.at || end(), start = end() - view.range;
+  const l = limiters.get(view.id), from = view.at || end(), start = end() - view.span;
   if (!l || e.ctrlKey || e.metaKey || e.altKey) return;
   const ds = shownDecisions(l).filter(d => d.t >= start);
   const to = {
-    ArrowLeft: () => from - view.range / 60, ArrowRight: () => from + view.range / 60,
+    ArrowLeft: () => from - view.span / 60, ArrowRight: () => from + view.span / 60,
     ArrowUp: () => ds.findLast(d => d.t < from - 1)?.t ?? from, ArrowDown: () => ds.find(d => d.t > from + 1)?.t ?? from,
     Home: () => start, End: () => end(), Escape: () => 0,
   }[e.key];
@@ -601,8 +609,9 @@ async function save() {
   const file = html
     .replace(/<link rel="icon"[^>]*>\n?/, '')
     .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>\n${css}</style>`)
+    // The script must not have its own end in it.
     .replace(/<script src="live.js"><\/script>/, () =>
-      `<script type="application/json" id="saved">${data.replaceAll('<', '\\u003c')}</script>\n<script>\n${js}</script>`);
+      `<script type="application/json" id="saved">${data.replaceAll('<', '\\u003c')}<\/script>\n<script>\n${js}<\/script>`);
   const a = element('a');
   a.href = URL.createObjectURL(new Blob([file], { type: 'text/html' }));
   a.download = `aimd-${new Date(end()).toISOString().slice(0, 19).replaceAll(':', '-')}.html`;
