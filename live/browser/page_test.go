@@ -236,10 +236,12 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 }
 
 func TestItFitsEveryScreenLightAndDark(t *testing.T) {
-	l := reno(t, aimd.WithName("api.example.com:443"))
-	b := browse(t, serve(t, live.Of(l, reno(t, aimd.WithName("a name so long that no telephone has the room for it")))))
-	busy(t, l)
-	b.until(drawn)
+	l := reno(t, aimd.WithName("api.example.com:443"), aimd.WithFactor(0.7))
+	other := reno(t, aimd.WithName("a name so long that no telephone has the room for it"), aimd.WithMaxWindow(20))
+	b := browse(t, serve(t, live.Of(l, other, reno(t, aimd.WithName("nobody")))))
+	play(t, l, 60)
+	play(t, other, 30)
+	b.until(`document.querySelector('#decisions').textContent.includes('the service asked for 1s')`)
 	for _, width := range []int64{400, 760, 1080, 2000} {
 		for _, scheme := range []string{"light", "dark"} {
 			picture, err := png.Decode(bytes.NewReader(b.shot(scheme+"-"+strconv.FormatInt(width, 10), scheme, width)))
