@@ -29,6 +29,9 @@ type asset struct {
 var assets = map[string]asset{
 	"":         load("index.html", "text/html; charset=utf-8"),
 	"live.css": load("live.css", "text/css; charset=utf-8"),
+	"data.js":  load("data.js", "text/javascript; charset=utf-8"),
+	"chart.js": load("chart.js", "text/javascript; charset=utf-8"),
+	"words.js": load("words.js", "text/javascript; charset=utf-8"),
 	"live.js":  load("live.js", "text/javascript; charset=utf-8"),
 	"icon.svg": load("icon.svg", "image/svg+xml"),
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,8 @@ func get(h http.Handler, url string, header ...string) *httptest.ResponseRecorde
 // files are the page's, with what they are served as.
 var files = map[string]string{
 	"": "text/html; charset=utf-8", "live.css": "text/css; charset=utf-8",
-	"live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	"data.js": "text/javascript; charset=utf-8", "chart.js": "text/javascript; charset=utf-8",
+	"words.js": "text/javascript; charset=utf-8", "live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 }
 
 func TestThePageWorksBelowAnyPrefix(t *testing.T) {
@@ -80,6 +82,9 @@ func TestThePageIsSmallAndItsOwn(t *testing.T) {
 		others := regexp.MustCompile(`https?://`).FindAllIndex(body, -1)
 		if name == "icon.svg" {
 			others = others[1:] // the name of SVG
+		}
+		if strings.HasSuffix(name, ".js") {
+			require.NotContains(t, string(body), "</script", "a saved page has it inside")
 		}
 		require.Empty(t, others, "%s has an address of elsewhere", name)
 	}

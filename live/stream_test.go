@@ -189,6 +189,7 @@ func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 		require.Zero(t, looks)
 		a, b := open(t, h, "1s"), open(t, h, "1s")
 		time.Sleep(10500 * time.Millisecond)
+		synctest.Wait()
 		require.Equal(t, 11, looks, "pages share a look")
 		a.close()
 		b.close()
