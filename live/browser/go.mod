@@ -3,7 +3,7 @@ module github.com/aimd-go/aimd/live/browser
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
+	github.com/aimd-go/aimd v0.1.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/stretchr/testify v1.12.1

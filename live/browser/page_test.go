@@ -22,6 +22,7 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
 )
 
 func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
@@ -109,9 +110,9 @@ func busy(t *testing.T, l *limiter.Limiter) {
 					break // a pause
 				}
 				n++
-				o := limiter.Success
+				o := window.Success
 				if n%40 == 0 {
-					o = limiter.Overload
+					o = window.Overload
 				}
 				_ = p.Done(o)
 			}
@@ -160,7 +161,7 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 	for _, l := range all {
 		p, ok := l.TryAcquire()
 		require.True(t, ok)
-		require.NoError(t, p.Done(limiter.Overload))
+		require.NoError(t, p.Done(window.Overload))
 	}
 	b := browse(t, serve(t, live.Named(all)))
 	b.until(drawn)
@@ -212,7 +213,7 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 	l := reno(t, aimd.WithName(name))
 	p, ok := l.TryAcquire()
 	require.True(t, ok)
-	require.NoError(t, p.Done(limiter.Overload))
+	require.NoError(t, p.Done(window.Overload))
 	b := browse(t, serve(t, live.Of(l)))
 	b.until(drawn)
 	dir := t.TempDir()

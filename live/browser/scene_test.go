@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // refused is a 503, maybe with a Retry-After.
@@ -16,8 +18,8 @@ type refused struct{ retryAfter time.Duration }
 
 func (refused) Error() string { return http.StatusText(http.StatusServiceUnavailable) }
 
-func (r refused) Verdict() limiter.Verdict {
-	return limiter.Verdict{Outcome: limiter.Overload, Retry: true, RetryAfter: r.retryAfter}
+func (r refused) Verdict() attempt.Verdict {
+	return attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: r.retryAfter}
 }
 
 // play runs so many callers through a limiter, until the test ends, against a service
