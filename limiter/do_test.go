@@ -232,7 +232,7 @@ func TestDoAttemptTimeoutIsATimeout(t *testing.T) {
 	})
 }
 
-// Design, point 11: "A permit is released exactly once whatever happens: panic,
+// docs/design.md, rule 11: "A permit is released exactly once whatever happens: panic,
 // double release, cancellation while being admitted, shutdown."
 func TestDoReleasesWhateverHappens(t *testing.T) {
 	l := newLimiter(t, 1, func(c *limiter.Config) {

@@ -63,7 +63,7 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 	})
 }
 
-// Design, point 12: "User code (classifiers, hooks, observers) runs after the
+// docs/design.md, rule 12: "User code (classifiers, hooks, observers) runs after the
 // lock is released, and sees a state that is already true."
 func TestObserverMayCallBack(t *testing.T) {
 	var l *limiter.Limiter

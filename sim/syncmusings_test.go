@@ -30,7 +30,7 @@ func seed4(operations int) sim.Scenario {
 // The figures of seed 4 and design.md, section 3. The windowed runs hold no
 // randomness, so they are exact. "All requests complete within 25s, which is
 // close to the optimal 20s ... The client performs 2085 request attempts overall".
-func TestSeed4Figures(t *testing.T) {
+func TestPublishedFigures(t *testing.T) {
 	for _, c := range []struct {
 		strategy   string
 		operations int
@@ -78,7 +78,7 @@ func medians(t *testing.T, s sim.Scenario, st sim.Strategy) (makespan float64, a
 // "the 48s required in the above exponential backoff simulation ... compared to
 // 17392" attempts; "under 50% with as little as 100 operations ... under 10% when
 // there are 5000 operations".
-func TestSeed4PlainBackoff(t *testing.T) {
+func TestPublishedBackoff(t *testing.T) {
 	makespan, attempts, _ := medians(t, seed4(2000), named(t, "backoff"))
 	assert.InEpsilon(t, 48.9, makespan, 0.06)
 	assert.InEpsilon(t, 17321, attempts, 0.03)
@@ -90,7 +90,7 @@ func TestSeed4PlainBackoff(t *testing.T) {
 
 // "it'd be even worse without jitter ... Requests keep “colliding” (overloading
 // the server) after each succesive doubling".
-func TestSeed4WithoutJitter(t *testing.T) {
+func TestBackoffWithoutJitter(t *testing.T) {
 	r := run(t, seed4(2000), named(t, "backoff-no-jitter"))
 	assert.Greater(t, r.Makespan, 5*time.Minute)
 	assert.Greater(t, r.Attempts, 30_000)
@@ -98,14 +98,14 @@ func TestSeed4WithoutJitter(t *testing.T) {
 
 // Design, point 5: "p99 from first send to success 0.95 s against 21 s at the
 // back": it stays near the service time, 0.6 s.
-func TestSeed4OperationsDoNotStarve(t *testing.T) {
+func TestOperationsDoNotStarve(t *testing.T) {
 	r := run(t, seed4(2000), named(t, "reno-0.9"))
 	assert.LessOrEqual(t, r.SinceSend.P99, 1250*ms)
 }
 
 // Design, point 13: requests sent in a 60 s outage, with the doubling pause and
 // without.
-func TestSeed4Outage(t *testing.T) {
+func TestOutageWithPauses(t *testing.T) {
 	for _, c := range []struct {
 		strategy      string
 		with, without int
