@@ -7,7 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 // bars shows each run as a bar that moves, and keeps it when the run is over.
@@ -69,7 +70,7 @@ func (b *bars) End(r measure.Result) {
 	b.tracker.MarkAsDone()
 }
 
-func (b *bars) Warn(err error) { b.writer.Log("aimd: %v", err) }
+func (b *bars) Warn(err error) { b.writer.Log("aimd: %s", terminal.Clean(err.Error())) }
 
 // Close waits until the last state was drawn.
 func (b *bars) Close() {

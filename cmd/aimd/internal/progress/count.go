@@ -3,11 +3,10 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 // Count shows how many steps of some work are done: as one line that is written anew
@@ -28,8 +27,7 @@ const countFrom = time.Second
 
 // NewCount begins to count; what names the steps, as in "7 of 20 runs".
 func NewCount(w io.Writer, what string, total int) *Count {
-	f, ok := w.(*os.File)
-	return newCount(w, what, total, ok && term.IsTerminal(int(f.Fd())))
+	return newCount(terminal.Raw(w), terminal.Clean(what), total, terminal.Columns(w) > 0)
 }
 
 func newCount(w io.Writer, what string, total int, live bool) *Count {

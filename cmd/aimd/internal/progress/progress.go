@@ -5,13 +5,11 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
-	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 // Display shows runs, one after the other. Close it after the last.
@@ -23,10 +21,8 @@ type Display interface {
 
 // New returns the display that suits the writer: bars if it is a terminal.
 func New(w io.Writer) Display {
-	if f, ok := w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return newBars(w, columns)
-		}
+	if columns := terminal.Columns(w); columns > 0 {
+		return newBars(terminal.Raw(w), columns)
 	}
 	return newLines(w)
 }

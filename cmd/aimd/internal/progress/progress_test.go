@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 )
 
 // run shows a run of 10 operations, two seconds each but for the last millisecond.

@@ -240,6 +240,18 @@ func TestBuiltins(t *testing.T) {
 	assert.EqualError(t, err, `there is no scenario "seed5"; aimd sim list shows all`)
 }
 
+// The names that scenarios had before still find them.
+func TestOldNames(t *testing.T) {
+	for name, now := range old {
+		assert.Contains(t, Builtins(), now)
+		file, _, err := Builtin(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, "builtin/"+now+".yaml", file)
+	}
+	assert.Equal(t, "window-vs-backoff", Current("seed4"))
+	assert.Equal(t, "mine.yaml", Current("mine.yaml"))
+}
+
 // Any bytes: a clear error, or a scenario that runs to an end.
 func FuzzParse(f *testing.F) {
 	for _, name := range Builtins() {

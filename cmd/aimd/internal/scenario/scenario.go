@@ -59,7 +59,7 @@ type Plot struct {
 }
 
 // Expectation is a number that the scenario must show: a measure's median over the
-// seeds.
+// runs.
 type Expectation struct {
 	Strategy string    `yaml:"strategy"`
 	At       []string  `yaml:"at"`

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/command"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -27,6 +28,6 @@ func TestExitStatus(t *testing.T) {
 		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, c.want, command.Run(c.ctx, c.args, &stdout, &stderr), "%v: %s", c.args, stderr.String())
+		assert.Equal(t, c.want, cli.Run(c.ctx, c.args, &stdout, &stderr, upload.Command(cli.Usage)), "%v: %s", c.args, stderr.String())
 	}
 }

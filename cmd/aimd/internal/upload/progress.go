@@ -3,11 +3,10 @@ package upload
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 const (
@@ -38,15 +37,10 @@ type progress struct {
 func show(w io.Writer, look func() moment) *progress {
 	p := &progress{w: w, columns: func() int { return 0 }, look: look, stop: make(chan struct{})}
 	every := lineEvery
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if terminal.Columns(w) > 0 {
 		every = barEvery
-		p.columns = func() int {
-			columns, _, err := term.GetSize(int(f.Fd()))
-			if err != nil {
-				return 80
-			}
-			return columns
-		}
+		p.columns = func() int { return terminal.Columns(w) }
+		p.w = terminal.Raw(w)
 	}
 	p.wg.Go(func() {
 		ticker := time.NewTicker(every)
@@ -73,7 +67,7 @@ func (p *progress) draw() {
 		_, _ = fmt.Fprintln(p.w, p.gauge.line(m))
 		return
 	}
-	line := []rune(p.gauge.bar(m) + p.gauge.line(m))
+	line := []rune(terminal.Clean(p.gauge.bar(m) + p.gauge.line(m)))
 	_, _ = fmt.Fprintf(p.w, "\r%s\x1b[K", string(line[:min(len(line), columns-1)]))
 	p.drawn = true
 }
