@@ -18,7 +18,7 @@ var (
 	Sky        = color.RGBA{0x56, 0xB4, 0xE9, 0xFF}
 	Black      = color.RGBA{0x00, 0x00, 0x00, 0xFF}
 	// The grid and the shade are what they are on any background.
-	pale  = color.NRGBA{A: 0x2F}
+	pale  = color.NRGBA{A: 0x48}
 	shade = color.NRGBA{A: 0x18}
 )
 
