@@ -128,7 +128,7 @@ func ExampleLimiter_Do() {
 
 // A law of your own: half as careful as Reno at a cut, and half as bold.
 func ExampleNew() {
-	lim, err := aimd.New(newGentle, aimd.WithInitialWindow(10))
+	lim, err := aimd.New(aimd.WithLaw(newGentle), aimd.WithInitialWindow(10))
 	if err != nil {
 		log.Fatal(err)
 	}

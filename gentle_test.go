@@ -11,10 +11,10 @@ func newGentle(window.Settings) window.Law { return gentle{} }
 
 type gentle struct{}
 
-func (gentle) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (gentle) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	switch {
-	case a.Outcome == window.Success:
-		s.Cwnd += s.Step(a.Flying) / 2
+	case a.Outcome.Accepted():
+		s.Cwnd += (s.Grown(a.Flying).Cwnd - s.Cwnd) / 2
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Cwnd *= 0.95
 		s.Ssthresh = s.Cwnd

@@ -19,28 +19,37 @@ const module = "github.com/aimd-go/aimd"
 // of ours. A new package fails the test until it has a line.
 var mayImport = map[string][]string{
 	"":          {"limiter", "window"},
-	"window":    {},
+	"window":    {"internal/setting"},
 	"queue":     {},
-	"tag":       {},
-	"backoff":   {},
-	"schedule":  {"internal/setting"},
+	"tag":       {"internal/setting"},
+	"backoff":   {"internal/setting"},
+	"schedule":  {"internal/grid"},
 	"limiter":   {"window", "queue", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/setting"},
-	"httplimit": {"limiter", "retry", "admission", "window", "tag"},
+	"httplimit": {"limiter", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/sliding": {},
-	"throttle":         {"window", "limiter", "tag", "internal/setting", "internal/sliding"},
-	"retry":            {"window", "internal/setting", "internal/sliding", "backoff", "limiter"},
+	"internal/names":   {},
+
+	"internal/grid":      {"internal/setting"},
+	"internal/budget":    {"internal/setting", "internal/sliding"},
+	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
+
+	"throttle": {"window", "limiter", "tag", "internal/rejection"},
+	"retry":    {"window", "internal/setting", "internal/budget", "backoff", "limiter"},
 
 	"remote": {"limiter", "window", "retry", "schedule", "tag", "internal/setting"},
 
-	"sim": {"", "limiter", "window", "queue", "backoff", "retry", "throttle", "schedule", "tag"},
+	"sim": {"", "limiter", "window", "queue", "backoff", "tag", "internal/setting", "internal/grid", "internal/budget", "internal/rejection"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
-var pure = []string{"window", "queue", "internal/setting", "internal/sliding", "backoff", "sim"}
+var pure = []string{
+	"window", "queue", "backoff", "sim",
+	"internal/setting", "internal/sliding", "internal/grid", "internal/budget", "internal/rejection",
+}
 
 // impure is what they may not import.
 var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}
@@ -101,9 +110,6 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 // cores are pure though they live beside their drivers.
 var cores = map[string][]string{
 	"limiter":   {"core.go", "core_reconfigure.go", "settings.go"},
-	"schedule":  {"core.go"},
-	"throttle":  {"core.go", "settings.go"},
-	"retry":     {"budget_core.go"},
 	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "settings.go"},
 }
 

@@ -3,14 +3,13 @@ package aimd
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
 // NewReno returns a limiter with the Reno law: a cut falls to the new
 // threshold, and growth goes on from there. It is the law for most uses; with
 // WithFactor(0.9) for a service whose limit is fairly stable.
-func NewReno(opts ...Option) (*limiter.Limiter, error) { return New(Reno, opts...) }
+func NewReno(opts ...Option) (*Limiter, error) { return newWith(Reno, opts) }
 
 // Reno is the control law of seed 4's "Reno", after RFC 5681 without fast
 // retransmit, which has no counterpart here. The first error of each burst:
@@ -22,10 +21,10 @@ func Reno(s window.Settings) window.Law { return reno{factor: s.Factor} }
 
 type reno struct{ factor float64 }
 
-func (r reno) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (r reno) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	switch {
 	case a.Outcome.Accepted():
-		s.Cwnd += s.Step(a.Flying)
+		return s.Grown(a.Flying)
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Ssthresh = s.Cwnd * r.factor
 		s.Cwnd = s.Ssthresh

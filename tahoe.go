@@ -3,7 +3,6 @@ package aimd
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -13,7 +12,7 @@ import (
 // The initial window is where every cut restarts, so one above what the
 // service takes never settles: each restart is the next burst of errors.
 // With WithInitialWindow choose it well below, or use Reno.
-func NewTahoe(opts ...Option) (*limiter.Limiter, error) { return New(Tahoe, opts...) }
+func NewTahoe(opts ...Option) (*Limiter, error) { return newWith(Tahoe, opts) }
 
 // Tahoe is the control law of seed 4's "Tahoe". The first error of each burst:
 //
@@ -24,10 +23,10 @@ func Tahoe(s window.Settings) window.Law { return tahoe{initial: s.Initial, fact
 
 type tahoe struct{ initial, factor float64 }
 
-func (t tahoe) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (t tahoe) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	switch {
 	case a.Outcome.Accepted():
-		s.Cwnd += s.Step(a.Flying)
+		return s.Grown(a.Flying)
 	case a.Outcome.Overloaded() && !a.Ignored:
 		s.Ssthresh = s.Cwnd * t.factor
 		s.Cwnd = t.initial

@@ -1,8 +1,9 @@
 package backoff
 
 import (
-	"errors"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // MaxDelay is the longest delay that any Backoff answers, a hundred years: far
@@ -46,9 +47,12 @@ type Backoff interface {
 // A Backoff from elsewhere is checked if it has a method Check() error.
 func Check(b Backoff) error {
 	if b == nil {
-		return errors.New("backoff: nil is not allowed, want a Backoff")
+		return setting.Nil("backoff")
 	}
-	if c, ok := b.(interface{ Check() error }); ok {
+	switch c := b.(type) {
+	case interface{ check() error }:
+		return c.check()
+	case interface{ Check() error }:
 		return c.Check()
 	}
 	return nil

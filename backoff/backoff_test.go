@@ -99,7 +99,7 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		backoff backoff.Backoff
 		want    string
 	}{
-		{nil, "backoff: nil is not allowed, want a Backoff"},
+		{nil, "backoff: nil is not allowed"},
 		{backoff.Exponential{Min: -1}, "shortest delay: -1ns is not allowed, want a duration from 1ns to 30s"},
 		{backoff.Exponential{Min: 3, Max: 2}, "shortest delay: 3ns is not allowed, want a duration from 1ns to 2ns"},
 		{backoff.Exponential{Max: -time.Second}, "longest delay: -1s is not allowed, want a duration from 1ns to " + most},

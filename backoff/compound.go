@@ -38,12 +38,11 @@ func (c Compound) withDefaults() (Compound, error) {
 	var k checks
 	k.bounds(&c.Min, &c.Max)
 	k.number("factor", &c.Factor, DefaultFactor, 1, MaxFactor)
-	k.fail(c.Jitter.Check())
+	k.fail(c.Jitter.check())
 	return c, k.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (c Compound) Check() error {
+func (c Compound) check() error {
 	_, err := c.withDefaults()
 	return err
 }

@@ -118,13 +118,12 @@ func ExampleCheck() {
 	// Output: factor: 0.5 is not allowed, want a number from 1 to 1000
 }
 
-func ExampleParseJitter() {
-	j, err := backoff.ParseJitter("proportional:0.5")
-	fmt.Println(j, err)
-	_, err = backoff.ParseJitter("proportional")
-	fmt.Println(err)
+func ExampleJitter_UnmarshalText() {
+	var j backoff.Jitter
+	fmt.Println(j.UnmarshalText([]byte("proportional:0.5")), j)
+	fmt.Println(j.UnmarshalText([]byte("proportional")))
 	// Output:
-	// proportional:0.5 <nil>
+	// <nil> proportional:0.5
 	// jitter: "proportional" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI
 }
 

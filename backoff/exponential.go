@@ -1,9 +1,10 @@
 package backoff
 
 import (
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Exponential multiplies the delay by a factor at each retry: Min, Min*Factor,
@@ -50,15 +51,14 @@ func (e Exponential) withDefaults() (Exponential, error) {
 	var c checks
 	c.bounds(&e.Min, &e.Max)
 	c.number("factor", &e.Factor, DefaultFactor, 1, MaxFactor)
-	c.fail(e.Jitter.Check())
+	c.fail(e.Jitter.check())
 	if e.Order > JitterThenCap {
-		c.fail(fmt.Errorf("order of cap and jitter: %d is not allowed, want CapThenJitter or JitterThenCap", e.Order))
+		c.fail(setting.Wrong("order of cap and jitter", e.Order, "CapThenJitter or JitterThenCap"))
 	}
 	return e, c.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (e Exponential) Check() error {
+func (e Exponential) check() error {
 	_, err := e.withDefaults()
 	return err
 }

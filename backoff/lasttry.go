@@ -40,8 +40,7 @@ func (b LastTry) withDefaults() (LastTry, error) {
 	return b, c.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (b LastTry) Check() error {
+func (b LastTry) check() error {
 	_, err := b.withDefaults()
 	return err
 }

@@ -1,8 +1,11 @@
 package backoff
 
 import (
+	"fmt"
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Demand is what a service and its clients have to say to the choice of M, the
@@ -116,14 +119,13 @@ func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 func (d Demand) withDefaults() (Demand, error) {
 	const mostCapacity = 1e12
 	var c checks
-	if d.Clients < 1 || d.Clients > mostClients {
-		c.refuse("clients: %d is not allowed, want a number from 1 to %d", d.Clients, mostClients)
-	}
+	c.fail(setting.Count("clients", &d.Clients, 0, 1, mostClients))
+	capacity := fmt.Sprint(d.Capacity, " per second")
 	if !(d.Capacity > 0 && d.Capacity <= mostCapacity) {
-		c.refuse("capacity: %v per second is not allowed, want a number greater than 0 and at most %s", d.Capacity, plain(mostCapacity))
+		c.fail(setting.Wrong("capacity", capacity, "a number greater than 0 and at most %s", setting.Plain(mostCapacity)))
 	}
 	if least := float64(d.Clients) / MaxDelay.Seconds(); c.err == nil && d.Capacity < least {
-		c.refuse("capacity: %v per second is not allowed for %d clients, want at least %.3g", d.Capacity, d.Clients, least)
+		c.fail(setting.Wrong("capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
 	}
 	c.fail(positive("recovery time", d.Recovery))
 	c.duration("first delay", &d.First, DefaultMin, 1, MaxDelay)

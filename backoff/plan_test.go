@@ -129,7 +129,7 @@ func TestWrongDemandsAreErrorsThatSaySo(t *testing.T) {
 		{func(d *backoff.Demand) { d.Clients = 0 }, "clients: 0 is not allowed, want a number from 1 to 1000000000"},
 		{func(d *backoff.Demand) { d.Capacity = 0 }, "capacity: 0 per second is not allowed, want a number greater than 0 and at most 1000000000000"},
 		{func(d *backoff.Demand) { d.Capacity = math.NaN() }, "capacity: NaN per second is not allowed, want a number greater than 0 and at most 1000000000000"},
-		{func(d *backoff.Demand) { d.Capacity = 1e-12 }, "capacity: 1e-12 per second is not allowed for 10 clients, want at least 3.17e-09"},
+		{func(d *backoff.Demand) { d.Capacity = 1e-12 }, "capacity: 1e-12 per second is not allowed, want at least 3.17e-09 for 10 clients"},
 		{func(d *backoff.Demand) { d.Recovery = 0 }, "recovery time: 0s is not allowed, want a duration from 1ns to " + most},
 		{func(d *backoff.Demand) { d.First = -1 }, "first delay: -1ns is not allowed, want a duration from 1ns to " + most},
 		{func(d *backoff.Demand) { d.Factor = 1 }, "factor: 1 is not allowed, want a number from 1.01 to 1000"},

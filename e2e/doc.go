@@ -11,6 +11,8 @@
 // TestOverload is the other end: a service of our own behind httplimit.Handler, as a
 // process of its own, and ten clients that ask for twice what it can do.
 //
+// TestInterruptedUploads stops and kills aimd upload itself, as a process of its own.
+//
 // After each test every object that was reported is in the store with the right
 // checksum, every other one is in the errors, no slot is taken and no goroutine
 // left. The figures depend on the machine; go test -v prints them all at the end.

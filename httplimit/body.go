@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync/atomic"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -28,12 +29,13 @@ type body struct {
 	reading atomic.Bool
 }
 
-// hold returns the body in a form that ends the attempt.
-func (a attempt) hold(inner io.ReadCloser, answer limiter.Verdict) io.ReadCloser {
-	b := &body{attempt: a, inner: inner, answer: answer}
-	if w, ok := inner.(io.Writer); ok {
-		// The connection is another protocol's now (101). With net/http it
-		// outlives the request's context, so its slot does too.
+// hold returns the answer's body in a form that ends the attempt.
+func (a attempt) hold(resp *http.Response, answer limiter.Verdict) io.ReadCloser {
+	b := &body{attempt: a, inner: resp.Body, answer: answer}
+	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		// The connection is another protocol's now. With net/http it outlives the
+		// request's context, so its slot does too. A Write method alone says
+		// nothing: the body of any answer may have one.
 		b.ctx = context.WithoutCancel(b.ctx)
 		return &duplex{body: b, writer: w}
 	}

@@ -56,7 +56,7 @@ func ExamplePerHost() {
 	transport, err := httplimit.PerHost(base, func(host string) (*limiter.Limiter, error) {
 		fmt.Println("new:", host)
 		return aimd.NewReno(aimd.WithFactor(0.9))
-	})
+	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
@@ -55,7 +56,7 @@ type Retrier struct {
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 	loop := p.Loop()
 	if loop.AttemptTimeout != 0 {
-		return nil, fmt.Errorf("httplimit: attempt timeout: %v is not allowed, want none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout in its place", loop.AttemptTimeout)
+		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("attempt timeout", loop.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
 	return &Retrier{base: orDefault(base), loop: loop}, nil
 }

@@ -191,7 +191,7 @@ func TestTaggerOfNobody(t *testing.T) {
 	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
 	tagger.CloseIdleConnections() // the base has none
 	_, err = httplimit.NewTagger(nil, "", "2.1")
-	assert.EqualError(t, err, `httplimit: version: "2.1" is not allowed without a client, want none`, "it would be the version of whoever the context names")
+	assert.EqualError(t, err, `httplimit: version: "2.1" without a client is not allowed, want none`, "it would be the version of whoever the context names")
 
 	_, err = httplimit.NewTagger(nil, "my program", "")
 	assert.EqualError(t, err, `httplimit: client: "my program" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`)

@@ -79,7 +79,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if bodyless(req, resp) {
 		a.end(v)
 	} else {
-		resp.Body = a.hold(resp.Body, v)
+		resp.Body = a.hold(resp, v)
 	}
 	return resp, nil
 }

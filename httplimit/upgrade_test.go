@@ -111,6 +111,23 @@ func TestCloseWriteWhereThereIsNone(t *testing.T) {
 	l.ended(limiter.Success)
 }
 
+// A body may have a Write method and be no connection: with the end of the
+// context its slot is free.
+func TestABodyWithAWriteMethodIsNoConnection(t *testing.T) {
+	for status, want := range map[int]limiter.Outcome{200: limiter.Neutral, 503: limiter.Overload} {
+		l := one(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		resp, err := httplimit.New(answers(status, nil, rwc{bytes.NewBufferString("hello")}), l.Limiter).RoundTrip(get(ctx, anyURL))
+		require.NoError(t, err)
+		_, ok := resp.Body.(io.Writer)
+		assert.False(t, ok, "as the bodies of net/http")
+		l.held(1)
+		cancel()
+		l.ended(want)
+		require.NoError(t, resp.Body.Close())
+	}
+}
+
 // A reverse proxy asks for more of a body than most.
 func TestUpgradeThroughAReverseProxy(t *testing.T) {
 	l := one(t)

@@ -8,9 +8,14 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Acquire waits for a slot, behind all who wait already. It returns ctx.Err()
+// Acquire waits for a slot, behind all that wait already. It returns ctx.Err()
 // if the context ends first, ErrClosed if the limiter is or gets closed, and
 // ErrQueueFull if there is a bound and it is reached.
+//
+// With the context of an attempt that has a slot of this limiter (that of the
+// function of Do or Each, or of WithSlot) it never waits, since to wait for a second
+// slot while holding the first could last for ever: where no slot is free the
+// permit is for an attempt under the first one, and to release it does nothing.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atBack) }
 
 // Reacquire is Acquire for an operation whose last attempt failed: it waits at
@@ -20,16 +25,13 @@ func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acqu
 
 // TryAcquire takes a slot if one is free at once and nobody waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
-	if id, ok := l.latch.take(); ok {
-		return Permit{l, l.stamped(id)}, true
+	var t window.Ticket
+	l.mu.Lock()
+	now, ok := l.time(), false
+	if !l.closed {
+		t, ok = l.core.Tried(now)
 	}
-	l.lock()
-	if l.closed {
-		l.open()
-		return Permit{}, false
-	}
-	t, ok := l.core.Tried(l.time())
-	l.open()
+	l.unlock(now)
 	return Permit{l, t}, ok
 }
 
@@ -45,67 +47,44 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
 	}
-	if id, ok := l.latch.take(); ok {
-		return Permit{l, l.stamped(id)}, nil
+	if p, ok := l.TryAcquire(); ok {
+		return p, nil
 	}
-	return l.acquireLocked(ctx, at)
+	return l.queued(ctx, at)
 }
 
-// stamped is the ticket of an attempt that found its slot free.
-func (l *Limiter) stamped(id uint64) window.Ticket {
-	if !l.timed {
-		return window.Stamped(id, 0)
+// queued is acquire for a caller that found no free slot.
+func (l *Limiter) queued(ctx context.Context, at place) (Permit, error) {
+	if l.HasSlot(ctx) {
+		return Permit{l: l}, nil
 	}
-	return window.Stamped(id, l.config.Clock.Since(l.made))
-}
-
-// acquireLocked is acquire where no slot lay free.
-func (l *Limiter) acquireLocked(ctx context.Context, at place) (Permit, error) {
-	w := l.waiters.Get().(*waiter) // most who come here wait; and not under the lock
-	l.lock()
-	if l.closed {
-		l.open()
-		l.waiters.Put(w)
-		return Permit{}, ErrClosed
-	}
+	w := l.waiters.Get().(*waiter) // not under the lock
+	l.mu.Lock()
 	now := l.time()
-	if t, ok := l.core.Tried(now); ok {
-		l.open()
-		l.waiters.Put(w)
-		return Permit{l, t}, nil
-	}
-	if at == atFront {
-		l.core.Rejoined(&w.item)
-	} else if !l.core.Queued(&w.item) {
-		l.note(Event{Kind: Full})
+	if err := l.enqueue(w, at, now); err != nil {
 		l.unlock(now)
 		l.waiters.Put(w)
-		return Permit{}, ErrQueueFull
+		return Permit{}, err
 	}
-	if l.timing == nil || l.config.Observer != nil {
-		w.since, l.timing = l.config.Clock.Since(l.made)+1, w
-	}
-	if l.core.NeedsTime() {
-		l.unlockFor(w, now)
-	} else {
-		// Only an answer can let anybody go, and there is nothing to tell.
-		l.published.queued.Store(int64(l.core.Waiting()))
-		l.open()
-	}
+	l.unlock(now) // which admits it if a slot was given back meanwhile
 	return l.wait(ctx, w)
 }
 
-// unlockFor is unlock for one who is about to wait. Where the observer panics he
-// never does; so he leaves, and a slot that he was given goes to the next one.
-func (l *Limiter) unlockFor(w *waiter, now time.Time) {
-	told := false
-	defer func() {
-		if !told {
-			l.leave(w)
-		}
-	}()
-	l.unlock(now)
-	told = true
+// enqueue books a waiter.
+func (l *Limiter) enqueue(w *waiter, at place, now time.Duration) error {
+	switch {
+	case l.closed:
+		return ErrClosed
+	case at == atFront:
+		l.core.Rejoined(&w.item)
+	case !l.core.Queued(&w.item):
+		l.note(now, Event{Kind: Full})
+		return ErrQueueFull
+	}
+	if l.waits.timing == nil || l.observer != nil {
+		l.waits.began(w, l.now())
+	}
+	return nil
 }
 
 // wait waits until w is admitted or dismissed, or the context ends.
@@ -132,32 +111,34 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 // leave takes a waiter whose context ended out of the queue. It reports false
 // when the waiter was dismissed just before: then that is its answer.
 func (l *Limiter) leave(w *waiter) bool {
-	l.lock()
-	if l.core.Cancelled(&w.item) {
-		if l.timing == w {
-			l.timing = nil
+	l.mu.Lock()
+	now := l.time()
+	waits := l.core.Cancelled(&w.item)
+	if waits {
+		l.waits.left(w)
+	}
+	l.unlock(now)
+	if !waits {
+		// Its turn came at the same moment: the signal is sent or about to be.
+		<-w.ready
+		if w.dismissed {
+			return false
 		}
-		l.unlock(l.time())
-		l.recycle(w)
-		return true
+		l.withdraw(w.ticket)
 	}
-	l.open()
-	// Its turn came at the same moment: the signal is sent or about to be.
-	<-w.ready
-	if w.dismissed {
-		return false
-	}
-	// The slot goes to the next one as if it had never been given.
-	l.lock()
-	l.core.Withdrawn(w.ticket)
-	l.published.withdrawn.Inc()
-	l.unlock(l.time())
 	l.recycle(w)
 	return true
 }
 
+// withdraw passes a slot on as if it had never been given.
+func (l *Limiter) withdraw(t window.Ticket) {
+	l.mu.Lock()
+	l.core.Withdrawn(t)
+	l.unlock(l.time())
+}
+
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.since, w.dismissed = window.Ticket{}, 0, false
+	w.ticket, w.timed, w.dismissed = window.Ticket{}, false, false
 	l.waiters.Put(w)
 }
 
@@ -167,9 +148,9 @@ type waiter struct {
 	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket window.Ticket
-	// since is when it began to wait, counted from a nanosecond before the limiter
-	// was made; 0: this one is not timed.
+	// since is when it began to wait, if it is timed.
 	since time.Duration
+	timed bool
 	// dismissed: the limiter was closed.
 	dismissed bool
 	// next is the next one to wake.
@@ -180,4 +161,14 @@ func newWaiter() any {
 	w := &waiter{ready: make(chan struct{}, 1)}
 	w.item.Value = w
 	return w
+}
+
+// wakeAll wakes the waiter and those listed after it; nil: none.
+func (w *waiter) wakeAll() {
+	for w != nil {
+		next := w.next
+		w.next = nil
+		w.ready <- struct{}{}
+		w = next
+	}
 }

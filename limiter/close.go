@@ -3,16 +3,15 @@ package limiter
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // Close takes no new work: whoever waits, and whoever comes, gets ErrClosed.
-// Attempts in flight go on and are to be released as ever. It may be called
+// Attempts in flight go on and are to be released as always. It may be called
 // more than once.
 func (l *Limiter) Close() {
-	l.lock()
+	l.mu.Lock()
 	if l.closed {
-		l.open()
+		l.unlock(0)
 		return
 	}
 	l.closed = true
@@ -24,13 +23,13 @@ func (l *Limiter) Close() {
 		w := i.Value
 		w.dismissed, w.next, l.woken = true, l.woken, w
 	}
-	l.timing = nil
-	l.note(Event{Kind: Closed})
-	l.unlock(time.Time{})
+	l.waits.timing = nil
+	l.note(l.now(), Event{Kind: Closed})
+	l.unlock(0)
 }
 
-// Drain closes the limiter and waits until nothing flies any more. If the
-// context ends first, the error says how many attempts still fly.
+// Drain closes the limiter and waits until nothing is in flight any
+// more. If the context ends first, the error says how many attempts still are.
 func (l *Limiter) Drain(ctx context.Context) error {
 	l.Close()
 	select {
@@ -46,7 +45,7 @@ func (l *Limiter) Drain(ctx context.Context) error {
 	}
 }
 
-// settle tells Drain when nothing flies any more. A closed limiter sends
+// settle tells Drain when nothing is in flight any more. A closed limiter sends
 // nothing, so that happens once.
 func (l *Limiter) settle() {
 	if l.core.Flying() > 0 {

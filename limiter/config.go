@@ -1,17 +1,17 @@
 package limiter
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Config is what a Limiter is made from: the rules of its Core and what the
-// driver around it needs. Zero fields take the documented default.
+// driver around it needs. The zero value of every field means the documented default.
 type Config struct {
 	Settings
 	// Clock is the source of time; nil: the real one.
@@ -19,8 +19,9 @@ type Config struct {
 	// Observer is called for every event, after the lock is released, by the
 	// goroutine that caused it: the limiter is then already as the event says,
 	// and calls back into it are fine. Several goroutines may call it at once.
-	// It should be quick. With an observer the limiter reads the clock at every
-	// event. nil: none.
+	// It should be quick, and must not panic: it is called on whatever goroutine
+	// released a permit, ran out of time or fired a timer. With an observer the
+	// limiter reads the clock at every event. nil: none.
 	Observer func(Event)
 	// Classifier tells what an attempt's error means; nil: Classify.
 	Classifier Classifier
@@ -40,18 +41,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.MaxAttempts < 0 {
-		return c, fmt.Errorf("attempt limit: %d is not allowed, want a number from 1, or 0 for no limit", c.MaxAttempts)
+	if err := setting.Optional("attempt limit", c.MaxAttempts); err != nil {
+		return c, err
 	}
-	if c.AttemptTimeout < 0 {
-		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, errors.New("guard: nil is not allowed")
-	}
-	c.Guards = slices.Clone(c.Guards)
-	if p, ok := c.Policy.(interface{ Guards() Guards }); ok {
-		c.Guards = append(c.Guards, p.Guards()...)
+		return c, setting.Nil("guard")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -65,5 +62,16 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Observer != nil {
 		c.Window.Timed = true
 	}
-	return c, nil
+	var err error
+	c.Settings, err = c.Settings.withDefaults()
+	return c, err
+}
+
+// guards are those of the limiter, and then those that its policy brings along.
+func (c Config) guards() Guards {
+	guards := slices.Clone(c.Guards)
+	if p, ok := c.Policy.(interface{ Guards() Guards }); ok {
+		guards = append(guards, p.Guards()...)
+	}
+	return guards
 }

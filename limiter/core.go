@@ -7,7 +7,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Core is the limiter without its lock: a window, a queue and a gate. It
+// Core is the limiter without its lock: a window, a queue and the pauses. It
 // decides who goes now and when to look again. It is pure: no goroutine,
 // lock, context, clock or global randomness; T is whatever the driver wants to
 // find again in an item that waits.
@@ -16,21 +16,29 @@ import (
 // Core on virtual time. Every driver does, after each event: call Next until
 // it says no, then arm one timer for Deadline.
 //
-// now is the time of the event. It may be the zero time when NeedsTime says
-// that no time is needed. A time before the last one counts as the last one.
+// now is the time of the event, counted from any start that stays the same. A time
+// before the last one counts as the last one; so where NeedsTime says that no
+// time is needed, 0 will do.
 type Core[T any] struct {
 	window window.Window
 	queue  queue.Queue[T]
 	rules  Settings
 
 	// now is the latest time that was seen.
-	now time.Time
-	// heldUntil is when the gate opens; the zero time: it is open. While it is
-	// shut nothing is sent, whatever the window says.
-	heldUntil time.Time
-	// spacedUntil is the earliest time for the next send of a law that paces.
-	spacedUntil time.Time
+	now time.Duration
+	// pausedUntil is when the pause for everybody ends. Before that nothing is sent,
+	// whatever the window says.
+	pausedUntil time.Duration
+	// sent is the last send of a law that spaces its sends: when it went, or was due
+	// if a timer was a little late.
+	sent time.Duration
+	// spread is by how much the next gap is stretched where it is spread.
+	spread float64
 }
+
+// lateness is by how much a timer may be late without the next send being so too.
+// With more credit a bucket that holds one token is sent bursts of two.
+const lateness = 2 * time.Millisecond
 
 // NewCore returns a core in its initial state, or an error that names the
 // setting that is wrong, its value and what is allowed.
@@ -43,33 +51,24 @@ func NewCore[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	if err != nil {
 		return Core[T]{}, err
 	}
-	if s.Restore != nil {
-		if err := w.Restored(*s.Restore); err != nil {
+	if s.Restore != (window.State{}) {
+		if err := w.Restored(s.Restore); err != nil {
 			return Core[T]{}, err
 		}
 	}
-	return Core[T]{window: w, queue: queue.Queue[T]{Bound: s.QueueBound}, rules: s}, nil
+	return Core[T]{window: w, queue: queue.Queue[T]{Bound: s.QueueBound}, rules: s, sent: -2 * window.MaxGap, spread: 1}, nil
 }
 
 // Events.
 
-// Began tells when the core's time begins, for tickets that are stamped by the
-// driver. Call it before anything else, or not at all.
-func (c *Core[T]) Began(now time.Time) { c.window.Began(now) }
-
-// Tried sends an attempt at once if it may go now, ahead of nobody. It reports
-// false when it has to wait: the window is full, the gate is shut, or others
-// wait already.
-func (c *Core[T]) Tried(now time.Time) (window.Ticket, bool) {
-	if c.queue.Len() > 0 || !c.open(c.seen(now)) {
+// Tried sends an attempt at once if it may go now. It reports false when it has to
+// wait: the window is full, there is a pause, or others wait already.
+func (c *Core[T]) Tried(now time.Duration) (window.Ticket, bool) {
+	if c.queue.Len() > 0 || !c.window.Open() || c.NeedsTime() && !c.open(now) {
 		return window.Ticket{}, false
 	}
 	return c.send(), true
 }
-
-// SentUpTo tells that all attempts up to the one with this id were sent by leave
-// of Free, without a call each.
-func (c *Core[T]) SentUpTo(id uint64) { c.window.SentUpTo(id) }
 
 // Queued puts a new operation at the end of the queue, and reports false when
 // the queue is full.
@@ -88,51 +87,50 @@ func (c *Core[T]) Cancelled(i *queue.Item[T]) bool { return c.queue.Remove(i) }
 func (c *Core[T]) Dismissed() *queue.Item[T] { return c.queue.Pop() }
 
 // Withdrawn takes back a ticket that was given and not used. It reports false
-// when the attempt does not fly.
+// when the attempt is not in flight.
 func (c *Core[T]) Withdrawn(t window.Ticket) bool { return c.window.Withdrawn(t) }
 
 // Answered tells how an attempt ended, and the service's Retry-After with it
-// (0: none), and returns what that changed. An attempt that does not fly is
-// window.Late and changes nothing: a second answer, or a late one.
-func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
-	if !now.IsZero() {
-		now = c.seen(now)
-	}
-	change := c.window.Answered(now, t, o)
+// (0: none), and returns what that changed. An attempt that is not in flight is
+// window.Late and changes nothing: a second answer, or a late one. An overload
+// always needs the time.
+func (c *Core[T]) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
+	change := c.window.Answered(c.seen(now), t, o)
 	if change == window.Cut || change == window.Ignored {
-		c.overloaded(now, change == window.Cut, retryAfter)
+		c.overloaded(change == window.Cut, retryAfter)
 	}
 	return change
 }
 
-// overloaded shuts the gate if it is time to.
+// overloaded begins a pause for everybody if it is time to.
 //
-// The first cut after a success shuts nothing: the window alone reacts. From
-// the second on, with no success in between though all that flew at the one
-// before had its answer, the window is not enough. Each such cut pauses
-// everybody, twice as long as the one before: TCP's doubled timeout (RFC 6298,
-// section 5.5).
+// The first cut after an answer that was accepted pauses nothing: the window alone
+// reacts. From the second on, with no such answer in between though all that was in
+// flight at the one before had its answer, the window is not enough. Each such
+// cut pauses everybody, twice as long as the one before: TCP's doubled timeout (RFC
+// 6298, section 5.5). A law that spaces its sends below a window of one has that in
+// its gap, and gets none.
 //
 // A Retry-After speaks for everybody only when these pauses did not help either
 // (Settings.Patience). A service with a smooth rate cap and short answers
-// refuses twice within milliseconds and takes more a moment later: whoever
+// refuses twice within milliseconds and takes more a moment later: a client that
 // stops for its "1 second" each time gets a fifteenth of what it gives
 // (TestRetryAfterOfASmoothRateCap in package sim).
-func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) {
+func (c *Core[T]) overloaded(cut bool, retryAfter time.Duration) {
 	streak := c.window.Streak()
 	if streak < 2 {
 		return
 	}
 	var d time.Duration
-	if cut {
+	if cut && !c.spaced() {
 		d = c.pause(streak - 2)
 	}
 	if retryAfter > 0 && streak >= c.rules.Patience {
 		d = max(d, c.retryAfter(retryAfter))
 		c.window.Restarted()
 	}
-	if until := now.Add(d); d > 0 && until.After(c.heldUntil) {
-		c.heldUntil = until
+	if d > 0 {
+		c.pausedUntil = max(c.pausedUntil, c.now+d)
 	}
 }
 
@@ -140,8 +138,8 @@ func (c *Core[T]) overloaded(now time.Time, cut bool, retryAfter time.Duration) 
 
 // Next takes the next operation that may go now out of the queue and books its
 // attempt. It returns nil when nobody may go.
-func (c *Core[T]) Next(now time.Time) (*queue.Item[T], window.Ticket) {
-	if c.queue.Len() == 0 || !c.open(c.seen(now)) {
+func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], window.Ticket) {
+	if c.queue.Len() == 0 || !c.open(now) {
 		return nil, window.Ticket{}
 	}
 	return c.queue.Pop(), c.send()
@@ -149,16 +147,12 @@ func (c *Core[T]) Next(now time.Time) (*queue.Item[T], window.Ticket) {
 
 // Deadline returns when to call Next again though nothing happened, and false
 // when only an event can let anybody go. Its value may change with every event.
-func (c *Core[T]) Deadline() (time.Time, bool) {
-	switch {
-	case c.queue.Len() == 0:
-		return time.Time{}, false
-	case c.now.Before(c.heldUntil):
-		return c.heldUntil, true
-	case c.window.Open() && c.now.Before(c.spacedUntil):
-		return c.spacedUntil, true
+func (c *Core[T]) Deadline() (time.Duration, bool) {
+	at := c.pausedUntil
+	if c.window.Open() {
+		at = max(at, c.due())
 	}
-	return time.Time{}, false
+	return at, c.queue.Len() > 0 && at > c.now
 }
 
 // RetryDelay is how long an operation of which so many attempts failed in a
@@ -179,28 +173,11 @@ func (c *Core[T]) RetryDelay(failures int, last window.Outcome, retryAfter time.
 
 // Questions.
 
-// NeedsTime reports whether the next event needs the time: the gate is shut,
-// or the law paces or wants round-trip times. An overload always does.
+// NeedsTime reports whether the next event needs the time: there is a pause,
+// or the law spaces its sends or wants round-trip times. An overload always does.
 func (c *Core[T]) NeedsTime() bool {
-	return c.window.Timed() || !c.heldUntil.IsZero() || c.window.State().Gap > 0
+	return c.window.Timed() || c.pausedUntil > c.now || c.window.Gap() > 0
 }
-
-// Free is how many attempts may be sent, from here on and before the next event,
-// without a call of Tried for each: 0 when somebody waits, the gate is shut, or
-// the law paces. Tell of them with SentUpTo before that event; their tickets
-// are those of window.Stamped, with the time if the core is Timed.
-func (c *Core[T]) Free() int {
-	if c.queue.Len() > 0 || !c.heldUntil.IsZero() || c.window.State().Gap > 0 {
-		return 0
-	}
-	return c.window.Free()
-}
-
-// Timed reports whether round-trip times are measured. It never changes.
-func (c *Core[T]) Timed() bool { return c.window.Timed() }
-
-// Last is the id of the attempt sent last, 0 if none was.
-func (c *Core[T]) Last() uint64 { return c.window.Last() }
 
 // State is the window's state.
 func (c *Core[T]) State() window.State { return c.window.State() }
@@ -214,34 +191,66 @@ func (c *Core[T]) Waiting() int { return c.queue.Len() }
 // RTT is the round-trip time of the attempt answered last, 0 when not measured.
 func (c *Core[T]) RTT() time.Duration { return c.window.RTT() }
 
-// Held returns when the gate opens, the zero time if it is open.
-func (c *Core[T]) Held() time.Time { return c.heldUntil }
+// PausedUntil is when the last pause for everybody ends or ended.
+func (c *Core[T]) PausedUntil() time.Duration { return c.pausedUntil }
 
-// seen notes the time, and never goes back. It opens the gate when it is due.
-func (c *Core[T]) seen(now time.Time) time.Time {
-	if !now.IsZero() && now.After(c.now) {
-		c.now = now
-		if !c.heldUntil.IsZero() && !now.Before(c.heldUntil) {
-			c.heldUntil = time.Time{}
-		}
-	}
+// seen notes the time, and never goes back.
+func (c *Core[T]) seen(now time.Duration) time.Duration {
+	c.now = max(c.now, now)
 	return c.now
 }
 
-func (c *Core[T]) open(now time.Time) bool {
-	return c.heldUntil.IsZero() && c.window.Open() && !now.Before(c.spacedUntil)
+// open reports whether one more attempt may be sent.
+func (c *Core[T]) open(now time.Duration) bool {
+	return c.seen(now) >= c.pausedUntil && c.window.Open() && c.now >= c.due()
+}
+
+// spaced reports whether the law's window is below one, so that its gap is all
+// there is.
+func (c *Core[T]) spaced() bool {
+	return c.window.Gap() > 0 && c.window.State().Cwnd <= window.MinWindow
+}
+
+// due is the earliest time for the next send of a law that spaces its sends: its gap of
+// today after the last one. A gap told by a refusal would else come one send too
+// late. While refusals follow one another it is spread at random by half: many
+// clients that stopped together would else stay in step.
+func (c *Core[T]) due() time.Duration {
+	gap := c.window.Gap()
+	if gap > 0 && c.window.Streak() > 0 {
+		gap = time.Duration(float64(gap) * c.spread)
+	}
+	return c.sent + gap
 }
 
 func (c *Core[T]) send() window.Ticket {
-	if gap := c.window.State().Gap; gap > 0 {
-		c.spacedUntil = c.now.Add(gap)
+	if c.window.Gap() == 0 {
+		c.sent = c.now
+	} else {
+		c.space()
 	}
 	return c.window.Sent(c.now)
 }
 
-// pause is the shortest pause doubled n times, the longest at the most, times a
+// space notes a send that the next gap counts from.
+func (c *Core[T]) space() {
+	if due := c.due(); c.now-due > lateness {
+		c.sent = c.now
+	} else {
+		c.sent = due
+	}
+	c.spread = 1
+	if c.spaced() {
+		c.spread = c.jitter()
+	}
+}
+
+// jitter is a random number from 0.5 to 1.5.
+func (c *Core[T]) jitter() float64 { return 0.5 + c.rules.Rand.Float64() }
+
+// pause is the shortest pause doubled n times, at most the longest, times a
 // random number from 0.5 to 1.5, so that many clients that stopped together
-// do not start together ("Jitter everything", seed 3).
+// do not start together ("Jitter Everything!", Safe Client Behaviour).
 func (c *Core[T]) pause(n int) time.Duration {
 	lo, hi := c.rules.PauseMin, c.rules.PauseMax
 	if hi < 0 {
@@ -252,7 +261,7 @@ func (c *Core[T]) pause(n int) time.Duration {
 	if n <= 62 && lo < hi>>n {
 		d = lo << n
 	}
-	return time.Duration(float64(d) * (0.5 + c.rules.Rand.Float64()))
+	return time.Duration(float64(d) * c.jitter())
 }
 
 func (c *Core[T]) retryAfter(asked time.Duration) time.Duration {

@@ -9,13 +9,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// checkHold: the gate shuts at a cut that follows another with no success in
+// checkPause: a pause begins at a cut that follows another with nothing accepted in
 // between, and at nothing else.
-func (m *model) checkHold(change window.Change, held time.Time) {
+func (m *model) checkPause(change window.Change, before time.Duration) {
 	if change == window.Cut && m.twin.streak >= 2 {
-		require.True(m.t, m.core.Held().After(m.now))
+		require.Greater(m.t, m.core.PausedUntil(), m.now)
 	} else {
-		require.False(m.t, m.core.Held().After(held), "streak %d", m.twin.streak)
+		require.Equal(m.t, before, m.core.PausedUntil(), "streak %d", m.twin.streak)
 	}
 }
 
@@ -49,17 +49,12 @@ func (m *model) check() {
 	require.GreaterOrEqual(m.t, s.Cwnd, m.twin.min)
 	require.LessOrEqual(m.t, s.Cwnd, m.twin.max)
 	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
-	if free := m.core.Free(); free > 0 {
-		require.Zero(m.t, m.core.Waiting())
-		require.True(m.t, m.core.Held().IsZero())
-		require.LessOrEqual(m.t, float64(m.core.Flying()+free), max(1, s.Cwnd))
-	}
-	if m.core.Held().IsZero() {
+	if m.core.PausedUntil() <= m.now {
 		require.False(m.t, m.core.Waiting() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
 	} else {
 		at, ok := m.core.Deadline()
-		require.Equal(m.t, m.core.Waiting() > 0, ok, "who is held has a time to look again")
-		require.True(m.t, !ok || at.Equal(m.core.Held()))
+		require.Equal(m.t, m.core.Waiting() > 0, ok, "in a pause there is a time to look again")
+		require.True(m.t, !ok || at == m.core.PausedUntil())
 	}
 }
 
@@ -69,7 +64,7 @@ func (m *model) settle() {
 		if m.core.Flying() == 0 && m.core.Waiting() == 0 {
 			break
 		}
-		m.now = m.now.Add(time.Second)
+		m.now += time.Second
 		m.answer(0, window.Success)
 		m.drain()
 		m.check()

@@ -18,8 +18,8 @@ import (
 //     still call it off.
 //
 // Settings.Restore and Settings.Rand have no effect.
-func (c *Core[T]) Reconfigured(now time.Time, law window.NewLaw, s Settings) error {
-	s.Restore, s.Rand, s.Window.Timed = nil, c.rules.Rand, c.rules.Window.Timed
+func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
+	s.Restore, s.Rand, s.Window.Timed = window.State{}, c.rules.Rand, c.rules.Window.Timed
 	s, err := s.withDefaults()
 	if err != nil {
 		return err
@@ -32,8 +32,6 @@ func (c *Core[T]) Reconfigured(now time.Time, law window.NewLaw, s Settings) err
 	c.rules, c.queue.Bound = s, s.QueueBound
 	// The longest that pause and retryAfter return.
 	longest := max(s.PauseMax+s.PauseMax/2, s.RetryAfterMax+min(s.RetryAfterMax/2, time.Second))
-	if until := c.seen(now).Add(longest); c.heldUntil.After(until) {
-		c.heldUntil = until
-	}
+	c.pausedUntil = min(c.pausedUntil, c.seen(now)+longest)
 	return nil
 }

@@ -58,23 +58,23 @@ func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	}
 	t.Run("the same rules leave it", func(t *testing.T) {
 		c := shut(t)
-		held := c.Held()
+		held := c.PausedUntil()
 		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: time.Hour, RetryAfterMax: time.Hour}))
-		require.Equal(t, held, c.Held())
+		require.Equal(t, held, c.PausedUntil())
 	})
 	t.Run("shorter ones shorten it", func(t *testing.T) {
 		c := shut(t)
 		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: time.Second, RetryAfterMax: 10 * time.Second}))
-		require.Equal(t, 11*time.Second, c.Held().Sub(c.now))
+		require.Equal(t, 11*time.Second, c.PausedUntil()-c.now)
 		at, ok := c.Core.Deadline()
 		require.True(t, ok)
-		require.Equal(t, c.Held(), at)
+		require.Equal(t, c.PausedUntil(), at)
 		c.advance(11 * time.Second)
 		require.Equal(t, 1, c.Flying())
 	})
 	t.Run("no pauses, and Retry-After alone counts", func(t *testing.T) {
 		c := shut(t)
 		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: -1, RetryAfterMax: time.Second}))
-		require.Equal(t, 1500*time.Millisecond, c.Held().Sub(c.now))
+		require.Equal(t, 1500*time.Millisecond, c.PausedUntil()-c.now)
 	})
 }

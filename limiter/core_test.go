@@ -18,7 +18,7 @@ import (
 type coreTrace struct {
 	*testing.T
 	limiter.Core[int]
-	now    time.Time
+	now    time.Duration
 	items  map[int]*queue.Item[int]
 	flying map[int]window.Ticket
 	sent   []int
@@ -28,7 +28,7 @@ func newCoreTrace(t *testing.T, law window.NewLaw, s limiter.Settings) *coreTrac
 	t.Helper()
 	core, err := limiter.NewCore[int](law, s)
 	require.NoError(t, err)
-	return &coreTrace{T: t, Core: core, now: time.Unix(0, 0), items: map[int]*queue.Item[int]{}, flying: map[int]window.Ticket{}}
+	return &coreTrace{T: t, Core: core, items: map[int]*queue.Item[int]{}, flying: map[int]window.Ticket{}}
 }
 
 // arrive queues operations from..to.
@@ -61,7 +61,7 @@ func (t *coreTrace) drain() {
 
 // refuseAll answers everything that flies with an overload, without draining
 // in between, and returns how many cuts that were, and how long the gate is shut.
-func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, held time.Duration) {
+func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, pause time.Duration) {
 	for op, k := range t.flying {
 		if t.Answered(t.now, k, window.Overload, retryAfter) == window.Cut {
 			cuts++
@@ -70,15 +70,15 @@ func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, held time.Dur
 		delete(t.flying, op)
 	}
 	t.drain()
-	if !t.Held().IsZero() {
-		held = t.Held().Sub(t.now)
-	}
-	return cuts, held
+	return cuts, max(0, t.PausedUntil()-t.now)
 }
+
+// paused reports whether there is a pause for everybody.
+func (t *coreTrace) paused() bool { return t.PausedUntil() > t.now }
 
 // advance moves the time and drains.
 func (t *coreTrace) advance(d time.Duration) {
-	t.now = t.now.Add(d)
+	t.now += d
 	t.drain()
 }
 
@@ -187,12 +187,12 @@ func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
 
 	at, ok := c.Core.Deadline()
 	require.True(t, ok)
-	require.True(t, at.Equal(c.Held()))
-	c.advance(at.Sub(c.now) - 1)
+	require.Equal(t, c.PausedUntil(), at)
+	c.advance(at - c.now - 1)
 	require.Empty(t, c.flying)
 	c.advance(1)
 	require.Len(t, c.flying, 1)
-	require.True(t, c.Held().IsZero())
+	require.False(t, c.paused())
 }
 
 // "Measured: a gate closed at every Retry-After made a smooth rate cap with
@@ -203,7 +203,7 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	for range 200 {
 		ops := keys(c.flying)
 		c.answer(ops[0], window.Overload, time.Second)
-		require.Zero(t, c.Held())
+		require.False(t, c.paused())
 		if len(ops) > 1 {
 			c.answer(ops[1], window.Success, 0)
 		} else {
@@ -260,7 +260,7 @@ func TestCoreCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
 		c.drain()
 	}
 	require.Greater(t, cuts, 3)
-	require.True(t, c.Held().IsZero())
+	require.False(t, c.paused())
 	for op := range served {
 		c.answer(op, window.Success, 0)
 	}
@@ -281,19 +281,16 @@ func TestCorePauseCanBeTurnedOff(t *testing.T) {
 // A law that paces: no two sends closer than its gap.
 func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	gap := 10 * time.Millisecond
-	paced := func(window.Settings) window.Law {
-		return lawFunc(func(s window.State, _ window.Answer) window.State { s.Gap = gap; return s })
-	}
-	c := newCoreTrace(t, paced, limiter.Settings{Window: window.Settings{Initial: 8}})
+	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
 	require.True(t, c.NeedsTime())
 	c.arrive(2, 5)
-	require.Equal(t, []int{1, 2}, c.sent)
-	for op := 3; op <= 5; op++ {
+	require.Equal(t, []int{1}, c.sent, "the gap counts from the last send")
+	for op := 2; op <= 5; op++ {
 		at, ok := c.Core.Deadline()
 		require.True(t, ok)
-		require.Equal(t, c.now.Add(gap), at)
+		require.Equal(t, c.now+gap, at)
 		c.advance(gap - 1)
 		require.NotContains(t, c.flying, op)
 		c.advance(1)
@@ -303,41 +300,137 @@ func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	require.False(t, ok, "nobody waits")
 }
 
+// spaced is a timed law whose gap is what is there at the answer, and that leaves
+// the window alone.
+func spaced(gap *time.Duration) window.NewLaw {
+	return func(window.Settings) window.Law {
+		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Gap = *gap; return s })
+	}
+}
+
+// "The gap counts from the last send, with the value of now, not that of the send."
+func TestCoreGapHasTodaysValue(t *testing.T) {
+	gap := 100 * time.Millisecond
+	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
+	c.arrive(1, 1)
+	c.answer(1, window.Success, 0)
+	c.now += gap
+	c.arrive(2, 4)
+	require.Equal(t, []int{1, 2}, c.sent)
+	gap = time.Second
+	c.answer(2, window.Success, 0)
+	at, ok := c.Core.Deadline()
+	require.True(t, ok)
+	require.Equal(t, c.now+time.Second, at, "a longer one holds for the next send")
+	c.now += time.Second
+	c.drain()
+	gap = 10 * time.Millisecond
+	c.answer(3, window.Success, 0)
+	c.advance(gap)
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "a shorter one too")
+}
+
+// "A timer that fires a little late does not stretch it", and one that fires much too
+// late makes no burst.
+func TestCoreMakesUpForALateTimer(t *testing.T) {
+	gap := 100 * time.Millisecond
+	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
+	c.arrive(1, 1)
+	c.answer(1, window.Success, 0)
+	c.arrive(2, 9)
+	c.advance(gap + 2*time.Millisecond)
+	require.Equal(t, []int{1, 2}, c.sent)
+	c.advance(gap - 2*time.Millisecond)
+	require.Equal(t, []int{1, 2, 3}, c.sent, "it counts from when the send was due")
+	c.advance(gap + 3*time.Millisecond)
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
+	c.advance(gap - 1)
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "it counts from when it went")
+	c.advance(1)
+	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
+}
+
+// "At the least window, while refusals follow one another, it is spread at random by
+// half", and there it takes the place of the doubling pauses.
+func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
+	gap := time.Second
+	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour})
+	c.arrive(1, 1)
+	least, most := time.Hour, time.Duration(0)
+	for range 200 {
+		c.answer(c.sent[0], window.Overload, 0)
+		at, ok := c.Core.Deadline()
+		require.True(t, ok)
+		require.False(t, c.paused(), "no pause beside the gap")
+		least, most = min(least, at-c.now), max(most, at-c.now)
+		c.advance(at - c.now)
+		require.Len(t, c.flying, 1)
+	}
+	require.GreaterOrEqual(t, least, gap/2)
+	require.Less(t, least, gap*6/10)
+	require.LessOrEqual(t, most, gap*3/2)
+	require.Greater(t, most, gap*14/10)
+
+	c.answer(1, window.Success, 0)
+	c.arrive(2, 2)
+	c.advance(gap - 1)
+	require.Empty(t, c.flying, "a success ends the spread")
+	c.advance(1)
+	require.Len(t, c.flying, 1)
+}
+
+// A law that may not go below a larger window gets the pauses: there its gap is not
+// all there is.
+func TestCorePausesALawWithALargerLeastWindow(t *testing.T) {
+	gap := time.Millisecond
+	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 2, Min: 2}})
+	c.arrive(1, 4)
+	for range 2 {
+		c.refuseAll(0)
+		c.advance(gap)
+		c.advance(gap)
+	}
+	c.refuseAll(0)
+	require.True(t, c.paused())
+}
+
 // A time older than the last one counts as the last one.
 func TestCoreTimeThatRunsBackwards(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{})
-	c.now = time.Unix(100, 0)
+	c.now = 100 * time.Second
 	c.arrive(1, 60)
 	for range 2 {
 		c.refuseAll(0)
 	}
-	opens := c.Held()
-	require.True(t, opens.After(time.Unix(100, 0)))
-	c.now = time.Unix(50, 0)
+	until := c.PausedUntil()
+	require.Greater(t, until, c.now)
+	c.now = 50 * time.Second
 	c.drain()
-	require.Equal(t, opens, c.Held())
-	c.now = opens
+	require.Equal(t, until, c.PausedUntil())
+	require.Empty(t, c.flying)
+	c.now = until
 	c.drain()
-	require.True(t, c.Held().IsZero())
-	c.now = time.Unix(50, 0)
-	c.drain()
-	require.True(t, c.Held().IsZero(), "the gate that opened stays open")
+	require.NotEmpty(t, c.flying)
+	c.now = 50 * time.Second
+	c.arrive(61, 61)
+	c.answer(c.sent[len(c.sent)-1], window.Success, 0)
+	require.NotEmpty(t, c.flying, "the pause that ended stays ended")
 }
 
 func TestCoreSettings(t *testing.T) {
 	for want, s := range map[string]limiter.Settings{
-		"queue bound: -1 is not allowed, want a number from 1, or 0 for no bound":      {QueueBound: -1},
+		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":      {QueueBound: -1},
 		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
 		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
 		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},
 		"longest Retry-After: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
 		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
-		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: &window.State{}},
+		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: window.State{Ssthresh: 2}},
 	} {
 		_, err := limiter.NewCore[int](aimd.Reno, s)
 		require.EqualError(t, err, want)
 	}
-	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: &window.State{Cwnd: 31.5, Ssthresh: 28}})
+	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: window.State{Cwnd: 31.5, Ssthresh: 28}})
 	require.NoError(t, err)
 	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, core.State())
 }
@@ -345,8 +438,18 @@ func TestCoreSettings(t *testing.T) {
 // lawFunc is a law that answers what the function says.
 type lawFunc func(s window.State, a window.Answer) window.State
 
-func (f lawFunc) Answered(_ time.Time, s window.State, a window.Answer) window.State { return f(s, a) }
-func (lawFunc) Timed() bool                                                          { return false }
+func (f lawFunc) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+	return f(s, a)
+}
+func (lawFunc) Timed() bool { return false }
+
+// timedLaw is a lawFunc that is told the time.
+type timedLaw lawFunc
+
+func (f timedLaw) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+	return f(s, a)
+}
+func (timedLaw) Timed() bool { return true }
 
 func keys(m map[int]window.Ticket) []int {
 	return slices.Sorted(maps.Keys(m))

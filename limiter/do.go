@@ -40,7 +40,7 @@ func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error 
 
 // Guards are those that the limiter was made with. Do and Each ask them; Acquire
 // does not, and who drives attempts by it may.
-func (l *Limiter) Guards() Guards { return l.config.Guards }
+func (l *Limiter) Guards() Guards { return l.loop.Guards }
 
 // Classify is what the limiter's classifier says of the error, for those who
 // drive their attempts themselves; nil is a success.
@@ -48,7 +48,7 @@ func (l *Limiter) Classify(err error) Verdict {
 	if err == nil {
 		return Verdict{Outcome: Success}
 	}
-	if v := l.config.Classifier(err); v.Outcome.Valid() {
+	if v := l.loop.Classifier(err); v.Outcome.Valid() {
 		return v
 	}
 	return Verdict{Outcome: Neutral}
@@ -63,12 +63,13 @@ func (l *Limiter) Backoff(ctx context.Context, failures int, v Verdict) error {
 }
 
 func (l *Limiter) retryDelay(failures int, v Verdict) time.Duration {
-	l.lock()
-	defer l.open()
-	return l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
+	l.mu.Lock()
+	d := l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
+	l.unlock(l.time())
+	return d
 }
 
 // backoffs is Settings.Backoffs under the rules in force.
 func (l *Limiter) backoffs(failures int, last Outcome) int {
-	return Settings{Patience: l.tuning.Load().Patience}.Backoffs(failures, last)
+	return Settings{Patience: l.config.Load().Patience}.Backoffs(failures, last)
 }

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -21,7 +22,7 @@ const (
 	Ignored
 	// Steady: an answer that left the window as it was.
 	Steady
-	// Held: the gate shut for Event.Wait; nothing is sent until then.
+	// Held: a pause for everybody began; nothing is sent for Event.Wait.
 	Held
 	// Admitted: an operation goes after it waited for Event.Wait.
 	Admitted
@@ -61,8 +62,45 @@ type Event struct {
 	// Outcome and RTT are those of the answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the gate stays shut (Held) or the operation waited (Admitted).
+	// Wait is how long the pause for everybody lasts (Held) or the operation waited
+	// (Admitted).
 	Wait time.Duration
+	// RetryAfter is what the service asked for with the answer; 0: nothing. Of a pause
+	// (Held) it is 0 if the service did not ask for it.
+	RetryAfter time.Duration
+}
+
+// decision reports whether the event is one that Decisions tells of.
+func (k Kind) decision() bool {
+	switch k {
+	case Cut, Shrank, Held, Closed, Reconfigured:
+		return true
+	}
+	return false
+}
+
+// decisions is how many events Decisions keeps.
+const decisions = 256
+
+// Decisions returns the latest decisions, oldest first, at most 256: events of the
+// kinds Cut, Shrank, Held, Reconfigured and Closed. They are kept whether there is
+// an observer or not, so that a late look shows how things came to be as they are.
+// Seq tells which of them a caller has seen.
+func (l *Limiter) Decisions() []Event {
+	l.mu.Lock()
+	all := append(slices.Clone(l.recent[l.oldest:]), l.recent[:l.oldest]...)
+	l.unlock(l.time())
+	return all
+}
+
+// keep keeps an event for Decisions.
+func (l *Limiter) keep(e Event) {
+	if len(l.recent) < decisions {
+		l.recent = append(l.recent, e)
+		return
+	}
+	l.recent[l.oldest] = e
+	l.oldest = (l.oldest + 1) % decisions
 }
 
 // kindOf is the kind of event that each change is.

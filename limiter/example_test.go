@@ -32,7 +32,7 @@ func ExampleNewKeyed() {
 	buckets, err := limiter.NewKeyed(func(bucket string) (*limiter.Limiter, error) {
 		fmt.Println("a limiter for", bucket)
 		return aimd.NewReno()
-	}, time.Hour, nil)
+	}, limiter.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)
 	}

@@ -66,7 +66,6 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 
-	require.EqualValues(t, 1, p[0].Attempt())
 	require.NoError(t, p[0].Done(limiter.Neutral))
 	for range 3 {
 		require.ErrorIs(t, p[0].Done(limiter.Overload), limiter.ErrReleased)
@@ -337,13 +336,14 @@ func TestTheGateOnAMockClock(t *testing.T) {
 func TestALawThatPaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paced := func(window.Settings) window.Law {
-			return lawFunc(func(s window.State, _ window.Answer) window.State { s.Gap = time.Second; return s })
+			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Gap = time.Second; return s })
 		}
 		l, err := limiter.New(paced, limiter.Config{})
 		require.NoError(t, err)
-		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
-		p := acquire(t, l, 1)
 		start := time.Now()
+		p := acquire(t, l, 1)
+		require.NoError(t, p[0].Done(limiter.Success))
+		p = p[1:]
 		for i := 1; i <= 5; i++ {
 			next, err := l.Acquire(t.Context())
 			require.NoError(t, err)
@@ -385,7 +385,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 	require.JSONEq(t, `{"cwnd":4,"ssthresh":4}`, string(data))
 	var s window.State
 	require.NoError(t, json.Unmarshal(data, &s))
-	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = &s })
+	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = s })
 	require.Equal(t, l.State(), next.State())
 	acquire(t, next, 4)
 	_, ok := next.TryAcquire()
@@ -394,7 +394,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 
 func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
-		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit":       {MaxAttempts: -1},
+		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":       {MaxAttempts: -1},
 		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
 		"limiter: patience: -3 is not allowed, want a number from 1":                               {Settings: limiter.Settings{Patience: -3}},
 		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Settings: limiter.Settings{Window: window.Settings{Factor: 2}}},
@@ -402,4 +402,95 @@ func TestWrongConfigIsAnError(t *testing.T) {
 		_, err := limiter.New(aimd.Reno, c)
 		require.EqualError(t, err, want)
 	}
+}
+
+// A waiter that is cancelled just as it is admitted passes its slot on.
+func TestTheSlotOfAWaiterThatJustLeftGoesToTheNext(t *testing.T) {
+	for range 300 {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 1)
+			p := acquire(t, l, 1)[0]
+			first, next := make(chan got, 1), make(chan got, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			queueUp(ctx, "first", l.Acquire, first)
+			queueUp(t.Context(), "next", l.Acquire, next)
+			cancel()                                    // it is about to leave...
+			require.NoError(t, p.Done(limiter.Neutral)) // ...when its turn comes
+			if g := <-first; g.err == nil {
+				require.NoError(t, g.permit.Done(limiter.Neutral))
+			}
+			g := <-next // else a deadlock of the bubble
+			require.NoError(t, g.err)
+			require.NoError(t, g.permit.Done(limiter.Neutral))
+			s := l.Snapshot()
+			require.Zero(t, s.InFlight)
+			require.Zero(t, s.Successes, "what was withdrawn is no answer")
+			require.LessOrEqual(t, s.Neutrals, uint64(3))
+		})
+	}
+}
+
+// Waiters are reused: a wait is counted from its own beginning.
+func TestLongestWaitOfAWaiterThatIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		for _, wait := range []time.Duration{3 * time.Second, time.Second} {
+			p := acquire(t, l, 1)[0]
+			to := make(chan got, 1)
+			queueUp(t.Context(), "waits", l.Acquire, to)
+			time.Sleep(wait) // of the bubble's time
+			require.NoError(t, p.Done(limiter.Neutral))
+			require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+			require.Equal(t, 3*time.Second, l.Snapshot().LongestWait)
+			time.Sleep(7 * time.Second)
+		}
+	})
+}
+
+// One waiter at a time is timed. One that was timed before and is not now has no say.
+func TestLongestWaitOfWaitersThatAreNotTimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		for range 20 {
+			p := acquire(t, l, 1)[0]
+			to := make(chan got, 8)
+			for range 8 {
+				queueUp(t.Context(), "waits", l.Acquire, to)
+			}
+			time.Sleep(time.Second) // of the bubble's time
+			require.NoError(t, p.Done(limiter.Neutral))
+			for range 8 {
+				require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+			}
+			require.Equal(t, time.Second, l.Snapshot().LongestWait)
+			time.Sleep(7 * time.Second)
+		}
+	})
+}
+
+// A gauge that never falls can carry no alarm.
+func TestLongestWaitFallsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 1)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait, "it waits now")
+		require.NoError(t, p.Done(limiter.Neutral))
+		require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+		time.Sleep(29 * time.Second)
+		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait)
+		time.Sleep(31 * time.Second)
+		require.Zero(t, l.Snapshot().LongestWait)
+
+		p = acquire(t, l, 1)[0]
+		ctx, cancel := context.WithCancel(t.Context())
+		queueUp(ctx, "leaves", l.Acquire, to)
+		cancel()
+		require.Error(t, (<-to).err)
+		time.Sleep(time.Second)
+		require.Zero(t, l.Snapshot().LongestWait, "what left waits no more")
+		require.NoError(t, p.Done(limiter.Neutral))
+	})
 }

@@ -178,7 +178,7 @@ func (o *Loop) attempt(ctx context.Context, p Permit, number int, fn func(contex
 func (o *Loop) call(ctx context.Context, number int, fn func(context.Context) error) error {
 	timeout := o.AttemptTimeout
 	if o.limiter != nil {
-		timeout = o.limiter.tuning.Load().AttemptTimeout
+		timeout = o.limiter.config.Load().AttemptTimeout
 	}
 	ctx = &attemptContext{ctx, o.limiter, number}
 	if timeout > 0 {

@@ -92,7 +92,7 @@ func TestObserverMayCallBack(t *testing.T) {
 func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 	var got limiter.Event
 	law := func(window.Settings) window.Law {
-		return lawFunc(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
+		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
 	}
 	l, err := limiter.New(law, limiter.Config{Observer: func(e limiter.Event) { got = e }})
 	require.NoError(t, err)
@@ -110,4 +110,35 @@ func TestKindsHaveNames(t *testing.T) {
 	}
 	require.Equal(t, "none", limiter.Kind(0).String())
 	require.Equal(t, "none", limiter.Kind(200).String())
+}
+
+// A late look shows how things came to be as they are, with no observer.
+func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 40)
+		start := time.Now()
+		require.Empty(t, l.Decisions())
+		p := acquire(t, l, 2)
+		time.Sleep(time.Second)
+		require.NoError(t, p[0].Settle(limiter.Verdict{Outcome: limiter.Overload, RetryAfter: time.Second}))
+		require.NoError(t, p[1].Done(limiter.Overload))
+		all := l.Decisions()
+		require.Len(t, all, 1, "one for a burst")
+		require.Equal(t, limiter.Cut, all[0].Kind)
+		require.Equal(t, 40.0, all[0].Before)
+		require.Equal(t, 20.0, all[0].Window.Cwnd)
+		require.Equal(t, time.Second, all[0].Time.Sub(start))
+		require.Equal(t, time.Second, all[0].RetryAfter)
+
+		for range 300 {
+			require.NoError(t, l.Reconfigure(l.Config()))
+		}
+		l.Close()
+		all = l.Decisions()
+		require.Len(t, all, 256, "the latest")
+		require.Equal(t, limiter.Closed, all[255].Kind)
+		for i := range all[1:] {
+			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,79 +80,6 @@ func TestEachTellsOfItemsThatExitTheirGoroutine(t *testing.T) {
 	})
 }
 
-// An observer that panics does so in the operation that caused the event, which
-// still ends for the guards.
-func TestAnObserverThatPanicsKeepsNothingFromTheGuards(t *testing.T) {
-	var w warden
-	panics := true
-	l := newLimiter(t, 1, guarded(&w), func(c *limiter.Config) {
-		c.QueueBound = 1
-		c.Observer = func(limiter.Event) {
-			if panics {
-				panic("boom")
-			}
-		}
-	})
-	require.Panics(t, func() { _ = l.Do(t.Context(), nothing) }, "at the release")
-	require.Zero(t, w.open)
-	require.Panics(t, func() { _ = l.Do(t.Context(), func(context.Context) error { panic("mine") }) }, "at that of a panic")
-	require.Zero(t, w.open)
-	require.Zero(t, l.Snapshot().InFlight)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	slots := acquire(t, l, int(l.State().Cwnd))
-	gone := make(chan error)
-	go func() { gone <- l.Do(ctx, nothing) }()
-	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
-	require.Panics(t, func() { _ = l.Do(t.Context(), nothing) }, "at the full queue")
-	panics = false
-	cancel()
-	require.ErrorIs(t, <-gone, context.Canceled)
-	require.Zero(t, w.open)
-	for _, p := range slots {
-		require.NoError(t, p.Done(limiter.Success))
-	}
-}
-
-// skewed is a clock whose timers are late by the skew.
-type skewed struct {
-	clock.Clock
-	skew time.Duration
-}
-
-func (c *skewed) Since(t time.Time) time.Duration { return c.Clock.Since(t) + c.skew }
-
-// Who comes between the opening of the gate and its timer admits those who wait.
-// If the observer panics at that, he goes, and must not be given a slot later.
-func TestAnObserverThatPanicsLeavesNobodyInTheQueue(t *testing.T) {
-	late := &skewed{Clock: clock.NewMock()}
-	panics := false
-	l := newLimiter(t, 1, func(c *limiter.Config) {
-		c.Clock = late
-		c.Observer = func(limiter.Event) {
-			if panics {
-				panic("boom")
-			}
-		}
-	})
-	for l.Snapshot().Holds == 0 {
-		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Overload))
-	}
-	first := make(chan limiter.Permit)
-	go func() {
-		p, err := l.Acquire(t.Context())
-		assert.NoError(t, err)
-		first <- p
-	}()
-	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
-	late.skew, panics = time.Hour, true
-	require.Panics(t, func() { _, _ = l.Acquire(t.Context()) })
-	panics = false
-	require.NoError(t, (<-first).Done(limiter.Success))
-	require.Zero(t, l.Snapshot().InFlight)
-	require.Zero(t, l.Snapshot().Queued)
-}
-
 // safely runs f on a goroutine of its own, whatever f does to it.
 func safely(f func()) {
 	done := make(chan struct{})
@@ -165,7 +91,7 @@ func safely(f func()) {
 	<-done
 }
 
-// Functions, guards and observers that panic or exit, contexts that end, a limiter
+// Functions and guards that panic or exit, contexts that end, a limiter
 // that is changed meanwhile: in the end every slot is free and every guard has
 // heard of every attempt.
 func TestNothingLeaksWhateverPanics(t *testing.T) {
@@ -176,11 +102,9 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 	}
 	var before, after warden
 	between := brittle{func() { sometimes(40, boom) }, func() { sometimes(40, boom) }}
-	// No pause and no Retry-After: a panic on the timer's goroutine is everybody's.
 	l := newLimiter(t, 4, guarded(&before, between, &after), func(c *limiter.Config) {
 		c.PauseMax = -1
 		c.MaxAttempts = 5
-		c.Observer = func(limiter.Event) { sometimes(200, boom) }
 	})
 	fn := func(ctx context.Context) error {
 		switch rand.IntN(8) {
@@ -215,9 +139,9 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 			}
 		})
 		safely(func() {
-			tuning := l.Tuning()
-			tuning.MaxWindow = 1 + float64(rand.IntN(8))
-			_ = l.Reconfigure(tuning)
+			c := l.Config()
+			c.Window.Max = 1 + float64(rand.IntN(8))
+			_ = l.Reconfigure(c)
 		})
 	}
 	all.Wait()

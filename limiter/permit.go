@@ -1,24 +1,61 @@
 package limiter
 
-import "github.com/aimd-go/aimd/window"
+import (
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
 
 // Permit is the right to make one attempt, and the duty to say how it ended:
 // exactly one call of Done or Settle. It is a small value; copies are the same
 // permit, and the first release counts. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
+	// t is the zero one where the attempt is made under the slot of another.
 	t window.Ticket
 }
 
 // Done releases the permit with the attempt's outcome. A permit released
 // before gives ErrReleased, and nothing else happens.
 // It panics if o is not an outcome.
-func (p Permit) Done(o Outcome) error { return p.release(o, 0) }
+func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
 
 // Settle is Done with what a classifier said of the attempt, the service's
 // Retry-After with it.
 func (p Permit) Settle(v Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
 
-// Attempt is the attempt's number: 1 for the limiter's first attempt, 2 for
-// the next; 0 for the zero Permit.
-func (p Permit) Attempt() uint64 { return p.t.ID() }
+func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
+	if !o.Valid() {
+		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
+	}
+	l := p.l
+	switch {
+	case l == nil:
+		return ErrReleased
+	case p.t.ID() == 0:
+		return nil
+	}
+	l.mu.Lock()
+	var now time.Duration
+	if o.Overloaded() || l.core.NeedsTime() {
+		now = l.now()
+	}
+	before, paused := l.core.State().Cwnd, l.core.PausedUntil()
+	change := l.core.Answered(now, p.t, o, retryAfter)
+	l.counts.answered(change, o)
+	if change == window.Late {
+		l.note(now, Event{Kind: Late, Outcome: o})
+		l.unlock(now)
+		return ErrReleased
+	}
+	if kind := kindOf[change]; l.observer != nil || kind.decision() {
+		l.note(now, Event{Kind: kind, Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
+	}
+	if until := l.core.PausedUntil(); until > paused {
+		l.counts.holds++
+		l.note(now, Event{Kind: Held, Wait: until - now, RetryAfter: min(retryAfter, until-now)})
+	}
+	l.unlock(now)
+	return nil
+}

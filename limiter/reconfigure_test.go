@@ -28,8 +28,8 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
 		}
 
-		tuning := l.Tuning()
-		tuning.MinWindow = 4
+		tuning := l.Config()
+		tuning.Window.Min = 4
 		require.NoError(t, l.Reconfigure(tuning))
 		synctest.Wait()
 		require.Len(t, to, 2, "two more may go at once")
@@ -43,7 +43,7 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.Equal(t, limiter.Admitted, events[1].Kind)
 		p = append(p, (<-to).permit, (<-to).permit)
 
-		tuning.MinWindow, tuning.MaxWindow = 1, 1
+		tuning.Window.Min, tuning.Window.Max = 1, 1
 		require.NoError(t, l.Reconfigure(tuning))
 		require.Equal(t, 4, l.Snapshot().InFlight)
 		for _, permit := range p[:3] {
@@ -66,34 +66,36 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 
 func TestReconfigureRefusesWholly(t *testing.T) {
 	l := newLimiter(t, 20)
-	before := l.Tuning()
-	require.Equal(t, limiter.Tuning{
-		MinWindow: 1, MaxWindow: window.MaxWindow, Factor: window.DefaultFactor,
-		PauseMin: limiter.DefaultPauseMin, PauseMax: limiter.DefaultPauseMax,
-		Patience: limiter.DefaultPatience, RetryAfterMax: limiter.DefaultRetryAfterMax,
-	}, before)
+	before := l.Config()
+	require.Equal(t, window.Settings{
+		Min: 1, Max: window.MaxWindow, Factor: window.DefaultFactor, Initial: 20, Ssthresh: window.DefaultSsthresh,
+	}, before.Window)
+	require.Equal(t, limiter.DefaultPauseMin, before.PauseMin)
+	require.Equal(t, limiter.DefaultPauseMax, before.PauseMax)
+	require.Equal(t, limiter.DefaultPatience, before.Patience)
+	require.Equal(t, limiter.DefaultRetryAfterMax, before.RetryAfterMax)
 	for _, c := range []struct {
-		change func(*limiter.Tuning)
+		change func(*limiter.Config)
 		want   string
 	}{
-		{func(t *limiter.Tuning) { t.MinWindow = 0.5 }, "limiter: minimum window: 0.5 is not allowed, want a number from 1 to 1048576"},
-		{func(t *limiter.Tuning) { t.MinWindow, t.MaxWindow = 9, 3 }, "limiter: maximum window: 3 is not allowed, want a number from 9 to 1048576"},
-		{func(t *limiter.Tuning) { t.MaxWindow, t.Factor = 10, -1 }, "limiter: decrease factor: -1 is not allowed, want a number greater than 0 and less than 1"},
-		{func(t *limiter.Tuning) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for no bound"},
-		{func(t *limiter.Tuning) { t.PauseMin = time.Minute }, "limiter: shortest pause: 1m0s is not allowed, want a duration from 1ms to 5s"},
-		{func(t *limiter.Tuning) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit"},
-		{func(t *limiter.Tuning) { t.AttemptTimeout = -1 }, "limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none"},
+		{func(t *limiter.Config) { t.Window.Min = 0.5 }, "limiter: minimum window: 0.5 is not allowed, want a number from 1 to 1048576"},
+		{func(t *limiter.Config) { t.Window.Min, t.Window.Max = 9, 3 }, "limiter: maximum window: 3 is not allowed, want a number from 9 to 1048576"},
+		{func(t *limiter.Config) { t.Window.Max, t.Window.Factor = 10, -1 }, "limiter: decrease factor: -1 is not allowed, want a number greater than 0 and less than 1"},
+		{func(t *limiter.Config) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for none"},
+		{func(t *limiter.Config) { t.PauseMin = time.Minute }, "limiter: shortest pause: 1m0s is not allowed, want a duration from 1ms to 5s"},
+		{func(t *limiter.Config) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none"},
+		{func(t *limiter.Config) { t.AttemptTimeout = -1 }, "limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none"},
 	} {
 		tuning := before
 		c.change(&tuning)
 		require.EqualError(t, tuning.Validate(), c.want)
 		require.EqualError(t, l.Reconfigure(tuning), c.want)
-		require.Equal(t, before, l.Tuning())
+		require.Equal(t, before.Settings, l.Config().Settings)
 		require.EqualValues(t, 20, l.Snapshot().Cwnd)
 	}
-	require.NoError(t, limiter.Tuning{}.Validate())
-	require.NoError(t, l.Reconfigure(limiter.Tuning{}), "zero fields mean the default")
-	require.Equal(t, before, l.Tuning())
+	require.NoError(t, limiter.Config{}.Validate())
+	require.NoError(t, l.Reconfigure(limiter.Config{}), "zero fields mean the default")
+	require.Equal(t, before.Settings, l.Config().Settings)
 }
 
 // A law that says that it is timed only the second time breaks its contract.
@@ -104,9 +106,9 @@ func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
 		return timedFrom{aimd.Reno(s), calls > 1}
 	}, limiter.Config{})
 	require.NoError(t, err)
-	require.ErrorContains(t, l.Reconfigure(limiter.Tuning{MaxWindow: 3}), "limiter: law: one that needs round-trip times")
+	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "limiter: law: one that needs round-trip times")
 	require.EqualValues(t, 20, l.Snapshot().Cwnd)
-	require.EqualValues(t, window.MaxWindow, l.Tuning().MaxWindow)
+	require.EqualValues(t, window.MaxWindow, l.Config().Window.Max)
 }
 
 type timedFrom struct {
@@ -127,11 +129,11 @@ func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
 		return l.Snapshot().Cwnd
 	}
 	require.EqualValues(t, 8, cut())
-	require.NoError(t, l.Reconfigure(limiter.Tuning{MaxWindow: 5}))
+	require.NoError(t, l.Reconfigure(bounds(0, 5)))
 	require.EqualValues(t, 5, cut())
-	require.NoError(t, l.Reconfigure(limiter.Tuning{MinWindow: 11}))
+	require.NoError(t, l.Reconfigure(bounds(11, 0)))
 	require.EqualValues(t, 11, cut())
-	require.NoError(t, l.Reconfigure(limiter.Tuning{}))
+	require.NoError(t, l.Reconfigure(limiter.Config{}))
 	require.EqualValues(t, 8, cut())
 }
 
@@ -141,7 +143,7 @@ func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
 		runs := 0
 		err := l.Do(t.Context(), func(context.Context) error {
 			if runs++; runs == 3 {
-				require.NoError(t, l.Reconfigure(limiter.Tuning{MaxAttempts: 2}))
+				require.NoError(t, l.Reconfigure(limiter.Config{MaxAttempts: 2}))
 			}
 			return status{code: 500}
 		})
@@ -154,7 +156,7 @@ func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
 func TestReconfigureSetsTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20)
-		require.NoError(t, l.Reconfigure(limiter.Tuning{AttemptTimeout: time.Second, MaxAttempts: 1}))
+		require.NoError(t, l.Reconfigure(limiter.Config{AttemptTimeout: time.Second, MaxAttempts: 1}))
 		err := l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.EqualValues(t, 1, l.Snapshot().Timeouts)
@@ -165,12 +167,12 @@ func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
 	l := newLimiter(t, 2)
 	p := acquire(t, l, 1)[0]
 	l.Close()
-	require.NoError(t, l.Reconfigure(limiter.Tuning{MinWindow: 9}))
+	require.NoError(t, l.Reconfigure(bounds(9, 0)))
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 	require.NoError(t, p.Done(limiter.Success))
 	require.NoError(t, l.Drain(t.Context()))
-	require.NoError(t, l.Reconfigure(limiter.Tuning{}))
+	require.NoError(t, l.Reconfigure(limiter.Config{}))
 }
 
 // Many acquire and release while others reconfigure: nobody is lost, and at
@@ -197,9 +199,9 @@ func TestReconfigureUnderLoad(t *testing.T) {
 		})
 	}
 	stop := make(chan struct{})
-	for _, tunings := range [][]limiter.Tuning{
-		{{MaxWindow: 1}, {MinWindow: 6}, {Factor: 0.9, QueueBound: 100}},
-		{{MaxWindow: 2}, {MinWindow: 9, MaxWindow: 9}, {MinWindow: 2, MaxWindow: 1}},
+	for _, tunings := range [][]limiter.Config{
+		{bounds(0, 1), bounds(6, 0), {Settings: limiter.Settings{Window: window.Settings{Factor: 0.9}, QueueBound: 100}}},
+		{bounds(0, 2), bounds(9, 9), bounds(2, 1)},
 	} {
 		tune.Go(func() {
 			for i := 0; ; i++ {
@@ -218,7 +220,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	work.Wait()
 	close(stop)
 	tune.Wait()
-	require.NoError(t, l.Reconfigure(limiter.Tuning{MinWindow: 3, MaxWindow: 3}))
+	require.NoError(t, l.Reconfigure(bounds(3, 3)))
 	s := l.Snapshot()
 	require.Zero(t, s.InFlight)
 	require.Zero(t, s.Queued)
@@ -231,18 +233,23 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	}
 }
 
+// bounds are settings that bound the window; 0: the default.
+func bounds(least, most float64) limiter.Config {
+	return limiter.Config{Settings: limiter.Settings{Window: window.Settings{Min: least, Max: most}}}
+}
+
 func ExampleLimiter_Reconfigure() {
 	l, err := aimd.NewReno(aimd.WithMaxWindow(100))
 	if err != nil {
 		panic(err)
 	}
-	tuning := l.Tuning()
-	tuning.MaxWindow, tuning.Factor = 10, 0.9
-	fmt.Println("error:", l.Reconfigure(tuning), "cwnd:", l.Snapshot().Cwnd)
+	c := l.Config()
+	c.Window.Max, c.Window.Factor = 10, 0.9
+	fmt.Println("error:", l.Reconfigure(c), "cwnd:", l.Snapshot().Cwnd)
 
-	tuning.Factor = 2
-	fmt.Println("error:", l.Reconfigure(tuning))
-	fmt.Println("factor:", l.Tuning().Factor)
+	c.Window.Factor = 2
+	fmt.Println("error:", l.Reconfigure(c))
+	fmt.Println("factor:", l.Config().Window.Factor)
 	// Output:
 	// error: <nil> cwnd: 10
 	// error: limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1

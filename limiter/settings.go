@@ -2,7 +2,7 @@ package limiter
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -46,8 +46,8 @@ type Settings struct {
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
 	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
 	RetryAfterMax time.Duration
-	// Restore is a state learned earlier, to start from; nil: none.
-	Restore *window.State
+	// Restore is a state learned earlier, to start from; the zero State: none.
+	Restore window.State
 	// Rand is the source of jitter. nil: a source with a fixed seed, so that
 	// a Core alone always does the same.
 	Rand *rand.Rand
@@ -79,14 +79,11 @@ func (s Settings) withDefaults() (Settings, error) {
 	if err := setting.Duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return s, err
 	}
-	if s.Patience == 0 {
-		s.Patience = DefaultPatience
+	if err := setting.Count("patience", &s.Patience, DefaultPatience, 1, math.MaxInt); err != nil {
+		return s, err
 	}
-	if s.Patience < 1 {
-		return s, fmt.Errorf("patience: %d is not allowed, want a number from 1", s.Patience)
-	}
-	if s.QueueBound < 0 {
-		return s, fmt.Errorf("queue bound: %d is not allowed, want a number from 1, or 0 for no bound", s.QueueBound)
+	if err := setting.Optional("queue bound", s.QueueBound); err != nil {
+		return s, err
 	}
 	if s.Rand == nil {
 		s.Rand = rand.New(rand.NewPCG(4, 4))

@@ -2,16 +2,12 @@ package limiter
 
 import (
 	"fmt"
-	"runtime"
 	"time"
-
-	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/window"
 )
 
-// Snapshot is how a limiter stood at one moment. (Where it never stands still,
-// not for as long as a look takes, a field may be of the moment after.)
+// Snapshot is how a limiter stood at one moment.
 type Snapshot struct {
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
 	Cwnd     float64 `json:"cwnd"`
@@ -29,14 +25,15 @@ type Snapshot struct {
 	ClientErrors uint64 `json:"client_errors"`
 	// Cuts counts the bursts of overloads that narrowed the window.
 	Cuts uint64 `json:"cuts"`
-	// Holds counts how often the gate was shut.
+	// Holds counts the pauses for everybody.
 	Holds uint64 `json:"holds"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
-	// LongestWait is the longest time that an operation waited for a slot, of
-	// the waits that were timed. As TCP times one segment of a window (RFC
-	// 6298, section 3), a limiter without an observer times one waiting
-	// operation at a time; with an observer, all of them.
+	// LongestWait is the longest time that an operation waited for a slot within the
+	// last minute, or waits now, of the waits that were timed. As TCP times one segment
+	// of a window (RFC 6298, section 3), a limiter without an observer times one
+	// waiting operation at a time; with an observer, all of them. In JSON it is in
+	// nanoseconds.
 	LongestWait time.Duration `json:"longest_wait"`
 }
 
@@ -52,74 +49,99 @@ func (s Snapshot) String() string {
 		s.Cuts, s.Holds, s.Late, s.LongestWait.Round(time.Millisecond))
 }
 
-// published is what others read without the lock. Only the holder of the lock
-// writes it, and only what changed: an atomic store costs as much as half an
-// uncontended Acquire.
-type published struct {
-	cwnd, ssthresh atomic.Float64
-	gap            atomic.Duration
-	// ceiling less the latch's free slots is what is in flight.
-	ceiling atomic.Int64
-	queued  atomic.Int64
-	// failures counts the answers that were no success. Of all ids given, what
-	// neither flies nor failed nor was withdrawn is a success.
-	failures    [window.ClientError + 1]atomic.Uint64
-	withdrawn   atomic.Uint64
-	cuts, holds atomic.Uint64
-	late        atomic.Uint64
-	longestWait atomic.Duration
-}
-
-func (p *published) state(s window.State) {
-	p.cwnd.Store(s.Cwnd)
-	p.ssthresh.Store(s.Ssthresh)
-	p.gap.Store(s.Gap)
-}
-
-// looks is how often Snapshot tries for a moment at which nothing changed.
-const looks = 1000
-
-// Snapshot returns how the limiter stands. It takes no lock and holds up nobody:
-// it looks again if something changed meanwhile.
+// Snapshot returns how the limiter stands.
 func (l *Limiter) Snapshot() Snapshot {
-	var s Snapshot
-	for range looks {
-		before := l.latch.word.Load()
-		s = l.read(before)
-		if before&latched == 0 && before == l.latch.word.Load() {
-			break
-		}
-		runtime.Gosched()
+	now := l.now()
+	l.mu.Lock()
+	s, c := l.core.State(), &l.counts
+	snapshot := Snapshot{
+		Cwnd:         s.Cwnd,
+		Ssthresh:     s.Ssthresh,
+		InFlight:     l.core.Flying(),
+		Queued:       l.core.Waiting(),
+		Successes:    c.outcomes[window.Success],
+		Overloads:    c.outcomes[window.Overload],
+		Timeouts:     c.outcomes[window.Timeout],
+		Neutrals:     c.outcomes[window.Neutral],
+		ClientErrors: c.outcomes[window.ClientError],
+		Cuts:         c.cuts,
+		Holds:        c.holds,
+		Late:         c.late,
+		LongestWait:  l.waits.longest(now),
 	}
-	return s
-}
-
-// read reads all that is published; w is the latch's word.
-func (l *Limiter) read(w uint64) Snapshot {
-	p := &l.published
-	s := Snapshot{
-		Cwnd:      p.cwnd.Load(),
-		Ssthresh:  p.ssthresh.Load(),
-		InFlight:  int(p.ceiling.Load()) - freeSlots(w),
-		Queued:    int(p.queued.Load()),
-		Overloads: p.failures[window.Overload].Load(),
-		Timeouts:  p.failures[window.Timeout].Load(),
-		Neutrals:  p.failures[window.Neutral].Load(),
-
-		ClientErrors: p.failures[window.ClientError].Load(),
-		Cuts:         p.cuts.Load(),
-		Holds:        p.holds.Load(),
-		Late:         p.late.Load(),
-		LongestWait:  p.longestWait.Load(),
-	}
-	others := s.Overloads + s.Timeouts + s.Neutrals + s.ClientErrors + p.withdrawn.Load() + uint64(s.InFlight)
-	s.Successes = lastID(w) - min(lastID(w), others)
-	return s
+	l.unlock(now)
+	return snapshot
 }
 
 // State returns what the limiter learned, for Settings.Restore at the next
 // start. It is plain data and goes through JSON.
 func (l *Limiter) State() window.State {
-	p := &l.published
-	return window.State{Cwnd: p.cwnd.Load(), Ssthresh: p.ssthresh.Load(), Gap: p.gap.Load()}
+	l.mu.Lock()
+	s := l.core.State()
+	l.unlock(l.time())
+	return s
+}
+
+// counts is what happened since the start.
+type counts struct {
+	outcomes          [window.ClientError + 1]uint64
+	cuts, holds, late uint64
+}
+
+func (c *counts) answered(change window.Change, o window.Outcome) {
+	if change == window.Late {
+		c.late++
+		return
+	}
+	c.outcomes[o]++
+	if change == window.Cut {
+		c.cuts++
+	}
+}
+
+// waits keeps the longest of the waits that were timed, for this half minute and the
+// one before, so that it falls again: a gauge that never does can carry no alarm.
+type waits struct {
+	// timing is one that waits now and is timed; nil: none does.
+	timing *waiter
+	// spell is the number of the half minute of latest.
+	spell          time.Duration
+	latest, before time.Duration
+}
+
+const spell = 30 * time.Second
+
+func (s *waits) began(w *waiter, now time.Duration) { w.since, w.timed, s.timing = now, true, w }
+
+// left: a waiter gave up.
+func (s *waits) left(w *waiter) {
+	if s.timing == w {
+		s.timing = nil
+	}
+}
+
+// ended: a waiter's turn came.
+func (s *waits) ended(w *waiter, now time.Duration) {
+	s.left(w)
+	s.moved(now)
+	s.latest = max(s.latest, now-w.since)
+}
+
+// moved forgets what is too long ago.
+func (s *waits) moved(now time.Duration) {
+	switch n := now / spell; {
+	case n == s.spell+1:
+		s.spell, s.before, s.latest = n, s.latest, 0
+	case n > s.spell:
+		s.spell, s.before, s.latest = n, 0, 0
+	}
+}
+
+func (s *waits) longest(now time.Duration) time.Duration {
+	s.moved(now)
+	longest := max(s.latest, s.before)
+	if s.timing != nil {
+		longest = max(longest, now-s.timing.since)
+	}
+	return longest
 }

@@ -49,7 +49,7 @@ func Example() {
 	defer client.Close()
 
 	fmt.Println("version in force:", client.Snapshot().Version)
-	fmt.Println("most in flight:", lim.Tuning().MaxWindow)
+	fmt.Println("most in flight:", lim.Config().Window.Max)
 	fmt.Println(features.Admit(tag.WithFeature(context.Background(), "thumbnails"), 1))
 	// Output:
 	// version in force: 7
@@ -96,7 +96,7 @@ func ExampleNew() {
 func ExampleParse() {
 	_, err := remote.Parse([]byte(`{"format": 1, "version": 2, "window": {"max": -8}}`))
 	var field *remote.FieldError
-	fmt.Println(errors.As(err, &field), field.Path)
+	fmt.Println(errors.As(err, &field), field.Name)
 	fmt.Println(err)
 	// Output:
 	// true window.max
@@ -192,7 +192,7 @@ func ExampleLimiters_Add() {
 			fmt.Println("goes on with settings of its own:", err)
 		}
 		return l, nil
-	}, 0, nil)
+	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -200,7 +200,7 @@ func ExampleLimiters_Add() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(l.Tuning().MaxWindow)
+	fmt.Println(l.Config().Window.Max)
 	// Output: 8
 }
 
@@ -262,7 +262,7 @@ type batches struct{ size int }
 
 func (b *batches) Check(d remote.Document) error {
 	if d.Window.Max > 0 && d.Window.Max < 10 {
-		return &remote.FieldError{Path: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+		return &remote.FieldError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
 	}
 	return nil
 }
@@ -323,7 +323,7 @@ func ExampleToBudget() {
 }
 
 func ExampleToSchedule() {
-	uploads, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: 5 * time.Minute}})
+	uploads, err := schedule.New(schedule.Config{Period: 5 * time.Minute})
 	if err != nil {
 		panic(err)
 	}

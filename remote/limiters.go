@@ -32,7 +32,7 @@ type Limiters struct {
 // tuned is a limiter and the settings of its own.
 type tuned struct {
 	limiter weak.Pointer[limiter.Limiter]
-	own     limiter.Tuning
+	own     limiter.Config
 }
 
 // NewLimiters returns one with these limiters.
@@ -49,7 +49,7 @@ func NewLimiters(all ...*limiter.Limiter) *Limiters {
 // until the next document: that is worth a line in a log, but no reason
 // to do without the limiter.
 func (ls *Limiters) Add(l *limiter.Limiter) error {
-	t := tuned{weak.Make(l), l.Tuning()}
+	t := tuned{weak.Make(l), l.Config()}
 	ls.mu.Lock()
 	known := slices.ContainsFunc(ls.living(), func(k tuned) bool { return k.limiter == t.limiter })
 	if !known {
@@ -118,21 +118,21 @@ func (ls *Limiters) living() []tuned {
 func (t tuned) check(d Document) error {
 	with := t.with(d)
 	switch own := t.own; {
-	case with.MinWindow <= with.MaxWindow:
+	case with.Window.Min <= with.Window.Max:
 	case d.Window.Max == 0:
-		return &FieldError{"window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, " + plainNumber(own.MaxWindow) + ", or window.max beside it"}
+		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, "+plainNumber(own.Window.Max)+", or window.max beside it")
 	default:
-		return &FieldError{"window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, " + plainNumber(own.MinWindow) + ", on, or window.min beside it"}
+		return wrong("window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, "+plainNumber(own.Window.Min)+", on, or window.min beside it")
 	}
 	return with.Validate()
 }
 
 // with is the limiter's own settings with what the document says.
-func (t tuned) with(d Document) limiter.Tuning {
+func (t tuned) with(d Document) limiter.Config {
 	s := t.own
-	override(&s.MinWindow, d.Window.Min)
-	override(&s.MaxWindow, d.Window.Max)
-	override(&s.Factor, d.Window.Factor)
+	override(&s.Window.Min, d.Window.Min)
+	override(&s.Window.Max, d.Window.Max)
+	override(&s.Window.Factor, d.Window.Factor)
 	override(&s.MaxAttempts, d.Retry.MaxAttempts)
 	override(&s.PauseMax, time.Duration(d.Retry.MaxPause))
 	if s.PauseMax > 0 { // else pauses are off

@@ -24,46 +24,55 @@ func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	return l
 }
 
+// equal compares what Reconfigure can change.
+func equal(t *testing.T, want, got limiter.Config, why ...any) {
+	t.Helper()
+	want.Rand, got.Rand = nil, nil
+	require.Equal(t, want.Settings, got.Settings, why...)
+	require.Equal(t, want.MaxAttempts, got.MaxAttempts, why...)
+	require.Equal(t, want.AttemptTimeout, got.AttemptTimeout, why...)
+}
+
 func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	l := reno(t, aimd.WithMaxWindow(100), aimd.WithMaxAttempts(9), aimd.WithQueueBound(7))
-	own := l.Tuning()
+	own := l.Config()
 	ls := remote.NewLimiters(l)
 	require.NoError(t, ls.Check(fullDocument))
-	require.Equal(t, own, l.Tuning(), "Check changes nothing")
+	equal(t, own, l.Config(), "Check changes nothing")
 	ls.Apply(fullDocument)
 	want := own
-	want.MinWindow, want.MaxWindow, want.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
-	require.Equal(t, want, l.Tuning())
+	want.Window.Min, want.Window.Max, want.Window.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
+	equal(t, want, l.Config())
 
 	// A field that is absent is the program's own again.
 	ls.Apply(remote.Document{Format: 1, Version: 43, Window: remote.Window{Max: 3}})
 	want = own
-	want.MaxWindow = 3
-	require.Equal(t, want, l.Tuning())
+	want.Window.Initial, want.Window.Max = 3, 3
+	equal(t, want, l.Config())
 	require.EqualValues(t, 3, l.Snapshot().Cwnd)
 	ls.Apply(remote.Document{Format: 1, Version: 44, Retry: remote.Retry{MaxPause: remote.Duration(time.Millisecond)}})
 	want = own
 	want.PauseMin, want.PauseMax = time.Millisecond, time.Millisecond
-	require.Equal(t, want, l.Tuning())
+	equal(t, want, l.Config())
 	ls.Apply(remote.Document{Format: 1, Version: 45})
-	require.Equal(t, own, l.Tuning())
+	equal(t, own, l.Config())
 }
 
 // Pauses that the program turned off come with a longest one, and not without.
 func TestLimitersWithoutPauses(t *testing.T) {
 	l := reno(t, aimd.WithoutPause())
-	want := l.Tuning()
+	want := l.Config()
 	ls := remote.NewLimiters(l)
 	d := remote.Document{Format: 1, Version: 1, Window: remote.Window{Max: 3}}
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
-	want.MaxWindow = 3
+	want.Window.Initial, want.Window.Max = 3, 3
 	require.Negative(t, want.PauseMax)
-	require.Equal(t, want, l.Tuning())
+	equal(t, want, l.Config())
 	d.Retry.MaxPause = remote.Duration(10 * time.Millisecond)
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
-	require.Equal(t, 10*time.Millisecond, l.Tuning().PauseMax)
+	require.Equal(t, 10*time.Millisecond, l.Config().PauseMax)
 }
 
 func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
@@ -76,11 +85,11 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 		d := remote.Document{Format: 1, Version: 1, Window: w}
 		data, err := json.Marshal(d)
 		require.NoError(t, err)
-		before := wide.Tuning()
+		before := wide.Config()
 		c := started(t, &script{data: string(data)}, remote.Settings{}, ls)
 		require.Equal(t, "remote: script: "+want, c.Snapshot().LastError)
 		require.Zero(t, c.Snapshot().Version)
-		require.Equal(t, before, wide.Tuning(), "those that it fits have not got it either")
+		equal(t, before, wide.Config(), "those that it fits have not got it either")
 		var field *remote.FieldError
 		require.ErrorAs(t, ls.Check(d), &field)
 	}
@@ -96,17 +105,17 @@ func TestLimitersMayComeLater(t *testing.T) {
 	late := reno(t)
 	require.NoError(t, ls.Add(late))
 	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
-	require.EqualValues(t, 64, late.Tuning().MaxWindow)
+	require.EqualValues(t, 64, late.Config().Window.Max)
 	odd := reno(t, aimd.WithMinWindow(100), aimd.WithInitialWindow(100))
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
 	ls.Apply(remote.Document{Format: 1, Version: 43, Window: remote.Window{Max: 200}})
 	odd = reno(t, aimd.WithMinWindow(300), aimd.WithInitialWindow(300))
 	require.EqualError(t, ls.Add(odd), "remote: window.max: 200 is not allowed, want a number from the limiter's own minimum, 300, on, or window.min beside it")
-	require.EqualValues(t, 300, odd.Tuning().MinWindow, "it keeps what it has")
+	require.EqualValues(t, 300, odd.Config().Window.Min, "it keeps what it has")
 	ls.Apply(remote.Document{Format: 1, Version: 44})
 	for _, l := range []*limiter.Limiter{early, late} {
-		require.Equal(t, reno(t).Tuning(), l.Tuning())
+		equal(t, reno(t).Config(), l.Config())
 	}
 }
 
@@ -118,7 +127,7 @@ func TestAnObserverMayAddALimiter(t *testing.T) {
 	early := reno(t, aimd.WithObserver(func(aimd.Event) { assert.NoError(t, ls.Add(late)) }))
 	require.NoError(t, ls.Add(early))
 	ls.Apply(fullDocument)
-	require.EqualValues(t, 64, late.Tuning().MaxWindow)
+	require.EqualValues(t, 64, late.Config().Window.Max)
 }
 
 // However they come, all are under the last document in the end.
@@ -139,7 +148,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	}
 	all.Wait()
 	for _, l := range limiters {
-		require.EqualValues(t, 8, l.Tuning().MaxWindow)
+		require.EqualValues(t, 8, l.Config().Window.Max)
 	}
 }
 
@@ -202,7 +211,7 @@ func TestToBudget(t *testing.T) {
 }
 
 func TestToSchedule(t *testing.T) {
-	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: time.Hour}})
+	s, err := schedule.New(schedule.Config{Period: time.Hour})
 	require.NoError(t, err)
 	a := remote.ToSchedule(s)
 	for _, period := range []time.Duration{5 * time.Minute, time.Second, 168 * time.Hour} {

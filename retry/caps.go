@@ -1,9 +1,10 @@
 package retry
 
 import (
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Caps are what of a policy can be changed while it works: how often, and how
@@ -11,7 +12,8 @@ import (
 type Caps struct {
 	// Attempts is in the place of Config.Attempts: the most attempts of an
 	// operation, the first among them, from 1, which means no retries; 0 leaves
-	// Config.Attempts. It holds for operations under way too.
+	// Config.Attempts, negative means no limit. It holds for operations under way
+	// too.
 	Attempts int
 	// MaxDelay is the longest that an operation backs off by itself, for delays
 	// from now on: 1 ms or more; 0: as long as the policy's backoff says. What would
@@ -23,15 +25,20 @@ type Caps struct {
 // names what is wrong, its value and what is allowed, and changes nothing. A nil
 // policy is everybody's, and has none.
 func (p *Policy) SetCaps(c Caps) error {
-	switch {
-	case p == nil:
-		return errors.New("retry: caps of the default policy: a change is not allowed, want a policy of New")
-	case c.Attempts < 0:
-		return fmt.Errorf("retry: attempt cap: %d is not allowed, want a number from 1, or 0 for the policy's own", c.Attempts)
-	case c.MaxDelay != 0 && c.MaxDelay < time.Millisecond:
-		return fmt.Errorf("retry: longest delay: %v is not allowed, want a duration from 1ms, or 0 for no cap", c.MaxDelay)
+	if err := c.check(p); err != nil {
+		return fmt.Errorf("retry: %w", err)
 	}
 	p.caps.Store(&c)
+	return nil
+}
+
+func (c Caps) check(p *Policy) error {
+	if p == nil {
+		return setting.Wrong("caps of the default policy", "a change", "a policy of New")
+	}
+	if c.MaxDelay != 0 && c.MaxDelay < time.Millisecond {
+		return setting.Wrong("longest delay", c.MaxDelay, "a duration from 1ms, or 0 for no cap")
+	}
 	return nil
 }
 
@@ -47,7 +54,7 @@ func (p *Policy) Caps() Caps {
 // no other. More than the limit: it was lowered meanwhile.
 func (p *Policy) exhausted(attempts int) bool {
 	most := p.c.Attempts
-	if c := p.Caps().Attempts; c > 0 {
+	if c := p.Caps().Attempts; c != 0 {
 		most = c
 	}
 	return most > 0 && attempts >= most

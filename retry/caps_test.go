@@ -40,6 +40,12 @@ func TestCapsOnAttempts(t *testing.T) {
 		require.Equal(t, retry.Caps{Attempts: 2}, p.Caps())
 		require.NoError(t, p.SetCaps(retry.Caps{}))
 		require.Equal(t, 5, attempts(0))
+		require.NoError(t, p.SetCaps(retry.Caps{Attempts: -1}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		n := 0
+		require.ErrorIs(t, retry.Do(ctx, p, func(context.Context) error { n++; return busy }), context.DeadlineExceeded)
+		require.Greater(t, n, 50, "no limit")
 	})
 }
 
@@ -79,8 +85,8 @@ func TestCapsThatAreNotAllowed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.SetCaps(retry.Caps{Attempts: 4}))
 	for want, c := range map[string]retry.Caps{
-		"retry: attempt cap: -1 is not allowed, want a number from 1, or 0 for the policy's own": {Attempts: -1},
-		"retry: longest delay: 1ns is not allowed, want a duration from 1ms, or 0 for no cap":    {Attempts: 9, MaxDelay: 1},
+		"retry: longest delay: 1ns is not allowed, want a duration from 1ms, or 0 for no cap":  {Attempts: 9, MaxDelay: 1},
+		"retry: longest delay: -1ns is not allowed, want a duration from 1ms, or 0 for no cap": {Attempts: 9, MaxDelay: -1},
 	} {
 		assert.EqualError(t, p.SetCaps(c), want)
 		assert.Equal(t, retry.Caps{Attempts: 4}, p.Caps())

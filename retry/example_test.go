@@ -130,23 +130,3 @@ func ExampleBudget() {
 	fmt.Println("retries with 90 first attempts:", retries)
 	// Output: retries with 90 first attempts: 10
 }
-
-// The pure part takes the time as an argument.
-func ExampleBudgetCore() {
-	core, err := retry.NewBudgetCore(retry.BudgetSettings{Share: 0.2})
-	if err != nil {
-		panic(err)
-	}
-	for range 80 {
-		core.Sent(start)
-	}
-	retries := 0
-	for core.Asked(start) {
-		retries++
-	}
-	fmt.Println(core.Counts(start))
-	fmt.Println(retries)
-	// Output:
-	// 100 20
-	// 20
-}

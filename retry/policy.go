@@ -2,7 +2,6 @@ package retry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,26 +16,22 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Defaults of a policy's settings.
-const (
-	// DefaultAttempts: "if a request has already failed three times, we let the
-	// failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
-	DefaultAttempts = 3
-	// DefaultRetryAfterMax is that of limiters.
-	DefaultRetryAfterMax = limiter.DefaultRetryAfterMax
-)
+// defaultAttempts: "if a request has already failed three times, we let the
+// failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
+const defaultAttempts = 3
 
-// DefaultBackoff is seed 3's form, "wait(delay * random(.5, 1.5)) ... delay =
+// defaultBackoff is seed 3's form, "wait(delay * random(.5, 1.5)) ... delay =
 // delay * 2", from 100 ms to 30 s.
-var DefaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
+var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
 
 // Config is what a Policy is made from. Zero fields take the documented default.
 type Config struct {
 	// Backoff is how long an operation waits before each retry, and whether
-	// there is a further one; nil: DefaultBackoff.
+	// there is a further one; nil: 100 ms, doubling up to 30 s,
+	// each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// Attempts is the most attempts of an operation, the first among them: from
-	// 1, which means no retries; 0 means DefaultAttempts, negative no limit.
+	// 1, which means no retries; 0 means 3, negative no limit.
 	Attempts int
 	// Idempotent says that all work under the policy may be done twice, with the
 	// same effect as once. Without it only what was certainly not done is
@@ -50,7 +45,7 @@ type Config struct {
 	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
 	If func(error) bool
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
-	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
+	// count as this: 1 ms to 24 h; 0 means 5 min.
 	RetryAfterMax time.Duration
 	// Rand is the source of jitter; nil: one with a random seed. It is used by one
 	// goroutine at a time.
@@ -79,7 +74,8 @@ type Config struct {
 //     known to be idempotent (Config.Idempotent, WithIdempotent). Other
 //     work is tried again only if it was certainly not sent: the connection could not
 //     be made, or a door (httplimit, contrib/grpc) had no slot for it.
-//   - "Back off exponentially on retries. Jitter retries": DefaultBackoff.
+//   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s,
+//     each of 0.5 to 1.5 times that.
 //   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429
 //     and 408 are of that class by their number only, and are tried again.
 //   - "Do retry on server errors (HTTP 500 errors)", those that can pass: 500,
@@ -115,22 +111,22 @@ func New(c Config) (*Policy, error) {
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Backoff == nil {
-		c.Backoff = DefaultBackoff
+		c.Backoff = defaultBackoff
 	}
 	if err := backoff.Check(c.Backoff); err != nil {
 		return c, err
 	}
 	if c.Attempts == 0 {
-		c.Attempts = DefaultAttempts
+		c.Attempts = defaultAttempts
 	}
-	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, limiter.DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return c, err
 	}
-	if c.AttemptTimeout < 0 {
-		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, errors.New("guard: nil is not allowed")
+		return c, setting.Nil("guard")
 	}
 	c.Guards = slices.Clone(c.Guards)
 	if c.Rand == nil {

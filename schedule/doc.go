@@ -1,9 +1,7 @@
 // Package schedule does work again and again, at times that many clients never
 // share: "Rule 1: Jitter Everything!" (seed 3).
 //
-// [Core] is the pure part: it says when the next run is to begin, the time is an
-// argument. [Schedule] is the driver around it: a loop that waits, contexts, a
-// clock. Most users make a Schedule with [New] and call Run.
+// Make a [Schedule] with [New] and call Run.
 //
 // Not the period is random but the time of the run within it, on a grid that all
 // clients have in common. It is seed 3's last form, "Jittering without startup

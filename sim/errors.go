@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // FieldError says which field of a scenario is wrong, and why.
@@ -107,14 +110,18 @@ func (c checker) unused(without string, settings ...any) {
 	}
 }
 
-// setting puts an error of a package of ours, "setting: what is wrong", down to
-// the field that the setting has here.
+// setting puts an error of a package of ours about a setting down to the field
+// that the setting has here.
 func (c checker) setting(err error, fields map[string]string) {
 	if err == nil {
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), "limiter: ")
 	name, problem, _ := strings.Cut(text, ": ")
+	var wrong *setting.Error
+	if errors.As(err, &wrong) {
+		name, problem = wrong.Name, strings.TrimPrefix(wrong.Error(), wrong.Name+": ")
+	}
 	if field, ok := fields[name]; ok {
 		c.fail(field, "%s", problem)
 	} else {

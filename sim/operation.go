@@ -5,12 +5,12 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/grid"
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
-	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,8 +35,8 @@ type party struct {
 	// wake is when the core is to be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards; nil: none.
-	budget   *retry.BudgetCore
-	throttle *throttle.Core
+	budget   *budget.Core
+	throttle *rejection.Core
 }
 
 // client is one of those who ask.
@@ -47,7 +47,7 @@ type client struct {
 	left int
 	// schedule is that of a client of JitteredTime, grid the time of one of
 	// JitteredSlip.
-	schedule *schedule.Core
+	schedule *grid.Core
 	grid     time.Duration
 	// done is how many operations were done, the last of them at the time last.
 	done int
@@ -60,10 +60,10 @@ func newParty(e *engine, id int32) *party {
 		p.core = checked(limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
-		p.budget = checked(retry.NewBudgetCore(b.settings()))
+		p.budget = checked(budget.New(b.settings()))
 	}
 	if t := e.strategy.Throttle; t.K > 0 {
-		p.throttle = checked(throttle.NewCore(t.settings(e.random.Rand)))
+		p.throttle = checked(rejection.New(t.settings(e.random.Rand)))
 	}
 	return p
 }
@@ -138,13 +138,12 @@ func (e *engine) giveUp(op *operation) {
 
 // drain sends what the limiter lets go, and arms its timer.
 func (e *engine) drain(p *party) {
-	now := epoch.Add(e.now)
-	for i, t := p.core.Next(now); i != nil; i, t = p.core.Next(now) {
+	for i, t := p.core.Next(e.now); i != nil; i, t = p.core.Next(e.now) {
 		e.send(i.Value, t)
 	}
-	if d, ok := p.core.Deadline(); ok && d.Sub(epoch) != p.wake {
-		p.wake = d.Sub(epoch)
-		e.at(p.wake, wakeKind, p.id, 0)
+	if at, ok := p.core.Deadline(); ok && at != p.wake {
+		p.wake = at
+		e.after(e.late(p.wake-e.now), wakeKind, p.id, 0)
 	}
 }
 
@@ -163,10 +162,10 @@ func (e *engine) try(op *operation) {
 
 // ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) {
-	e.meter.ended(o)
+	e.meter.ended(e.now, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
-		c.core.Answered(epoch.Add(e.now), a.ticket, o, retryAfter)
+		c.core.Answered(e.now, a.ticket, o, retryAfter)
 	}
 	if c.throttle != nil {
 		c.throttle.Ended(epoch.Add(e.now), tag.Critical, o)
@@ -197,7 +196,7 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 		e.giveUp(op)
 		return
 	}
-	e.after(d, retryKind, op.id, 0)
+	e.after(e.late(d), retryKind, op.id, 0)
 }
 
 // delay is how long an operation waits before its next attempt, and whether

@@ -80,12 +80,13 @@ func TestRetries(t *testing.T) {
 // law counts what it is asked, and never changes anything.
 type law struct{ answers map[window.Outcome]int }
 
-func (l law) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (l law) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	l.answers[a.Outcome]++
 	return s
 }
 
-func (law) Timed() bool { return false }
+// A law that is not timed is not asked about each success.
+func (law) Timed() bool { return true }
 
 // "any law from outside through the Law contract"
 func TestALawFromElsewhere(t *testing.T) {

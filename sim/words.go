@@ -2,8 +2,6 @@ package sim
 
 import (
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -24,15 +22,4 @@ func (w Window) MakeLaw() window.NewLaw {
 		return nil
 	}
 	return w.law()
-}
-
-// Settings are those of the retry.Budget that the words mean.
-func (b Budget) Settings() retry.BudgetSettings { return b.settings() }
-
-// Settings are those of the throttle.Throttle that the words mean, without a source of
-// randomness.
-func (t Throttle) Settings() throttle.Settings {
-	s := t.settings(nil)
-	s.Rand = nil
-	return s
 }

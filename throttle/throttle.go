@@ -9,6 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -26,14 +27,22 @@ type Throttle struct {
 	classify limiter.Classifier
 	// mu guards core.
 	mu   sync.Mutex
-	core Core
+	core rejection.Core
 }
 
 // Config is what a Throttle is made from. Zero fields take the documented default.
 type Config struct {
-	// Settings are the rules. If Rand is nil a Throttle takes a source with a
-	// random seed.
-	Settings
+	// Window is the time that is looked back upon: 1 s to 1 h; 0 means 2 min.
+	Window time.Duration
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0
+	// means 2. Smaller rejects more and sooner.
+	K float64
+	// Probe is the floor: a request goes, whatever the probability, if none of its
+	// criticality went for this time. 1 ms to Window; 0 means 1 s.
+	Probe time.Duration
+	// Rand is the source of chance, used by nothing else at the same time; nil:
+	// one with a random seed.
+	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 	// Classifier tells Do what an error means; nil: limiter.Classify.
@@ -52,7 +61,7 @@ func New(c Config) (*Throttle, error) {
 	if c.Classifier == nil {
 		c.Classifier = limiter.Classify
 	}
-	core, err := NewCore(c.Settings)
+	core, err := rejection.New(rejection.Settings{Window: c.Window, K: c.K, Probe: c.Probe, Rand: c.Rand})
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
@@ -101,8 +110,8 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 }
 
 // Ended tells how a request that was admitted ended, with the context that
-// Admit had. See [Core.Ended] for what counts as accepted. Neutral
-// counts as nothing if the context has ended: then the caller gave up, and the
+// Admit had. What counts as accepted stands in the package's comment. The zero
+// Outcome counts as nothing: nothing is known. So does Neutral if the context has ended: then the caller gave up, and the
 // service said nothing.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {

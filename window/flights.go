@@ -22,23 +22,17 @@ type flights struct {
 	old map[uint64]uint64
 }
 
-// sent adds the ids after the last one, up to id.
-func (f *flights) sent(id uint64) {
-	if id/64 != f.last/64 {
-		f.beginUpTo(id / 64)
+// sent adds the next id and returns it.
+func (f *flights) sent() uint64 {
+	f.last++
+	f.n++
+	if f.last%64 == 0 {
+		f.begin(f.last / 64)
 	}
-	f.n += int(id - f.last)
-	f.last = id
+	return f.last
 }
 
-// beginUpTo makes room for the chunks after that of the last id.
-func (f *flights) beginUpTo(chunk uint64) {
-	for c := f.last/64 + 1; c <= chunk; c++ {
-		f.begin(c)
-	}
-}
-
-// begin makes room for a chunk in the place of the one that is recent chunks older.
+// begin makes room for a chunk instead of the one that is recent chunks older.
 func (f *flights) begin(c uint64) {
 	was := &f.landings[c%recent]
 	if c >= recent {

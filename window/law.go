@@ -8,31 +8,36 @@ import "time"
 // answer and takes back what the law returns.
 type State struct {
 	// Cwnd is the congestion window: how many attempts may be in flight.
-	// A real number, as in seed 4; what is admitted is whole attempts.
+	// It is a real number; what is admitted is whole attempts.
 	// Invariant: Settings.Min <= Cwnd <= Settings.Max, so never below 1.
 	Cwnd float64 `json:"cwnd"`
 	// Ssthresh is the slow-start threshold, in attempts: below it every success
 	// widens the window by one, from there on by 1/cwnd (RFC 5681, section 3.1).
 	// Invariant: 1 <= Ssthresh <= MaxWindow.
 	Ssthresh float64 `json:"ssthresh"`
-	// Gap is the shortest time between two sends. 0: none. A law that paces
-	// sets it, and a law whose window sinks below one says so with it: a window
-	// of 1/4 over a round trip of 100 ms is Cwnd 1 with Gap 400 ms.
-	// Invariant: 0 <= Gap <= MaxGap.
+	// Gap is the shortest time between two sends, counted from the last one; 0:
+	// none. A law that paces sets it, and a law whose window sinks below one says
+	// so with it: a window of 1/4 over a round trip of 100 ms is Cwnd 1 with Gap
+	// 400 ms. Invariant: 0 <= Gap <= MaxGap.
 	Gap time.Duration `json:"gap,omitempty"`
 }
 
-// Step is by how much seed 4 widens the window on a success, flying being
-// the attempts in flight with the answered one among them:
+// Grown is the state after a success as "Improve on exponential backoff" has it,
+// flying being the attempts in flight with the answered one among them:
 //
-//	"cwnd + 1 if size(flying) < sshthres or cwnd + 1.0/cwnd otherwise"
+//	"max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or
+//	max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
 //
-// That is slow start and congestion avoidance (RFC 5681, section 3.1).
-func (s State) Step(flying int) float64 {
-	if float64(flying) < s.Ssthresh {
-		return 1
+// That is slow start and congestion avoidance (RFC 5681, section 3.1), held to
+// what the window really limited: otherwise the window of an idle client grows
+// without bound, and its next burst overshoots.
+func (s State) Grown(flying int) State {
+	step := 1.0
+	if float64(flying) >= s.Ssthresh {
+		step = 1 / s.Cwnd
 	}
-	return 1 / s.Cwnd
+	s.Cwnd = max(s.Cwnd, min(float64(flying+1), s.Cwnd+step))
+	return s
 }
 
 // Answer is what a law is told of one attempt that ended.
@@ -40,31 +45,40 @@ type Answer struct {
 	// Outcome is how it ended.
 	Outcome Outcome
 	// Ignored tells that the attempt was in flight at the last reaction to an
-	// overload (seed 4's set "ignored"): its overload belongs to a burst that
+	// overload (the text's set "ignored"): its overload belongs to a burst that
 	// counted already.
 	Ignored bool
 	// Flying is the number of attempts in flight, the answered one included
-	// (size(flying) in seed 4).
+	// (the text's size(flying)).
 	Flying int
 	// RTT is the time from send to answer; 0 when the law is not Timed.
 	RTT time.Duration
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no
-// pointer to the window, no lock, and reads no clock.
+// pointer to the window, no lock, reads no clock, and has no randomness.
 //
 // A law may keep state of its own (a CUBIC, a latency baseline); then each
 // window needs its own law. It is called by one goroutine at a time, and must not
 // panic: it is called under the limiter's lock.
 //
-// What the window does by itself, for every law alike: it counts what flies,
-// tells which overloads belong to a burst that counted already, holds growth
-// to what the window really limited, and keeps the result in its bounds. A law
-// that returns nonsense (NaN, an infinity) changes nothing.
+// What is done by itself, for every law alike: attempts in flight are counted,
+// overloads of a burst that counted already are told apart, and the result is
+// kept in its bounds. A law that returns nonsense (NaN, an infinity) changes
+// nothing. A law that is not Timed is not asked about an answer that was
+// accepted (Outcome.Accepted) while the window is not what limits, that is while
+// Flying + 1 <= Cwnd: it could only grow, and growth that was not needed is no
+// evidence of anything.
+//
+// A law that spaces its sends (State.Gap) gets this: the gap counts from the
+// last send, with the value of now, not that of the send; a timer that fires a
+// little late does not stretch it; at the least window, while refusals follow one
+// another, it is spread at random by half, so that many clients do not stay in
+// step; and there, below MinWindow, it takes the place of the doubling pauses.
 type Law interface {
-	// Answered returns the state after an answer. now is the time of the
-	// answer, the zero time when the law is not Timed.
-	Answered(now time.Time, s State, a Answer) State
+	// Answered returns the state after an answer. now is the time of the answer
+	// since the limiter was made; it is of no use unless the law is Timed.
+	Answered(now time.Duration, s State, a Answer) State
 	// Timed reports whether the law needs now and Answer.RTT. Reading a clock
 	// twice costs more than the rest of an uncontended acquire and release, so
 	// laws that need no time should say so. The answer must never change.

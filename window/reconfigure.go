@@ -22,7 +22,7 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 		// What flies was sent without a time.
 		return errors.New("law: one that needs round-trip times is not allowed, the window does not measure them")
 	}
-	w.law, w.min, w.max = law, s.Min, s.Max
+	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
 	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))
 	return nil
 }

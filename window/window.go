@@ -3,14 +3,15 @@ package window
 import (
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Ticket names one attempt in flight: a fresh id, given at send, and the time
 // of it. It is a small value; copies name the same attempt. The zero Ticket
 // names none.
 type Ticket struct {
-	id uint64
-	// sent is the time of sending since the window's epoch; 0 when not timed.
+	id   uint64
 	sent time.Duration
 }
 
@@ -18,42 +19,36 @@ type Ticket struct {
 // zero Ticket.
 func (t Ticket) ID() uint64 { return t.id }
 
-// Stamped is the ticket of an attempt that was sent without a call of Sent, so
-// long after the window's epoch (Window.Began). The time counts only if the
-// window is Timed.
-func Stamped(id uint64, sent time.Duration) Ticket { return Ticket{id: id, sent: sent} }
-
-// Window counts what flies and lets a law decide how much may.
+// Window counts what is in flight and lets a law decide how much may be.
 // Make one with New. Not safe for use by several goroutines.
 //
 // Order of calls: Sent when Open says so, then Answered or Withdrawn once for
-// each ticket.
+// each ticket. Times count from any start that stays the same.
 type Window struct {
-	law   Law
-	timed bool
+	law Law
+	// lawTimed is what the law says; timed: round-trip times are measured, for the
+	// law or for others.
+	lawTimed, timed bool
+
 	state State
 	// limit is the whole attempts in state.Cwnd.
 	limit int
 	// min and max bound state.Cwnd.
 	min, max float64
 
-	// epoch is what times of sending count from: the time of Began, or else the
-	// first time that was seen.
-	epoch time.Time
-
-	// flying is the set of seed 4, and its size.
+	// flying is the set of that name in the text, and its size.
 	flying flights
 
 	// ignored: ids up to this one were given before the last reaction to an
-	// overload. Seed 4 copies the set flying into the set ignored at each
+	// overload. The text copies the set flying into the set ignored at each
 	// reaction; as ids rise, "flying then and answered later" is just "id <=
 	// last at the reaction", and nothing need be copied.
 	ignored uint64
-	// pending is how many of these still fly. Until they have landed, a
+	// pending is how many of these are still in flight. Until they have landed, a
 	// success may be on its way, and its absence says nothing yet.
 	pending int
-	// streak is the number of cuts since the last success, each after all that
-	// flew at the one before it had landed.
+	// streak is the number of cuts since the last answer that was accepted, each
+	// after all that was in flight at the one before it had landed.
 	streak int
 	// rtt is the round-trip time of the last answer, 0 when not timed.
 	rtt time.Duration
@@ -67,66 +62,42 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 	}
 	law := newLaw(s)
 	w := Window{
-		law:   law,
-		timed: s.Timed || law.Timed(),
-		state: State{Ssthresh: s.Ssthresh},
-		min:   s.Min,
-		max:   s.Max,
+		law:      law,
+		lawTimed: law.Timed(),
+		timed:    s.Timed || law.Timed(),
+		state:    State{Ssthresh: s.Ssthresh},
+		min:      s.Min,
+		max:      s.Max,
 	}
 	w.resize(s.Initial)
 	return w, nil
 }
 
-// Began tells when the window's time begins, for tickets that are Stamped.
-// Call it before anything else, or not at all.
-func (w *Window) Began(now time.Time) { w.epoch = now }
-
-// Sent books an attempt and returns its ticket. now may be the zero time when
-// Timed is false. The caller asks Open first; Sent itself refuses nothing.
-func (w *Window) Sent(now time.Time) Ticket {
-	t := Ticket{id: w.flying.last + 1}
-	w.flying.sent(t.id)
-	if w.timed {
-		if w.epoch.IsZero() {
-			w.epoch = now
-		}
-		t.sent = now.Sub(w.epoch)
-	}
-	return t
-}
-
-// SentUpTo books all attempts up to the one with this id: they were sent by
-// leave of Free, without a call each. Their tickets are those of Stamped.
-func (w *Window) SentUpTo(id uint64) { w.flying.sent(id) }
+// Sent books an attempt and returns its ticket. The caller asks Open first;
+// Sent itself refuses nothing. now counts only if the window is Timed.
+func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(), now} }
 
 // Answered tells the window how an attempt ended, and returns what that
-// changed. The order is the one that seed 4's formulas need: read flying with
-// the answered attempt in it, ask the law, then remove the attempt.
+// changed. The order is the one that the text's formulas need: read flying with
+// the answered attempt in it, ask the law, then remove the attempt. now counts
+// only if the window is Timed.
 //
-// An attempt that does not fly is Late and changes nothing: a second answer, or
-// one after Withdrawn.
-func (w *Window) Answered(now time.Time, t Ticket, o Outcome) Change {
+// An attempt that is not in flight is Late and changes nothing: a second answer,
+// or one after Withdrawn.
+func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) Change {
 	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
 	if !w.landed(t) {
 		return Late
 	}
 	if w.timed {
-		a.RTT = max(0, now.Sub(w.epoch)-t.sent)
+		a.RTT = max(0, now-t.sent)
 		w.rtt = a.RTT
 	}
 	before := w.state.Cwnd
-	next := w.law.Answered(now, w.state, a)
-	// Growth only while the window is what limits: seed 4's "max (cwnd,
-	// min(size(flying) + 1, ...))". Without it an idle client's window grows
-	// without bound, and its next burst overshoots.
-	if most := float64(a.Flying + 1); o.Accepted() && next.Cwnd > before && next.Cwnd > most {
-		next.Cwnd = before
-		if most > before {
-			next.Cwnd = most
+	if !o.Accepted() || w.lawTimed || float64(a.Flying+1) > before {
+		if next := w.law.Answered(now, w.state, a); next != w.state {
+			w.decide(next)
 		}
-	}
-	if next != w.state {
-		w.decide(next)
 	}
 	if o.Accepted() {
 		w.streak = 0
@@ -166,7 +137,7 @@ func (w *Window) resize(cwnd float64) {
 }
 
 // Withdrawn takes back an attempt that was booked and then not sent: the
-// window is as if it had not been. False when the attempt does not fly.
+// window is as if it had not been. False when the attempt is not in flight.
 func (w *Window) Withdrawn(t Ticket) bool {
 	return w.landed(t)
 }
@@ -191,13 +162,13 @@ func (w *Window) Restarted() { w.resize(w.min) }
 // error that names what is wrong with it. A window that today's bounds do not
 // allow is put to the nearest that they do.
 func (w *Window) Restored(s State) error {
-	if err := CheckRange("restored cwnd", s.Cwnd, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("restored cwnd", &s.Cwnd, 0, MinWindow, MaxWindow); err != nil {
 		return err
 	}
-	if err := CheckRange("restored ssthresh", s.Ssthresh, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("restored ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow); err != nil {
 		return err
 	}
-	if err := CheckRange("restored gap in seconds", s.Gap.Seconds(), 0, MaxGap.Seconds()); err != nil {
+	if err := setting.Duration("restored gap", &s.Gap, 0, 0, MaxGap); err != nil {
 		return err
 	}
 	w.state = s
@@ -206,26 +177,23 @@ func (w *Window) Restored(s State) error {
 }
 
 // Open reports whether one more attempt may be sent: while flying + 1 <= cwnd.
-// As cwnd is never below 1, one may always go when nothing flies, so that no
-// window can stop for good.
+// As cwnd is never below 1, one may always go when nothing is in flight, so that
+// no window can stop for good.
 func (w *Window) Open() bool { return w.flying.n < w.limit }
-
-// Free is how many attempts may be sent from here on before the next answer.
-func (w *Window) Free() int { return max(0, w.limit-w.flying.n) }
 
 // State is the window as the law decided it last.
 func (w *Window) State() State { return w.state }
 
+// Gap is that of State.
+func (w *Window) Gap() time.Duration { return w.state.Gap }
+
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n }
 
-// Last is the id given last, 0 if none was.
-func (w *Window) Last() uint64 { return w.flying.last }
-
-// Streak is the number of cuts since the last success, counting only those that
-// came after all that flew at the cut before had been answered. An overshoot
-// of slow start makes several cuts within a moment, while what the service
-// did accept is still being served; that is no streak.
+// Streak is the number of cuts since the last answer that was accepted, counting
+// only those that came after all that was in flight at the cut before had been
+// answered. An overshoot of slow start makes several cuts within a moment, while
+// what the service did accept is still being served; that is no streak.
 func (w *Window) Streak() int { return w.streak }
 
 // RTT is the time from send to answer of the attempt answered last; 0 when the

@@ -15,7 +15,7 @@ import (
 // overload that is not ignored.
 type halving struct{ timed bool }
 
-func (halving) Answered(_ time.Time, s window.State, a window.Answer) window.State {
+func (halving) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	switch {
 	case a.Outcome == window.Success:
 		s.Cwnd++
@@ -30,21 +30,23 @@ func (h halving) Timed() bool { return h.timed }
 // lawFunc is a law that answers what the function says.
 type lawFunc func(s window.State, a window.Answer) window.State
 
-func (f lawFunc) Answered(_ time.Time, s window.State, a window.Answer) window.State { return f(s, a) }
-func (lawFunc) Timed() bool                                                          { return false }
+func (f lawFunc) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+	return f(s, a)
+}
+func (lawFunc) Timed() bool { return false }
 
 // trace drives a window step by step.
 type trace struct {
 	*testing.T
 	window.Window
-	now time.Time
+	now time.Duration
 }
 
 func newTrace(t *testing.T, law window.Law, s window.Settings) *trace {
 	t.Helper()
 	w, err := window.New(func(window.Settings) window.Law { return law }, s)
 	require.NoError(t, err)
-	return &trace{t, w, time.Unix(0, 0)}
+	return &trace{t, w, 0}
 }
 
 func (t *trace) send(n int) []window.Ticket {
@@ -102,20 +104,18 @@ func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	require.Equal(t, 2, w.Streak())
 }
 
-// Design, point 2: "size(flying) in the seed's formula counts the answered
-// attempt. ... Counted after removal the window never leaves its initial value."
+// The text's size(flying) counts the answered attempt: counted after removal the
+// window never leaves its initial value.
 func TestFlyingCountsTheAnsweredAttempt(t *testing.T) {
 	var told []int
 	w := newTrace(t, lawFunc(func(s window.State, a window.Answer) window.State {
 		told = append(told, a.Flying)
-		s.Cwnd++
 		return s
 	}), window.Settings{Initial: 3})
 	for _, k := range w.send(3) {
-		w.answer(k, window.Success)
+		w.answer(k, window.Neutral)
 	}
 	require.Equal(t, []int{3, 2, 1}, told)
-	w.wantCwnd(4)
 }
 
 // Design, point 3: "Growth only while the window is what limits: max(cwnd,
@@ -198,17 +198,17 @@ func TestRoundTripTimes(t *testing.T) {
 	w := newTrace(t, halving{timed: true}, window.Settings{})
 	require.True(t, w.Timed())
 	k := w.send(2)
-	w.now = w.now.Add(250 * time.Millisecond)
+	w.now += 250 * time.Millisecond
 	w.answer(k[0], window.Success)
 	require.Equal(t, 250*time.Millisecond, w.RTT())
-	w.now = w.now.Add(-time.Second)
+	w.now -= time.Second
 	w.answer(k[1], window.Success)
 	require.Zero(t, w.RTT(), "time that runs backwards")
 
 	w = newTrace(t, halving{}, window.Settings{})
 	require.False(t, w.Timed())
 	k = w.send(1)
-	w.now = w.now.Add(time.Second)
+	w.now += time.Second
 	w.answer(k[0], window.Success)
 	require.Zero(t, w.RTT())
 	require.True(t, newTrace(t, halving{}, window.Settings{Timed: true}).Timed())
@@ -249,7 +249,7 @@ func TestRestartAndRestore(t *testing.T) {
 		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "restored cwnd: NaN is not allowed, want a number from 1 to 1048576"},
 		{window.State{Ssthresh: 1}, "restored cwnd: 0 is not allowed, want a number from 1 to 1048576"},
 		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "restored ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
-		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap in seconds: -1 is not allowed, want a number from 0 to 60"},
+		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap: -1s is not allowed, want a duration from 0s to 1m0s"},
 	} {
 		require.EqualError(t, w.Restored(c.state), c.want)
 		w.wantCwnd(100)
@@ -324,12 +324,27 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// "cwnd + 1 if size(flying) < sshthres or cwnd + 1.0/cwnd otherwise" (seed 4)
-func TestStep(t *testing.T) {
-	s := window.State{Cwnd: 40, Ssthresh: 30}
-	require.EqualValues(t, 1, s.Step(29))
-	require.EqualValues(t, 1.0/40, s.Step(30))
-	require.EqualValues(t, 1.0/40, s.Step(31))
+// "max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or
+// max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
+func TestGrown(t *testing.T) {
+	for _, c := range []struct {
+		cwnd   float64
+		flying int
+		want   float64
+	}{
+		{20, 20, 21},         // slow start
+		{20.5, 20, 21},       // no more than flying + 1
+		{20, 19, 20},         // the window is not what limits
+		{20, 3, 20},          // nor here, and it does not shrink
+		{40, 40, 40 + 1./40}, // congestion avoidance
+		{40, 30, 40},
+		{29.5, 29, 30},
+		{30, 30, 30 + 1./30}, // at ssthresh itself
+	} {
+		s := window.State{Cwnd: c.cwnd, Ssthresh: 30}
+		require.Equal(t, c.want, s.Grown(c.flying).Cwnd, "%v", c)
+		require.Equal(t, 30.0, s.Grown(c.flying).Ssthresh)
+	}
 }
 
 func TestChanges(t *testing.T) {
@@ -362,19 +377,30 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, "none", window.Change(99).String())
 }
 
-// Attempts sent by leave of Free are booked together.
-func TestFreeAndSentUpTo(t *testing.T) {
-	w := newTrace(t, halving{}, window.Settings{Initial: 3.5})
-	require.Equal(t, 3, w.Free())
-	w.SentUpTo(2)
-	require.Equal(t, 1, w.Free())
-	require.Equal(t, 2, w.Flying())
-	w.SentUpTo(2)
-	require.EqualValues(t, 2, w.Last())
-	require.True(t, w.Flies(window.Stamped(2, 0)))
-	require.False(t, w.Flies(window.Stamped(3, 0)))
-	w.answer(window.Stamped(1, 0), window.Overload) // 1.75: the second still flies
-	require.Zero(t, w.Free())
-	w.answer(window.Stamped(2, 0), window.Overload)
-	require.Equal(t, 1, w.Free())
+// "A law that is not Timed is not asked about an answer that was accepted while the
+// window is not what limits, that is while Flying + 1 <= Cwnd."
+func TestALawIsNotAskedWhileTheWindowIsNotTheLimit(t *testing.T) {
+	for _, timed := range []bool{false, true} {
+		asked := 0
+		w := newTrace(t, counting{&asked, timed}, window.Settings{Initial: 3})
+		k := w.send(3)
+		w.answer(k[0], window.Success)
+		require.Equal(t, 1, asked, "3 of 3 in flight")
+		w.answer(k[1], window.ClientError)
+		require.Equal(t, map[bool]int{false: 1, true: 2}[timed], asked, "2 of 3: growth would be undone")
+		w.answer(k[2], window.Overload)
+		require.Equal(t, map[bool]int{false: 2, true: 3}[timed], asked, "a refusal is always told")
+	}
 }
+
+// counting is a law that leaves the window as it is and counts the questions.
+type counting struct {
+	asked *int
+	timed bool
+}
+
+func (c counting) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+	*c.asked++
+	return s
+}
+func (c counting) Timed() bool { return c.timed }

@@ -58,8 +58,3 @@ require (
 	golang.org/x/text v0.28.0 // indirect
 	golang.org/x/tools v0.36.0 // indirect
 )
-
-replace (
-	github.com/aimd-go/aimd => ../..
-	github.com/aimd-go/aimd/contrib/aws => ../../contrib/aws
-)

@@ -112,5 +112,5 @@ func TestARetryBudget(t *testing.T) {
 	err = put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, retry.ErrBudget)
 	requireCode(t, err, "SlowDown")
-	requireOutcomes(t, l, outcomes{overloads: 1 + retry.DefaultFloor})
+	requireOutcomes(t, l, outcomes{overloads: 1 + 3})
 }

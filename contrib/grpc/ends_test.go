@@ -21,7 +21,7 @@ func TestBothEndsTogether(t *testing.T) {
 		QueueBound: 4, RetryAfterMin: 100 * time.Millisecond,
 	}})
 	require.NoError(t, err)
-	admit, err := aimdgrpc.Admit(controller, aimdgrpc.WithCode(codes.ResourceExhausted))
+	admit, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{Code: codes.ResourceExhausted})
 	require.NoError(t, err)
 	l, c := loaded(t), &capped{}
 	client, _ := dial(t, start(t, c.service(), admit...), aimdgrpc.Limit(l)...)
@@ -41,7 +41,7 @@ func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
 	require.NoError(t, err)
 	var retried time.Duration
 	shed := time.Time{}
-	admit, err := aimdgrpc.Admit(c)
+	admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
 	require.NoError(t, err)
 	release := held(t, c)
 	watch := grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {

@@ -29,7 +29,7 @@ func ExampleAdmit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opts, err := aimdgrpc.Admit(controller)
+	opts, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/interrupt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
@@ -22,9 +20,8 @@ import (
 const (
 	Failed = 1
 	// WrongUsage: the command line is wrong, nothing was done.
-	WrongUsage = 2
-	// Interrupted is 128 and the number of SIGINT, as shells have it.
-	Interrupted = 130
+	WrongUsage  = 2
+	Interrupted = interrupt.Status
 )
 
 // ErrInterrupted ends a command that the user stopped.
@@ -49,9 +46,8 @@ func Usage(c *cobra.Command, err error) error {
 // Run runs the command line and returns the exit status. The first interrupt
 // stops it cleanly, the second at once.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, commands ...*cobra.Command) int {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Context(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the next signal has its usual effect
 
 	root, told := root(commands), terminal.New(stderr)
 	root.SetArgs(longFlags(args))

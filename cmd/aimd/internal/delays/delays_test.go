@@ -149,7 +149,7 @@ func TestBadBackoffCommandLines(t *testing.T) {
 		"backoff plan --clients 0":               `invalid argument "0" for "--clients" flag: want a whole number from 1 to 1000000000`,
 		"backoff plan --capacity 0":              `invalid argument "0" for "--capacity" flag: want a rate greater than 0`,
 		"backoff plan --recovery 0s":             `invalid argument "0s" for "--recovery" flag: want a duration from 1ms`,
-		"backoff plan --clients 1000000000 --capacity 1e-9 --recovery 1s": `--capacity: 1e-09 per second is not allowed for 1000000000 clients, want at least 0.317`,
+		"backoff plan --clients 1000000000 --capacity 1e-9 --recovery 1s": `--capacity: 1e-09 per second is not allowed, want at least 0.317 for 1000000000 clients`,
 		demand + "--first 0":                           `invalid argument "0" for "--first" flag: want a duration from 1µs`,
 		demand + "--factor 1":                          `invalid argument "1" for "--factor" flag: want a number from 1.01 to 1000`,
 		demand + "--outage 0s":                         `invalid argument "0s" for "--outage" flag: want durations from 1ms to 876000h, with commas between them`,

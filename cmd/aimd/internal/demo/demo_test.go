@@ -123,7 +123,7 @@ func TestBadCommandLines(t *testing.T) {
 		"demo --objects 0":                             `invalid argument "0" for "--objects" flag: want a whole number from 1 to 1000000`,
 		"demo --objects -5":                            `invalid argument "-5" for "--objects" flag: want a whole number from 1`,
 		"demo --objects 1.5":                           `invalid argument "1.5" for "--objects" flag: want a whole number`,
-		"demo --size 0":                                `invalid argument "0" for "--size" flag: want a size from 1 B to 1 GiB, like 512, 64KiB or 1.5MB`,
+		"demo --size 0":                                `invalid argument "0" for "--size" flag: want a size from 1B to 1GiB, like 512, 64KiB or 1.5MB`,
 		"demo --size 64XB":                             `invalid argument "64XB" for "--size" flag: want a size`,
 		"demo --size 2GiB":                             `invalid argument "2GiB" for "--size" flag: want a size`,
 		"demo --size NaN":                              `invalid argument "NaN" for "--size" flag: want a size`,

@@ -96,7 +96,7 @@ func Command() *cobra.Command {
 func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	f := cli.Flags(c)
 	f.Var(value.Whole(&d.Objects, 1, 1_000_000), "objects", "how many objects to upload")
-	f.Var(value.Size(&d.Size), "size", "size of each object")
+	f.Var(value.Size(&d.Size, 1, 1<<30), "size", "size of each object")
 	f.Var(value.Whole(&d.Goroutines, 1, 10_000), "goroutines", "how many goroutines upload at a time")
 	f.Var(value.Whole(&d.Slots, 1, 10_000), "slots", "how many requests the store serves at a time")
 	f.Var(value.Duration(&d.Service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")

@@ -99,5 +99,7 @@ func parseJitter(s string) (backoff.Jitter, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		s = "normal:" + s
 	}
-	return backoff.ParseJitter(s)
+	var j backoff.Jitter
+	err := j.UnmarshalText([]byte(s))
+	return j, err
 }

@@ -198,10 +198,10 @@ func TestInFlightIsBoundedByTheWindow(t *testing.T) {
 	c.MaxWindow, c.JSON, c.Quiet = 8, false, true
 	u := &run{Config: c}
 	require.NoError(t, u.connect(t.Context()))
-	r, err := newReporter(c)
+	r, err := newReporter(c, nil)
 	require.NoError(t, err)
 	u.report = r
-	u.all(t.Context(), u.walker().Files(t.Context(), c.Roots))
+	u.all(t.Context(), t.Context(), u.walker().Files(t.Context(), c.Roots))
 	assert.EqualValues(t, 500, r.now().Uploaded)
 	assert.LessOrEqual(t, u.files.peak, 2*8+2)
 	assert.Zero(t, u.files.in)
@@ -261,7 +261,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	require.NoError(t, u.connect(t.Context()))
 	require.NoError(t, u.bucket.Wire.Trouble(0))
 	var err error
-	u.report, err = newReporter(c)
+	u.report, err = newReporter(c, nil)
 	require.NoError(t, err)
 	var away atomic.Bool
 	away.Store(true)
@@ -273,7 +273,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	})
 	done := make(chan struct{})
 	go func() {
-		u.all(t.Context(), u.walker().Files(t.Context(), c.Roots))
+		u.all(t.Context(), t.Context(), u.walker().Files(t.Context(), c.Roots))
 		close(done)
 	}()
 	require.Eventually(t, func() bool { return u.bucket.Wire.Trouble(0) != nil }, 10*time.Second, time.Millisecond)

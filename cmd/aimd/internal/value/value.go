@@ -94,6 +94,19 @@ func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {
 	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration}
 }
 
+// OrNone lets a setting be 0 as well, for none.
+func OrNone[T any](v *Value[T]) *Value[T] {
+	parse := v.parse
+	v.want += ", or 0 for none"
+	v.parse = func(s string) (x T, ok bool) {
+		if s == "0" || s == "0s" {
+			return x, true
+		}
+		return parse(s)
+	}
+	return v
+}
+
 // ShowDuration leaves out the units that are zero: 1m, not 1m0s.
 func ShowDuration(d time.Duration) string {
 	s := d.String()
@@ -101,25 +114,25 @@ func ShowDuration(d time.Duration) string {
 	return regexp.MustCompile(`(\D)0m$`).ReplaceAllString(s, "$1")
 }
 
-const maxSize = 1 << 30
-
-// Size is a number of bytes, up to 1 GiB.
-func Size(to *int64) *Value[int64] {
-	return &Value[int64]{to, "size", "a size from 1 B to 1 GiB, like 512, 64KiB or 1.5MB", within(parseSize, 1, maxSize), ShowSize}
+// Size is a number of bytes from lo to hi.
+func Size(to *int64, lo, hi int64) *Value[int64] {
+	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", like 512, 64KiB or 1.5MB"
+	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize}
 }
 
 var sizes = map[string]float64{
-	"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1e3, "M": 1 << 20, "MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GIB": 1 << 30, "GB": 1e9,
+	"": 1, "B": 1, "K": 1 << 10, "KI": 1 << 10, "KIB": 1 << 10, "KB": 1e3,
+	"M": 1 << 20, "MI": 1 << 20, "MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GI": 1 << 30, "GIB": 1 << 30, "GB": 1e9,
 }
 
 func parseSize(s string) (int64, error) {
-	digits := strings.TrimRight(s, "BbKkMmGgIi ")
-	unit, ok := sizes[strings.ToUpper(strings.TrimSpace(s[len(digits):]))]
-	x, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !ok || !(0 <= x*unit && x*unit <= maxSize) {
+	unit := strings.TrimLeft(s, "0123456789.")
+	x, err := strconv.ParseFloat(strings.TrimSuffix(s, unit), 64)
+	factor, ok := sizes[strings.ToUpper(strings.TrimPrefix(unit, " "))]
+	if err != nil || !ok || x*factor >= math.MaxInt64 {
 		return 0, errors.New("no size")
 	}
-	return int64(x * unit), nil
+	return int64(x * factor), nil
 }
 
 // ShowSize is n in the largest unit in which it is whole.
@@ -149,6 +162,18 @@ func Names(to *[]string, allowed []string) *Value[[]string] {
 	}
 	show := func(all []string) string { return strings.Join(all, ",") }
 	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
+}
+
+// Choice is one of several words, each of which stands for a value.
+func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
+	parse := func(s string) (x T, ok bool) {
+		if i := slices.Index(words, s); i >= 0 {
+			return values[i], true
+		}
+		return x, false
+	}
+	show := func(x T) string { return words[slices.Index(values, x)] }
+	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show}
 }
 
 // Endpoint is the URL of a store.

@@ -100,14 +100,14 @@ func policyOf(r sim.Retry, guards limiter.Guards) (*retry.Policy, error) {
 func guardsOf(s sim.Strategy) (limiter.Guards, error) {
 	var guards limiter.Guards
 	if s.Throttle != (sim.Throttle{}) {
-		t, err := throttle.New(throttle.Config{Settings: s.Throttle.Settings()})
+		t, err := throttle.New(throttle.Config{K: s.Throttle.K, Window: s.Throttle.Window, Probe: s.Throttle.Probe})
 		if err != nil {
 			return nil, err
 		}
 		guards = append(guards, t)
 	}
 	if s.Budget != (sim.Budget{}) {
-		b, err := retry.NewBudget(s.Budget.Settings(), nil)
+		b, err := retry.NewBudget(retry.BudgetSettings(s.Budget), nil)
 		if err != nil {
 			return nil, err
 		}

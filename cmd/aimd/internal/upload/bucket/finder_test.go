@@ -3,15 +3,18 @@ package bucket
 import (
 	"encoding/xml"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,11 +25,12 @@ import (
 func bucketAt(t *testing.T, handler http.HandlerFunc) *Bucket {
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
+	wire := new(Wire)
 	client := s3.NewFromConfig(aws.Config{
 		Region: "us-east-1", BaseEndpoint: aws.String(s.URL), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
-		Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+		Retryer: func() aws.Retryer { return aws.NopRetryer{} }, APIOptions: []func(*middleware.Stack) error{wire.Watch},
 	}, func(o *s3.Options) { o.UsePathStyle = true })
-	return &Bucket{Client: client, Name: "bucket", Checksum: sum.CRC64NVME}
+	return &Bucket{Client: client, Name: "bucket", Checksum: sum.CRC64NVME, Wire: wire}
 }
 
 // listing is a bucket that can be listed, in pages of ten.
@@ -162,4 +166,24 @@ func TestFinderTellsErrors(t *testing.T) {
 	f := bucketAt(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }).Finder("")
 	_, _, err := f.Find(t.Context(), "a")
 	require.Error(t, err)
+}
+
+// A page without end, of a store that does not know of pages, does not fill the memory.
+func TestFinderDoesNotReadAPageWithoutEnd(t *testing.T) {
+	object := []byte("<Contents><Key>" + strings.Repeat("x", 1000) + "</Key></Contents>")
+	written, pages := 0, 0
+	b := bucketAt(t, func(w http.ResponseWriter, _ *http.Request) {
+		pages++
+		_, err := io.WriteString(w, "<ListBucketResult>")
+		for err == nil && written < 600<<20 {
+			var n int
+			n, err = w.Write(object)
+			written += n
+		}
+	})
+	f := b.Finder("")
+	assert.Equal(t, []int{-2, -2}, find(t, f, "a", "b"))
+	assert.Equal(t, 1, pages)
+	assert.Less(t, written, 2*answerMost, "and what is on the way")
+	require.NoError(t, b.Probe(t.Context(), *b.Client.Options().BaseEndpoint, "", true))
 }

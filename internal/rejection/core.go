@@ -1,4 +1,6 @@
-package throttle
+// Package rejection decides which requests a client rejects before it sends them.
+// It is the pure core of package throttle.
+package rejection
 
 import (
 	"time"
@@ -13,7 +15,7 @@ import (
 // goroutine, lock, context, clock or global randomness.
 //
 // now is the time of the event; a time before the last one counts as the last
-// one. Make a Core with NewCore.
+// one. Make a Core with New.
 type Core struct {
 	rules Settings
 	// levels has a level for each of tag.Criticalities.
@@ -43,9 +45,9 @@ func (l *level) counted(now time.Time, accepts int) {
 // leaves two seconds late at the most.
 const buckets = 60
 
-// NewCore returns a core that has seen nothing, or an error that names the
+// New returns a core that has seen nothing, or an error that names the
 // setting that is wrong, its value and what is allowed.
-func NewCore(s Settings) (Core, error) {
+func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
 		return Core{}, err

@@ -1,4 +1,4 @@
-package schedule_test
+package grid_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // period is seed 3's: "period = 300 // Once every 5 minutes".
@@ -20,18 +20,18 @@ var epoch = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-func newCore(t *testing.T, now time.Time, s schedule.Settings) schedule.Core {
+func newCore(t *testing.T, now time.Time, s grid.Settings) grid.Core {
 	t.Helper()
 	if s.Period == 0 {
 		s.Period = period
 	}
-	c, err := schedule.NewCore(now, s)
+	c, err := grid.New(now, s)
 	require.NoError(t, err)
 	return c
 }
 
 // next is the time of the run that is planned.
-func next(t *testing.T, c *schedule.Core) time.Time {
+func next(t *testing.T, c *grid.Core) time.Time {
 	t.Helper()
 	at, planned := c.Next()
 	if !planned {
@@ -41,7 +41,7 @@ func next(t *testing.T, c *schedule.Core) time.Time {
 }
 
 // run does the planned run on time, taking that long, and returns when it began.
-func run(t *testing.T, c *schedule.Core, takes time.Duration) time.Time {
+func run(t *testing.T, c *grid.Core, takes time.Duration) time.Time {
 	t.Helper()
 	at := next(t, c)
 	if !c.Begin(at) {
@@ -56,7 +56,7 @@ func run(t *testing.T, c *schedule.Core, takes time.Duration) time.Time {
 // wait_until(next_execution); send_rpc()".
 func TestSeed3sLastFormToTheLetter(t *testing.T) {
 	now := epoch.Add(77 * time.Second)
-	c := newCore(t, now, schedule.Settings{Rand: newRand(1)})
+	c := newCore(t, now, grid.Settings{Rand: newRand(1)})
 	r := newRand(1)
 	want := now
 	for range 1000 {
@@ -109,7 +109,7 @@ func TestClientsThatStartTogetherSendAtASteadyRate(t *testing.T) {
 				}
 				return
 			}
-			c := newCore(t, epoch, schedule.Settings{Rand: newRand(uint64(client))})
+			c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
 			for next(t, &c).Sub(epoch) < cells*period {
 				runs(run(t, &c, 0))
 			}
@@ -138,7 +138,7 @@ func TestClientsThatWereHeldUpSpreadAgain(t *testing.T) {
 	// that answers nothing.
 	from, until := epoch.Add(period*5/2), epoch.Add(period*43/10)
 	count := clients(t, 12, func(client int, runs func(time.Time)) {
-		c := newCore(t, epoch, schedule.Settings{Rand: newRand(uint64(client))})
+		c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
 		for next(t, &c).Sub(epoch) < 12*period {
 			at, takes := next(t, &c), time.Duration(0)
 			if !at.Before(from) && at.Before(until) {
@@ -161,7 +161,7 @@ func TestStartWithin(t *testing.T) {
 	sum := 0.0
 	for seed := range uint64(2000) {
 		now := epoch.Add(200 * time.Second)
-		c := newCore(t, now, schedule.Settings{StartWithin: within, Rand: newRand(seed)})
+		c := newCore(t, now, grid.Settings{StartWithin: within, Rand: newRand(seed)})
 		first := run(t, &c, 0)
 		require.False(t, first.Before(now))
 		require.True(t, first.Before(now.Add(within)))
@@ -173,7 +173,7 @@ func TestStartWithin(t *testing.T) {
 }
 
 func TestNeverTwoRunsAtOnce(t *testing.T) {
-	c := newCore(t, epoch, schedule.Settings{})
+	c := newCore(t, epoch, grid.Settings{})
 	at := next(t, &c)
 	require.False(t, c.Begin(at.Add(-1)), "not before its time")
 	require.True(t, c.Begin(at))
@@ -182,11 +182,11 @@ func TestNeverTwoRunsAtOnce(t *testing.T) {
 	require.False(t, c.Begin(at))
 	require.False(t, c.Begin(at.Add(10*period)))
 	c.Ended(at.Add(10 * period))
-	assert.PanicsWithValue(t, "schedule: Ended without a run under way", func() { c.Ended(at) })
+	assert.PanicsWithValue(t, "grid: Ended without a run under way", func() { c.Ended(at) })
 }
 
 func TestMissedRunsCollapse(t *testing.T) {
-	c := newCore(t, epoch, schedule.Settings{})
+	c := newCore(t, epoch, grid.Settings{})
 	at := next(t, &c)
 	require.True(t, c.Begin(at))
 	end := at.Truncate(period).Add(7*period + period/3)
@@ -202,7 +202,7 @@ func TestMissedRunsCollapse(t *testing.T) {
 func TestALongRunKeepsThePlanThatIsStillAhead(t *testing.T) {
 	kept := 0
 	for seed := range uint64(200) {
-		c := newCore(t, epoch, schedule.Settings{Rand: newRand(seed)})
+		c := newCore(t, epoch, grid.Settings{Rand: newRand(seed)})
 		at := next(t, &c)
 		require.True(t, c.Begin(at))
 		end := at.Truncate(period).Add(period + period/2)
@@ -221,7 +221,7 @@ func TestALongRunKeepsThePlanThatIsStillAhead(t *testing.T) {
 }
 
 func TestALateRunIsPlannedAnewOnce(t *testing.T) {
-	c := newCore(t, epoch, schedule.Settings{})
+	c := newCore(t, epoch, grid.Settings{})
 	require.True(t, c.Begin(next(t, &c).Add(period/100)), "a timer may be late")
 	c.Ended(next2(&c))
 
@@ -233,7 +233,7 @@ func TestALateRunIsPlannedAnewOnce(t *testing.T) {
 	c.Ended(next2(&c))
 	require.False(t, c.Begin(next(t, &c).Add(5*period)), "the next one may be put off once again")
 
-	c = newCore(t, epoch, schedule.Settings{Period: schedule.MinPeriod})
+	c = newCore(t, epoch, grid.Settings{Period: grid.MinPeriod})
 	require.True(t, c.Begin(next(t, &c).Add(time.Second)), "a busy machine is no reason")
 }
 
@@ -241,7 +241,7 @@ func TestALateRunIsPlannedAnewOnce(t *testing.T) {
 func TestClientsThatStoodStillSpreadAgain(t *testing.T) {
 	from, until := epoch.Add(period*5/2), epoch.Add(period*43/10)
 	count := clients(t, 12, func(client int, runs func(time.Time)) {
-		c := newCore(t, epoch, schedule.Settings{Rand: newRand(uint64(client))})
+		c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
 		for next(t, &c).Sub(epoch) < 12*period {
 			at := next(t, &c)
 			if !at.Before(from) && at.Before(until) {
@@ -259,21 +259,21 @@ func TestClientsThatStoodStillSpreadAgain(t *testing.T) {
 }
 
 // next2 is when the run that is under way was planned.
-func next2(c *schedule.Core) time.Time {
+func next2(c *grid.Core) time.Time {
 	at, _ := c.Next()
 	return at
 }
 
 func TestThePeriodChangesLive(t *testing.T) {
 	t.Run("shorter: soon", func(t *testing.T) {
-		c := newCore(t, epoch, schedule.Settings{})
+		c := newCore(t, epoch, grid.Settings{})
 		require.NoError(t, c.SetPeriod(epoch, 10*time.Second))
 		assert.Less(t, next(t, &c).Sub(epoch), 20*time.Second)
 		at := run(t, &c, 0)
 		assert.Equal(t, at.Truncate(10*time.Second).Add(10*time.Second), next(t, &c).Truncate(10*time.Second))
 	})
 	t.Run("longer: from the run after", func(t *testing.T) {
-		c := newCore(t, epoch, schedule.Settings{})
+		c := newCore(t, epoch, grid.Settings{})
 		before := next(t, &c)
 		require.NoError(t, c.SetPeriod(epoch, time.Hour))
 		assert.Equal(t, before, next(t, &c))
@@ -281,7 +281,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 		assert.Equal(t, at.Truncate(time.Hour).Add(time.Hour), next(t, &c).Truncate(time.Hour))
 	})
 	t.Run("the same: nothing", func(t *testing.T) {
-		c := newCore(t, epoch, schedule.Settings{})
+		c := newCore(t, epoch, grid.Settings{})
 		before := next(t, &c)
 		for range 100 {
 			require.NoError(t, c.SetPeriod(epoch, period))
@@ -289,7 +289,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 		assert.Equal(t, before, next(t, &c))
 	})
 	t.Run("to and fro: never later", func(t *testing.T) {
-		c := newCore(t, epoch, schedule.Settings{})
+		c := newCore(t, epoch, grid.Settings{})
 		latest, now := next(t, &c), epoch
 		for i := 0; now.Before(latest); i++ {
 			now = now.Add(time.Second)
@@ -300,7 +300,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 		assert.True(t, c.Begin(now))
 	})
 	t.Run("during a run", func(t *testing.T) {
-		c := newCore(t, epoch, schedule.Settings{})
+		c := newCore(t, epoch, grid.Settings{})
 		at := next(t, &c)
 		require.True(t, c.Begin(at))
 		require.NoError(t, c.SetPeriod(at, time.Hour))
@@ -309,7 +309,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 		assert.Equal(t, at.Truncate(time.Hour).Add(time.Hour), next(t, &c).Truncate(time.Hour))
 	})
 	t.Run("wrong: refused", func(t *testing.T) {
-		c := newCore(t, epoch, schedule.Settings{})
+		c := newCore(t, epoch, grid.Settings{})
 		before := next(t, &c)
 		require.EqualError(t, c.SetPeriod(epoch, -1), "period: -1ns is not allowed, want a duration from 10ms to 8760h0m0s")
 		assert.Equal(t, period, c.Period())
@@ -318,7 +318,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 }
 
 func TestATimeOlderThanTheLastCountsAsThat(t *testing.T) {
-	c := newCore(t, epoch, schedule.Settings{})
+	c := newCore(t, epoch, grid.Settings{})
 	require.NoError(t, c.SetPeriod(next(t, &c), time.Hour))
 	require.True(t, c.Begin(epoch), "the run's time has been before")
 	c.Ended(epoch.Add(-time.Hour))
@@ -328,18 +328,16 @@ func TestATimeOlderThanTheLastCountsAsThat(t *testing.T) {
 
 func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 	for _, c := range []struct {
-		schedule.Settings
+		grid.Settings
 		want string
 	}{
-		{schedule.Settings{}, "period: 0s is not allowed, want a duration from 10ms to 8760h0m0s"},
-		{schedule.Settings{Period: math.MaxInt64}, "period: 2562047h47m16.854775807s is not allowed, want a duration from 10ms to 8760h0m0s"},
-		{schedule.Settings{Period: period, StartWithin: -1}, "start within: -1ns is not allowed, want a duration from 0s to 8760h0m0s"},
-		{schedule.Settings{Period: period, StartWithin: math.MaxInt64}, "start within: 2562047h47m16.854775807s is not allowed, want a duration from 0s to 8760h0m0s"},
+		{grid.Settings{}, "period: 0s is not allowed, want a duration from 10ms to 8760h0m0s"},
+		{grid.Settings{Period: math.MaxInt64}, "period: 2562047h47m16.854775807s is not allowed, want a duration from 10ms to 8760h0m0s"},
+		{grid.Settings{Period: period, StartWithin: -1}, "start within: -1ns is not allowed, want a duration from 0s to 8760h0m0s"},
+		{grid.Settings{Period: period, StartWithin: math.MaxInt64}, "start within: 2562047h47m16.854775807s is not allowed, want a duration from 0s to 8760h0m0s"},
 	} {
-		_, err := schedule.NewCore(epoch, c.Settings)
+		_, err := grid.New(epoch, c.Settings)
 		require.EqualError(t, err, c.want)
-		_, err = schedule.New(schedule.Config{Settings: c.Settings})
-		require.EqualError(t, err, "schedule: "+c.want)
 	}
 }
 
@@ -350,7 +348,7 @@ func FuzzCore(f *testing.F) {
 	f.Add(uint64(2), []byte{255, 254, 253, 3, 3, 3, 6, 0, 6, 0, 6, 0, 9, 200, 100})
 	f.Fuzz(func(t *testing.T, seed uint64, ops []byte) {
 		now := epoch
-		c, err := schedule.NewCore(now, schedule.Settings{Period: period, Rand: newRand(seed)})
+		c, err := grid.New(now, grid.Settings{Period: period, Rand: newRand(seed)})
 		require.NoError(t, err)
 		running := false
 		var cell time.Time // of the last plan that ran
@@ -382,7 +380,7 @@ func FuzzCore(f *testing.F) {
 					c.Ended(now)
 					require.False(t, next2(&c).Before(now))
 				} else if op > 240 {
-					p := schedule.MinPeriod + time.Duration(op-240)*time.Minute
+					p := grid.MinPeriod + time.Duration(op-240)*time.Minute
 					require.NoError(t, c.SetPeriod(now, p))
 					require.False(t, next2(&c).After(at))
 					cell = time.Time{} // another grid

@@ -1,7 +1,7 @@
-package throttle
+package rejection
 
 import (
-	"fmt"
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -42,17 +42,11 @@ func (s Settings) withDefaults() (Settings, error) {
 	if err := setting.Duration("window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
 		return s, err
 	}
-	if s.K == 0 {
-		s.K = DefaultK
+	if err := setting.Number("multiplier K", &s.K, DefaultK, 1, 100); err != nil {
+		return s, err
 	}
-	if !(s.K >= 1 && s.K <= 100) {
-		return s, fmt.Errorf("multiplier K: %v is not allowed, want a number from 1 to 100", s.K)
-	}
-	if s.Probe == 0 {
-		s.Probe = DefaultProbe
-	}
-	if s.Probe < time.Millisecond || s.Probe > s.Window {
-		return s, fmt.Errorf("probe: %v is not allowed, want a duration from 1ms to the window, %v", s.Probe, s.Window)
+	if s.Probe = cmp.Or(s.Probe, DefaultProbe); s.Probe < time.Millisecond || s.Probe > s.Window {
+		return s, setting.Wrong("probe", s.Probe, "a duration from 1ms to the window, %v", s.Window)
 	}
 	if s.Rand == nil {
 		s.Rand = rand.New(rand.NewPCG(3, 3))

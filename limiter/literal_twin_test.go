@@ -7,13 +7,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// seed4Twin is the algorithm of seed 4 as it is written there: two scalars, two
+// literalTwin is the algorithm of "Improve on exponential backoff" as it is written there: two scalars, two
 // sets of request ids, a queue, and a deep copy at each reaction. It is slow
 // and simple, and the Core must do just what it does.
 //
 // Two things are settled beside the text: one is always admitted when nothing
 // flies, and cwnd stays in bounds, so never below 1.
-type seed4Twin struct {
+type literalTwin struct {
 	cwnd, ssthresh  float64
 	flying, ignored map[uint64]bool
 	// queue has the operations; the first returned of them were put back.
@@ -27,8 +27,8 @@ type seed4Twin struct {
 	cuts            int
 }
 
-func newSeed4Twin(tahoe bool, initial, ssthresh, factor float64) *seed4Twin {
-	return &seed4Twin{
+func newLiteralTwin(tahoe bool, initial, ssthresh, factor float64) *literalTwin {
+	return &literalTwin{
 		cwnd: initial, ssthresh: ssthresh, tahoe: tahoe, initial: initial, factor: factor,
 		min: 1, max: window.MaxWindow,
 		flying: map[uint64]bool{}, ignored: map[uint64]bool{},
@@ -37,18 +37,18 @@ func newSeed4Twin(tahoe bool, initial, ssthresh, factor float64) *seed4Twin {
 
 // mayFly: "as long as the number of outstanding requests (size of flying) is
 // less than the current value of cwnd", for a cwnd of whole requests.
-func (s *seed4Twin) mayFly() bool {
+func (s *literalTwin) mayFly() bool {
 	return len(s.flying) == 0 || float64(len(s.flying)+1) <= s.cwnd
 }
 
-func (s *seed4Twin) arrived(op int) { s.queue = append(s.queue, op) }
+func (s *literalTwin) arrived(op int) { s.queue = append(s.queue, op) }
 
-func (s *seed4Twin) rejoined(op int) {
+func (s *literalTwin) rejoined(op int) {
 	s.queue = slices.Insert(s.queue, s.returned, op)
 	s.returned++
 }
 
-func (s *seed4Twin) cancelled(op int) {
+func (s *literalTwin) cancelled(op int) {
 	i := slices.Index(s.queue, op)
 	s.queue = slices.Delete(s.queue, i, i+1)
 	if i < s.returned {
@@ -58,7 +58,7 @@ func (s *seed4Twin) cancelled(op int) {
 
 // sent: "extract a request from the queue and send it. Add the ids of sent
 // requests to flying".
-func (s *seed4Twin) sent(id uint64) int {
+func (s *literalTwin) sent(id uint64) int {
 	op := s.queue[0]
 	s.cancelled(op)
 	s.flying[id] = true
@@ -68,7 +68,7 @@ func (s *seed4Twin) sent(id uint64) int {
 // succeeded: "on succesful response, set cwnd to max (cwnd, min(size(flying) +
 // 1, cwnd + 1)) if size(flying) < sshthres or max (cwnd, min(size(flying) + 1,
 // cwnd + 1.0/cwnd)) otherwise".
-func (s *seed4Twin) succeeded(id uint64) {
+func (s *literalTwin) succeeded(id uint64) {
 	n := float64(len(s.flying))
 	if n < s.ssthresh {
 		s.cwnd = max(s.cwnd, min(n+1, s.cwnd+1))
@@ -85,7 +85,7 @@ func (s *seed4Twin) succeeded(id uint64) {
 // sshthres (“Reno”); discard the current value of ignored, replacing it with
 // the current value of flying (i.e., you need an immutable/functional structure
 // or a deep copy)".
-func (s *seed4Twin) failed(id uint64) {
+func (s *literalTwin) failed(id uint64) {
 	if !s.ignored[id] {
 		s.ssthresh = s.cwnd * s.factor
 		if s.tahoe {
@@ -105,16 +105,16 @@ func (s *seed4Twin) failed(id uint64) {
 }
 
 // reconfigured: bounds and a factor from elsewhere, and nothing else changes.
-func (s *seed4Twin) reconfigured(lo, hi, factor, initial float64) {
+func (s *literalTwin) reconfigured(lo, hi, factor, initial float64) {
 	s.min, s.max, s.factor = lo, hi, factor
 	s.initial = min(max(initial, lo), hi)
 	s.bound()
 }
 
-func (s *seed4Twin) bound() { s.cwnd = min(max(s.cwnd, s.min), s.max) }
+func (s *literalTwin) bound() { s.cwnd = min(max(s.cwnd, s.min), s.max) }
 
 // pending: something that flew at the last reaction has no answer yet.
-func (s *seed4Twin) pending() bool {
+func (s *literalTwin) pending() bool {
 	for id := range s.ignored {
 		if s.flying[id] {
 			return true
@@ -124,4 +124,4 @@ func (s *seed4Twin) pending() bool {
 }
 
 // gone: the attempt ended and says nothing about load.
-func (s *seed4Twin) gone(id uint64) { delete(s.flying, id) }
+func (s *literalTwin) gone(id uint64) { delete(s.flying, id) }

@@ -1,4 +1,6 @@
-package schedule
+// Package grid says when work that repeats is to be done: at jittered times on a
+// grid that all clients have in common. It is the pure core of package schedule.
+package grid
 
 import (
 	"math/rand/v2"
@@ -32,8 +34,7 @@ type Settings struct {
 	// start.
 	StartWithin time.Duration
 	// Rand is the source of jitter, used by nothing else at the same time. nil:
-	// a source with a fixed seed, so that a Core alone always does the same; a
-	// Schedule's is random.
+	// a source with a fixed seed, so that a Core alone always does the same.
 	Rand *rand.Rand
 }
 
@@ -57,9 +58,9 @@ func checkPeriod(p time.Duration) error {
 // Core says when work that repeats is to be done. It is pure: the time is the
 // first argument of every method that needs it; a time older than the last one
 // counts as that. A driver waits until Next, asks Begin, does the work, and tells
-// Ended. Make one with NewCore. It is not safe for several goroutines at once.
+// Ended. Make one with New. It is not safe for several goroutines at once.
 //
-// Invariant: between NewCore or Ended and a Begin that is granted, a run is
+// Invariant: between New or Ended and a Begin that is granted, a run is
 // planned, at Next, not before the time of the last event.
 type Core struct {
 	period time.Duration
@@ -74,9 +75,9 @@ type Core struct {
 	missed    uint64
 }
 
-// NewCore returns a Core that starts now, or an error that names the setting
+// New returns a Core that starts now, or an error that names the setting
 // that is wrong, its value and what is allowed.
-func NewCore(now time.Time, s Settings) (Core, error) {
+func New(now time.Time, s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
 		return Core{}, err
@@ -116,7 +117,7 @@ func (c *Core) Begin(now time.Time) bool {
 // in the cell after this one.
 func (c *Core) Ended(now time.Time) {
 	if !c.running {
-		panic("schedule: Ended without a run under way")
+		panic("grid: Ended without a run under way")
 	}
 	c.running = false
 	now = c.at(now)

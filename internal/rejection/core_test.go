@@ -1,4 +1,4 @@
-package throttle_test
+package rejection_test
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-func newCore(t testing.TB, s throttle.Settings) *throttle.Core {
+func newCore(t testing.TB, s rejection.Settings) *rejection.Core {
 	t.Helper()
-	c, err := throttle.NewCore(s)
+	c, err := rejection.New(s)
 	require.NoError(t, err)
 	for _, of := range tag.Criticalities {
 		require.True(t, c.Asked(start, of), "the first request goes")
@@ -30,7 +30,7 @@ func newCore(t testing.TB, s throttle.Settings) *throttle.Core {
 }
 
 // end tells of n requests that ended with the outcome.
-func end(c *throttle.Core, now time.Time, of tag.Criticality, n int, o window.Outcome) {
+func end(c *rejection.Core, now time.Time, of tag.Criticality, n int, o window.Outcome) {
 	for range n {
 		c.Ended(now, of, o)
 	}
@@ -56,23 +56,23 @@ func TestTheFormula(t *testing.T) {
 		{4, 25, 75, 0},
 		{4, 24, 76, 4.0 / 101},
 	} {
-		c := newCore(t, throttle.Settings{K: x.k})
+		c := newCore(t, rejection.Settings{K: x.k})
 		end(c, start, tag.Critical, x.accepted, window.Success)
 		end(c, start, tag.Critical, x.refused, window.Overload)
 		assert.InDelta(t, x.want, c.Rejection(start, tag.Critical), 1e-12, "%+v", x)
 	}
 }
 
-// The table in the package comment is the code's.
+// The table in the comment of package throttle is the code's.
 func TestDocTable(t *testing.T) {
 	var row []string
 	for _, c := range []struct{ accepted, refused int }{{33, 0}, {33, 33}, {33, 66}, {33, 99}, {33, 297}, {0, 99}} {
-		core := newCore(t, throttle.Settings{})
+		core := newCore(t, rejection.Settings{})
 		end(core, start, tag.Critical, c.accepted, window.Success)
 		end(core, start, tag.Critical, c.refused, window.Overload)
 		row = append(row, fmt.Sprintf("%.0f%%", 100*core.Rejection(start, tag.Critical)))
 	}
-	doc, err := os.ReadFile("doc.go")
+	doc, err := os.ReadFile("../../throttle/doc.go")
 	require.NoError(t, err)
 	_, line, _ := strings.Cut(string(doc), "//\trejected ")
 	line, _, _ = strings.Cut(line, "\n")
@@ -89,7 +89,7 @@ func TestWhatCountsAsAccepted(t *testing.T) {
 		window.Timeout:  {1, 0},
 		0:               {0, 0}, // nothing is known
 	} {
-		c := newCore(t, throttle.Settings{})
+		c := newCore(t, rejection.Settings{})
 		requests, _ := c.Counts(start, tag.Critical)
 		assert.Zero(t, requests, "a request in flight does not count")
 		c.Ended(start, tag.Critical, o)
@@ -99,7 +99,7 @@ func TestWhatCountsAsAccepted(t *testing.T) {
 }
 
 func TestManyAtOnceFromTheStartRejectNothing(t *testing.T) {
-	c := newCore(t, throttle.Settings{})
+	c := newCore(t, rejection.Settings{})
 	for range 10_000 {
 		require.True(t, c.Asked(start, tag.Critical))
 	}
@@ -109,7 +109,7 @@ func TestManyAtOnceFromTheStartRejectNothing(t *testing.T) {
 // rejected ones among them: so "the client continues to issue requests ... the
 // rejection probability rises".
 func TestARejectedRequestCountsAsARequest(t *testing.T) {
-	c := newCore(t, throttle.Settings{})
+	c := newCore(t, rejection.Settings{})
 	end(c, start, tag.Critical, 1000, window.Overload)
 	rejected := 0
 	for range 1000 {
@@ -125,7 +125,7 @@ func TestARejectedRequestCountsAsARequest(t *testing.T) {
 
 // "For the last two minutes of its history".
 func TestTheWindowIsTwoMinutes(t *testing.T) {
-	c := newCore(t, throttle.Settings{})
+	c := newCore(t, rejection.Settings{})
 	assert.Equal(t, 2*time.Minute, c.Window())
 	end(c, start, tag.Critical, 100, window.Overload)
 	for after, want := range map[time.Duration]int{0: 100, 2 * time.Minute: 100, 2*time.Minute + 2*time.Second: 0} {
@@ -137,10 +137,10 @@ func TestTheWindowIsTwoMinutes(t *testing.T) {
 // The floor: even while everything is refused, some requests pass.
 func TestProbesGoOn(t *testing.T) {
 	for _, probe := range []time.Duration{0, 250 * time.Millisecond} {
-		c := newCore(t, throttle.Settings{Probe: probe})
+		c := newCore(t, rejection.Settings{Probe: probe})
 		every := probe
 		if probe == 0 {
-			every = throttle.DefaultProbe
+			every = rejection.DefaultProbe
 		}
 		end(c, start, tag.Critical, 100_000, window.Overload)
 		last, sent := start, 0
@@ -163,7 +163,7 @@ func TestProbesGoOn(t *testing.T) {
 // work, and the other way round.
 func TestEachCriticalityByItself(t *testing.T) {
 	for _, refused := range tag.Criticalities {
-		c := newCore(t, throttle.Settings{})
+		c := newCore(t, rejection.Settings{})
 		for _, of := range tag.Criticalities {
 			o := window.Success
 			if of == refused {
@@ -175,7 +175,7 @@ func TestEachCriticalityByItself(t *testing.T) {
 			assert.Equal(t, of == refused, c.Rejection(start, of) > 0, "%v refused, asked for %v", refused, of)
 		}
 	}
-	c := newCore(t, throttle.Settings{})
+	c := newCore(t, rejection.Settings{})
 	end(c, start, tag.CriticalPlus+3, 9, window.Overload)
 	assert.Positive(t, c.Rejection(start, tag.CriticalPlus), "what is none counts as the nearest")
 	assert.Zero(t, c.Rejection(start, tag.Sheddable-3))
@@ -185,7 +185,7 @@ func TestEachCriticalityByItself(t *testing.T) {
 // service of 100 a second, and a client that wants 1000.
 func TestTheServiceGetsTwiceWhatItAccepts(t *testing.T) {
 	for k, want := range map[float64]float64{2: 200, 1.1: 110} {
-		c := newCore(t, throttle.Settings{K: k, Rand: rand.New(rand.NewPCG(1, 1))})
+		c := newCore(t, rejection.Settings{K: k, Rand: rand.New(rand.NewPCG(1, 1))})
 		const rate, capacity, minutes = 1000, 100, 10
 		var sent, second int
 		for i := range rate * 60 * minutes {
@@ -212,7 +212,7 @@ func TestTheServiceGetsTwiceWhatItAccepts(t *testing.T) {
 
 // After the trouble all goes again, at the latest when the window is over.
 func TestRecovery(t *testing.T) {
-	c := newCore(t, throttle.Settings{})
+	c := newCore(t, rejection.Settings{})
 	now := start
 	for ; now.Before(start.Add(5 * time.Minute)); now = now.Add(10 * time.Millisecond) {
 		if c.Asked(now, tag.Critical) {
@@ -229,7 +229,7 @@ func TestRecovery(t *testing.T) {
 }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
-	for want, s := range map[string]throttle.Settings{
+	for want, s := range map[string]rejection.Settings{
 		"window: 1ms is not allowed, want a duration from 1s to 1h0m0s":           {Window: time.Millisecond},
 		"window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":        {Window: 2 * time.Hour},
 		"multiplier K: 0.9 is not allowed, want a number from 1 to 100":           {K: 0.9},
@@ -237,10 +237,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"probe: 3s is not allowed, want a duration from 1ms to the window, 2s":    {Window: 2 * time.Second, Probe: 3 * time.Second},
 		"probe: -1s is not allowed, want a duration from 1ms to the window, 2m0s": {Probe: -time.Second},
 	} {
-		_, err := throttle.NewCore(s)
+		_, err := rejection.New(s)
 		assert.EqualError(t, err, want)
-		_, err = throttle.New(throttle.Config{Settings: s})
-		assert.EqualError(t, err, "throttle: "+want)
 	}
 }
 
@@ -250,7 +248,7 @@ func FuzzCore(f *testing.F) {
 	f.Add(2.0, []byte{0, 1, 2, 3, 4, 250, 6})
 	f.Add(1.0, []byte{2, 2, 2, 2, 7, 7, 7, 7, 199})
 	f.Fuzz(func(t *testing.T, k float64, steps []byte) {
-		c, err := throttle.NewCore(throttle.Settings{K: k, Window: 10 * time.Second})
+		c, err := rejection.New(rejection.Settings{K: k, Window: 10 * time.Second})
 		if err != nil {
 			return
 		}
@@ -259,7 +257,7 @@ func FuzzCore(f *testing.F) {
 			now = now.Add(time.Duration(s) * 7 * time.Millisecond)
 			of := tag.Criticalities[s%4]
 			if s%3 == 0 {
-				if went := c.Asked(now, of); now.Sub(last[of]) >= throttle.DefaultProbe {
+				if went := c.Asked(now, of); now.Sub(last[of]) >= rejection.DefaultProbe {
 					require.True(t, went, "a probe was due")
 					last[of] = now
 				} else if went {

@@ -1,7 +1,8 @@
-package retry
+// Package budget bounds retries to a share of all requests. It is the pure core
+// of retry.Budget.
+package budget
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -12,37 +13,34 @@ import (
 const (
 	// DefaultShare: "only 10% of outgoing requests can be retries" (seed 3).
 	DefaultShare = 0.1
-	// DefaultBudgetWindow: our choice. Short, so that what was saved up while all
+	// DefaultWindow: our choice. Short, so that what was saved up while all
 	// was well is soon used up in an outage.
-	DefaultBudgetWindow = 10 * time.Second
+	DefaultWindow = 10 * time.Second
 	// DefaultFloor: our choice. One operation, or two, can use up their retries
 	// though nothing else was sent. A client of three requests a second has
 	// its three retries in ten seconds by the share anyhow.
 	DefaultFloor = 3
 )
 
-// BudgetSettings are the rules of a retry budget. Zero fields take the
+// Settings are the rules of a retry budget. Zero fields take the
 // documented default.
-type BudgetSettings struct {
+type Settings struct {
 	// Share is the most of all requests that may be retries: greater than 0,
 	// less than 1; 0 means DefaultShare. All requests: the retries among them.
 	Share float64
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means
-	// DefaultBudgetWindow.
+	// DefaultWindow.
 	Window time.Duration
 	// Floor is how many retries there may be within the Window in any case, for
 	// clients that send little: 1 or more; 0 means DefaultFloor, negative none.
 	Floor int
 }
 
-func (s BudgetSettings) withDefaults() (BudgetSettings, error) {
-	if s.Share == 0 {
-		s.Share = DefaultShare
+func (s Settings) withDefaults() (Settings, error) {
+	if err := setting.Share("budget share", &s.Share, DefaultShare); err != nil {
+		return s, err
 	}
-	if !(s.Share > 0 && s.Share < 1) {
-		return s, fmt.Errorf("budget share: %v is not allowed, want a number greater than 0 and less than 1", s.Share)
-	}
-	if err := setting.Duration("budget window", &s.Window, DefaultBudgetWindow, time.Second, time.Hour); err != nil {
+	if err := setting.Duration("budget window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
 		return s, err
 	}
 	switch {
@@ -54,7 +52,7 @@ func (s BudgetSettings) withDefaults() (BudgetSettings, error) {
 	return s, nil
 }
 
-// BudgetCore is the retry budget without its lock: it counts what is sent, and
+// Core is the retry budget without its lock: it counts what is sent, and
 // decides which retries may be. It is pure: no goroutine, lock, context or
 // clock.
 //
@@ -69,9 +67,9 @@ func (s BudgetSettings) withDefaults() (BudgetSettings, error) {
 // time that the one before is forgotten.
 //
 // now is the time of the event; a time before the last one counts as the last
-// one. Make a BudgetCore with NewBudgetCore.
-type BudgetCore struct {
-	rules BudgetSettings
+// one. Make a Core with New.
+type Core struct {
+	rules Settings
 	// requests counts all that was sent, retries those that were retries.
 	requests, retries sliding.Counter
 }
@@ -82,14 +80,14 @@ const (
 	newestBuckets = budgetBuckets / 10
 )
 
-// NewBudgetCore returns a budget for a client that has sent nothing, or an error
+// New returns a budget for a client that has sent nothing, or an error
 // that names the setting that is wrong, its value and what is allowed.
-func NewBudgetCore(s BudgetSettings) (BudgetCore, error) {
+func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
-		return BudgetCore{}, err
+		return Core{}, err
 	}
-	return BudgetCore{
+	return Core{
 		rules:    s,
 		requests: sliding.New(s.Window, budgetBuckets),
 		retries:  sliding.New(s.Window, budgetBuckets),
@@ -99,11 +97,11 @@ func NewBudgetCore(s BudgetSettings) (BudgetCore, error) {
 // Events.
 
 // Sent tells of an operation's first attempt.
-func (b *BudgetCore) Sent(now time.Time) { b.counted(now, 0) }
+func (b *Core) Sent(now time.Time) { b.counted(now, 0) }
 
 // Asked tells that a retry is about to be sent, and reports whether it may be.
 // If so, it is booked.
-func (b *BudgetCore) Asked(now time.Time) bool {
+func (b *Core) Asked(now time.Time) bool {
 	if !b.Allows(now) {
 		return false
 	}
@@ -113,7 +111,7 @@ func (b *BudgetCore) Asked(now time.Time) bool {
 
 // counted counts a request, and whether it is a retry. Both counters are told, so
 // that their buckets are the same and a request leaves both at once.
-func (b *BudgetCore) counted(now time.Time, retries int) {
+func (b *Core) counted(now time.Time, retries int) {
 	b.requests.Added(now, 1)
 	b.retries.Added(now, retries)
 }
@@ -121,8 +119,8 @@ func (b *BudgetCore) counted(now time.Time, retries int) {
 // Reconfigured puts the budget under new rules, or returns an error that names
 // the setting that is wrong and changes nothing. With another window the
 // counts begin anew.
-func (b *BudgetCore) Reconfigured(s BudgetSettings) error {
-	n, err := NewBudgetCore(s)
+func (b *Core) Reconfigured(s Settings) error {
+	n, err := New(s)
 	if err != nil {
 		return err
 	}
@@ -136,33 +134,35 @@ func (b *BudgetCore) Reconfigured(s BudgetSettings) error {
 // Questions.
 
 // Allows reports whether a retry may be sent.
-func (b *BudgetCore) Allows(now time.Time) bool {
+func (b *Core) Allows(now time.Time) bool {
 	return b.allows(b.retries.Sum(now), b.requests.Sum(now)) &&
 		b.allows(b.retries.Within(now, newestBuckets), b.requests.Within(now, newestBuckets))
 }
 
 // allows decides over a span with so many retries and requests.
-func (b *BudgetCore) allows(retries, requests int) bool {
+func (b *Core) allows(retries, requests int) bool {
 	// Both with the one that is asked for.
 	retries, requests = retries+1, requests+1
 	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
 }
 
-// exhausted says where a retry that Allows refuses would be one too many.
-func (b *BudgetCore) exhausted(now time.Time) BudgetError {
-	e := BudgetError{Over: b.rules.Window, Settings: b.rules}
-	e.Requests, e.Retries = b.Counts(now)
-	if b.allows(e.Retries, e.Requests) {
-		e.Over = b.rules.Window * newestBuckets / budgetBuckets
-		e.Requests, e.Retries = b.requests.Within(now, newestBuckets), b.retries.Within(now, newestBuckets)
+// Exhausted says over which time a retry that Allows refuses would be one too
+// many, and what was counted there: the window, or its newest tenth if the share
+// is used up there alone.
+func (b *Core) Exhausted(now time.Time) (over time.Duration, requests, retries int) {
+	over = b.rules.Window
+	requests, retries = b.Counts(now)
+	if b.allows(retries, requests) {
+		over = b.rules.Window * newestBuckets / budgetBuckets
+		requests, retries = b.requests.Within(now, newestBuckets), b.retries.Within(now, newestBuckets)
 	}
-	return e
+	return over, requests, retries
 }
 
 // Counts are the requests within the window, and how many of them were retries.
-func (b *BudgetCore) Counts(now time.Time) (requests, retries int) {
+func (b *Core) Counts(now time.Time) (requests, retries int) {
 	return b.requests.Sum(now), b.retries.Sum(now)
 }
 
 // Settings are the rules, with defaults filled in.
-func (b *BudgetCore) Settings() BudgetSettings { return b.rules }
+func (b *Core) Settings() Settings { return b.rules }
