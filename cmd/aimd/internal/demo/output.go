@@ -15,7 +15,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
@@ -69,7 +68,7 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 		return err
 	}
 	r.Command = cli.Line(c)
-	display := progress.New(c.ErrOrStderr())
+	display := &watcher{w: c.ErrOrStderr()}
 	interrupted := false
 	var failed error
 	for x, err := range run(c.Context(), display) {
@@ -83,7 +82,7 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 			failed = errors.Join(failed, json.NewEncoder(c.OutOrStdout()).Encode(x))
 		}
 	}
-	display.Close()
+	display.close()
 	if len(r.Results) > 0 {
 		failed = errors.Join(failed, o.write(c, r))
 	}

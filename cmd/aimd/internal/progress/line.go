@@ -1,8 +1,12 @@
+// Package progress shows on standard error how work gets on: a line that is drawn anew
+// on a terminal, one every now and then elsewhere.
 package progress
 
 import (
 	"fmt"
 	"io"
+	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +20,8 @@ type Line struct {
 	// columns is the width of the terminal, 0 if it is none.
 	columns func() int
 	text    func() string
-	tick    *ticking
+	stop    chan struct{}
+	wg      sync.WaitGroup
 
 	// mu is held while something is written.
 	mu sync.Mutex
@@ -33,13 +38,31 @@ func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
 }
 
 func newLine(w io.Writer, every time.Duration, columns func() int, text func() string) *Line {
-	l := &Line{w: w, columns: columns, text: text}
+	l := &Line{w: w, columns: columns, text: text, stop: make(chan struct{})}
 	if columns() > 0 {
-		every = barEvery
+		every = drawEvery
 	}
-	l.tick = tick(every, l.draw)
+	l.wg.Go(func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				l.draw()
+			case <-l.stop:
+				return
+			}
+		}
+	})
 	return l
 }
+
+// Every is how often a line is written where there is no terminal, and drawEvery how
+// often it is drawn anew where there is one.
+const (
+	Every     = 2 * time.Second
+	drawEvery = 100 * time.Millisecond
+)
 
 // wipe moves to the beginning of the line and clears it.
 const wipe = "\r\x1b[K"
@@ -74,11 +97,21 @@ func (l *Line) Around(write func()) {
 
 // Close ends it; on a terminal it leaves no line behind. Around may be called after it.
 func (l *Line) Close() {
-	l.tick.end()
+	close(l.stop)
+	l.wg.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn != "" {
 		_, _ = io.WriteString(l.w, wipe)
 		l.drawn = ""
 	}
+}
+
+// barWidth is the width of a Bar between its brackets.
+const barWidth = 20
+
+// Bar is a share, from 0 to 1, as a bar with its percentage.
+func Bar(share float64) string {
+	full := int(share * barWidth)
+	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
 }
