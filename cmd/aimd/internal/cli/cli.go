@@ -43,15 +43,21 @@ func Usage(c *cobra.Command, err error) error {
 	return usageError{err, c.CommandPath()}
 }
 
-// Run runs the command line and returns the exit status. The first interrupt
+// Tool is a command line tool: its commands, and where they write.
+type Tool struct {
+	Commands       []*cobra.Command
+	Stdout, Stderr io.Writer
+}
+
+// Run runs a command line, once, and returns the exit status. The first interrupt
 // stops it cleanly, the second at once.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer, commands ...*cobra.Command) int {
+func (t Tool) Run(ctx context.Context, args ...string) int {
 	ctx, stop := interrupt.Context(ctx)
 	defer stop()
 
-	root, told := root(commands), terminal.New(stderr)
+	root, told := root(t.Commands), terminal.New(t.Stderr)
 	root.SetArgs(longFlags(args))
-	root.SetOut(terminal.New(stdout))
+	root.SetOut(terminal.New(t.Stdout))
 	root.SetErr(told)
 	return status(ctx, root.ExecuteContext(ctx), told)
 }

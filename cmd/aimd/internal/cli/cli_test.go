@@ -20,7 +20,7 @@ func run(t *testing.T, result error, args ...string) (status int, stdout, stderr
 	c := &cobra.Command{Use: "demo", Short: "Demo", Args: NoArgs, RunE: func(*cobra.Command, []string) error { return result }}
 	Flags(c).Int("slots", 0, "slots")
 	var out, told bytes.Buffer
-	status = Run(t.Context(), args, &out, &told, c)
+	status = Tool{[]*cobra.Command{c}, &out, &told}.Run(t.Context(), args...)
 	return status, out.String(), told.String()
 }
 

@@ -193,7 +193,7 @@ func TestInterruption(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
-	assert.Equal(t, cli.Interrupted, cli.Run(ctx, tiny("--json"), stdout, stderr, Command()))
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: stdout, Stderr: stderr}.Run(ctx, tiny("--json")...))
 	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "the first strategy's row is known, the others were not begun")
 	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
 }
@@ -218,7 +218,7 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 
 	var stdout, stderr bytes.Buffer
 	args := []string{"demo", "--endpoint", server.URL, "--objects", "20", "--goroutines", "1", "--only", "tahoe,reno", "--json", "--html", "page.html"}
-	assert.Equal(t, cli.Interrupted, cli.Run(ctx, args, &stdout, &stderr, Command()))
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: &stdout, Stderr: &stderr}.Run(ctx, args...))
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
 	require.Len(t, lines, 2)
 	assert.NotContains(t, lines[0], "interrupted")

@@ -46,8 +46,8 @@ func (f Figure) reading(frames []vg.Rectangle) (string, error) {
 	for i, p := range f.Panels {
 		at := frames[i]
 		r.Panels = append(r.Panels, panelFrame{
-			newAxisFrame(p.x, p.plot.X.Min, p.plot.X.Max, at.Min.X, at.Max.X),
-			newAxisFrame(p.y, p.plot.Y.Min, p.plot.Y.Max, at.Min.Y, at.Max.Y),
+			axisFrame{at.Min.X.Points(), at.Max.X.Points(), p.plot.X.Min, p.plot.X.Max, p.x.Log, p.x.Labels},
+			axisFrame{at.Min.Y.Points(), at.Max.Y.Points(), p.plot.Y.Min, p.plot.Y.Max, p.y.Log, p.y.Labels},
 		})
 	}
 	for _, c := range f.Legend {
@@ -57,10 +57,6 @@ func (f Figure) reading(frames []vg.Rectangle) (string, error) {
 	}
 	b, err := json.Marshal(r)
 	return html.EscapeString(string(b)), err
-}
-
-func newAxisFrame(a Axis, least, most float64, from, to vg.Length) axisFrame {
-	return axisFrame{from.Points(), to.Points(), least, most, a.Log, a.Labels}
 }
 
 // style is what the SVG says of the curve's path.

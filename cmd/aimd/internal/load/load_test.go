@@ -147,7 +147,7 @@ func TestServerServesClient(t *testing.T) {
 	var lines bytes.Buffer
 	ended := make(chan int)
 	go func() {
-		ended <- cli.Run(ctx, []string{"server", "-address", "127.0.0.1:0", "-baseDelay", "1ms", "-recheck", "1ms"}, &lines, say, ServerCommand())
+		ended <- cli.Tool{Commands: []*cobra.Command{ServerCommand()}, Stdout: &lines, Stderr: say}.Run(ctx, "server", "-address", "127.0.0.1:0", "-baseDelay", "1ms", "-recheck", "1ms")
 	}()
 	var url string
 	for texts := bufio.NewScanner(said); url == "" && texts.Scan(); {

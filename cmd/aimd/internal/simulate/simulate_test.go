@@ -158,7 +158,7 @@ func TestSimInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
-	assert.Equal(t, cli.Interrupted, cli.Run(ctx, []string{"sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html"}, stdout, stderr, commands()...))
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: stdout, Stderr: stderr}.Run(ctx, "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html"))
 	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "what was done before is shown")
 	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
 	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
@@ -169,7 +169,7 @@ func TestSimFiguresInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, cli.Interrupted, cli.Run(ctx, []string{"sim", "figures", "--out", "a/b"}, &stdout, &stderr, commands()...))
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(ctx, "sim", "figures", "--out", "a/b"))
 	assert.FileExists(t, "a/b/index.html")
 }
 
@@ -275,6 +275,6 @@ func tryExample(t *testing.T, line string) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("my.yaml", []byte(mine), 0o644))
 	var stdout, stderr bytes.Buffer
-	status := cli.Run(t.Context(), append(append([]string{"sim"}, args...), "--runs", "1"), &stdout, &stderr, commands()...)
+	status := cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(t.Context(), append(append([]string{"sim"}, args...), "--runs", "1")...)
 	assert.Zero(t, status, stderr.String())
 }

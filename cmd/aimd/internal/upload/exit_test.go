@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
@@ -28,6 +29,6 @@ func TestExitStatus(t *testing.T) {
 		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, c.want, cli.Run(c.ctx, c.args, &stdout, &stderr, upload.Command(cli.Usage)), "%v: %s", c.args, stderr.String())
+		assert.Equal(t, c.want, cli.Tool{Commands: []*cobra.Command{upload.Command(cli.Usage)}, Stdout: &stdout, Stderr: &stderr}.Run(c.ctx, c.args...), "%v: %s", c.args, stderr.String())
 	}
 }

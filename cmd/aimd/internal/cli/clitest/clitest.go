@@ -30,7 +30,7 @@ func Run(t *testing.T, commands []*cobra.Command, args ...string) Outcome {
 // Here runs a command line where the test is.
 func Here(ctx context.Context, commands []*cobra.Command, args ...string) Outcome {
 	var stdout, stderr bytes.Buffer
-	status := cli.Run(ctx, args, &stdout, &stderr, commands...)
+	status := cli.Tool{Commands: commands, Stdout: &stdout, Stderr: &stderr}.Run(ctx, args...)
 	return Outcome{status, stdout.String(), stderr.String()}
 }
 
