@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"httplimit": {"limiter", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
+	"internal/fakes3":  {},
 	"internal/sliding": {},
 	"internal/names":   {},
 

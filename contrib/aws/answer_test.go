@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -28,7 +29,7 @@ func TestAnswers(t *testing.T) {
 			for i := 0; i < len(header); i += 2 {
 				w.Header().Set(header[i], header[i+1])
 			}
-			answer(w, r, status, body)
+			fakes3.Answer(w, r, status, body)
 		}
 	}
 	const html = "<html><body>503 Service Temporarily Unavailable</body></html>"
@@ -38,7 +39,7 @@ func TestAnswers(t *testing.T) {
 		// code is that of the final error, empty if the second attempt succeeds.
 		code string
 	}{
-		"SlowDown":                   {answer: refuse, want: outcomes{successes: 1, overloads: 1}},
+		"SlowDown":                   {answer: fakes3.Refuse, want: outcomes{successes: 1, overloads: 1}},
 		"503 of a proxy":             {answer: status(503, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 of a proxy":             {answer: status(429, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 with a code":            {answer: status(429, strings.ReplaceAll(slowDown, "SlowDown", "TooManyRequests")), want: outcomes{successes: 1, overloads: 1}},
@@ -62,7 +63,7 @@ func TestAnswers(t *testing.T) {
 				} else {
 					require.NoError(t, err)
 				}
-				requests, _ := s.counts()
+				requests, _ := s.Counts()
 				require.EqualValues(t, requests, l.Snapshot().Attempts())
 				requireOutcomes(t, l, c.want)
 			})
@@ -75,7 +76,7 @@ func TestMissingBucketIsFinal(t *testing.T) {
 	l := newLimiter(t)
 	_, err := s.client(l).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("missing"), Key: aws.String("k"), Body: strings.NewReader("x")})
 	requireCode(t, err, "NoSuchBucket")
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Equal(t, 1, requests)
 	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
@@ -89,7 +90,7 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 			return false
 		}
 		w.Header().Set("Retry-After", "60")
-		answer(w, r, http.StatusTooManyRequests, "")
+		fakes3.Answer(w, r, http.StatusTooManyRequests, "")
 		return true
 	}))
 	l := newLimiter(t, aimd.WithClock(now))
@@ -115,7 +116,7 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 // limiter's own backoff would never end on a clock that stands still.
 func TestNeutralFailureBacksOffOnce(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
-	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { answer(w, r, http.StatusInternalServerError, "") }))
+	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, http.StatusInternalServerError, "") }))
 	l := newLimiter(t, aimd.WithClock(clock.NewMock()))
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})

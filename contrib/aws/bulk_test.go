@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -60,7 +61,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 	for _, retries2026 := range []string{"", "true"} {
 		t.Run("AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
 			t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
-			s := newStore(t, func(s *store) { s.slots, s.service = 8, 10*time.Millisecond })
+			s := newStore(t, slots(8, 10*time.Millisecond))
 			l := newLimiter(t)
 			c := s.client(l)
 
@@ -68,7 +69,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 
 			require.Empty(t, errs)
 			require.Equal(t, want, s.content(t))
-			requests, refused := s.counts()
+			requests, refused := s.Counts()
 			require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
 			require.EqualValues(t, requests, l.Snapshot().Attempts(), "one attempt for each request")
 			requireOutcomes(t, l, outcomes{successes: 300, overloads: uint64(refused)})
@@ -78,13 +79,13 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 
 // Without retries of the SDK the caller sees the refusals, and the window still learns.
 func TestBulkUploadWithRetriesDisabled(t *testing.T) {
-	s := newStore(t, func(s *store) { s.slots, s.service = 8, 10*time.Millisecond })
+	s := newStore(t, slots(8, 10*time.Millisecond))
 	l := newLimiter(t)
 	c := s.client(l, func(cfg *aws.Config) { cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} } })
 
 	_, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
 
-	requests, refused := s.counts()
+	requests, refused := s.Counts()
 	require.Equal(t, 300, requests)
 	require.NotZero(t, refused)
 	require.Len(t, errs, refused)
@@ -97,14 +98,14 @@ func TestBulkUploadWithRetriesDisabled(t *testing.T) {
 
 // Whatever goes wrong, in whatever order: every slot comes back, once.
 func TestNothingLeaksInDisorder(t *testing.T) {
-	s := newStore(t, func(s *store) { s.slots, s.service = 8, time.Millisecond }, scripted(func(w http.ResponseWriter, r *http.Request) bool {
+	s := newStore(t, slots(8, time.Millisecond), scripted(func(w http.ResponseWriter, r *http.Request) bool {
 		switch rand.IntN(8) {
 		case 0:
-			refuse(w, r)
+			fakes3.Refuse(w, r)
 		case 1:
-			answer(w, r, http.StatusInternalServerError, "")
+			fakes3.Answer(w, r, http.StatusInternalServerError, "")
 		case 2:
-			answer(w, r, http.StatusOK, slowDown)
+			fakes3.Answer(w, r, http.StatusOK, slowDown)
 		case 3:
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "cut")
@@ -133,7 +134,7 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 	// A body that was left open is released on its context's own goroutine.
 	eventually(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
 	requireIdle(t, l)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.GreaterOrEqual(t, l.Snapshot().Attempts(), uint64(requests), "some are cancelled before the server sees them")
 	now := l.Snapshot()
 	require.NotZero(t, now.Successes)
@@ -171,13 +172,13 @@ func TestTransferManager(t *testing.T) {
 		t.Run("AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
 			t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
 			var completed int // only one CompleteMultipartUpload at a time
-			s := newStore(t, func(s *store) { s.slots, s.service = 2, 10*time.Millisecond }, scripted(func(w http.ResponseWriter, r *http.Request) bool {
+			s := newStore(t, slots(2, 10*time.Millisecond), scripted(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") {
 					return false
 				}
 				completed++
 				if completed == 1 {
-					answer(w, r, http.StatusOK, slowDown)
+					fakes3.Answer(w, r, http.StatusOK, slowDown)
 				}
 				return completed == 1
 			}))
@@ -192,7 +193,7 @@ func TestTransferManager(t *testing.T) {
 				Bucket: aws.String(bucket), Key: aws.String("big"), Body: bytes.NewReader(content)})
 			require.NoError(t, err)
 			require.Equal(t, 2, completed)
-			requests, refused := s.counts()
+			requests, refused := s.Counts()
 			require.EqualValues(t, requests, l.Snapshot().Attempts())
 			// Create, 7 parts, Complete; and the SlowDown in the 200.
 			requireOutcomes(t, l, outcomes{successes: 9, overloads: uint64(refused) + 1})
@@ -202,7 +203,7 @@ func TestTransferManager(t *testing.T) {
 				Bucket: aws.String(bucket), Key: aws.String("big"), WriterAt: into})
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(content, into.b), "what came down is what went up")
-			requests, _ = s.counts()
+			requests, _ = s.Counts()
 			require.EqualValues(t, requests, l.Snapshot().Attempts())
 			requireIdle(t, l)
 		})

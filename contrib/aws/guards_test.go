@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
@@ -43,7 +44,7 @@ func (w *warden) told() []string {
 }
 
 func TestGuards(t *testing.T) {
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	var w warden
 	l := newLimiter(t, aimd.WithGuard(&w))
 	c := s.client(l)
@@ -96,7 +97,7 @@ func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
 				go func() { _, _ = l.Acquire(ctx) }() // it ends with the test
 				require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
 			}
-			c := newStore(t, once(refuse)).client(l)
+			c := newStore(t, once(fakes3.Refuse)).client(l)
 			require.Panics(t, func() { _ = put(t.Context(), c, "k", "x") })
 			require.Equal(t, want, w.told())
 		})
@@ -107,7 +108,7 @@ func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
 func TestARetryBudget(t *testing.T) {
 	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 	require.NoError(t, err)
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	l := newLimiter(t, aimd.WithGuard(budget))
 	err = put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, retry.ErrBudget)

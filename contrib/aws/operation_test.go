@@ -20,6 +20,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -34,7 +35,7 @@ func newGate() gate { return gate{make(chan string), make(chan bool)} }
 func (g gate) script(w http.ResponseWriter, r *http.Request) bool {
 	g.arrived <- r.URL.Path
 	if <-g.refuse {
-		refuse(w, r)
+		fakes3.Refuse(w, r)
 		return true
 	}
 	return false
@@ -118,7 +119,7 @@ func TestContextOverBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, put(ctx, s.client(l), "k", "x"), context.Canceled)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{})
 }
@@ -182,7 +183,7 @@ func TestClosedLimiter(t *testing.T) {
 	l.Close()
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, limiter.ErrClosed)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{})
 }
@@ -210,7 +211,7 @@ func TestNoRetryOfWhatIsOver(t *testing.T) {
 func TestClosedBetweenAttempts(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Retry-After", "3600")
-		refuse(w, r)
+		fakes3.Refuse(w, r)
 		return true
 	}))
 	l := newLimiter(t)
@@ -251,7 +252,7 @@ func TestPanicReleases(t *testing.T) {
 }
 
 func TestPanicInTheClassifierReleases(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	l := newLimiter(t, aimd.WithClassifier(func(error) limiter.Verdict { panic("classifier") }))
 	require.PanicsWithValue(t, "classifier", func() { _ = put(t.Context(), s.client(l), "k", "x") })
 	requireOutcomes(t, l, outcomes{neutrals: 1})
@@ -280,7 +281,7 @@ func TestRefusedConnection(t *testing.T) {
 // A body that cannot be rewound gets one attempt; the error still tells what
 // was wrong with it.
 func TestBodyThatCannotBeRewound(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	secure := newTLSServer(t, s)
 	l := newLimiter(t)
 	c := s.client(l, func(cfg *aws.Config) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -25,7 +26,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 	want := upload(t, 300, func(key, body string) error { return put(t.Context(), c, key, body) })
 
 	require.Equal(t, want, s.content(t))
-	requests, refused := s.counts()
+	requests, refused := s.Counts()
 	require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
 	now := l.Snapshot()
 	require.EqualValues(t, requests, now.Attempts(), "one attempt for each request")
@@ -47,7 +48,7 @@ func TestBulkUploadInDo(t *testing.T) {
 	})
 
 	require.Equal(t, want, s.content(t))
-	requests, refused := s.counts()
+	requests, refused := s.Counts()
 	require.NotZero(t, refused)
 	now := l.Snapshot()
 	require.EqualValues(t, requests, now.Attempts(), "minio-go retries nothing by itself")
@@ -59,8 +60,8 @@ func TestBulkUploadInDo(t *testing.T) {
 // 200 of CompleteMultipartUpload.
 func TestMultipart(t *testing.T) {
 	completing := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }
-	s := newStore(t, 2, 10*time.Millisecond, first(completing, func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, http.StatusOK, "\n \n"+slowDown)
+	s := newStore(t, 2, 10*time.Millisecond, fakes3.First(completing, func(w http.ResponseWriter, r *http.Request) {
+		fakes3.Answer(w, r, http.StatusOK, "\n \n"+fakes3.SlowDown)
 	}))
 	l := newLimiter(t, aimd.WithInitialWindow(6))
 	c := s.client(t, l)
@@ -71,7 +72,7 @@ func TestMultipart(t *testing.T) {
 		// This store does not undo the chunked signatures of parts.
 		minio.PutObjectOptions{PartSize: 5 << 20, NumThreads: 8, DisableContentSha256: true})
 	require.NoError(t, err)
-	requests, refused := s.counts()
+	requests, refused := s.Counts()
 	now := l.Snapshot()
 	require.EqualValues(t, requests, now.Attempts())
 	require.EqualValues(t, 7, now.Successes, "initiate, 5 parts, complete")
@@ -142,7 +143,7 @@ func TestContextEndsTheWait(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, put(ctx, s.client(t, l), "a", "x"), context.DeadlineExceeded)
 	require.NoError(t, p.Done(limiter.Success))
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireIdle(t, l)
 }

@@ -102,7 +102,7 @@ func TestJSON(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "content")
 	w.write("bad\xff", "x")
-	stdout, stderr, err := command(t, w.dir, "s3://bucket/p", "--endpoint", w.url, "--json")
+	stdout, stderr, err := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--json")
 	require.EqualError(t, err, "1 of 2 files failed")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 3)
@@ -124,7 +124,7 @@ func TestWhatPeopleSee(t *testing.T) {
 	w.write("a", "content")
 	w.write("bell\a", "content")
 	require.NoError(t, os.Symlink(".", filepath.Join(w.dir, "loop")))
-	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.url}
+	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.URL}
 
 	stdout, stderr, err := command(t, append(to, "--dry-run")...)
 	require.NoError(t, err)
@@ -149,18 +149,18 @@ func TestWhatPeopleSee(t *testing.T) {
 func TestOneErrorAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "x")
-	_, _, err := command(t, w.dir, "s3://missing", "--endpoint", w.url)
-	require.EqualError(t, err, "--endpoint "+w.url+": there is no bucket missing; make it first")
+	_, _, err := command(t, w.dir, "s3://missing", "--endpoint", w.URL)
+	require.EqualError(t, err, "--endpoint "+w.URL+": there is no bucket missing; make it first")
 	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", "http://127.0.0.1:1")
 	require.ErrorContains(t, err, "--endpoint http://127.0.0.1:1: nobody answers there")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--from", w.dir+"/none")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
 	require.ErrorContains(t, err, "--from: open ")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--failed", w.dir)
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--failed", w.dir)
 	require.ErrorContains(t, err, "--failed "+w.dir+": is no regular file")
 	_, _, err = command(t, w.dir, "s3://bucket")
 	require.ErrorContains(t, err, "no AWS region found")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url)
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL)
 	require.ErrorContains(t, err, "no AWS credentials found; set AWS_ACCESS_KEY_ID")
 }
 

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -28,9 +29,9 @@ type checking struct {
 	silent  bool
 	size    int
 	aborted int
-	// late is how many aborts meet a part that comes after them; denies refuses all.
-	late   int
-	denies bool
+	// late is how many aborts meet a part that comes after them; denial is the answer
+	// to all.
+	late, denial int
 	// parting is called when all of a part has come, before the answer.
 	parting func()
 	header  http.Header
@@ -67,11 +68,8 @@ func (c *checking) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = xml.NewEncoder(w).Encode(out)
 	case r.Method == http.MethodDelete:
 		c.aborted++
-		if c.parts = map[string]string{}; c.denies {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		c.parts = map[string]string{}
+		w.WriteHeader(cmp.Or(c.denial, http.StatusNoContent))
 	case r.Method == http.MethodGet && c.aborted <= c.late:
 		_, _ = io.WriteString(w, "<ListPartsResult></ListPartsResult>")
 	case r.Method == http.MethodGet:
@@ -147,7 +145,7 @@ func TestPutPartsIsAbortedAfterTheContextEnds(t *testing.T) {
 
 func TestPartsThatCannotBeRemovedAreNamed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := checking{parts: map[string]string{}, denies: true, parting: cancel}
+	s := checking{parts: map[string]string{}, denial: http.StatusForbidden, parting: cancel}
 	err := bucketAt(t, s.ServeHTTP).PutParts(ctx, "k", open(t, strings.Repeat("x", 1000)), inParts(100))
 	var left Left
 	require.ErrorAs(t, err, &left)

@@ -1,9 +1,9 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -20,6 +20,9 @@ type Wire struct {
 	// no answer in between. Guarded by mu.
 	trouble error
 	since   time.Time
+
+	// longest is the longest answer that is read, in bytes; 0: answerMost.
+	longest int64
 }
 
 // Trouble is why no answers have come for some time; nil: they come.
@@ -59,7 +62,7 @@ func (w *Wire) Watch(stack *middleware.Stack) error {
 				w.saw(err)
 			}
 			if r, ok := out.RawResponse.(*smithyhttp.Response); ok && r != nil && r.Response != nil && r.Body != nil {
-				r.Body = &bounded{ReadCloser: r.Body, left: answerMost}
+				r.Body = &bounded{ReadCloser: r.Body, left: cmp.Or(w.longest, answerMost)}
 			}
 			return out, metadata, err
 		}), middleware.After)
@@ -67,10 +70,10 @@ func (w *Wire) Watch(stack *middleware.Stack) error {
 
 // answerMost is the longest answer that is read, in bytes: a page of a listing, a
 // thousand keys of 1 KiB and what is told of each, has some 5 MiB. Our choice.
-const answerMost = 32 << 20
+const answerMost = 16 << 20
 
 // errLongAnswer is of an answer that would fill the memory.
-var errLongAnswer = fmt.Errorf("the store's answer has more than %d MiB", answerMost>>20)
+var errLongAnswer = errors.New("the store's answer is too long")
 
 // bounded is an answer's body that fails when it gets too long.
 type bounded struct {
