@@ -37,7 +37,7 @@ func figuresCommand() *cobra.Command {
 		}
 		var scenarios []scenario.Scenario
 		runs := 0
-		for _, name := range scenario.Builtins() {
+		for _, name := range scenario.Story() {
 			s, err := load(name, nil)
 			if err != nil {
 				return err

@@ -50,6 +50,7 @@ not depend on it. Ctrl-C ends it with what is known so far, and status 130.`
 
 const runExample = `  aimd sim run window-vs-backoff
   aimd sim run seed4 --set server.slots=100 --set 'plot=[]' --set 'expect=[]'
+  aimd sim run 'law-s4*'
   aimd sim run my.yaml --runs 101 --seed 1000
   aimd sim run crash-outage --html outage.html
   aimd sim run seed4 --json | jq -c '[.strategy, .makespan_s.median]'
@@ -113,11 +114,17 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 	r.changed = len(settings) > 0
 	var all []scenario.Scenario
 	for _, a := range args {
-		s, err := load(a, settings)
-		if err != nil {
-			return nil, err
+		names := scenario.Named(a)
+		if len(names) == 0 {
+			names = []string{a}
 		}
-		all = append(all, s)
+		for _, name := range names {
+			s, err := load(name, settings)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }

@@ -40,10 +40,9 @@ var chapters = []struct {
 		"One client with many requests has a problem that backoff was not made for. TCP's congestion control was: a window bounds the requests in flight, successes widen it, and the first refusal of each burst narrows it."},
 	{"backoff-or-window", "Backoff or window?", syncmusings,
 		"The same text says that backoff is for many clients with few requests each. Here both do the same 2000 operations, from one client that has all of them to a thousand that have two each, at services from 5 to 500 slots. A number above 1 says how many times as much backoff needs."},
-	{"law-", "Laws beside each other", page.Source{}, "How the library's own control laws do at services that limit in different ways."},
 }
 
-// Story is the page of all the built-in scenarios, which come in the order of the
+// Story is the page of the scenarios of the texts, which come in the order of the
 // chapters.
 func Story(studies []experiment.Study, command string) page.Page {
 	p := page.Page{
