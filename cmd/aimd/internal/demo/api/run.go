@@ -72,7 +72,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 	if err != nil {
 		return measure.Result{}, err
 	}
-	defer server.close()
+	defer server.Close()
 	set, err := setUp(name, c.Factor)
 	if err != nil {
 		return measure.Result{}, err
@@ -84,7 +84,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 
 	w.Begin(name, m)
 	o := measure.Pool{Goroutines: c.Goroutines, Limit: c.Limit}.Run(ctx, m, func(ctx context.Context, i int) error {
-		return set.Retry(ctx, func(ctx context.Context) error { return send(ctx, client, server.url(), i) })
+		return set.Retry(ctx, func(ctx context.Context) error { return send(ctx, client, server.URL, i) })
 	})
 	done := func(i int) bool { return server.servedTimes(strconv.Itoa(i)) > 0 }
 	r := o.Result(name, set.Factor, done, c.Optimum)

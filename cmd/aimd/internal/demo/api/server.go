@@ -2,11 +2,12 @@ package api
 
 import (
 	"math"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/loopback"
 )
 
 // Limits are how an API behaves.
@@ -24,12 +25,8 @@ type Limits struct {
 // server is an API that runs: a token bucket, and 429 with Retry-After for requests that
 // it has no token for. Make one with start.
 type server struct {
-	limits  Limits
-	http    *http.Server
-	address string
-
-	closing sync.Once
-	closed  chan struct{}
+	*loopback.Server
+	limits Limits
 
 	mu sync.Mutex
 	// tokens were there at the time of filled. Invariant: 0 <= tokens <= Burst.
@@ -40,33 +37,15 @@ type server struct {
 	refused int
 }
 
-// start starts an API with a full bucket on a free port of the loopback
-// interface. POST /jobs/{id} does a job.
-func start(l Limits) (*server, error) {
-	port, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s := &server{
-		limits: l, address: port.Addr().String(), closed: make(chan struct{}),
-		tokens: float64(l.Burst), filled: time.Now(), served: map[string]int{},
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /jobs/{id}", s.job)
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.http.Serve(port) }() // always ends with ErrServerClosed
-	return s, nil
-}
-
-// url is where the API listens.
-func (s *server) url() string { return "http://" + s.address }
-
-// close stops the API at once. What is being served is cut off.
-func (s *server) close() {
-	s.closing.Do(func() {
-		close(s.closed)
-		_ = s.http.Close() // its listener is all that could fail to close
+// start starts an API with a full bucket. POST /jobs/{id} does a job.
+func start(l Limits) (s *server, err error) {
+	s = &server{limits: l, tokens: float64(l.Burst), filled: time.Now(), served: map[string]int{}}
+	s.Server, err = loopback.Start(func(at *loopback.Server) http.Handler {
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /jobs/{id}", func(w http.ResponseWriter, r *http.Request) { s.job(at, w, r) })
+		return mux
 	})
+	return s, err
 }
 
 // servedTimes is how often the job was done: the API's own record.
@@ -83,17 +62,13 @@ func (s *server) refusals() int {
 	return s.refused
 }
 
-func (s *server) job(w http.ResponseWriter, r *http.Request) {
+func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request) {
 	if !s.take(time.Now()) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(s.limits.RetryAfter.Seconds()))))
 		http.Error(w, "too many requests", http.StatusTooManyRequests)
 		return
 	}
-	t := time.NewTimer(s.limits.Service)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-s.closed:
+	if !at.Work(s.limits.Service) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}

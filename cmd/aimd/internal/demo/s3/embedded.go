@@ -25,7 +25,7 @@ func placeIn(s *store.Store) *place {
 	return &place{
 		config: aws.Config{
 			Region:       "us-east-1",
-			BaseEndpoint: aws.String(s.URL()),
+			BaseEndpoint: aws.String(s.URL),
 			// The store asks for none, the SDK does.
 			Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""),
 		},

@@ -11,13 +11,14 @@
 package store
 
 import (
-	"net"
+	"math/rand/v2"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/loopback"
 )
 
 // Config is how a store behaves.
@@ -32,47 +33,36 @@ type Config struct {
 	Bucket string
 }
 
-// Store is a store that runs. Make one with Start.
+// Store is a store that runs. Make one with Start. Close forgets its objects.
 type Store struct {
+	*loopback.Server
 	limit   *limit
 	witness *witness
-	server  *http.Server
-	address string
-
-	closing sync.Once
-	closed  chan struct{}
 }
 
 // Start starts an empty store on a free port of the loopback interface.
-func Start(c Config) (*Store, error) {
+func Start(c Config) (s *Store, err error) {
 	objects := s3mem.New()
 	if err := objects.CreateBucket(c.Bucket); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{address: l.Addr().String(), closed: make(chan struct{})}
-	s.witness = &witness{next: &service{
-		mean: c.Service, jitter: c.Jitter, closed: s.closed,
-		next: gofakes3.New(objects).Server(),
-	}}
-	s.limit = &limit{slots: c.Slots, next: s.witness}
-	s.server = &http.Server{Handler: s.limit, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.server.Serve(l) }() // always ends with ErrServerClosed
-	return s, nil
+	s = new(Store)
+	s.Server, err = loopback.Start(func(at *loopback.Server) http.Handler {
+		s.witness = &witness{next: service(at, c, gofakes3.New(objects).Server())}
+		s.limit = &limit{slots: c.Slots, next: s.witness}
+		return s.limit
+	})
+	return s, err
 }
 
-// URL is where the store listens.
-func (s *Store) URL() string { return "http://" + s.address }
-
-// Close stops the store at once and forgets its objects. What is being served
-// is cut off.
-func (s *Store) Close() {
-	s.closing.Do(func() {
-		close(s.closed)
-		_ = s.server.Close() // its listener is all that could fail to close
+// service takes its time before it hands a request on.
+func service(at *loopback.Server, c Config, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !at.Work(time.Duration(float64(c.Service) * (1 + c.Jitter*(2*rand.Float64()-1)))) {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -45,9 +45,9 @@ func open(t *testing.T, slots int, service time.Duration) *store.Store {
 
 func TestKeepsObjects(t *testing.T) {
 	s := open(t, 2, time.Millisecond)
-	assert.Equal(t, http.StatusOK, do(t, http.MethodPut, s.URL()+"/demo/a", "hello").status)
-	assert.Equal(t, "hello", do(t, http.MethodGet, s.URL()+"/demo/a", "").body)
-	assert.Contains(t, do(t, http.MethodGet, s.URL()+"/demo?list-type=2", "").body, "<Key>a</Key>")
+	assert.Equal(t, http.StatusOK, do(t, http.MethodPut, s.URL+"/demo/a", "hello").status)
+	assert.Equal(t, "hello", do(t, http.MethodGet, s.URL+"/demo/a", "").body)
+	assert.Contains(t, do(t, http.MethodGet, s.URL+"/demo?list-type=2", "").body, "<Key>a</Key>")
 	assert.Equal(t, 3, s.Served())
 	assert.Equal(t, 1, s.Peak())
 	assert.Zero(t, s.Refused())
@@ -57,7 +57,7 @@ func TestRefusesBeyondItsSlots(t *testing.T) {
 	s := open(t, 2, time.Hour)
 	for range 2 {
 		go func() {
-			res, err := http.Get(s.URL() + "/demo/a")
+			res, err := http.Get(s.URL + "/demo/a")
 			if err == nil {
 				_ = res.Body.Close()
 			}
@@ -65,7 +65,7 @@ func TestRefusesBeyondItsSlots(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return s.Peak() == 2 }, 10*time.Second, time.Millisecond)
 
-	got := do(t, http.MethodPut, s.URL()+"/demo/b", strings.Repeat("x", 1<<20))
+	got := do(t, http.MethodPut, s.URL+"/demo/b", strings.Repeat("x", 1<<20))
 	assert.Equal(t, http.StatusServiceUnavailable, got.status)
 	assert.Equal(t, "application/xml", got.header.Get("Content-Type"))
 	var e struct {
@@ -76,7 +76,7 @@ func TestRefusesBeyondItsSlots(t *testing.T) {
 	assert.Equal(t, "SlowDown", e.Code)
 	assert.Equal(t, "Please reduce your request rate.", e.Message)
 	assert.Equal(t, got.header.Get("X-Amz-Request-Id"), e.RequestId)
-	assert.Empty(t, do(t, http.MethodHead, s.URL()+"/demo/b", "").body)
+	assert.Empty(t, do(t, http.MethodHead, s.URL+"/demo/b", "").body)
 	assert.Equal(t, 2, s.Refused())
 	assert.Equal(t, 2, s.Peak())
 }
@@ -89,7 +89,7 @@ func TestWitnessNeverSeesMoreThanTheSlots(t *testing.T) {
 	for range clients {
 		wg.Go(func() {
 			for range each {
-				statuses <- do(t, http.MethodGet, s.URL()+"/demo/a", "").status
+				statuses <- do(t, http.MethodGet, s.URL+"/demo/a", "").status
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestCloseEndsWhatIsServed(t *testing.T) {
 	s := open(t, 1, time.Hour)
 	ended := make(chan error, 1)
 	go func() {
-		res, err := http.Get(s.URL() + "/demo/a")
+		res, err := http.Get(s.URL + "/demo/a")
 		if err == nil {
 			_ = res.Body.Close()
 		}
