@@ -70,8 +70,8 @@ func Story() []string { return slices.Clone(story) }
 // family by what their names begin with: "law". None: there are no such scenarios.
 func Named(word string) (names []string) {
 	all := Builtins()
-	if now := Current(word); slices.Contains(all, now) {
-		return []string{now}
+	if slices.Contains(all, Current(word)) {
+		return []string{word}
 	}
 	for _, name := range all {
 		if match, err := path.Match(word, name); err == nil && match || strings.HasPrefix(name, word+"-") {

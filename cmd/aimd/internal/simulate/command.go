@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -82,9 +83,13 @@ func showCommand() *cobra.Command {
 	}
 }
 
-// load reads a built-in scenario or a file.
+// load reads a built-in scenario or a file. One that is asked for by an old name has
+// that name, as scripts know it.
 func load(name string, settings []string) (scenario.Scenario, error) {
 	if file, text, err := scenario.Builtin(name); err == nil {
+		if scenario.Current(name) != name {
+			settings = append(slices.Clone(settings), "name="+name)
+		}
 		return scenario.Parse(file, text, settings...)
 	}
 	text, err := os.ReadFile(name)

@@ -125,6 +125,17 @@ func TestSimRunWithSettings(t *testing.T) {
 	assert.Contains(t, got.Stdout, `"strategy":"none","runs":2,`)
 }
 
+// Scripts rely on seed4.
+func TestOldNamesStay(t *testing.T) {
+	for _, name := range []string{"seed4", "window-vs-backoff"} {
+		got := aimd(t, "sim", "run", name, "--runs", "1", "--json")
+		require.Zero(t, got.Status, got.Stderr)
+		for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
+			assert.Contains(t, got.Stdout, `{"scenario":"`+name+`","strategy":"`+strategy+`","runs":1,`)
+		}
+	}
+}
+
 // "assertions ... checked by aimd sim run, which exits non-zero when one fails"
 func TestExpectationsDecideOnTheStatus(t *testing.T) {
 	const met = mine + "expect:\n  - {strategy: backoff, measure: done, is: 40}\n"
