@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -32,8 +33,8 @@ type (
 	Snapshot = limiter.Snapshot
 	// Event is a [limiter.Event].
 	Event = limiter.Event
-	// Error is a [limiter.Error].
-	Error = limiter.Error
+	// Error is an [attempt.Error].
+	Error = attempt.Error
 	// Outcome is a [window.Outcome].
 	Outcome = window.Outcome
 	// State is a [window.State].
@@ -54,7 +55,7 @@ var (
 	ErrClosed    = limiter.ErrClosed
 	ErrQueueFull = limiter.ErrQueueFull
 	ErrReleased  = limiter.ErrReleased
-	ErrAttempts  = limiter.ErrAttempts
+	ErrAttempts  = attempt.ErrAttempts
 )
 
 // New returns a limiter with the law of [WithLaw], by default [Reno]. The

@@ -15,13 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// laws are the two of seed 4; every test of the suite holds for both.
+// laws are those of "Improve on exponential backoff"; every test of the suite holds for both.
 var laws = []struct {
 	name string
 	law  window.NewLaw
@@ -165,11 +165,11 @@ func (c *capped) serve(context.Context) error {
 	return nil
 }
 
-func refusals(err error) limiter.Verdict {
+func refusals(err error) attempt.Verdict {
 	if errors.Is(err, errRefused) {
-		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+		return attempt.Verdict{Outcome: window.Overload, Retry: true}
 	}
-	return limiter.Verdict{}
+	return attempt.Verdict{}
 }
 
 // 2000 operations against 32 slots, through Do's goroutines and through Each:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -102,17 +103,17 @@ func WithMaxRetryAfter(d time.Duration) Option {
 }
 
 // WithClassifier sets what tells what an attempt's error means. Default
-// limiter.Classify; to add to it:
+// attempt.Classify; to add to it:
 //
-//	aimd.WithClassifier(limiter.FirstOf(mine, limiter.Classify))
-func WithClassifier(classify limiter.Classifier) Option {
+//	aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify))
+func WithClassifier(classify attempt.Classifier) Option {
 	return func(s *settings) { s.Classifier = classify }
 }
 
 // WithPolicy sets what decides which failed attempts of Do and Each are followed
 // by another, and when: a retry.Policy. Default: what may help is tried
 // again, see Limiter.Do.
-func WithPolicy(p limiter.Policy) Option {
+func WithPolicy(p attempt.Policy) Option {
 	return func(s *settings) { s.Policy = p }
 }
 
@@ -120,7 +121,7 @@ func WithPolicy(p limiter.Policy) Option {
 // the integrations: a throttle.Throttle, a retry.Budget. Guards are asked in the order
 // in which they were added. Add a budget last, since it counts what is sent.
 // Default: none.
-func WithGuard(g limiter.Guard) Option {
+func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 

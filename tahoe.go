@@ -14,11 +14,14 @@ import (
 // With WithInitialWindow choose it well below, or use Reno.
 func NewTahoe(opts ...Option) (*Limiter, error) { return newWith(Tahoe, opts) }
 
-// Tahoe is the control law of seed 4's "Tahoe". The first error of each burst:
+// Tahoe is the control law "Tahoe" of [Improve on exponential backoff]. The first
+// error of each burst:
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"
 //
 // The factor is Settings.Factor, the initial value Settings.Initial.
+//
+// [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Tahoe(s window.Settings) window.Law { return tahoe{initial: s.Initial, factor: s.Factor} }
 
 type tahoe struct{ initial, factor float64 }

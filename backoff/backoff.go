@@ -23,7 +23,7 @@ type Rand interface {
 type State struct {
 	// Retry is the number of the retry that the delay comes before: 1 is the
 	// delay between the operation's first attempt and its first retry. Less
-	// counts as 1. (Seed 1's N, "the number of retries so far", is Retry - 1.)
+	// counts as 1. (The N of [Ethernet], "the number of retries so far", is Retry - 1.)
 	Retry int
 	// Last is the delay before this one, 0 if this is the first.
 	Last time.Duration
@@ -40,8 +40,8 @@ type Backoff interface {
 }
 
 // Check returns an error that names the first setting of b that is wrong, its
-// value, and what is allowed. Delay never fails: in the place of a setting that
-// Check refuses it uses the default. So whoever takes a Backoff from a user
+// value, and what is allowed. Delay never fails: instead of a setting that
+// Check refuses it uses the default. So code that takes a Backoff from a user
 // checks it once.
 //
 // A Backoff from elsewhere is checked if it has a method Check() error.

@@ -145,8 +145,8 @@ func TestOfAWrongSettingTheDefaultIsUsed(t *testing.T) {
 }
 
 func TestDefaultsFollowTheBoundThatIsGiven(t *testing.T) {
-	assert.Equal(t, time.Hour, one(t, backoff.Exponential{Min: time.Hour}, 9, nil), "Max is Min at the least")
-	assert.Equal(t, time.Millisecond, one(t, backoff.Exponential{Max: time.Millisecond}, 1, nil), "Min is Max at the most")
+	assert.Equal(t, time.Hour, one(t, backoff.Exponential{Min: time.Hour}, 9, nil), "Max is at least Min")
+	assert.Equal(t, time.Millisecond, one(t, backoff.Exponential{Max: time.Millisecond}, 1, nil), "Min is at most Max")
 	require.NoError(t, backoff.Check(backoff.Exponential{Min: backoff.MaxDelay}))
 	require.NoError(t, backoff.Check(backoff.Constant(0)))
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // Constant waits the same time before every retry, 0 to MaxDelay: the "fixed
-// time interval" that seed 0 warns of ("may not allow the server to rise"). It
-// never ends. The cure is not jitter alone: "If you retry, back off!" (seed 3).
+// time interval" that [Crash] warns of ("may not allow the server to rise"). It
+// never ends. The cure is not jitter alone: "If you retry, back off!" ([SafeClients]).
 type Constant time.Duration
 
 // check returns an error if the delay is not allowed.

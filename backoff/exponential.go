@@ -11,17 +11,17 @@ import (
 // Min*Factor^2 and so on, up to Max. It is what most callers want, best with
 // Jitter: Full(). The zero value doubles from 100 ms to 30 s without jitter.
 //
-// Seed 1's "delay = MIN( R * T * F ^ N , M )" is
+// "delay = MIN( R * T * F ^ N , M )" of [Ethernet] is
 // {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), Order: JitterThenCap}.
-// Seed 4's client is
+// The client of [Syncmusings] is
 // {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), Order: JitterThenCap}.
 type Exponential struct {
 	// Min is the delay before the first retry: 1 ns to Max; 0 means DefaultMin,
-	// or Max if that is shorter. Seed 1: it "should be set at the outer limits
+	// or Max if that is shorter. [Ethernet]: it "should be set at the outer limits
 	// of expected response time for the service".
 	Min time.Duration
 	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer. Seed 1: it "should be as low as possible to keep your customers
+	// longer. [Ethernet]: it "should be as low as possible to keep your customers
 	// happy, but high enough that the system can definitely handle requests from
 	// all clients at that sustained rate"; [Plan] computes it.
 	Max time.Duration
@@ -40,10 +40,10 @@ type Order uint8
 const (
 	// CapThenJitter caps, then adds jitter: delays at the cap stay spread, and
 	// with a jitter that lengthens (all but Full and Equal) may exceed it. "The
-	// retry interval is limited MaxDelay (excluding Jitter)" (seed 0).
+	// retry interval is limited MaxDelay (excluding Jitter)" ([Crash]).
 	CapThenJitter Order = iota
 	// JitterThenCap adds jitter, then caps: no delay exceeds the cap, and at the
-	// cap many are exactly equal. Seeds 1 and 4 are of this kind.
+	// cap many are exactly equal. [Ethernet] and [Syncmusings] have this.
 	JitterThenCap
 )
 

@@ -29,7 +29,7 @@ func FuzzDelay(f *testing.F) {
 				t.Fatalf("%s: %+v: waits %d at %+v", name, x, d, s)
 			}
 			if backoff.Check(x) == nil && d > cap {
-				t.Fatalf("%s: %+v: waits %v, want %v at the most, at %+v", name, x, d, cap, s)
+				t.Fatalf("%s: %+v: waits %v, want at most %v, at %+v", name, x, d, cap, s)
 			}
 		}
 		order := backoff.Order(kind / 64)

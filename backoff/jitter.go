@@ -8,7 +8,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Jitter is how randomness is added to a delay d: seed 3's first rule, "Jitter
+// Jitter is how randomness is added to a delay d: the first rule of [SafeClients], "Jitter
 // everything!". The zero value is none. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal",
@@ -39,17 +39,17 @@ func Full() Jitter { return Uniform(0, 1) }
 // Equal is d * U(1/2, 1): half of the delay for sure, the other half random.
 func Equal() Jitter { return Uniform(0.5, 1) }
 
-// Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of seed 3 is
-// Proportional(0.5), seed 4's is Proportional(0.6). 0 <= j <= 1.
+// Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of
+// [SafeClients] is Proportional(0.5), that of [Syncmusings] Proportional(0.6). 0 <= j <= 1.
 func Proportional(j float64) Jitter { return Jitter{proportional, 0, j} }
 
 // Uniform is d * U(lo, hi), 0 <= lo <= hi <= 100. "R should be a random
 // number in the range [1-2], so that its effect is to spread out the load over
-// time, but always more conservative than plain backoff" (seed 1): Uniform(1, 2).
+// time, but always more conservative than plain backoff" ([Ethernet]): Uniform(1, 2).
 func Uniform(lo, hi float64) Jitter { return Jitter{uniform, lo, hi} }
 
 // Normal is d * (1 + j*N(0, 1)), a deviation proportional to the delay: "delay =
-// delay + norm_variate(delay * Jitter)" (seed 0, "for example, 0.1"). What
+// delay + norm_variate(delay * Jitter)" ([Crash], "for example, 0.1"). What
 // would be negative is 0, so that j should be well below 1: 0 <= j <= 1. It has
 // no upper bound, but only one in 30 000 is beyond d * (1 + 4j).
 func Normal(j float64) Jitter { return Jitter{normal, 0, j} }

@@ -8,13 +8,13 @@ import (
 
 // Defaults of the settings.
 const (
-	// DefaultMin: "minimum (initial) retry interval (e.g. 100 ms)" (seed 0).
+	// DefaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
 	DefaultMin = 100 * time.Millisecond
-	// DefaultMax is seed 4's bound: "unfortunate" operations "maxed out the
+	// DefaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the
 	// retry period to 30s".
 	DefaultMax = 30 * time.Second
 	// DefaultFactor: "F doesn't matter much, so choose 2 as a nice round number.
-	// (It's the exponential nature that counts.)" (seed 1).
+	// (It's the exponential nature that counts.)" ([Ethernet]).
 	DefaultFactor = 2
 	// MaxFactor is the largest factor of growth. Our choice.
 	MaxFactor = 1000
@@ -23,7 +23,7 @@ const (
 // checks keeps the first error of several settings.
 type checks struct{ err error }
 
-// duration puts the fallback in the place of a zero, and of a value that is not
+// duration puts the fallback instead of a zero, and of a value that is not
 // within lo and hi, which is an error that names the setting.
 func (c *checks) duration(name string, d *time.Duration, fallback, lo, hi time.Duration) {
 	if err := setting.Duration(name, d, fallback, lo, hi); err != nil {

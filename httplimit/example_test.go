@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
@@ -101,7 +102,7 @@ func ExampleRetrier() {
 	if err != nil {
 		panic(err)
 	}
-	policy, err := retry.New(retry.Config{Guards: limiter.Guards{budget}})
+	policy, err := retry.New(retry.Config{Guards: attempt.Guards{budget}})
 	if err != nil {
 		panic(err)
 	}

@@ -13,7 +13,7 @@ import (
 // Tagger is an http.RoundTripper that tells the server about each request, in
 // the headers of [SetTags]: who sends it, and from the request's context (package
 // tag) its feature and its criticality, and which attempt it is
-// (limiter.AttemptNumber, [WithRetry]).
+// (attempt.Number, [WithRetry]).
 //
 // What the headers of a request say already stays, see [AddTags]. What retries must
 // stand above the Tagger, so that each attempt comes by here. It is safe for

@@ -7,6 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -23,8 +24,8 @@ type Config struct {
 	// released a permit, ran out of time or fired a timer. With an observer the
 	// limiter reads the clock at every event. nil: none.
 	Observer func(Event)
-	// Classifier tells what an attempt's error means; nil: Classify.
-	Classifier Classifier
+	// Classifier tells what an attempt's error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no
 	// limit, they go on until success, a final error, or the context ends.
 	MaxAttempts int
@@ -34,10 +35,10 @@ type Config struct {
 	// Policy decides which failed attempts of Do and Each are followed by
 	// another, and when; nil: as Do says. If it brings guards along (Guards()
 	// Guards), they come after the limiter's own.
-	Policy Policy
+	Policy attempt.Policy
 	// Guards are asked before each attempt of Do and Each, and by the doors:
 	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
-	Guards Guards
+	Guards attempt.Guards
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -54,7 +55,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Clock = clock.New()
 	}
 	if c.Classifier == nil {
-		c.Classifier = Classify
+		c.Classifier = attempt.Classify
 	}
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
@@ -68,9 +69,9 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // guards are those of the limiter, and then those that its policy brings along.
-func (c Config) guards() Guards {
+func (c Config) guards() attempt.Guards {
 	guards := slices.Clone(c.Guards)
-	if p, ok := c.Policy.(interface{ Guards() Guards }); ok {
+	if p, ok := c.Policy.(interface{ Guards() attempt.Guards }); ok {
 		guards = append(guards, p.Guards()...)
 	}
 	return guards

@@ -3,6 +3,7 @@ package limiter
 import (
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
@@ -165,13 +166,19 @@ func (c *Core[T]) Deadline() (time.Duration, bool) {
 // affair from the first one.
 func (c *Core[T]) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
-	if n := c.rules.Backoffs(failures, last); n > 0 {
+	if n := c.Backoffs(failures, last); n > 0 {
 		d = c.pause(n - 1)
 	}
 	return max(d, c.retryAfter(retryAfter))
 }
 
 // Questions.
+
+// Backoffs is how often such an operation has to have backed off by itself: the
+// delay that is due now is the one of that number, 0: none is.
+func (c *Core[T]) Backoffs(failures int, last window.Outcome) int {
+	return c.rules.backoffs(failures, last)
+}
 
 // NeedsTime reports whether the next event needs the time: there is a pause,
 // or the law spaces its sends or wants round-trip times. An overload always does.
@@ -265,18 +272,5 @@ func (c *Core[T]) pause(n int) time.Duration {
 }
 
 func (c *Core[T]) retryAfter(asked time.Duration) time.Duration {
-	return RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
-}
-
-// RetryAfter is how long to stay away from a service that asked for that: no
-// longer than the longest, and jitter on top: half of it, a second at the most.
-// Never less than asked, and a spread that is worth something to the service
-// without making a long wait much longer. 0 if it did not ask. r is the source
-// of jitter.
-func RetryAfter(asked, longest time.Duration, r interface{ Float64() float64 }) time.Duration {
-	if asked <= 0 {
-		return 0
-	}
-	d := min(asked, longest)
-	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
+	return attempt.RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
 }

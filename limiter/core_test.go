@@ -419,7 +419,7 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 
 func TestCoreSettings(t *testing.T) {
 	for want, s := range map[string]limiter.Settings{
-		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":      {QueueBound: -1},
+		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":          {QueueBound: -1},
 		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
 		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
 		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},

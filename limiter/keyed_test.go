@@ -13,6 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func newKeyed(t *testing.T, c clock.Clock) *limiter.Keyed[string] {
@@ -53,7 +54,7 @@ func TestKeyedEvictsWhatIsIdle(t *testing.T) {
 	require.Equal(t, []string{"c", "busy", "b"}, k.keys(), "a is idle, busy is not")
 	require.NotSame(t, a, k.get(t, "a"), "a new one")
 
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	mock.Add(2 * time.Minute)
 	k.get(t, "d")
 	require.Equal(t, []string{"d"}, k.keys())
@@ -86,11 +87,11 @@ func TestKeyedHasABound(t *testing.T) {
 	_, err = k.For("e")
 	require.EqualError(t, err, "limiter: 3 keys are all in use, want at most so many at once")
 	k.get(t, "a") // what is there is given all the same
-	require.NoError(t, c.Done(limiter.Success))
+	require.NoError(t, c.Done(window.Success))
 	k.get(t, "e")
 	require.ElementsMatch(t, []string{"e", "a", "d"}, k.keys())
-	require.NoError(t, a.Done(limiter.Success))
-	require.NoError(t, d.Done(limiter.Success))
+	require.NoError(t, a.Done(window.Success))
+	require.NoError(t, d.Done(window.Success))
 }
 
 func TestKeyedErrors(t *testing.T) {

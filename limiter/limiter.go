@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,8 +24,8 @@ type Limiter struct {
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
-	// loop is how Do and Each run an operation.
-	loop Loop
+	// runner is how Do, Each and Begin make their attempts.
+	runner attempt.Runner
 	// initial is the initial window that the limiter was made with; 0: the default.
 	initial float64
 	// made is when the limiter was. What the core is told of time counts from here.
@@ -83,7 +84,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		shut: make(chan struct{}), idle: make(chan struct{}),
 		guarded: guarded{core: core},
 	}
-	l.loop = Loop{Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock, limiter: l}
+	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter
 	l.config.Store(&c)
 	return l, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -35,22 +36,22 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 		require.Equal(t, []limiter.Kind{limiter.Full}, kinds())
 
 		time.Sleep(time.Second) // of the bubble's time
-		require.NoError(t, p[0].Done(limiter.Success))
+		require.NoError(t, p[0].Done(window.Success))
 		grew, admitted := events[0], events[1]
 		require.Equal(t, []limiter.Kind{limiter.Grew, limiter.Admitted}, kinds())
 		require.Equal(t, limiter.Event{
 			Seq: 2, Time: grew.Time, Kind: limiter.Grew, Window: window.State{Cwnd: 3, Ssthresh: 1024}, Before: 2,
-			InFlight: 1, Queued: 1, Outcome: limiter.Success, RTT: time.Second,
+			InFlight: 1, Queued: 1, Outcome: window.Success, RTT: time.Second,
 		}, grew)
 		require.Equal(t, time.Second, admitted.Wait)
 		require.Equal(t, 2, admitted.InFlight)
 
 		p[0] = (<-to).permit
 		p = append(p, acquire(t, l, 1)...)
-		require.NoError(t, p[0].Done(limiter.Overload))
-		require.NoError(t, p[1].Done(limiter.Overload))
-		require.NoError(t, p[2].Done(limiter.Neutral))
-		require.Error(t, p[2].Done(limiter.Neutral))
+		require.NoError(t, p[0].Done(window.Overload))
+		require.NoError(t, p[1].Done(window.Overload))
+		require.NoError(t, p[2].Done(window.Neutral))
+		require.Error(t, p[2].Done(window.Neutral))
 		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Ignored, limiter.Steady, limiter.Late}, kinds())
 
 		refuseBursts(t, l, 1)
@@ -79,13 +80,13 @@ func TestObserverMayCallBack(t *testing.T) {
 			if e.Kind != limiter.Steady {
 				p, ok := l.TryAcquire()
 				require.True(t, ok)
-				require.NoError(t, p.Done(limiter.Neutral))
+				require.NoError(t, p.Done(window.Neutral))
 			}
 		}
 	})
 	p := acquire(t, l, 2)
-	require.NoError(t, p[0].Done(limiter.Success))
-	require.NoError(t, p[1].Done(limiter.Overload))
+	require.NoError(t, p[0].Done(window.Success))
+	require.NoError(t, p[1].Done(window.Overload))
 	require.Equal(t, 4, calls)
 }
 
@@ -96,7 +97,7 @@ func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 	}
 	l, err := limiter.New(law, limiter.Config{Observer: func(e limiter.Event) { got = e }})
 	require.NoError(t, err)
-	require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
+	require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
 	require.Equal(t, limiter.Shrank, got.Kind)
 	require.EqualValues(t, 19, got.Window.Cwnd)
 }
@@ -120,8 +121,8 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		require.Empty(t, l.Decisions())
 		p := acquire(t, l, 2)
 		time.Sleep(time.Second)
-		require.NoError(t, p[0].Settle(limiter.Verdict{Outcome: limiter.Overload, RetryAfter: time.Second}))
-		require.NoError(t, p[1].Done(limiter.Overload))
+		require.NoError(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second}))
+		require.NoError(t, p[1].Done(window.Overload))
 		all := l.Decisions()
 		require.Len(t, all, 1, "one for a burst")
 		require.Equal(t, limiter.Cut, all[0].Kind)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,7 +24,7 @@ func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
 
 // Settle is Done with what a classifier said of the attempt, the service's
 // Retry-After with it.
-func (p Permit) Settle(v Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
+func (p Permit) Settle(v attempt.Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
 
 func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	if !o.Valid() {

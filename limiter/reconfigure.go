@@ -73,10 +73,3 @@ func clampInitial(s *window.Settings) {
 		s.Initial = min(max(s.Initial, lo), hi)
 	}
 }
-
-// exhausted reports whether an operation that made so many attempts may make
-// no other. More than the limit: it was lowered meanwhile.
-func (l *Limiter) exhausted(attempts int) bool {
-	most := l.config.Load().MaxAttempts
-	return most > 0 && attempts >= most
-}

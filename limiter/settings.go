@@ -53,11 +53,11 @@ type Settings struct {
 	Rand *rand.Rand
 }
 
-// Backoffs is how often an operation has to have backed off by itself after so
+// backoffs is how often an operation has to have backed off by itself after so
 // many failures in a row, last being the outcome of the last of them: the delay
 // that is due now is the one of that number, 0: none is. See Core.RetryDelay.
-func (s Settings) Backoffs(failures int, last window.Outcome) int {
-	if last == window.Neutral {
+func (s Settings) backoffs(failures int, last window.Outcome) int {
+	if !last.Overloaded() {
 		return failures
 	}
 	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))

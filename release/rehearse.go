@@ -111,9 +111,6 @@ func (t *tree) install(ctx context.Context, m nested, version, tmp string, env [
 		return fmt.Errorf("%d programs installed, want one (%w)", len(found), err)
 	}
 	out, err := c.run(ctx, found[0], "--version")
-	if err != nil && strings.Contains(err.Error(), "unknown flag: --version") {
-		return report(m, "installed; it has no --version yet")
-	}
 	if err != nil {
 		return err
 	}

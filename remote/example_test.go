@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
@@ -206,7 +207,7 @@ func ExampleLimiters_Add() {
 
 func ExampleFeatures() {
 	var features remote.Features // an applier of the program's Client
-	lim, err := limiter.New(aimd.Reno, limiter.Config{Guards: []limiter.Guard{&features}})
+	lim, err := limiter.New(aimd.Reno, limiter.Config{Guards: []attempt.Guard{&features}})
 	if err != nil {
 		panic(err)
 	}
@@ -305,7 +306,7 @@ func ExampleToPolicy() {
 	fmt.Println(retry.Do(context.Background(), policy, func(context.Context) error {
 		return &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable"}
 	}))
-	// Output: gave up after 1 attempt: limiter: attempt limit reached; last error: httplimit: 503 Service Unavailable
+	// Output: gave up after 1 attempt: attempt limit reached; last error: httplimit: 503 Service Unavailable
 }
 
 func ExampleToBudget() {

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
 )
 
-var _ limiter.Guard = (*retry.Budget)(nil)
+var _ attempt.Guard = (*retry.Budget)(nil)
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 

@@ -10,15 +10,15 @@ import (
 // Caps are what of a policy can be changed while it works: how often, and how
 // long at the most. The zero value leaves the policy as it was made.
 type Caps struct {
-	// Attempts is in the place of Config.Attempts: the most attempts of an
+	// MaxAttempts is in the place of Config.MaxAttempts: the most attempts of an
 	// operation, the first among them, from 1, which means no retries; 0 leaves
-	// Config.Attempts, negative means no limit. It holds for operations under way
+	// Config.MaxAttempts, negative means no limit. It holds for operations under way
 	// too.
-	Attempts int
-	// MaxDelay is the longest that an operation backs off by itself, for delays
+	MaxAttempts int
+	// PauseMax is the longest that an operation backs off by itself, for delays
 	// from now on: 1 ms or more; 0: as long as the policy's backoff says. What would
 	// be longer is half of it to all of it, at random: "Jitter everything!" (Seed 3.)
-	MaxDelay time.Duration
+	PauseMax time.Duration
 }
 
 // SetCaps changes the caps while the policy works, or returns an error that
@@ -36,8 +36,8 @@ func (c Caps) check(p *Policy) error {
 	if p == nil {
 		return setting.Wrong("caps of the default policy", "a change", "a policy of New")
 	}
-	if c.MaxDelay != 0 && c.MaxDelay < time.Millisecond {
-		return setting.Wrong("longest delay", c.MaxDelay, "a duration from 1ms, or 0 for no cap")
+	if c.PauseMax != 0 && c.PauseMax < time.Millisecond {
+		return setting.Wrong("longest pause", c.PauseMax, "a duration from 1ms, or 0 for no cap")
 	}
 	return nil
 }
@@ -50,21 +50,15 @@ func (p *Policy) Caps() Caps {
 	return Caps{}
 }
 
-// exhausted reports whether an operation that made so many attempts may make
-// no other. More than the limit: it was lowered meanwhile.
-func (p *Policy) exhausted(attempts int) bool {
-	most := p.c.Attempts
-	if c := p.Caps().Attempts; c != 0 {
-		most = c
+// rules are those in force. The caller holds mu while it uses them.
+func (p *Policy) rules() Rules {
+	caps := p.Caps()
+	r := Rules{
+		Attempts: p.c.MaxAttempts, Backoff: p.c.Backoff, MaxDelay: caps.PauseMax,
+		RetryAfterMax: p.c.RetryAfterMax, Rand: p.c.Rand,
 	}
-	return most > 0 && attempts >= most
-}
-
-// capped is the delay, no longer than the cap. The caller holds mu.
-func (p *Policy) capped(delay time.Duration) time.Duration {
-	most := p.Caps().MaxDelay
-	if most == 0 || delay <= most {
-		return delay
+	if caps.MaxAttempts != 0 {
+		r.Attempts = caps.MaxAttempts
 	}
-	return most - time.Duration(p.c.Rand.Float64()*float64(most/2))
+	return r
 }

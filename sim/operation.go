@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/backoff"
+	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -22,7 +23,7 @@ type operation struct {
 	// born is when, and sent when its first attempt was, negative before.
 	born, sent time.Duration
 	// failures is how many times it failed, and waited the backoff's own wait
-	// after the last, without what Retry-After added: limiter.Loop's last.
+	// after the last, without what Retry-After added: loop.Failure's Last.
 	failures int
 	waited   time.Duration
 }
@@ -107,7 +108,7 @@ func (e *engine) bear(c *client) {
 }
 
 // leave asks the guards for leave for an operation's next attempt: before the
-// delay that precedes it, as a limiter.Loop does, and the budget last.
+// delay that precedes it, as a loop.Runner does, and the budget last.
 func (e *engine) leave(op *operation) bool {
 	now := epoch.Add(e.now)
 	p := op.client.party
@@ -200,37 +201,33 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 }
 
 // delay is how long an operation waits before its next attempt, and whether
-// there is one: what limiter.Loop decides.
+// there is one.
 func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
-	retry, core := e.strategy.Retry, op.client.core
-	switch {
-	case e.backoff == nil && core == nil:
-		return 0, false
-	case retry.Attempts > 0 && op.failures >= retry.Attempts:
-		return 0, false
-	case e.backoff == nil:
-		return core.RetryDelay(op.failures, o, retryAfter), true
+	since := op.sent
+	if since < 0 { // carrier sense kept back every attempt so far
+		since = op.born
 	}
-	var d time.Duration
-	n := op.failures
-	if core != nil {
-		n = limiter.Settings{Patience: e.strategy.Window.Patience}.Backoffs(n, o)
+	f := loop.Failure{
+		Attempt: op.failures, Last: op.waited, Elapsed: e.now - since,
+		Verdict: loop.Verdict{Outcome: o, Retry: true, RetryAfter: retryAfter},
 	}
-	if n > 0 {
-		var again bool
-		since := op.sent
-		if since < 0 { // carrier sense kept back every attempt so far
-			since = op.born
-		}
-		if d, again = e.backoff.Delay(backoff.State{Retry: n, Last: op.waited, Elapsed: e.now - since}, e.random); !again {
-			return 0, false
+	s := e.strategy.Retry
+	var policy func(loop.Failure) loop.Decision
+	if e.backoff != nil {
+		policy = retry.Rules{
+			Attempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: limiter.DefaultRetryAfterMax, Rand: e.random,
+		}.Decide
+		if !s.RetryAfter { // a client that does not read it
+			f.Verdict.RetryAfter = 0
 		}
 	}
-	op.waited = d
-	if retry.RetryAfter {
-		d = max(d, limiter.RetryAfter(retryAfter, limiter.DefaultRetryAfterMax, e.random))
+	var pacing loop.Pacing
+	if op.client.core != nil {
+		pacing = op.client.core
 	}
-	return d, true
+	d := loop.Decide(f, policy, pacing, s.Attempts)
+	op.waited = d.Delay
+	return d.Wait(), d.Retry
 }
 
 // retried: an operation's wait is over.

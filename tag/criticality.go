@@ -8,9 +8,9 @@ import (
 )
 
 // Criticality is how bad it is if a request fails: the four levels of the SRE
-// book, chapter "Handling Overload", which seed 3 points to. What is less
-// critical is shed first. The zero value is Critical, so that who says nothing
-// is neither preferred nor dropped first. Values are ordered.
+// book, chapter "Handling Overload", which "Safe Client Behaviour"
+// points to. What is less critical is shed first. The zero value is Critical, so
+// that a caller that says nothing is neither preferred nor dropped first. Values are ordered.
 type Criticality int8
 
 const (

@@ -15,7 +15,7 @@ import (
 func TestTagsTravelInTheContext(t *testing.T) {
 	ctx := context.Background()
 	assert.Zero(t, tag.FromContext(ctx))
-	assert.Equal(t, tag.Critical, tag.FromContext(ctx).Criticality, "who says nothing is critical")
+	assert.Equal(t, tag.Critical, tag.FromContext(ctx).Criticality, "a request that says nothing is critical")
 
 	ctx = tag.NewContext(ctx, tag.Tags{Client: "backup", Version: "1.4.2", Attempt: 2})
 	ctx = tag.WithCriticality(tag.WithFeature(ctx, "nightly"), tag.Sheddable)
@@ -61,7 +61,7 @@ func ExampleCriticality_UnmarshalText() {
 	// criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus
 }
 
-// A handler decides by what the door found in the request's headers.
+// A handler decides by what the server found in the request's headers.
 func ExampleFromContext() {
 	ctx := tag.NewContext(context.Background(), tag.Tags{Client: "photos", Attempt: 2})
 	tags := tag.FromContext(ctx)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -19,12 +19,13 @@ import (
 // them. One Throttle speaks for one service. It is safe for any number of
 // goroutines. Make one with New.
 //
-// It is a guard of limiters and of retry policies (limiter.Guard), of their Do
+// It is a guard of limiters and of retry policies (attempt.Guard), of their Do
 // and of the doors with them. Alone, it is used with Do, or with Admit and Ended.
 // A request should come by it once.
 type Throttle struct {
-	clock    clock.Clock
-	classify limiter.Classifier
+	clock clock.Clock
+	// runner is that of Do.
+	runner attempt.Runner
 	// mu guards core.
 	mu   sync.Mutex
 	core rejection.Core
@@ -45,8 +46,8 @@ type Config struct {
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Classifier tells Do what an error means; nil: limiter.Classify.
-	Classifier limiter.Classifier
+	// Classifier tells Do what an error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
 }
 
 // New returns a throttle that has seen nothing, or an error that names the
@@ -58,37 +59,26 @@ func New(c Config) (*Throttle, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	if c.Classifier == nil {
-		c.Classifier = limiter.Classify
-	}
 	core, err := rejection.New(rejection.Settings{Window: c.Window, K: c.K, Probe: c.Probe, Rand: c.Rand})
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	// What it does not know is an answer of the service, as in limiters.
-	return &Throttle{clock: c.Clock, classify: limiter.FirstOf(c.Classifier), core: core}, nil
+	t := &Throttle{clock: c.Clock, core: core}
+	t.runner = attempt.Runner{Guards: attempt.Guards{t}, Classifier: c.Classifier, Clock: c.Clock}
+	return t, nil
 }
 
 // Do runs fn, once, unless the request is rejected; then it returns an [*Error],
 // which is an ErrThrottled. Else it returns what fn did, and counts that by
 // what the classifier says of it. If fn panics, that counts as nothing.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
-	if err := t.Admit(ctx, limiter.AttemptNumber(ctx)); err != nil {
+	a, err := t.runner.Begin(ctx, attempt.Number(ctx))
+	if err != nil {
 		return err
 	}
-	settled := false
-	defer func() {
-		if !settled {
-			t.Ended(ctx, 0)
-		}
-	}()
-	err := fn(ctx)
-	v := limiter.Verdict{Outcome: window.Success}
-	if err != nil {
-		v = t.classify(err)
-	}
-	settled = true
-	limiter.Guards{t}.Settle(ctx, v, err)
+	defer a.Drop()
+	err = fn(a.Context())
+	a.End(err)
 	return err
 }
 

@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
-var _ limiter.Guard = (*throttle.Throttle)(nil)
+var _ attempt.Guard = (*throttle.Throttle)(nil)
 
 func newThrottle(t *testing.T, c throttle.Config) (*throttle.Throttle, *clock.Mock) {
 	t.Helper()
@@ -140,11 +140,11 @@ func TestWhatDoCounts(t *testing.T) {
 		{io.ErrUnexpectedEOF, 0, 0},
 		{&throttle.Error{}, 0, 0}, // of another throttle, beneath
 	} {
-		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) limiter.Verdict {
+		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) attempt.Verdict {
 			if errors.Is(err, refused) {
-				return limiter.Verdict{Outcome: limiter.Overload}
+				return attempt.Verdict{Outcome: window.Overload}
 			}
-			return limiter.FirstOf(limiter.Classify)(err)
+			return attempt.FirstOf(attempt.Classify)(err)
 		}})
 		require.NoError(t, err)
 		require.Equal(t, c.err, th.Do(t.Context(), func(context.Context) error { return c.err }))
@@ -155,7 +155,7 @@ func TestWhatDoCounts(t *testing.T) {
 
 // What its classifier does not know is an answer, as in limiters.
 func TestDoWithAnErrorThatItsClassifierDoesNotKnow(t *testing.T) {
-	nothing := func(error) limiter.Verdict { return limiter.Verdict{} }
+	nothing := func(error) attempt.Verdict { return attempt.Verdict{} }
 	for err, want := range map[error]int{errors.New("malformed answer"): 1, io.ErrUnexpectedEOF: 0} {
 		th, e := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: nothing})
 		require.NoError(t, e)
@@ -169,7 +169,7 @@ func TestDoWhereNothingIsSaid(t *testing.T) {
 	th, _ := newThrottle(t, throttle.Config{})
 	require.Panics(t, func() { _ = th.Do(t.Context(), func(context.Context) error { panic("boom") }) })
 	ctx, cancel := context.WithCancel(t.Context())
-	require.ErrorIs(t, th.Do(ctx, func(context.Context) error { cancel(); return status(404) }), status(404))
+	require.ErrorIs(t, th.Do(ctx, func(context.Context) error { cancel(); return status(500) }), status(500))
 	requests, _ := th.Counts(tag.Critical)
 	require.Zero(t, requests)
 	refuse(t.Context(), th, 10_000)

@@ -3,8 +3,8 @@ module github.com/aimd-go/aimd/cmd/aimd
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
-	github.com/aimd-go/aimd/contrib/aws v0.0.0
+	github.com/aimd-go/aimd v0.1.0
+	github.com/aimd-go/aimd/contrib/aws v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -47,9 +49,9 @@ func TestAnswers(t *testing.T) {
 		"403 with Retry-After":       {answer: status(403, html, "X-Amz-Retry-After", "20"), want: outcomes{successes: 1, overloads: 1}},
 		"SlowDown inside a 200":      {answer: status(200, slowDown), want: outcomes{successes: 1, overloads: 1}},
 		"RequestTimeout":             {answer: status(400, strings.ReplaceAll(slowDown, "SlowDown", "RequestTimeout")), want: outcomes{successes: 1, timeouts: 1}},
-		"404 is neutral and final":   {answer: status(404, strings.ReplaceAll(slowDown, "SlowDown", "NoSuchUpload")), want: outcomes{neutrals: 1}, code: "NoSuchUpload"},
-		"403 is neutral and final":   {answer: status(403, strings.ReplaceAll(slowDown, "SlowDown", "AccessDenied")), want: outcomes{neutrals: 1}, code: "AccessDenied"},
-		"400 that is no XML":         {answer: status(400, html), want: outcomes{neutrals: 1}, code: "BadRequest"},
+		"404 is a final answer":      {answer: status(404, strings.ReplaceAll(slowDown, "SlowDown", "NoSuchUpload")), want: outcomes{clientErrors: 1}, code: "NoSuchUpload"},
+		"403 is a final answer":      {answer: status(403, strings.ReplaceAll(slowDown, "SlowDown", "AccessDenied")), want: outcomes{clientErrors: 1}, code: "AccessDenied"},
+		"400 that is no XML":         {answer: status(400, html), want: outcomes{clientErrors: 1}, code: "BadRequest"},
 	} {
 		for _, retries2026 := range []string{"", "true"} {
 			t.Run(name+", AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
@@ -78,10 +80,14 @@ func TestMissingBucketIsFinal(t *testing.T) {
 	requireCode(t, err, "NoSuchBucket")
 	requests, _ := s.Counts()
 	require.Equal(t, 1, requests)
-	requireOutcomes(t, l, outcomes{neutrals: 1})
+	requireOutcomes(t, l, outcomes{clientErrors: 1})
 }
 
 func TestRetryAfterDelaysTheOperation(t *testing.T) {
+	synctest.Test(t, testRetryAfterDelaysTheOperation)
+}
+
+func testRetryAfterDelaysTheOperation(t *testing.T) {
 	now := clock.NewMock()
 	var times []time.Time
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
@@ -96,7 +102,7 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 	l := newLimiter(t, aimd.WithClock(now))
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
 	require.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits")
 	for {
 		select {
@@ -125,9 +131,9 @@ func TestNeutralFailureBacksOffOnce(t *testing.T) {
 func TestConnectionsAsOverload(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
 	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	for want, classify := range map[outcomes]limiter.Classifier{
-		{successes: 1, neutrals: 1}:  limiter.Classify,
-		{successes: 1, overloads: 1}: limiter.FirstOf(limiter.ConnectionsAsOverload, limiter.Classify),
+	for want, classify := range map[outcomes]attempt.Classifier{
+		{successes: 1, neutrals: 1}:  attempt.Classify,
+		{successes: 1, overloads: 1}: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify),
 	} {
 		s := newStore(t, once(cut))
 		l := newLimiter(t, aimd.WithClassifier(classify))

@@ -8,7 +8,6 @@ import (
 	"log"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -89,7 +88,7 @@ func ExampleLimit_downloads() {
 // loadConfig starts a store that takes 8 requests at a time and answers SlowDown
 // to the rest, and returns a config for it.
 func loadConfig() (aws.Config, func()) {
-	s, stop := startStore("photos", slots(8, 5*time.Millisecond))
+	s, stop := startStore("photos", slots(8, 0))
 	cfg := s.config()
 	cfg.ServiceOptions = append(cfg.ServiceOptions, func(_ string, o any) { o.(*s3.Options).UsePathStyle = true })
 	return cfg, stop

@@ -14,6 +14,7 @@ import (
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // warden is a guard that keeps what it was told.
@@ -27,7 +28,7 @@ func (w *warden) Admit(_ context.Context, attempt int) error {
 	return nil
 }
 
-func (w *warden) Ended(_ context.Context, o limiter.Outcome) { w.note(o.String()) }
+func (w *warden) Ended(_ context.Context, o window.Outcome) { w.note(o.String()) }
 
 func (w *warden) note(s string) {
 	w.mu.Lock()
@@ -59,7 +60,7 @@ func TestGuards(t *testing.T) {
 
 	_, err = get(t.Context(), c, "missing")
 	requireCode(t, err, "NoSuchKey")
-	require.Equal(t, []string{"1", "neutral"}, w.told())
+	require.Equal(t, []string{"1", "client error"}, w.told())
 
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
 	require.Equal(t, []string{"1", "success"}, w.told(), "Do has asked them")

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,7 +31,7 @@ const (
 	slowDown = fakes3.SlowDown
 )
 
-// store is an S3 server on loopback, and the connections to it.
+// store is an S3 server in memory, and the connections to it.
 type store struct {
 	fakes3.Store
 	backend   gofakes3.Backend
@@ -54,7 +54,8 @@ func startStore(bucket string, change ...func(*store)) (*store, func()) {
 	for _, f := range change {
 		f(s)
 	}
-	s.Start()
+	s.StartInMemory()
+	s.transport.DialContext = s.Dial
 	return s, func() {
 		s.transport.CloseIdleConnections()
 		s.Close()
@@ -156,30 +157,26 @@ func get(ctx context.Context, c *s3.Client, key string) (*s3.GetObjectOutput, er
 	return c.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
 }
 
-// eventually waits until the limiter stands as asked.
-func eventually(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
+// settled waits until nothing goes on but time, and asserts that the limiter
+// stands as asked then.
+func settled(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
 	t.Helper()
-	require.Eventually(t, func() bool { return want(l.Snapshot()) }, 10*time.Second, time.Millisecond,
-		"the limiter stands at %v", fmt.Stringer(lazy{l}))
+	synctest.Wait()
+	require.True(t, want(l.Snapshot()), "the limiter stands at %v", l.Snapshot())
 }
 
 func queued(n int) func(limiter.Snapshot) bool {
 	return func(s limiter.Snapshot) bool { return s.Queued == n }
 }
 
-// lazy prints the limiter when the message is made.
-type lazy struct{ l *limiter.Limiter }
-
-func (z lazy) String() string { return z.l.Snapshot().String() }
-
 // outcomes is what a test expects of a limiter in the end.
-type outcomes struct{ successes, overloads, timeouts, neutrals uint64 }
+type outcomes struct{ successes, overloads, timeouts, neutrals, clientErrors uint64 }
 
 // requireOutcomes checks that every permit was released, once, and with what.
 func requireOutcomes(t *testing.T, l *limiter.Limiter, want outcomes) {
 	t.Helper()
 	s := l.Snapshot()
-	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals})
+	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors})
 	requireIdle(t, l)
 }
 

@@ -85,7 +85,6 @@ func newDemoService(slots int32) *demoService {
 		if s.busy.Add(1) > s.slots {
 			return refused
 		}
-		time.Sleep(2 * time.Millisecond) // the service time
 		return nil
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const bucket = "bucket"
 
-// store is an S3 server on loopback.
+// store is an S3 server in memory.
 type store struct {
 	fakes3.Store
 	backend gofakes3.Backend
@@ -50,7 +51,7 @@ func start(slots int, service time.Duration, script fakes3.Script) *store {
 	}
 	s.Next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	s.Slots, s.Service, s.Script = slots, service, script
-	s.Start()
+	s.StartInMemory()
 	return s
 }
 
@@ -61,7 +62,18 @@ func (s *store) options() *minio.Options {
 		// Else the client asks for the region of each bucket first.
 		Region:       "us-east-1",
 		BucketLookup: minio.BucketLookupPath,
+		Transport:    s.transport(),
 	}
+}
+
+// transport is minio-go's own, with connections to the store.
+func (s *store) transport() *http.Transport {
+	tr, err := minio.DefaultTransport(false)
+	if err != nil {
+		panic(err) // it reads no certificates here
+	}
+	tr.DialContext = s.Dial
+	return tr
 }
 
 // endpoint is where the store listens, host and port.

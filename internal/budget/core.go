@@ -11,7 +11,8 @@ import (
 
 // Defaults of a budget's settings.
 const (
-	// DefaultShare: "only 10% of outgoing requests can be retries" (seed 3).
+	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe
+	// Client Behaviour", 2018).
 	DefaultShare = 0.1
 	// DefaultWindow: our choice. Short, so that what was saved up while all
 	// was well is soon used up in an outage.
@@ -58,7 +59,7 @@ func (s Settings) withDefaults() (Settings, error) {
 //
 //	"Limit retries to a percentage of total outgoing requests. Example: Only 10%
 //	of outgoing requests can be retries. Prevents retries from completely
-//	crowding out legitimate requests." (Seed 3.)
+//	crowding out legitimate requests." ("Safe Client Behaviour", 2018)
 //
 // Invariant: whenever a retry goes, no more than the share of all requests are
 // retries, over the window and also over the newest tenth of it, or no

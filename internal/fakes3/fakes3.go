@@ -5,12 +5,16 @@
 package fakes3
 
 import (
+	"context"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
 // SlowDown is the refusal of S3.
@@ -20,9 +24,12 @@ const SlowDown = `<?xml version="1.0" encoding="UTF-8"?>
 // Script answers a request in the server's place if it returns true.
 type Script = func(http.ResponseWriter, *http.Request) bool
 
-// Store is a server on loopback. Set the fields, then Start it; Close it at the end.
+// Store is a server on loopback, or in memory. Set the fields, then Start it; Close
+// it at the end.
 type Store struct {
 	*httptest.Server
+	// Dial connects to a server in memory: it is for http.Transport.DialContext.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Next http.Handler
 	// Slots is how many requests it takes at a time (0: any number), and
 	// Service how long it takes for each.
@@ -39,6 +46,14 @@ type Store struct {
 func (s *Store) Start() {
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Server.Start()
+}
+
+// StartInMemory listens on pipes, for tests on virtual time.
+func (s *Store) StartInMemory() {
+	l := pipenet.Listen()
+	s.Dial = l.DialContext
+	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}}
 	s.Server.Start()
 }
 

@@ -24,13 +24,13 @@ func tolerance(period time.Duration) time.Duration { return max(period/100, time
 // Settings are the rules of a Core.
 type Settings struct {
 	// Period is the time between two runs on average, and the cell of the grid,
-	// which is aligned to the zero time in UTC: MinPeriod to MaxPeriod. Seed 3's
-	// is 300 s, "once every 5 minutes".
+	// which is aligned to the zero time in UTC: MinPeriod to MaxPeriod. [SafeClients]
+	// has 300 s, "once every 5 minutes".
 	Period time.Duration
 	// StartWithin spreads the first run: it begins any time from the start until
 	// so long after; up to MaxPeriod. Many clients may start together, so it
 	// should not be much less than the period. 0: the first run is in the first
-	// whole cell of the grid, as in the seed, nothing to two periods from the
+	// whole cell of the grid, as in the text, nothing to two periods from the
 	// start.
 	StartWithin time.Duration
 	// Rand is the source of jitter, used by nothing else at the same time. nil:
@@ -113,7 +113,7 @@ func (c *Core) Begin(now time.Time) bool {
 
 // Ended tells that the run is over, and plans the next one: in the cell after
 // that of the last plan. "next_execution = truncate(next_execution, period);
-// next_execution += random(1.0, 2.0) * period" (seed 3), and if that has passed,
+// next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if that has passed,
 // in the cell after this one.
 func (c *Core) Ended(now time.Time) {
 	if !c.running {

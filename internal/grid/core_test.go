@@ -12,7 +12,7 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 )
 
-// period is seed 3's: "period = 300 // Once every 5 minutes".
+// period is that of [SafeClients]: "period = 300 // Once every 5 minutes".
 const period = 300 * time.Second
 
 // epoch is on the grid of that period.
@@ -51,10 +51,10 @@ func run(t *testing.T, c *grid.Core, takes time.Duration) time.Time {
 	return at
 }
 
-// Seed 3: "next_execution = now(); while true: next_execution =
+// [SafeClients]: "next_execution = now(); while true: next_execution =
 // truncate(next_execution, period); next_execution += random(1.0, 2.0) * period;
 // wait_until(next_execution); send_rpc()".
-func TestSeed3sLastFormToTheLetter(t *testing.T) {
+func TestTheLastFormToTheLetter(t *testing.T) {
 	now := epoch.Add(77 * time.Second)
 	c := newCore(t, now, grid.Settings{Rand: newRand(1)})
 	r := newRand(1)
@@ -95,7 +95,7 @@ func chi2(count []int) float64 {
 	return x / float64(len(count)-1)
 }
 
-// Seed 3: "Jittering without startup oscillations: Jitter execution time, not
+// [SafeClients]: "Jittering without startup oscillations: Jitter execution time, not
 // period" against "Introducing synchronization by mistake": one line earlier.
 func TestClientsThatStartTogetherSendAtASteadyRate(t *testing.T) {
 	const cells = 12

@@ -76,9 +76,9 @@ func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	return true
 }
 
-// Ended tells how a request that went ended. Success and Neutral are accepts: the
-// service answered, and be it with a 404. Overload and Timeout are none. The
-// zero Outcome says that nothing is known, such as of a request that the
+// Ended tells how a request that went ended. Success, ClientError and
+// Neutral are accepts: the service answered, be it with a 404 or a 500. Overload
+// and Timeout are none. The zero Outcome says that nothing is known, such as of a request that the
 // caller cancelled or whose connection failed: it counts neither as a request
 // nor as an accept.
 //

@@ -39,7 +39,7 @@ var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Sec
 // Backoff is plain exponential backoff, the thing to compare with: each operation
 // retries by itself, for as long as it takes, and knows nothing of the others.
 func Backoff() (Setup, error) {
-	policy, err := retry.New(retry.Config{Backoff: delays, Attempts: -1, If: transient})
+	policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
 	s := Once()
 	s.Retry = func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, policy, once) }
 	return s, err

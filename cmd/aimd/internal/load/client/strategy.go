@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
@@ -69,7 +70,7 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 		if err != nil {
 			return strategy{}, err
 		}
-		do := func(ctx context.Context, attempt func(context.Context) error) error { return retry.Do(ctx, p, attempt) }
+		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
 		return strategy{name: s.Name, do: do}, nil
 	}
 	c := limiter.Config{Settings: s.Window.Settings(), Guards: guards, MaxAttempts: s.Retry.Attempts}
@@ -87,18 +88,18 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 
 // policyOf is the wait before a retry. "If the request fails, the client repeats the
 // request" (How not to crash a server), whatever it was.
-func policyOf(r sim.Retry, guards limiter.Guards) (*retry.Policy, error) {
-	c := retry.Config{Backoff: r.Delays(), Attempts: -1, Guards: guards, If: func(error) bool { return true }}
+func policyOf(r sim.Retry, guards attempt.Guards) (*retry.Policy, error) {
+	c := retry.Config{Backoff: r.Delays(), MaxAttempts: -1, Guards: guards, If: func(error) bool { return true }}
 	if c.Backoff == nil {
-		c.Attempts = 1
+		c.MaxAttempts = 1
 	}
 	return retry.New(c)
 }
 
 // guardsOf are the throttle and the budget, shared by all clients. The budget is
 // the last: what the throttle rejects was not sent.
-func guardsOf(s sim.Strategy) (limiter.Guards, error) {
-	var guards limiter.Guards
+func guardsOf(s sim.Strategy) (attempt.Guards, error) {
+	var guards attempt.Guards
 	if s.Throttle != (sim.Throttle{}) {
 		t, err := throttle.New(throttle.Config{K: s.Throttle.K, Window: s.Throttle.Window, Probe: s.Throttle.Probe})
 		if err != nil {

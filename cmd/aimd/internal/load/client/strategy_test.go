@@ -43,7 +43,7 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"minimum":              reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
 		"maximum":              reno(func(s *sim.Strategy) { s.Window.Max = -1 }),
 		"shortest":             reno(func(s *sim.Strategy) { s.Window.PauseMin = -1 }),
-		"longest":              reno(func(s *sim.Strategy) { s.Window.PauseMin, s.Window.PauseMax = time.Hour, time.Second }),
+		"longest":              reno(func(s *sim.Strategy) { s.Window.PauseMax = 1000 * time.Hour }),
 		"patience":             reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
 		"Retry-After":          reno(func(s *sim.Strategy) { s.Window.RetryAfterMax = -1 }),
 		"attempt":              reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),

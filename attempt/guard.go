@@ -1,9 +1,11 @@
-package limiter
+package attempt
 
 import (
 	"context"
 	"errors"
 	"net"
+
+	"github.com/aimd-go/aimd/window"
 )
 
 // Guard is asked before each attempt of an operation, and told how each attempt
@@ -13,18 +15,18 @@ import (
 // Each Admit that returned nil is followed by exactly one Ended, whatever
 // happens, with the same context or one derived from it.
 type Guard interface {
-	// Admit asks for leave for the operation's attempt of that number, 1 for the
-	// first, 0 where it is not known. An error ends the operation at once, and is
-	// its reason. Admit must not wait.
+	// Admit is asked whether the operation's attempt of that number may be made:
+	// 1 for the first, 0 where it is not known. An error ends the operation at
+	// once, and is its reason. Admit must not wait.
 	Admit(ctx context.Context, attempt int) error
 	// Ended tells how an admitted attempt ended. The zero Outcome: the service
 	// said nothing; the caller cancelled it, the connection failed, or it
 	// was not sent after all.
-	Ended(ctx context.Context, o Outcome)
+	Ended(ctx context.Context, o window.Outcome)
 }
 
-// Guards are guards one after the other, themselves one. An attempt goes if
-// all of them admit it. Nil has no objections.
+// Guards are guards one after the other, themselves one. An attempt is made if
+// all of them admit it. Nil admits everything.
 type Guards []Guard
 
 // Admit asks the guards in order, up to the first that refuses. Those before it
@@ -47,26 +49,12 @@ func (g Guards) Admit(ctx context.Context, attempt int) error {
 
 // Ended tells all guards how an admitted attempt ended; all of them also if one
 // panics.
-func (g Guards) Ended(ctx context.Context, o Outcome) {
+func (g Guards) Ended(ctx context.Context, o window.Outcome) {
 	if len(g) == 0 {
 		return
 	}
 	defer g[1:].Ended(ctx, o)
 	g[0].Ended(ctx, o)
-}
-
-// Settle is Ended for an attempt with that error, nil for none, and what a
-// classifier said of it. Where it said neutral it tells apart what the service
-// answered, such as a 404, from what it did not.
-func (g Guards) Settle(ctx context.Context, v Verdict, err error) {
-	if len(g) == 0 {
-		return
-	}
-	o := v.Outcome
-	if o == Neutral && (ctx.Err() != nil || unanswered(err)) {
-		o = 0
-	}
-	g.Ended(ctx, o)
 }
 
 // unanswered reports whether the error tells that there was no answer.
@@ -76,7 +64,16 @@ func unanswered(err error) bool {
 		return false
 	}
 	var network net.Error
-	var unsent interface{ NotSent() bool }
-	return errors.Is(err, context.Canceled) || cutOff(err) || errors.As(err, &network) ||
-		errors.As(err, &unsent) && unsent.NotSent()
+	return errors.Is(err, context.Canceled) || cutOff(err) || errors.As(err, &network) || unsent(err)
+}
+
+// unsent reports whether the error tells that nothing was sent.
+func unsent(err error) bool {
+	var u interface{ NotSent() bool }
+	return errors.As(err, &u) && u.NotSent()
+}
+
+// ofContext reports whether the error is that of a context.
+func ofContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

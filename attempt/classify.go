@@ -1,4 +1,4 @@
-package limiter
+package attempt
 
 import (
 	"context"
@@ -8,61 +8,33 @@ import (
 	"reflect"
 	"syscall"
 	"time"
+
+	"github.com/aimd-go/aimd/window"
 )
-
-// Verdict is what an attempt's error means.
-type Verdict struct {
-	// Outcome is what the law is told. The zero value: the classifier does not know.
-	Outcome Outcome
-	// Retry: another attempt may succeed.
-	Retry bool
-	// RetryAfter is the delay that the service asked for; 0: none.
-	RetryAfter time.Duration
-}
-
-// Classifier tells what an attempt's error means; err is never nil. It runs
-// without the lock, on the goroutine of the attempt. One that does not know
-// the error returns the zero Verdict.
-type Classifier func(err error) Verdict
-
-// FirstOf asks the classifiers in turn and takes the first answer. An error
-// that none of them knows is neutral and final. To add to the default:
-//
-//	FirstOf(mine, Classify)
-func FirstOf(cs ...Classifier) Classifier {
-	return func(err error) Verdict {
-		for _, c := range cs {
-			if v := c(err); v.Outcome.Valid() {
-				return v
-			}
-		}
-		return Verdict{Outcome: Neutral}
-	}
-}
 
 // Classify is the default classifier. It looks through the error's whole tree,
 // in this order:
 //
-//   - Verdict() Verdict: an error that knows by itself. Those of the doors do
-//     where nothing was sent, or the service forbade a retry.
+//   - Verdict() Verdict: an error that knows by itself. Those of the integrations
+//     do where nothing was sent, or the service forbade a retry.
 //   - context.Canceled: neutral, final.
 //   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes
 //     are overload, time-out codes timeout, InternalError neutral; all of
-//     these may be tried again. Codes that say out of quota are final. A code it
-//     does not know leaves the word to the status.
-//   - HTTPStatusCode() int: 429, 503 and 529, and a 403 with a Retry-After, are
-//     overload, 408 and 504 timeout, 500 and 502 neutral; all of these may be
-//     tried again. Every other status from 400 is neutral and final.
+//     these may be tried again. Codes that say out of quota are neutral and final.
+//     A code it does not know leaves the word to the status.
+//   - HTTPStatusCode() int, from 400: see ClassifyStatus.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
-//     DEADLINE_EXCEEDED timeout, all to be tried again; every other code
-//     neutral and final.
+//     DEADLINE_EXCEEDED timeout, all to be tried again. INVALID_ARGUMENT,
+//     NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
+//     FAILED_PRECONDITION and OUT_OF_RANGE are final answers of a service that
+//     is well, client errors; every other code is neutral and final.
 //   - Timeout() bool, as of net.Error and context.DeadlineExceeded: timeout, to
 //     be tried again.
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host
 //     or network out of reach: neutral, to be tried again. Such errors tell that
 //     the service is away, not how much it can take; ConnectionsAsOverload reads
 //     them otherwise.
-//   - Everything else: neutral and final.
+//   - Everything else it does not know: the zero Verdict.
 //
 // RetryAfter() time.Duration, where the error has it, is the service's Retry-After.
 func Classify(err error) Verdict {
@@ -73,7 +45,7 @@ func Classify(err error) Verdict {
 		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return Verdict{Outcome: Neutral}
+		return Verdict{Outcome: window.Neutral}
 	}
 	var after interface{ RetryAfter() time.Duration }
 	var retryAfter time.Duration
@@ -99,37 +71,40 @@ func Classify(err error) Verdict {
 	}
 	var timeout interface{ Timeout() bool }
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return Verdict{Outcome: Timeout, Retry: true, RetryAfter: retryAfter}
+		return Verdict{Outcome: window.Timeout, Retry: true, RetryAfter: retryAfter}
 	}
 	var temporary interface{ Temporary() bool }
 	if cutOff(err) || unreachable(err) || errors.As(err, &temporary) && temporary.Temporary() {
-		return Verdict{Outcome: Neutral, Retry: true, RetryAfter: retryAfter}
+		return Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: retryAfter}
 	}
-	return Verdict{Outcome: Neutral}
+	return Verdict{}
 }
 
 // ClassifyStatus is Classify for an HTTP status and the answer's Retry-After
-// (0: none). A status below 400 is a success.
+// (0: none):
+//
+//   - below 400: success.
+//   - 429, 503 and 529, and a 403 with a Retry-After: overload. 408 and 504:
+//     timeout. 500, 502 and every other 5xx but 501 and 505: neutral. All of
+//     these may be tried again.
+//   - every other 4xx: a client error, a final answer of a service that is well.
+//   - the rest, 501 and 505 among them: neutral and final.
 func ClassifyStatus(status int, retryAfter time.Duration) Verdict {
-	v := Verdict{Outcome: Neutral, Retry: true, RetryAfter: retryAfter}
-	switch status {
-	case 429, 503, 529: // 529: overloaded, as some APIs say it
-		v.Outcome = Overload
-	case 403:
-		// GitHub's secondary limits: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
-		if retryAfter <= 0 {
-			return Verdict{Outcome: Neutral}
-		}
-		v.Outcome = Overload
-	case 408, 504:
-		v.Outcome = Timeout
-	case 500, 502:
-		// "Do retry on server errors" (seed 3).
-	default:
-		if status < 400 {
-			return Verdict{Outcome: Success}
-		}
-		return Verdict{Outcome: Neutral}
+	v := Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: retryAfter}
+	switch {
+	case status < 400:
+		return Verdict{Outcome: window.Success}
+	// 529: overloaded, as some APIs say it. 403: GitHub's secondary limits,
+	// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+	case status == 429, status == 503, status == 529, status == 403 && retryAfter > 0:
+		v.Outcome = window.Overload
+	case status == 408, status == 504:
+		v.Outcome = window.Timeout
+	case status < 500:
+		return Verdict{Outcome: window.ClientError}
+	case status == 501, status == 505, status >= 600:
+		// What the service cannot do now it cannot do later.
+		return Verdict{Outcome: window.Neutral}
 	}
 	return v
 }
@@ -139,7 +114,7 @@ func ClassifyStatus(status int, retryAfter time.Duration) Verdict {
 // way, before they have read the body. For FirstOf, before Classify.
 func ConnectionsAsOverload(err error) Verdict {
 	if cutOff(err) {
-		return Verdict{Outcome: Overload, Retry: true}
+		return Verdict{Outcome: window.Overload, Retry: true}
 	}
 	return Verdict{}
 }
@@ -167,8 +142,8 @@ func unreachable(err error) bool {
 // codes (aws-sdk-go-v2 aws/retry), S3's, MinIO's and Azure's.
 var codes = func() map[string]Verdict {
 	m := map[string]Verdict{}
-	for o, names := range map[Outcome][]string{
-		Overload: {
+	for o, names := range map[window.Outcome][]string{
+		window.Overload: {
 			"SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "ServerBusy",
 			"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
 			"RequestThrottledException", "TooManyRequests", "TooManyRequestsException",
@@ -176,20 +151,20 @@ var codes = func() map[string]Verdict {
 			"BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete",
 			"TransactionInProgressException", "EC2ThrottledException",
 		},
-		Timeout: {"RequestTimeout", "RequestTimeoutException", "OperationTimedOut", "XMinioServerTimedOut"},
-		Neutral: {"InternalError", "InternalServerError"},
+		window.Timeout: {"RequestTimeout", "RequestTimeoutException", "OperationTimedOut", "XMinioServerTimedOut"},
+		window.Neutral: {"InternalError", "InternalServerError"},
 	} {
 		for _, name := range names {
 			m[name] = Verdict{Outcome: o, Retry: true}
 		}
 	}
-	// "Don't retry on out of quota!" (seed 3): it will be so for hours, whatever
-	// the status. AWS's, S3 servers', Google's and OpenAI's codes.
+	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"): it
+	// will be so for hours, whatever the status. AWS's, S3 servers', Google's and OpenAI's codes.
 	for _, name := range []string{
 		"QuotaExceeded", "QuotaExceededException", "ServiceQuotaExceededException", "XMinioAdminBucketQuotaExceeded",
 		"quotaExceeded", "dailyLimitExceeded", "insufficient_quota",
 	} {
-		m[name] = Verdict{Outcome: Neutral}
+		m[name] = Verdict{Outcome: window.Neutral}
 	}
 	return m
 }()
@@ -203,11 +178,15 @@ func classifyGRPC(err error) Verdict {
 	}
 	switch code {
 	case 8, 14: // RESOURCE_EXHAUSTED, UNAVAILABLE
-		return Verdict{Outcome: Overload, Retry: true}
+		return Verdict{Outcome: window.Overload, Retry: true}
 	case 4: // DEADLINE_EXCEEDED
-		return Verdict{Outcome: Timeout, Retry: true}
+		return Verdict{Outcome: window.Timeout, Retry: true}
+	case 3, 5, 6, 7, 9, 11, 16:
+		// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+		// FAILED_PRECONDITION, OUT_OF_RANGE, UNAUTHENTICATED
+		return Verdict{Outcome: window.ClientError}
 	}
-	return Verdict{Outcome: Neutral}
+	return Verdict{Outcome: window.Neutral}
 }
 
 func grpcCode(err error) (uint64, bool) {

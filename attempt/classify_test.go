@@ -1,4 +1,4 @@
-package limiter_test
+package attempt_test
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 type apiError struct {
@@ -45,10 +46,10 @@ func (strange) Error() string      { return "strange" }
 func (strange) GRPCStatus() string { return "none" }
 
 // judged knows what it means, unless it is zero, and has a code that says otherwise.
-type judged limiter.Verdict
+type judged attempt.Verdict
 
 func (judged) Error() string              { return "judged" }
-func (j judged) Verdict() limiter.Verdict { return limiter.Verdict(j) }
+func (j judged) Verdict() attempt.Verdict { return attempt.Verdict(j) }
 func (judged) GRPCStatus() *grpcStatus    { return &grpcStatus{8} }
 
 type temporary bool
@@ -57,14 +58,16 @@ func (temporary) Error() string     { return "temporary" }
 func (t temporary) Temporary() bool { return bool(t) }
 
 var (
-	success  = limiter.Verdict{Outcome: limiter.Success}
-	overload = limiter.Verdict{Outcome: limiter.Overload, Retry: true}
-	timeout  = limiter.Verdict{Outcome: limiter.Timeout, Retry: true}
-	again    = limiter.Verdict{Outcome: limiter.Neutral, Retry: true}
-	final    = limiter.Verdict{Outcome: limiter.Neutral}
+	success  = attempt.Verdict{Outcome: window.Success}
+	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
+	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
+	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	final    = attempt.Verdict{Outcome: window.Neutral}
+	refused  = attempt.Verdict{Outcome: window.ClientError}
+	unknown  = attempt.Verdict{}
 )
 
-func after(v limiter.Verdict, d time.Duration) limiter.Verdict {
+func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
 	v.RetryAfter = d
 	return v
 }
@@ -72,9 +75,9 @@ func after(v limiter.Verdict, d time.Duration) limiter.Verdict {
 func TestClassify(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want limiter.Verdict
+		want attempt.Verdict
 	}{
-		{errors.New("any"), final},
+		{errors.New("any"), unknown},
 		{context.Canceled, final},
 		{context.DeadlineExceeded, timeout},
 		{fmt.Errorf("send: %w", context.Canceled), final},
@@ -89,21 +92,29 @@ func TestClassify(t *testing.T) {
 		{status{code: 500}, again},
 		{status{code: 502}, again},
 		{status{code: 501}, final},
-		{status{code: 404}, final},
-		{status{code: 413}, final},
-		{status{code: 403}, final},
+		{status{code: 505}, final},
+		{status{code: 507}, again},
+		{status{code: 599}, again},
+		{status{code: 600}, final},
+		{status{code: 400}, refused},
+		{status{code: 401, after: time.Minute}, refused},
+		{status{code: 404}, refused},
+		{status{code: 409}, refused},
+		{status{code: 412}, refused},
+		{status{code: 413}, refused},
+		{status{code: 403}, refused},
 		{status{code: 403, after: time.Minute}, after(overload, time.Minute)},
 
 		{errors.Join(status{code: 0}, syscall.ECONNREFUSED), again},
 		{errors.Join(status{code: 200}, context.DeadlineExceeded), timeout},
-		{status{code: 200}, final},
+		{status{code: 200}, unknown},
 
 		{apiError{"SlowDown", 200}, overload},
 		{apiError{"SlowDown", 503}, overload},
 		{apiError{"ThrottlingException", 400}, overload},
 		{apiError{"RequestTimeout", 400}, timeout},
 		{apiError{"InternalError", 200}, again},
-		{apiError{"NoSuchBucket", 404}, final},
+		{apiError{"NoSuchBucket", 404}, refused},
 		{apiError{"QuotaExceeded", 429}, final},
 		{apiError{"ServiceQuotaExceededException", 402}, final},
 		{apiError{"insufficient_quota", 503}, final},
@@ -113,10 +124,22 @@ func TestClassify(t *testing.T) {
 		{grpcError{8}, overload},
 		{grpcError{14}, overload},
 		{grpcError{4}, timeout},
-		{grpcError{5}, final},
+		{grpcError{3}, refused},
+		{grpcError{5}, refused},
+		{grpcError{6}, refused},
+		{grpcError{7}, refused},
+		{grpcError{9}, refused},
+		{grpcError{11}, refused},
+		{grpcError{16}, refused},
+		{grpcError{1}, final},
+		{grpcError{2}, final},
+		{grpcError{10}, final},
+		{grpcError{12}, final},
+		{grpcError{13}, final},
+		{grpcError{15}, final},
 		{fmt.Errorf("call: %w", grpcError{8}), overload},
 		{errors.Join(errors.New("other"), grpcError{8}), overload},
-		{strange{}, final},
+		{strange{}, unknown},
 
 		{judged(final), final},
 		{judged(after(overload, time.Second)), after(overload, time.Second)},
@@ -132,33 +155,28 @@ func TestClassify(t *testing.T) {
 		{fmt.Errorf("write: %w", syscall.EPIPE), again},
 		{io.ErrUnexpectedEOF, again},
 		{temporary(true), again},
-		{temporary(false), final},
-		{&net.DNSError{IsNotFound: true}, final},
+		{temporary(false), unknown},
+		{&net.DNSError{IsNotFound: true}, unknown},
 		{&net.DNSError{IsTimeout: true}, timeout},
 	} {
-		assert.Equal(t, c.want, limiter.Classify(c.err), "%#v", c.err)
+		assert.Equal(t, c.want, attempt.Classify(c.err), "%#v", c.err)
 	}
-	assert.Equal(t, success, limiter.ClassifyStatus(204, 0))
-	assert.Equal(t, success, limiter.ClassifyStatus(304, 0))
+	assert.Equal(t, success, attempt.ClassifyStatus(204, 0))
+	assert.Equal(t, success, attempt.ClassifyStatus(304, 0))
 }
 
 func TestClassifiersCompose(t *testing.T) {
-	teapot := func(err error) limiter.Verdict {
+	teapot := func(err error) attempt.Verdict {
 		var s status
 		if errors.As(err, &s) && s.code == 418 {
 			return overload
 		}
-		return limiter.Verdict{}
+		return attempt.Verdict{}
 	}
-	classify := limiter.FirstOf(teapot, limiter.ConnectionsAsOverload, limiter.Classify)
+	classify := attempt.FirstOf(teapot, attempt.ConnectionsAsOverload, attempt.Classify)
 	require.Equal(t, overload, classify(status{code: 418}))
 	require.Equal(t, overload, classify(syscall.ECONNRESET))
 	require.Equal(t, timeout, classify(status{code: 504}))
-	require.Equal(t, final, limiter.FirstOf(teapot)(io.EOF))
-	require.Equal(t, final, limiter.FirstOf()(io.EOF))
-
-	l := newLimiter(t, 1, func(c *limiter.Config) { c.Classifier = teapot })
-	require.Equal(t, success, l.Classify(nil))
-	require.Equal(t, overload, l.Classify(status{code: 418}))
-	require.Equal(t, final, l.Classify(io.EOF))
+	require.Equal(t, unknown, attempt.FirstOf(teapot)(io.EOF))
+	require.Equal(t, unknown, attempt.FirstOf()(io.EOF))
 }

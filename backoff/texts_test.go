@@ -11,9 +11,9 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// Seed 0: "delay = min(delay * Factor, MaxDelay); delay = delay +
+// [Crash]: "delay = min(delay * Factor, MaxDelay); delay = delay +
 // norm_variate(delay * Jitter)", and "the first interval is equal MinDelay".
-func TestSeed0sLoopToTheLetter(t *testing.T) {
+func TestTheLoopOfCrashToTheLetter(t *testing.T) {
 	for name, c := range map[string]backoff.Compound{
 		"blue":  {Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)},
 		"green": {Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)},
@@ -36,9 +36,9 @@ func TestSeed0sLoopToTheLetter(t *testing.T) {
 	}
 }
 
-// The seed leaves open what follows a delay that jitter made 0: never a loop
+// The text leaves open what follows a delay that jitter made 0: never a loop
 // without pauses.
-func TestSeed0sDelayRecoversFromZero(t *testing.T) {
+func TestTheLoopOfCrashRecoversFromZero(t *testing.T) {
 	c := backoff.Compound{Jitter: backoff.Normal(0.5)}
 	d, _ := c.Delay(backoff.State{Retry: 2}, fixed{normal: -3})
 	assert.Zero(t, d)
@@ -46,9 +46,9 @@ func TestSeed0sDelayRecoversFromZero(t *testing.T) {
 	assert.Equal(t, 200*time.Millisecond, d)
 }
 
-// Seed 1: "delay = MIN( R * T * F ^ N , M )", "R should be a random number in
+// [Ethernet]: "delay = MIN( R * T * F ^ N , M )", "R should be a random number in
 // the range [1-2]", N "the number of retries so far".
-func TestSeed1sFormula(t *testing.T) {
+func TestTheFormulaOfEthernet(t *testing.T) {
 	const T, F, M = 10 * time.Millisecond, 2, time.Second
 	b := backoff.Exponential{Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap}
 	r := newRand(1)
@@ -63,7 +63,7 @@ func TestSeed1sFormula(t *testing.T) {
 	}
 }
 
-// clojure is seed 2's function, its sleeps collected.
+// clojure is the function of [Clojure], its sleeps collected.
 func clojure(wait, rate, most float64, f func() error, slept *[]time.Duration) error {
 	if wait >= most { // we're over budget, just call f
 		return f()
@@ -75,9 +75,9 @@ func clojure(wait, rate, most float64, f func() error, slept *[]time.Duration) e
 	return clojure(wait*rate, rate, most, f, slept)
 }
 
-// Seed 2: "when the last wait is more than the max, it will try one more time.
+// [Clojure]: "when the last wait is more than the max, it will try one more time.
 // Failures from that last try will propagate."
-func TestSeed2IsItsClojure(t *testing.T) {
+func TestLastTryIsTheClojureFunction(t *testing.T) {
 	for _, c := range []struct {
 		wait, rate, most float64
 		calls            int
@@ -102,14 +102,14 @@ func TestSeed2IsItsClojure(t *testing.T) {
 	}
 }
 
-// Seed 2: "(exponential-backoff 1000 2 10000": the waits.
-func TestSeed2HasOneLastTry(t *testing.T) {
+// [Clojure]: "(exponential-backoff 1000 2 10000": the waits.
+func TestClojureHasOneLastTry(t *testing.T) {
 	assert.Equal(t, seconds(1, 2, 4, 8), delays(backoff.LastTry{}, nil, 100))
 }
 
-// Seed 3: "while not success && delay <= period: wait(delay * random(.5, 1.5));
+// [SafeClients]: "while not success && delay <= period: wait(delay * random(.5, 1.5));
 // success = send_rpc(); delay = delay * 2", with "period = 300; delay = 10".
-func TestSeed3sCappedRetries(t *testing.T) {
+func TestTheCappedRetriesOfSafeClients(t *testing.T) {
 	for _, period := range []int64{300, 320, 319, 5} {
 		var want []float64
 		r := newRand(3)
@@ -127,10 +127,10 @@ func TestSeed3sCappedRetries(t *testing.T) {
 	}
 }
 
-// Seed 4's client, in the reading that fits its figures: 50 ms doubling, jitter
+// The client of [Syncmusings], in the reading that fits its figures: 50 ms doubling, jitter
 // of U(0.4, 1.6), capped at 30 s after the jitter: "these are 'unfortunate' ones
 // which maxed out the retry period to 30s".
-func TestSeed4sClient(t *testing.T) {
+func TestTheClientOfSyncmusings(t *testing.T) {
 	b := backoff.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), Order: backoff.JitterThenCap}
 	r := newRand(4)
 	for n, d := range delays(b, newRand(4), 100) {
