@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 

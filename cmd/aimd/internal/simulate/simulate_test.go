@@ -19,7 +19,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

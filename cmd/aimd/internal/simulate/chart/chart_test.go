@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

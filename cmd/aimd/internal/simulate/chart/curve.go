@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 const singleHeight = 3.6 * vg.Inch

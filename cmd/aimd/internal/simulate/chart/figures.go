@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 // Figures draws what the scenario asks for, as far as its rows are there.

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/sim"
 )
 

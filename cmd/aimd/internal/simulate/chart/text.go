@@ -9,8 +9,8 @@ import (
 
 	"github.com/guptarohit/asciigraph"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 	"github.com/aimd-go/aimd/sim"
 )

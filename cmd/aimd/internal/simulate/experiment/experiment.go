@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/sim"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/sim"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 // Verdict is what became of an expectation.
