@@ -1,157 +1,31 @@
 package scenario
 
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed fields.txt
+var fields string
+
 // docs say what the fields mean, by path; a list's items have "[]". A test holds
-// that every field has its line here and every line its field. What a field is when it
-// is left out is told by package sim, unless the text says that it depends.
-var docs = map[string]string{
-	"name":       "a word of a-z, 0-9, '-' and '.'; the file's name if it is left out",
-	"title":      "half a line on what it is about",
-	"claim":      "what the run should show, in a sentence",
-	"seed":       "the seed of the first run's randomness; the next run has the next one",
-	"runs":       "how many runs of each strategy, 1 to 10000; 1 is enough where nothing is random",
-	"horizon":    "ends a run on virtual time, up to 720h; if left out, 1h with a number of operations, else 5m",
-	"max_events": "ends a run after so many events of the simulator; if left out, 20000000, or with a number of operations 1000000 and 200 for each",
-	"warmup":     "what the mean and the peak of the request rate leave out at the start",
-	"watch":      "a part of the run that is measured by itself: use of the capacity, attempts for each operation done, errors, Jain's fairness index",
-	"watch.from": "when it begins",
-	"watch.for":  "how long it lasts; 0s: nothing is watched",
-	"regain":     "what share of the capacity counts as regained after the last change of it or the last outage, 0 to 1; 0: it is not measured",
+// that every field has its text in fields.txt and every text its field. What a field is
+// when it is left out is told by package sim, unless the text says that it depends.
+var docs = parseDocs(fields)
 
-	"server":                            "the service; what is left out plays no part, so that without any field it answers at once",
-	"server.connect":                    "how long a request is under way to the server, without a slot; an answer takes no time",
-	"server.connect_spread":             "how that time varies",
-	"server.connect_spread.kind":        "as in server.spread",
-	"server.connect_spread.width":       "as in server.spread",
-	"server.service":                    "mean time to serve one request",
-	"server.spread":                     "how the service time varies",
-	"server.spread.kind":                "constant, uniform (mean * U(1-width, 1+width)), exponential, or lognormal (the logarithm's standard deviation is width)",
-	"server.spread.width":               "of uniform, 0 to 1; of lognormal, 0 to 3; 0.5 if left out",
-	"server.slots":                      "how many requests are served at a time; more are refused, or wait if there is a queue; 0: no bound",
-	"server.queue":                      "how many requests may wait for a slot, first in first out; more are refused",
-	"server.refusal":                    "what a refusal costs and tells",
-	"server.refusal.time":               "how long the answer to a refused request takes, or any other error",
-	"server.refusal.spread":             "how that time varies",
-	"server.refusal.spread.kind":        "as in server.spread",
-	"server.refusal.spread.width":       "as in server.spread",
-	"server.refusal.busy":               "true: a refusal occupies the place of a slot while it lasts",
-	"server.refusal.retry_after":        "told with each refusal; 0s: nothing is told",
-	"server.refusal.retry_after_jitter": "a random time up to this, added to each Retry-After",
-	"server.rate":                       "a token bucket or, with a window, a sliding window; a request that is too much is refused",
-	"server.rate.per_second":            "how many requests per second it lets through; 0: there is no limit",
-	"server.rate.burst":                 "how many at once after a rest; of a bucket",
-	"server.rate.window":                "makes a sliding window of the bucket: in any time of this length at most per_second times that are let through; 0s: it is a bucket",
-	"server.rate.count_refused":         "true: refused requests count as well: they take tokens, or a place in the window, as some gateways have it",
-	"server.slowdown":                   "the server of How not to crash a server: the service time is service * factor ^ ((concurrency - limit) / scale)",
-	"server.slowdown.limit":             "the concurrency up to which there is none; 0: no slowdown at all",
-	"server.slowdown.factor":            "the base of the growth",
-	"server.slowdown.scale":             "for how many requests more the factor applies once",
-	"server.slowdown.max":               "the longest service time",
-	"server.knee":                       "beyond it the service time grows with the concurrency: service * (1 + slope * (concurrency - at) / at)",
-	"server.knee.at":                    "the concurrency up to which the service time stays; 0: no knee",
-	"server.knee.slope":                 "1 keeps the throughput; with more it falls: the server thrashes",
-	"server.medium":                     "what all requests share and too many bring down, as in Ethernet",
-	"server.medium.places":              "how many requests it carries; one more and all of them fail; 0: there is no medium",
-	"server.medium.jam":                 "for how long nothing gets through after that",
-	"server.failures":                   "requests that fail at random",
-	"server.failures.rate":              "their share, 0 to 1",
-	"server.failures.overload":          "true: a failure looks like a refusal (503); else it says nothing about load (500)",
-	"server.failures.sticky":            "true: all requests of the same clients fail, that share of them, as when some of the machines are down; else each request has the same chance",
-	"server.failures.from":              "when it begins",
-	"server.failures.for":               "how long it goes on; 0s: to the end",
-	"server.capacity":                   "a list of changes, by time",
-	"server.capacity[].at":              "when",
-	"server.capacity[].slots":           "the slots from then on; 0: as before",
-	"server.capacity[].rate":            "the rate per second from then on; 0: as before",
-	"server.outages":                    "a list of times when the server is down, by time",
-	"server.outages[].from":             "when it begins",
-	"server.outages[].for":              "how long it lasts",
-	"server.outages[].kind":             "errors: every request is refused; silent: nothing is answered, and what was sent is still there afterwards; lost: what is sent vanishes, and so do answers, so that clients need a timeout",
-	"server.outages[].backlog":          "how many requests the kernel of a stopped process takes in, to be there when it continues; of those beyond, only they that are still waited for; 0: no bound",
-	"server.outages[].retry_after":      "true: refusals tell when the outage ends",
-
-	"clients":                  "who asks the service, and for how much",
-	"clients.count":            "how many clients there are, each with its own window, budget and throttle unless they share it",
-	"clients.operations":       "how many operations, over all clients, who take turns; if left out, as many as come before the horizon, or with arrivals: once one each",
-	"clients.arrivals":         "once (all at the start), constant or poisson (at rate), on-off (at rate while on), closed (each client waits for its operation's end, then thinks), or periodic; if left out, what goes with period, think or rate, else once",
-	"clients.rate":             "operations per second over all clients",
-	"clients.on":               "with on-off: how long they come",
-	"clients.off":              "with on-off: how long they do not",
-	"clients.think":            "with closed: mean time between operations, exponentially distributed",
-	"clients.period":           "with periodic: each client has one operation every period",
-	"clients.form":             "with periodic: fixed, jittered-period (wait(period * U(0.5, 1.5))), jittered-time (a random time in each period of a grid), or jittered-time-slip (the same with two lines swapped, the mistake that Safe Client Behaviour warns of)",
-	"clients.start":            "with periodic: together, jittered (after period * U(0.5, 1.5)), or scattered (anywhere in the first period); together if left out; of fixed and jittered-period",
-	"clients.stagger":          "with once and closed: how much later than the one before each client starts",
-	"clients.burst":            "operations at once beside the others, except with closed and periodic",
-	"clients.burst.at":         "when they come",
-	"clients.burst.operations": "how many, over all clients; 0: no burst",
-	"clients.lateness":         "the clients' timers fire late by a random time up to this, as those of real machines do by some 1 ms",
-	"clients.timeout":          "how long a client waits for an answer; 0s: for ever",
-
-	"strategies":                          "what is compared: names of ready ones, or fields of your own; all ready ones if left out",
-	"strategies[].name":                   "what it is called in the results",
-	"strategies[].retry":                  "the wait before a retry; with a window it may stay out",
-	"strategies[].retry.kind":             "none, constant, exponential, compound, decorrelated, fibonacci, or last-try",
-	"strategies[].retry.min":              "the first wait",
-	"strategies[].retry.max":              "the longest wait",
-	"strategies[].retry.factor":           "by how much each wait is longer",
-	"strategies[].retry.jitter":           "none, full, equal, proportional:J (* U(1-J, 1+J)), normal:J (* (1 + J*N(0,1))) or uniform:LO:HI",
-	"strategies[].retry.cap_last":         "true: the longest wait holds after the jitter, not before",
-	"strategies[].retry.attempts":         "most attempts of an operation, the first included; 0: no limit",
-	"strategies[].retry.elapsed":          "how long after the first attempt a retry may begin; 0s: no limit",
-	"strategies[].retry.retry_after":      "true: waits at least as long as the server's Retry-After says",
-	"strategies[].window":                 "a limiter of this library for each client",
-	"strategies[].window.law":             "tahoe or reno; no window if left out",
-	"strategies[].window.factor":          "what a cut keeps of the window, 0 to 1",
-	"strategies[].window.initial":         "the window at the start",
-	"strategies[].window.ssthresh":        "the slow-start threshold at the start",
-	"strategies[].window.min":             "the smallest window",
-	"strategies[].window.max":             "the largest window",
-	"strategies[].window.pause_min":       "the first pause while cut follows cut",
-	"strategies[].window.pause_max":       "the longest pause",
-	"strategies[].window.patience":        "how many refusals in a row an operation takes before it backs off by itself",
-	"strategies[].window.retry_after_max": "the longest Retry-After that is obeyed",
-	"strategies[].window.no_pause":        "true: no pauses, the window alone",
-	"strategies[].budget":                 "a retry budget for each client",
-	"strategies[].budget.share":           "most retries, as a share of all requests, 0 to 1; 0: no budget",
-	"strategies[].budget.window":          "over what time the share holds; the library's default if left out",
-	"strategies[].budget.floor":           "how many retries there may be in that time in any case; the library's default if left out, none if negative",
-	"strategies[].throttle":               "adaptive throttling at each client",
-	"strategies[].throttle.k":             "how many requests there may be for each accepted one, from 1; 0: no throttle",
-	"strategies[].throttle.window":        "over what time requests are counted; the library's default if left out",
-	"strategies[].throttle.probe":         "a request goes out at least so often; the library's default if left out",
-	"strategies[].sense":                  "carrier sense: look at the service before each attempt",
-	"strategies[].sense.free":             "how much of the service must be free, 0 to 1; 0: nobody looks",
-	"strategies[].shared":                 "true: all clients have one window, budget and throttle together, as one process' goroutines may; else each has its own",
-
-	"trace":          "how finely the courses over time are taken",
-	"trace.interval": "the time between samples, 1ms to 1h; doubled while a run lasts longer than 4096 of them",
-
-	"sweep":          "run it once for each value of a field; two of them make a grid",
-	"sweep[].field":  "the field, like clients.operations",
-	"sweep[].values": "its values",
-
-	"plot":              "the figures; if left out: the answers, and the windows where there are any",
-	"plot[].kind":       "answers (requests per second that succeed and that do not, over time), requests (those sent per second, and the retries among them), window (cwnd and ssthresh over time), load (requests at the server over time), delays (the waits of an operation that never succeeds), curve (a measure over the sweep), or map (a measure of one strategy over that of another, over two sweeps)",
-	"plot[].name":       "added to the scenario's name for the file's",
-	"plot[].caption":    "a sentence above the figure",
-	"plot[].strategies": "which strategies it shows; all if left out",
-	"plot[].measure":    "of curve and map: what it shows",
-	"plot[].log_x":      "true: a logarithmic horizontal axis",
-	"plot[].log_y":      "true: a logarithmic vertical axis",
-	"plot[].from":       "where the time axis begins",
-	"plot[].to":         "where the time axis ends; 0s: where the runs end",
-	"plot[].per":        "over what time rates are taken; the traces' interval if left out",
-	"plot[].top":        "where the vertical axis ends; 0: above the highest value",
-
-	"expect":            "what the medians over the runs must be; aimd sim run ends with status 1 if one is not",
-	"expect[].strategy": "whose measure",
-	"expect[].at":       "with a sweep: at which values, like [clients.operations=100]",
-	"expect[].measure":  "the measure, by its name in --json or --csv",
-	"expect[].over":     "divided by that of this strategy",
-	"expect[].is":       "what it is",
-	"expect[].within":   "how far it may be off is: a number, or a share like 6%; not at all if left out",
-	"expect[].at_least": "what it is at the least",
-	"expect[].at_most":  "what it is at the most",
-	"expect[].never":    "true: it never comes to an end, like the recovery of a service that stays down",
-	"expect[].says":     "what the source says, to stand beside ours",
+// parseDocs reads paths, each with its text indented below it.
+func parseDocs(text string) map[string]string {
+	all := map[string]string{}
+	path := ""
+	for line := range strings.Lines(text) {
+		doc := strings.TrimSpace(line)
+		switch {
+		case doc == "":
+		case !strings.HasPrefix(line, " "):
+			path = doc
+		default:
+			all[path] = strings.TrimSpace(all[path] + " " + doc)
+		}
+	}
+	return all
 }
