@@ -69,6 +69,18 @@ func NoDefault(f *pflag.FlagSet, names ...string) {
 	}
 }
 
+// completeWords lets the shell complete all flags whose values are words.
+func completeWords(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(interface{ Words() []string }); ok && len(v.Words()) > 0 {
+			Complete(c, f.Name, v.Words())
+		}
+	})
+	for _, below := range c.Commands() {
+		completeWords(below)
+	}
+}
+
 // Complete lets the shell complete the flag's value, or each of several with commas
 // between them.
 func Complete(c *cobra.Command, flag string, words []string) {

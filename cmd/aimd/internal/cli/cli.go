@@ -101,6 +101,7 @@ uploads.`,
 		SilenceErrors: true,
 		Version:       version(),
 	}, append(commands, manCommand())...)
+	completeWords(c)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, suggestFlag(c, err)) })

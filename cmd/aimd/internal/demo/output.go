@@ -25,11 +25,9 @@ type output struct {
 }
 
 // race are the flags that say how strategies are compared.
-func race(c *cobra.Command, factor *float64, only *[]string, all []string) {
-	f := c.Flags()
+func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
 	f.Var(value.Names(only, all), "only", "which strategies to run")
-	cli.Complete(c, "only", all)
 }
 
 func limitFlag(f *pflag.FlagSet, limit *time.Duration) {
