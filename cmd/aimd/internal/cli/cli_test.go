@@ -98,4 +98,5 @@ func TestFiles(t *testing.T) {
 // Indented lines are blocks of Markdown, kept as they are.
 func TestMarkdown(t *testing.T) {
 	assert.Equal(t, "One\ntwo\n\n      a  b\n      c\n\nthree\n\n\n      x\n", markdown("One\ntwo\n  a  b\n  c\nthree\n\n  x\n"))
+	assert.Equal(t, "One\n\n    Keys  a\n          b\n", markdown("One\nKeys  a\n      b\n"))
 }

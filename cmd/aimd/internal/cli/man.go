@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,12 +40,15 @@ func prepareManual(c *cobra.Command) {
 	}
 }
 
-// markdown keeps indented lines as they are.
+// column is the first line of a text that stands beside its name.
+var column = regexp.MustCompile(`^\w+ {2,}\S`)
+
+// markdown keeps indented lines and columns as they are.
 func markdown(text string) string {
 	var b strings.Builder
 	block := false
 	for line := range strings.Lines(text) {
-		indented := strings.HasPrefix(line, "  ")
+		indented := strings.HasPrefix(line, "  ") || column.MatchString(line)
 		if indented != block && strings.TrimSpace(line) != "" {
 			block = indented
 			b.WriteString("\n")
