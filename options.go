@@ -27,6 +27,12 @@ func WithLaw(law window.NewLaw) Option {
 	return func(s *settings) { s.law = law }
 }
 
+// WithName names the limiter in logs, metrics and on the live page: any text.
+// Default: none.
+func WithName(name string) Option {
+	return func(s *settings) { s.Name = name }
+}
+
 // WithInitialWindow sets the window at the start, in attempts: from 1 to
 // the maximum window. Default 20.
 func WithInitialWindow(attempts float64) Option {

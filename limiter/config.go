@@ -15,6 +15,9 @@ import (
 // driver around it needs. The zero value of every field means the documented default.
 type Config struct {
 	Settings
+	// Name tells limiters apart in logs, metrics and on the live page; "": none. Any
+	// text will do. Nothing else depends on it.
+	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 	// Observer is called for every event, after the lock is released, by the

@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -48,6 +47,8 @@ func (k Kind) String() string {
 
 // Event tells an observer what happened and how things stood right after it.
 type Event struct {
+	// Name is the limiter's, Config.Name.
+	Name string
 	// Seq numbers a limiter's events 1, 2, 3... in the order in which they
 	// happened. Observers are called without the lock, so of two goroutines'
 	// events the later may arrive first.
@@ -66,7 +67,8 @@ type Event struct {
 	// (Admitted).
 	Wait time.Duration
 	// RetryAfter is what the service asked for with the answer; 0: nothing. Of a pause
-	// (Held) it is 0 if the service did not ask for it.
+	// (Held) it is 0 if the service did not ask for it, and less than Wait where it did:
+	// what is asked for is spread, so that not all come back at once.
 	RetryAfter time.Duration
 }
 
@@ -82,13 +84,21 @@ func (k Kind) decision() bool {
 // decisions is how many events Decisions keeps.
 const decisions = 256
 
-// Decisions returns the latest decisions, oldest first, at most 256: events of the
-// kinds Cut, Shrank, Held, Reconfigured and Closed. They are kept whether there is
-// an observer or not, so that a late look shows how things came to be as they are.
-// Seq tells which of them a caller has seen.
-func (l *Limiter) Decisions() []Event {
+// Decisions returns the latest decisions with a Seq greater than after, oldest first:
+// events of the kinds Cut, Shrank, Held, Reconfigured and Closed. With 0 it returns
+// all that are kept, at most 256. They are kept whether there is an observer or not,
+// so that a late look shows how things came to be as they are.
+func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()
-	all := append(slices.Clone(l.recent[l.oldest:]), l.recent[:l.oldest]...)
+	n := len(l.recent)
+	from := n
+	for from > 0 && l.recent[(l.oldest+from-1)%n].Seq > after {
+		from--
+	}
+	all := make([]Event, 0, n-from)
+	for i := from; i < n; i++ {
+		all = append(all, l.recent[(l.oldest+i)%n])
+	}
 	l.unlock(l.time())
 	return all
 }

@@ -21,6 +21,7 @@ import (
 type Limiter struct {
 	// These are set once.
 
+	name     string
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
@@ -80,7 +81,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	l := &Limiter{
-		law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
+		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
 		guarded: guarded{core: core},
 	}
@@ -89,6 +90,9 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	l.config.Store(&c)
 	return l, nil
 }
+
+// Name returns Config.Name, with which the limiter was made.
+func (l *Limiter) Name() string { return l.name }
 
 // now is the time since the limiter was made. To read it takes one of the
 // machine's clocks, to read the time of day takes two.
@@ -185,7 +189,7 @@ func (l *Limiter) note(now time.Duration, e Event) {
 		return
 	}
 	l.seq++
-	e.Seq, e.Time, e.Window = l.seq, l.made.Add(now), l.core.State()
+	e.Name, e.Seq, e.Time, e.Window = l.name, l.seq, l.made.Add(now), l.core.State()
 	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
 	if e.Kind.decision() {
 		l.keep(e)

@@ -118,12 +118,12 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 40)
 		start := time.Now()
-		require.Empty(t, l.Decisions())
+		require.Empty(t, l.Decisions(0))
 		p := acquire(t, l, 2)
 		time.Sleep(time.Second)
 		require.NoError(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second}))
 		require.NoError(t, p[1].Done(window.Overload))
-		all := l.Decisions()
+		all := l.Decisions(0)
 		require.Len(t, all, 1, "one for a burst")
 		require.Equal(t, limiter.Cut, all[0].Kind)
 		require.Equal(t, 40.0, all[0].Before)
@@ -135,11 +135,43 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 			require.NoError(t, l.Reconfigure(l.Config()))
 		}
 		l.Close()
-		all = l.Decisions()
+		all = l.Decisions(0)
 		require.Len(t, all, 256, "the latest")
 		require.Equal(t, limiter.Closed, all[255].Kind)
 		for i := range all[1:] {
 			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
 		}
+		require.Equal(t, all[250:], l.Decisions(all[249].Seq), "only the news")
+		require.Empty(t, l.Decisions(all[255].Seq))
+	})
+}
+
+// Of a pause that is shorter than the Retry-After the service was not the reason.
+func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held []limiter.Event
+		l := newLimiter(t, 8, func(c *limiter.Config) {
+			c.Patience = 3
+			c.RetryAfterMax = 10 * time.Second
+			c.Observer = func(e limiter.Event) {
+				if e.Kind == limiter.Held {
+					held = append(held, e)
+				}
+			}
+		})
+		refuse := func(retryAfter time.Duration) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: retryAfter}))
+		}
+		refuse(time.Second)
+		refuse(time.Second)
+		refuse(time.Second)
+		refuse(time.Minute)
+		require.Len(t, held, 3)
+		require.Zero(t, held[0].RetryAfter, "the second cut in a row: our own pause, of %v", held[0].Wait)
+		require.Equal(t, time.Second, held[1].RetryAfter)
+		require.GreaterOrEqual(t, held[1].Wait, time.Second)
+		require.Equal(t, 10*time.Second, held[2].RetryAfter, "as far as it is obeyed")
 	})
 }

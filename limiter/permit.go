@@ -55,8 +55,18 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	}
 	if until := l.core.PausedUntil(); until > paused {
 		l.counts.holds++
-		l.note(now, Event{Kind: Held, Wait: until - now, RetryAfter: min(retryAfter, until-now)})
+		l.note(now, Event{Kind: Held, Wait: until - now, RetryAfter: l.asked(retryAfter, until-now)})
 	}
 	l.unlock(now)
 	return nil
+}
+
+// asked is what of a pause the service asked for with its Retry-After: 0 if the pause
+// is shorter, since then it has another reason (Settings.Patience).
+func (l *Limiter) asked(retryAfter, pause time.Duration) time.Duration {
+	retryAfter = min(retryAfter, l.config.Load().RetryAfterMax)
+	if retryAfter > pause {
+		return 0
+	}
+	return retryAfter
 }

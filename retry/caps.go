@@ -54,11 +54,11 @@ func (p *Policy) Caps() Caps {
 func (p *Policy) rules() Rules {
 	caps := p.Caps()
 	r := Rules{
-		Attempts: p.c.MaxAttempts, Backoff: p.c.Backoff, MaxDelay: caps.PauseMax,
+		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
 		RetryAfterMax: p.c.RetryAfterMax, Rand: p.c.Rand,
 	}
 	if caps.MaxAttempts != 0 {
-		r.Attempts = caps.MaxAttempts
+		r.MaxAttempts = caps.MaxAttempts
 	}
 	return r
 }

@@ -10,13 +10,13 @@ import (
 // Rules are the pure half of a Policy: how often an operation is tried again, and
 // when, after a failure that may be. They take all settings as they are.
 type Rules struct {
-	// Attempts is the most attempts of an operation, the first among them; 0 or
+	// MaxAttempts is the most attempts of an operation, the first among them; 0 or
 	// less: no limit.
-	Attempts int
-	// Backoff is how long an operation backs off by itself, never nil, and MaxDelay
+	MaxAttempts int
+	// Backoff is how long an operation backs off by itself, never nil, and PauseMax
 	// the longest that it does; 0: as long as Backoff says.
 	Backoff  backoff.Backoff
-	MaxDelay time.Duration
+	PauseMax time.Duration
 	// RetryAfterMax is the longest Retry-After that is obeyed.
 	RetryAfterMax time.Duration
 	// Rand is the source of jitter, never nil.
@@ -25,7 +25,7 @@ type Rules struct {
 
 // Decide decides what follows the failure. Its verdict's Retry does not count.
 func (r Rules) Decide(f attempt.Failure) attempt.Decision {
-	if r.Attempts > 0 && f.Attempt >= r.Attempts { // more: it was lowered meanwhile
+	if r.MaxAttempts > 0 && f.Attempt >= r.MaxAttempts { // more: it was lowered meanwhile
 		return attempt.Decision{Reason: attempt.ErrAttempts}
 	}
 	d := attempt.Decision{Retry: true}
@@ -42,8 +42,8 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 
 // capped is the delay, no longer than the cap.
 func (r Rules) capped(delay time.Duration) time.Duration {
-	if r.MaxDelay == 0 || delay <= r.MaxDelay {
+	if r.PauseMax == 0 || delay <= r.PauseMax {
 		return delay
 	}
-	return r.MaxDelay - time.Duration(r.Rand.Float64()*float64(r.MaxDelay/2))
+	return r.PauseMax - time.Duration(r.Rand.Float64()*float64(r.PauseMax/2))
 }

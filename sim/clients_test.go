@@ -162,7 +162,7 @@ func TestLateness(t *testing.T) {
 // paced lets one go each 100 ms.
 type paced struct{}
 
-func (paced) Answered(_ time.Time, s window.State, _ window.Answer) window.State {
+func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
 	s.Gap = 100 * ms
 	return s
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -73,24 +72,19 @@ func (c checker) fail(field, format string, args ...any) {
 }
 
 func (c checker) number(field string, v, lo, hi float64) {
-	if v >= lo && v <= hi && !math.IsNaN(v) {
-		return
-	}
-	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	c.fail(field, "%v is not allowed, want a number from %s to %s", v, plain(lo), plain(hi))
+	c.of(field, setting.Number(field, &v, 0, lo, hi))
 }
 
 func (c checker) count(field string, v, lo, hi int) {
-	if v < lo || v > hi {
-		c.fail(field, "%d is not allowed, want a number from %d to %d", v, lo, hi)
-	}
+	c.of(field, setting.Count(field, &v, 0, lo, hi))
 }
 
 func (c checker) duration(field string, v, lo, hi time.Duration) {
-	if v < lo || v > hi {
-		c.fail(field, "%v is not allowed, want a duration from %v to %v", v, lo, hi)
-	}
+	c.of(field, setting.Duration(field, &v, 0, lo, hi))
 }
+
+// of notes what is wrong with one field.
+func (c checker) of(field string, err error) { c.setting(err, map[string]string{field: field}) }
 
 // oneOf allows some words, and nothing at all.
 func (c checker) oneOf(field, v string, allowed ...string) {
@@ -116,15 +110,10 @@ func (c checker) setting(err error, fields map[string]string) {
 	if err == nil {
 		return
 	}
-	text := strings.TrimPrefix(err.Error(), "limiter: ")
-	name, problem, _ := strings.Cut(text, ": ")
 	var wrong *setting.Error
-	if errors.As(err, &wrong) {
-		name, problem = wrong.Name, strings.TrimPrefix(wrong.Error(), wrong.Name+": ")
-	}
-	if field, ok := fields[name]; ok {
-		c.fail(field, "%s", problem)
+	if errors.As(err, &wrong) && fields[wrong.Name] != "" {
+		c.fail(fields[wrong.Name], "%s", wrong.Problem())
 	} else {
-		c.fail("", "%s", text)
+		c.fail("", "%v", err)
 	}
 }

@@ -215,7 +215,7 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	var policy func(loop.Failure) loop.Decision
 	if e.backoff != nil {
 		policy = retry.Rules{
-			Attempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: limiter.DefaultRetryAfterMax, Rand: e.random,
+			MaxAttempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: limiter.DefaultRetryAfterMax, Rand: e.random,
 		}.Decide
 		if !s.RetryAfter { // a client that does not read it
 			f.Verdict.RetryAfter = 0

@@ -25,12 +25,14 @@ type Error struct {
 }
 
 // Error returns "name: value is not allowed, want ...".
-func (e *Error) Error() string {
-	text := e.Name + ": " + e.Value + " is not allowed"
-	if e.Want != "" {
-		text += ", want " + e.Want
+func (e *Error) Error() string { return e.Name + ": " + e.Problem() }
+
+// Problem is Error without the name, for those that know the setting by another.
+func (e *Error) Problem() string {
+	if e.Want == "" {
+		return e.Value + " is not allowed"
 	}
-	return text
+	return e.Value + " is not allowed, want " + e.Want
 }
 
 // Wrong returns an Error about the setting with that value. The rest says what

@@ -40,8 +40,9 @@ type gauge struct {
 }
 
 // memory is how long ago counts for a third. Our choice: long enough to be read,
-// short enough to see the store change.
-const memory = 10 * time.Second
+// short enough to see the store change, and longer than it takes
+// parts that begin together.
+const memory = 20 * time.Second
 
 // seen takes in one more moment.
 func (g *gauge) seen(m moment) {
@@ -93,7 +94,7 @@ func (g *gauge) left(m moment) (time.Duration, bool) {
 	if !m.counted || m.files >= m.allFiles || !(seconds < (100 * time.Hour).Seconds()) { // nothing moves
 		return 0, false
 	}
-	return time.Duration(math.Ceil(max(0, seconds))) * time.Second, true
+	return time.Duration(math.Ceil(max(0, seconds-1e-3))) * time.Second, true
 }
 
 // bar is the share of the work that is done. There is none before all is counted.

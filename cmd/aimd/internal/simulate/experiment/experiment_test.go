@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -131,8 +132,8 @@ func TestInterruption(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	s := parse(t, small+"max_events: 1000000000\n")
 	s.Strategies = append(s.Strategies, sim.Strategy{Name: "endless", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 1}})
-	s.Server.Outages = []sim.Outage{{For: sim.MaxHorizon}}
-	s.Horizon = sim.MaxHorizon
+	s.Server.Outages = []sim.Outage{{For: 30 * 24 * time.Hour}}
+	s.Horizon = 30 * 24 * time.Hour
 	s.Strategies = slices.Concat([]sim.Strategy{{Name: "none"}}, s.Strategies[2:])
 	study, err := Run(ctx, s, interrupt)
 	assert.ErrorIs(t, err, context.Canceled)
