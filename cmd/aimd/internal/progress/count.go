@@ -20,7 +20,7 @@ const countFrom = time.Second
 // NewCount begins to count; what names the steps, as in "7 of 20 runs".
 func NewCount(w io.Writer, what string, total int) *Count {
 	c := new(Count)
-	c.Line = NewLine(w, lineEvery, c.text(what, total))
+	c.Line = NewLine(w, Every, c.text(what, total))
 	return c
 }
 

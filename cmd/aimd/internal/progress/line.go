@@ -1,13 +1,16 @@
+// Package progress shows on standard error how work gets on: a line that is drawn anew
+// on a terminal, one every now and then elsewhere.
 package progress
 
 import (
 	"fmt"
 	"io"
-	"os"
+	"math"
+	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 // Line is one line of text that tells how things stand: drawn anew in its place on a
@@ -17,7 +20,8 @@ type Line struct {
 	// columns is the width of the terminal, 0 if it is none.
 	columns func() int
 	text    func() string
-	tick    *ticking
+	stop    chan struct{}
+	wg      sync.WaitGroup
 
 	// mu is held while something is written.
 	mu sync.Mutex
@@ -29,39 +33,42 @@ type Line struct {
 // terminal it is written so often. text is called by one goroutine at a time; what
 // does not fit in the terminal is cut off.
 func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
-	columns := func() int { return 0 }
-	if Terminal(w) {
-		columns = func() int {
-			n, _, err := term.GetSize(int(w.(*os.File).Fd()))
-			if err != nil || n <= 0 {
-				return 80
-			}
-			return n
-		}
-	}
-	return newLine(w, every, columns, text)
+	columns := func() int { return terminal.Columns(w) }
+	return newLine(terminal.Raw(w), every, columns, text)
 }
 
 func newLine(w io.Writer, every time.Duration, columns func() int, text func() string) *Line {
-	l := &Line{w: w, columns: columns, text: text}
+	l := &Line{w: w, columns: columns, text: text, stop: make(chan struct{})}
 	if columns() > 0 {
-		every = barEvery
+		every = drawEvery
 	}
-	l.tick = tick(every, l.draw)
+	l.wg.Go(func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				l.draw()
+			case <-l.stop:
+				return
+			}
+		}
+	})
 	return l
 }
 
-// Terminal reports whether it is a terminal that is written to.
-func Terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+// Every is how often a line is written where there is no terminal, and drawEvery how
+// often it is drawn anew where there is one.
+const (
+	Every     = 2 * time.Second
+	drawEvery = 100 * time.Millisecond
+)
 
 // wipe moves to the beginning of the line and clears it.
 const wipe = "\r\x1b[K"
 
 func (l *Line) draw() {
-	text := []rune(l.text())
+	text := []rune(terminal.Clean(l.text()))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	columns := l.columns()
@@ -90,11 +97,21 @@ func (l *Line) Around(write func()) {
 
 // Close ends it; on a terminal it leaves no line behind. Around may be called after it.
 func (l *Line) Close() {
-	l.tick.end()
+	close(l.stop)
+	l.wg.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn != "" {
 		_, _ = io.WriteString(l.w, wipe)
 		l.drawn = ""
 	}
+}
+
+// barWidth is the width of a Bar between its brackets.
+const barWidth = 20
+
+// Bar is a share, from 0 to 1, as a bar with its percentage.
+func Bar(share float64) string {
+	full := int(share * barWidth)
+	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
 }

@@ -19,11 +19,11 @@ func TestLine(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var b bytes.Buffer
 			n := 0
-			l := newLine(&b, barEvery, func() int { return columns }, func() string {
+			l := newLine(&b, drawEvery, func() int { return columns }, func() string {
 				n++
 				return "line " + strconv.Itoa(n)
 			})
-			time.Sleep(2*barEvery + time.Millisecond)
+			time.Sleep(2*drawEvery + time.Millisecond)
 			l.Around(func() { b.WriteString("failed: x\n") })
 			l.Close()
 			assert.Equal(t, want, b.String())

@@ -3,8 +3,9 @@ package upload
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
 // moment is how an upload stands at a time.
@@ -96,14 +97,10 @@ func (g *gauge) left(m moment) (time.Duration, bool) {
 	return time.Duration(math.Ceil(max(0, seconds-1e-3))) * time.Second, true
 }
 
-const barWidth = 20
-
 // bar is the share of the work that is done. There is none before all is counted.
 func (g *gauge) bar(m moment) string {
 	if !m.counted || m.all() == 0 {
 		return ""
 	}
-	share := max(0, min(1, m.done()/m.all()))
-	full := int(share * barWidth)
-	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
+	return progress.Bar(max(0, min(1, m.done()/m.all())))
 }

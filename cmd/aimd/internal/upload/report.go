@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 )
 
@@ -60,7 +60,7 @@ type reporter struct {
 
 // newReporter begins the list of what failed. Results are told through it only.
 func newReporter(c Config, stop context.CancelCauseFunc) (*reporter, error) {
-	r := &reporter{c: c, stop: stop, began: time.Now(), around: func(write func()) { write() }, terminal: progress.Terminal(c.Stdout)}
+	r := &reporter{c: c, stop: stop, began: time.Now(), around: func(write func()) { write() }, terminal: terminal.Columns(c.Stdout) > 0}
 	if c.Failed == "" {
 		return r, nil
 	}

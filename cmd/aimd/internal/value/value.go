@@ -25,6 +25,8 @@ type Value[T any] struct {
 	want  string
 	parse func(string) (T, bool)
 	show  func(T) string
+	// words are those that are allowed, where there are a few.
+	words []string
 }
 
 // Set implements pflag.Value.
@@ -39,6 +41,9 @@ func (v *Value[T]) Set(s string) error {
 
 // Type implements pflag.Value: what stands for the value in the help.
 func (v *Value[T]) Type() string { return v.kind }
+
+// Words are the words that are allowed; nil: it takes no words.
+func (v *Value[T]) Words() []string { return v.words }
 
 // Want says what is allowed.
 func (v *Value[T]) Want() string { return v.want }
@@ -61,7 +66,7 @@ func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T) func(string)
 
 // Whole is a whole number from lo to hi.
 func Whole(to *int, lo, hi int) *Value[int] {
-	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa}
+	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa, nil}
 }
 
 // Natural is a whole number from 0, such as the seed of randomness.
@@ -71,13 +76,13 @@ func Natural(to *uint64) *Value[uint64] {
 		return x, err == nil
 	}
 	show := func(x uint64) string { return strconv.FormatUint(x, 10) }
-	return &Value[uint64]{to, "number", "a whole number from 0", parse, show}
+	return &Value[uint64]{to, "number", "a whole number from 0", parse, show, nil}
 }
 
 // Decimal is a number from lo to hi.
 func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
-	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat}
+	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat, nil}
 }
 
 // Factor is a number between 0 and 1, neither of them.
@@ -91,7 +96,7 @@ func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Duration is a duration from lo to hi, as Go writes it.
 func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {
-	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration}
+	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration, nil}
 }
 
 // OrNone lets a setting be 0 as well, for none.
@@ -117,7 +122,7 @@ func ShowDuration(d time.Duration) string {
 // Size is a number of bytes from lo to hi.
 func Size(to *int64, lo, hi int64) *Value[int64] {
 	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", like 512, 64KiB or 1.5MB"
-	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize}
+	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize, nil}
 }
 
 var sizes = map[string]float64{
@@ -161,7 +166,7 @@ func Names(to *[]string, allowed []string) *Value[[]string] {
 		return all, true
 	}
 	show := func(all []string) string { return strings.Join(all, ",") }
-	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
+	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show, allowed}
 }
 
 // Choice is one of several words, each of which stands for a value.
@@ -173,7 +178,7 @@ func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
 		return x, false
 	}
 	show := func(x T) string { return words[slices.Index(values, x)] }
-	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show}
+	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show, words}
 }
 
 // Endpoint is the URL of a store.
@@ -182,7 +187,7 @@ func Endpoint(to *string) *Value[string] {
 		u, err := url.Parse(s)
 		return s, err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil
 	}
-	return &Value[string]{to, "URL", "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", parse, strings.Clone}
+	return &Value[string]{to, "URL", "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", parse, strings.Clone, nil}
 }
 
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
@@ -190,5 +195,5 @@ var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 // Bucket is the name of a bucket.
 func Bucket(to *string) *Value[string] {
 	parse := func(s string) (string, bool) { return s, bucketName.MatchString(s) }
-	return &Value[string]{to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", parse, strings.Clone}
+	return &Value[string]{to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", parse, strings.Clone, nil}
 }
