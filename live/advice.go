@@ -156,6 +156,10 @@ func (f facts) busy() advice {
 			[]string{"The limit is below one at a time, or the law sends at a pace."}}
 	case f.grew():
 		return f.growing()
+	case f.recovers():
+		from, _ := f.base()
+		return advice{"recovering", "grow", fmt.Sprintf("Recovering: the pause is over, and the window went from %.0f to %.0f since.", from, f.Cwnd),
+			[]string{"Nothing to do: it looks for the limit again."}}
 	case growth >= 1 && f.span >= 3*time.Second && len(f.holds) == 0:
 		return advice{"queue grows", "wait", fmt.Sprintf("The queue is the bottleneck, not the window: %d wait, %.0f more every second.", f.Queued, growth),
 			[]string{"Work comes faster than the service takes it. Bound the queue (WithQueueBound), start less, or ask for a higher limit: a wider window would only be refused."}}
@@ -188,6 +192,13 @@ const calm = 5 * time.Second
 func (f facts) grew() bool {
 	from, since := f.base()
 	return f.Cwnd >= from+0.5 && (f.moved.Kind == 0 || since >= calm)
+}
+
+// recovers reports whether the window grew after a pause, and was not cut since.
+func (f facts) recovers() bool {
+	from, _ := f.base()
+	n := len(f.holds)
+	return n > 0 && !f.holds[n-1].Time.Before(f.moved.Time) && f.Cwnd >= from+0.5
 }
 
 // queueGrowth is by how many operations the queue grew each second.

@@ -98,6 +98,12 @@ func TestTheVerdictSaysWhatTheBottleneckIs(t *testing.T) {
 		"in balance: The window fits the work: 20 of 20 slots in use, and nothing waits for long.": {
 			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20, InFlight: 20}) },
 		},
+		"recovering: Recovering: the pause is over, and the window went from 1 to 3 since.": {
+			func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: 3, InFlight: 3, Queued: 57})
+			},
+			[]limiter.Event{cut(4*time.Second, 1), held(4*time.Second, 2*time.Second, time.Second)},
+		},
 		// After a pause: the samples within it are no spare room.
 		"at the limit: The service sets the pace: the window of 8 is in use, 7 wait.": {
 			func(ago int) limiter.Snapshot {

@@ -66,7 +66,7 @@ function grid(p) {
   }
   g.textAlign = 'center';
   g.textBaseline = 'alphabetic';
-  const step = [5, 10, 15, 30, 60, 120, 300].find(s => (p.right - p.left) / view.span * s * 1000 > 66) * 1000 || 600e3;
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300].find(s => (p.right - p.left) / view.span * s * 1000 > 70) * 1000 || 600e3;
   for (let t = Math.ceil(p.t0 / step) * step; t <= p.t1; t += step) {
     const x = p.x(t);
     if (x < p.left + 24 || x > p.right - 24) continue;
@@ -163,10 +163,12 @@ function marks(p, decisions) {
   const color = { cut: ink.refused, shrank: ink.ssthresh, reconfigured: ink.soft, closed: ink.ink };
   g.font = '600 11px system-ui, sans-serif';
   g.textAlign = 'center';
-  let last = -99, label = -99, hold = -99;
+  let last = -99, label = -99;
+  const holds = decisions.filter(d => d.k === 'held'), taken = [];
+  for (const d of holds.toSorted((a, b) => b.p - a.p)) pause(p, d, taken);
   for (const d of decisions) {
     const x = p.x(d.t), y = Math.max(p.y(moves(d) ? d.b : 0), p.top - 2);
-    if (d.k === 'held') { hold = pause(p, d, hold); continue; }
+    if (d.k === 'held') continue;
     if (x - last < 5) continue;
     last = x;
     shape(g, d.k, x, d.k === 'closed' ? p.top + 10 : y);
@@ -185,17 +187,17 @@ function marks(p, decisions) {
   }
 }
 
-// pause draws one, and its text if it is right of the last one, whose end it returns.
-function pause(p, d, last) {
+// pause draws one, with its text where none is taken; longer ones come first.
+function pause(p, d, taken) {
   const { g } = p, x = Math.max(p.x(d.t), p.left), w = Math.max(p.x(Math.min(d.t + d.p, p.t1)) - x, 2);
   g.fillStyle = ink.hatch;
   g.fillRect(x, p.top, w, p.bottom - p.top);
   const words = 'held ' + took(d.p), half = g.measureText(words).width / 2;
   const at = Math.min(Math.max(x + w / 2, p.left + half), p.right - half);
-  if (w < 12 || at - half < last + 6) return last;
+  if (w < 12 || taken.some(other => Math.abs(other.at - at) < other.half + half + 6)) return;
+  taken.push({ at, half });
   g.fillStyle = ink.held;
   g.fillText(words, at, p.top - 8);
-  return at + half;
 }
 
 // cross shows the time pointed at, and a dot on each line.

@@ -71,7 +71,7 @@ function listen() {
 
 function link() {
   let state = 'live', text = 'live';
-  if (saved) [state, text] = ['saved', 'saved ' + new Date(view.now).toLocaleString()];
+  if (saved) [state, text] = ['saved', `saved ${new Date(view.now).toLocaleDateString('sv')} ${clock(view.now)}`];
   else if (!view.heard || Date.now() - view.heard > 5000) [state, text] = view.run ? ['lost', 'lost the program, trying again'] : ['connecting', 'connecting'];
   else if (view.end) [state, text] = ['frozen', 'frozen, still recording'];
   if ($('link').dataset.state === state && !saved) return;
