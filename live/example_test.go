@@ -34,7 +34,7 @@ func ExampleHandler() {
 func ExampleKeyed() {
 	buckets, err := limiter.NewKeyed(func(bucket string) (*limiter.Limiter, error) {
 		return aimd.NewReno(aimd.WithName(bucket))
-	}, time.Hour, nil)
+	}, limiter.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)
 	}
