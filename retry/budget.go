@@ -56,7 +56,7 @@ type BudgetSettings struct {
 // Budget bounds the retries of all who share it to a share of all their requests.
 // One Budget speaks for one service. Share it among all callers of the process:
 // where each has one of its own, the floor rules rather than the share (aimd sim
-// run seed3-budget). It is safe for any number of goroutines.
+// run retry-budget). It is safe for any number of goroutines.
 // Make one with NewBudget.
 //
 // It is a guard of limiters and of retry policies. Put it last among the
