@@ -11,6 +11,8 @@ type arrivals struct {
 	conf Clients
 	// left is how many are still to be born, negative: no end.
 	left int
+	// burst is how many of a burst are still to be born.
+	burst int
 	// n is how many of all clients together were born, where no client has its own
 	// times.
 	n int
@@ -22,12 +24,15 @@ func (b *arrivals) init(e *engine) {
 	if b.left == 0 {
 		b.left = -1
 	}
-	switch b.conf.Arrivals {
-	case Closed, Periodic:
+	if b.burst = b.conf.Burst.Operations; b.burst > 0 {
+		e.at(b.conf.Burst.At, burstKind, 0, 0)
+	}
+	switch {
+	case b.conf.Arrivals == Closed, b.conf.Arrivals == Periodic, b.conf.Stagger > 0:
 		for i := range e.clients {
 			b.first(e, &e.clients[i])
 		}
-	case Poisson:
+	case b.conf.Arrivals == Poisson:
 		b.at(e, b.gap(e))
 	default:
 		b.at(e, 0)
@@ -65,6 +70,13 @@ func (b *arrivals) next(e *engine) {
 	}
 }
 
+// bursts: all operations of the burst are born.
+func (b *arrivals) bursts(e *engine) {
+	for ; b.burst > 0; b.burst-- {
+		e.bear(&e.clients[(b.conf.Burst.Operations-b.burst)%len(e.clients)])
+	}
+}
+
 // every is the time of the nth of events at a constant rate.
 func every(n int, rate float64) time.Duration {
 	return stretched(time.Duration(n)*time.Second, 1/rate)
@@ -87,6 +99,7 @@ func (b *arrivals) first(e *engine, c *client) {
 	}
 	var d time.Duration
 	switch {
+	case b.conf.Arrivals == Once:
 	case b.conf.Arrivals == Closed:
 		d = b.think(e)
 	case b.conf.Form == JitteredTime:
@@ -99,7 +112,7 @@ func (b *arrivals) first(e *engine, c *client) {
 	case b.conf.Start == Scattered:
 		d = e.random.upTo(b.conf.Period)
 	}
-	e.at(d, turnKind, c.id, 0)
+	e.at(d+time.Duration(c.id)*b.conf.Stagger, turnKind, c.id, 0)
 }
 
 // turn: it is the client's turn.
@@ -108,9 +121,15 @@ func (b *arrivals) turn(e *engine, c *client) {
 		e.at(b.planned(c), turnKind, c.id, 0)
 		return
 	}
-	c.left--
-	b.left--
-	e.bear(c)
+	n := 1
+	if b.conf.Arrivals == Once {
+		n = c.left
+	}
+	c.left -= n
+	b.left -= n
+	for range n {
+		e.bear(c)
+	}
 }
 
 // finished: a client's operation has come to its end.
@@ -163,4 +182,4 @@ func (b *arrivals) period(e *engine, c *client) time.Duration {
 }
 
 // over reports whether no more will be born.
-func (b *arrivals) over() bool { return b.left == 0 }
+func (b *arrivals) over() bool { return b.left == 0 && b.burst == 0 }

@@ -52,16 +52,16 @@ func (e *engine) send(op *operation, t window.Ticket) {
 	if op.sent < 0 {
 		op.sent = e.now
 	}
-	e.after(e.scenario.Server.Connect, arriveKind, id, a.gen)
+	e.after(e.random.spread(e.scenario.Server.Connect, e.scenario.Server.ConnectSpread), arriveKind, id, a.gen)
 	if d := e.scenario.Clients.Timeout; d > 0 {
-		e.after(d, timeoutKind, id, a.gen)
+		e.after(e.late(d), timeoutKind, id, a.gen)
 	}
 }
 
 // answered: the server has answered an attempt.
 func (e *engine) answered(a *attempt) {
 	a.held = false
-	if a.waited {
+	if a.waited && !e.server.lost(e) {
 		a.waited = false
 		e.ending(a, a.outcome, a.retryAfter)
 	}

@@ -82,9 +82,34 @@ type Clients struct {
 	// Start is Together, Jittered or Scattered; "" means Together. Of FixedPeriod
 	// and JitteredPeriod.
 	Start string `yaml:"start"`
+	// Stagger is how much later than the one before each client starts, the first
+	// at once; 0: all together. Of Once and Closed.
+	Stagger time.Duration `yaml:"stagger"`
+	// Burst is on top of all that, except with Closed and Periodic.
+	Burst Burst `yaml:"burst"`
 	// Timeout is how long a client waits for an answer; 0: for ever. What it gave
 	// up stays at the server, which does not know.
 	Timeout time.Duration `yaml:"timeout"`
+	// Lateness is by how much the clients' timers fire late, each by a random time
+	// up to this, as those of real machines do by some 1 ms: what ends a wait before a
+	// retry, a pause or gap of a limiter, or a Timeout. 0: never.
+	Lateness time.Duration `yaml:"lateness"`
+}
+
+// Burst is so many operations at once, beside those of Clients.Operations.
+type Burst struct {
+	// At is when they are born.
+	At time.Duration `yaml:"at"`
+	// Operations is how many, over all clients, who take turns; 0: no burst.
+	Operations int `yaml:"operations"`
+}
+
+// total is how many operations there are, 0: as many as come.
+func (s Clients) total() int {
+	if s.Operations == 0 {
+		return 0
+	}
+	return s.Operations + s.Burst.Operations
 }
 
 func (s Clients) withDefaults() Clients {
@@ -131,7 +156,9 @@ func (s Clients) check(c checker) {
 	c.oneOf("form", s.Form, FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
 	c.oneOf("start", s.Start, Together, Jittered, Scattered)
 	c.duration("timeout", s.Timeout, 0, MaxHorizon)
+	c.duration("lateness", s.Lateness, 0, time.Minute)
 	arrivals := s.withDefaults().Arrivals
+	s.checkStart(c, arrivals)
 	rated := arrivals == Steady || arrivals == Poisson || arrivals == OnOff
 	switch {
 	case rated && s.Rate == 0:
@@ -152,5 +179,23 @@ func (s Clients) check(c checker) {
 	c.setting(err, map[string]string{"period": "period"})
 	if s.Start != "" && s.onGrid() {
 		c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
+	}
+}
+
+// checkStart checks what makes some of the operations come later.
+func (s Clients) checkStart(c checker, arrivals string) {
+	// So that the last one starts within what a horizon may be.
+	c.duration("stagger", s.Stagger, 0, MaxHorizon/time.Duration(max(s.Count, 1)))
+	if s.Stagger > 0 && arrivals != Once && arrivals != Closed {
+		c.fail("stagger", "%v is not allowed with arrivals: %s", s.Stagger, arrivals)
+	}
+	b := c.in("burst")
+	b.duration("at", s.Burst.At, 0, MaxHorizon)
+	b.count("operations", s.Burst.Operations, 0, MaxOperations)
+	switch {
+	case s.Burst.Operations == 0:
+		b.unused("operations", "at", s.Burst.At)
+	case arrivals == Closed || arrivals == Periodic:
+		b.fail("operations", "%d is not allowed with arrivals: %s", s.Burst.Operations, arrivals)
 	}
 }

@@ -110,3 +110,51 @@ func TestTimeouts(t *testing.T) {
 	cwnd := r.Traces.Of(sim.SeriesCwnd)
 	assert.InDelta(t, 10, cwnd[len(cwnd)-1], 1e-9)
 }
+
+// Clients that start one after the other, and a burst on top of what comes steadily.
+func TestStartsAndBursts(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients sim.Clients
+		want    []float64
+	}{
+		// The shares of 8 are 3, 3 and 2.
+		"once, staggered":   {sim.Clients{Count: 3, Operations: 8, Stagger: 2 * sec}, []float64{3, 0, 3, 0, 2}},
+		"closed, staggered": {sim.Clients{Count: 3, Arrivals: sim.Closed, Stagger: sec}, []float64{1, 2, 3, 3, 3, 3}},
+		"a burst":           {sim.Clients{Operations: 6, Rate: 2, Burst: sim.Burst{At: sec, Operations: 5}}, []float64{2, 7, 2}},
+		"a burst, later":    {sim.Clients{Operations: 2, Rate: 2, Burst: sim.Burst{At: 3 * sec, Operations: 5}}, []float64{2, 0, 0, 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: c.clients, Horizon: 5 * sec, Trace: sim.Trace{Interval: sec}}
+			got := requests(run(t, s, sim.Strategy{}))
+			assert.Equal(t, c.want, got[:len(c.want)])
+			for _, n := range got[len(c.want):] {
+				assert.Zero(t, n)
+			}
+		})
+	}
+	// All operations of a burst are done, and an optimum has them too.
+	r := run(t, sim.Scenario{
+		Server:  sim.Server{Service: sec, Slots: 1},
+		Clients: sim.Clients{Operations: 1, Rate: 2, Burst: sim.Burst{At: 3 * sec, Operations: 5}},
+	}, fixed(sec))
+	assert.Equal(t, 6, r.Done)
+	assert.Equal(t, 8*sec, r.Optimum)
+}
+
+// Timers that fire late: three operations one after the other through a window of one,
+// each refused once and tried again after 100 ms.
+func TestLateness(t *testing.T) {
+	s := sim.Scenario{Server: sim.Server{Outages: []sim.Outage{{For: 50 * ms}}}, Clients: clients(1, 0)}
+	assert.Equal(t, 100*ms, run(t, s, fixed(100*ms)).Makespan)
+	s.Clients.Lateness = 10 * ms
+	late := run(t, s, fixed(100*ms))
+	assert.Greater(t, late.Makespan, 100*ms)
+	assert.LessOrEqual(t, late.Makespan, 110*ms)
+	assert.Equal(t, sim.Spell{}, late.Regain)
+	// A timeout is a timer too.
+	s.Server, s.Clients.Timeout = sim.Server{Service: sec}, 100*ms
+	late = run(t, s, fixed(0))
+	assert.Zero(t, late.Done)
+	assert.Less(t, late.TimedOut, 36_000)
+	assert.Greater(t, late.TimedOut, 33_000, "an hour of 100 to 110 ms each")
+}

@@ -8,6 +8,8 @@ type kind uint8
 const (
 	// bornKind: the next operation of the clients as a whole is born.
 	bornKind kind = iota
+	// burstKind: the operations of a burst are born.
+	burstKind
 	// turnKind: it is a client's turn to have an operation born.
 	turnKind
 	// arriveKind: an attempt reaches the server.

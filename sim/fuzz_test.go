@@ -70,6 +70,8 @@ func (p *picker) server() Server {
 		Connect: p.duration(), Service: p.duration(),
 		Spread: Spread{Kind: p.word("", Uniform, Exponential, Lognormal)},
 		Slots:  p.count(),
+
+		ConnectSpread: Spread{Kind: p.word("", Uniform, Exponential, Lognormal)},
 	}
 	if s.Slots > 0 {
 		s.Queue = p.count()
@@ -77,7 +79,12 @@ func (p *picker) server() Server {
 	s.Refusal = Refusal{Time: p.duration(), Busy: p.yes(), RetryAfter: p.duration(), RetryAfterJitter: p.duration()}
 	switch p.byte() % 8 {
 	case 0:
-		s.Rate = Rate{PerSecond: float64(p.count()), Burst: float64(p.count()), CountRefused: p.yes()}
+		s.Rate = Rate{PerSecond: float64(p.count()), CountRefused: p.yes()}
+		if p.yes() {
+			s.Rate.Window = p.duration()
+		} else {
+			s.Rate.Burst = float64(p.count())
+		}
 	case 1:
 		s.Spread = Spread{}
 		s.Slowdown = Slowdown{Limit: p.count(), Factor: 1 + 10*p.share(), Scale: float64(p.count()), Max: p.duration()}
@@ -94,7 +101,7 @@ func (p *picker) server() Server {
 	}
 	var at time.Duration
 	for range p.byte() % 3 {
-		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", Silent), Backlog: p.count(), RetryAfter: p.yes()}
+		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", Silent, Lost), Backlog: p.count(), RetryAfter: p.yes()}
 		s.Outages = append(s.Outages, o)
 		at = o.end()
 	}
@@ -111,14 +118,16 @@ func (p *picker) server() Server {
 }
 
 func (p *picker) clients() Clients {
-	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration()}
+	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration(), Lateness: p.duration()}
 	switch c.Arrivals = p.word(Once, Steady, Poisson, OnOff, Closed, Periodic); c.Arrivals {
+	case Once:
+		c.Stagger = p.duration()
 	case Steady, Poisson:
-		c.Rate = p.rate()
+		c.Rate, c.Burst = p.rate(), Burst{p.duration(), p.count()}
 	case OnOff:
 		c.Rate, c.On, c.Off = p.rate(), p.duration(), p.duration()
 	case Closed:
-		c.Think = p.duration()
+		c.Think, c.Stagger = p.duration(), p.duration()
 	case Periodic:
 		c.Period, c.Form = p.duration(), p.word("", FixedPeriod, JitteredPeriod, JitteredSlip)
 		if !c.onGrid() {
@@ -161,8 +170,8 @@ func (p *picker) strategy() Strategy {
 // wrong are refused, and those that are right hold every invariant after every
 // event.
 func FuzzRun(f *testing.F) {
-	for i := range byte(60) {
-		seed := make([]byte, 120)
+	for i := range byte(120) {
+		seed := make([]byte, 150)
 		for j := range seed {
 			seed[j] = byte(int(i)*37+j*(int(i)+11)*7) ^ byte(j*j)
 		}
@@ -171,6 +180,7 @@ func FuzzRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		p := picker{bytes}
 		s := Scenario{Server: p.server(), Clients: p.clients(), Horizon: p.duration(), MaxEvents: 700}
+		s.Watch, s.Regain = Watch{p.duration(), p.duration()}, p.share()
 		s.Warmup = min(p.duration(), s.Horizon/2)
 		st := p.strategy()
 		s.Strategies = []Strategy{st}
@@ -246,7 +256,7 @@ func checkResult(t *testing.T, s Scenario, r Result) {
 	require.Contains(t, []Ended{EndedDone, EndedHorizon, EndedEvents}, r.Ended)
 	require.LessOrEqual(t, r.End, s.Horizon)
 	require.LessOrEqual(t, r.Events, s.MaxEvents)
-	if n := s.Clients.Operations; n > 0 {
+	if n := s.Clients.total(); n > 0 {
 		require.LessOrEqual(t, r.Operations, n)
 	}
 	if r.Ended == EndedDone {

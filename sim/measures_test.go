@@ -25,7 +25,9 @@ func TestOptimum(t *testing.T) {
 		"queue":          {sim.Server{Service: sec, Slots: 3, Queue: 2}, clients(7, 0), 3 * sec},
 		"rate":           {sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}}, clients(100, 0), 9500 * ms},
 		"rate and slots": {sim.Server{Service: sec, Slots: 1, Rate: sim.Rate{PerSecond: 10}}, clients(9, 0), 9 * sec},
-		"slowdown":       {sim.Server{Service: sec, Slowdown: sim.Slowdown{Limit: 2}}, clients(4, 0), 2 * sec},
+		// Two rounds of 2 at 1 s each would do; all four at once take 1.05^(2/15) s.
+		"slowdown: mild": {sim.Server{Service: sec, Slowdown: sim.Slowdown{Limit: 2}}, clients(4, 0), 1006526561},
+		"slowdown: deep": {sim.Server{Service: sec, Slowdown: sim.Slowdown{Limit: 2, Factor: 100, Scale: 1}}, clients(4, 0), 2 * sec},
 		"knee":           {sim.Server{Service: sec, Knee: sim.Knee{At: 2, Slope: 5}}, clients(4, 0), 2 * sec},
 		"medium":         {sim.Server{Service: sec, Medium: sim.Medium{Places: 2, Jam: sec}}, clients(4, 0), 2 * sec},
 		"failures":       {sim.Server{Service: sec, Failures: sim.Failures{Rate: 0.9}}, clients(4, 0), sec},

@@ -27,12 +27,14 @@ type meter struct {
 	warmup   time.Duration
 	warm     int
 	regained regained
+	watch    watch
 	tracer   tracer
 }
 
 func (m *meter) init(s Scenario, windowed bool) {
 	m.warmup = s.Warmup
 	m.regained = newRegained(s)
+	m.watch = newWatch(s)
 	m.tracer.init(s.Trace, windowed)
 }
 
@@ -50,6 +52,7 @@ func (m *meter) sent(e *engine, again bool) {
 		m.retries++
 		m.tracer.counts[retries]++
 	}
+	m.watch.sent(e.now)
 	m.inFlight++
 	m.peakInFlight = max(m.peakInFlight, m.inFlight)
 	if e.server.down != nil {
@@ -66,8 +69,9 @@ func (m *meter) sent(e *engine, again bool) {
 }
 
 // ended: an attempt ended for its client.
-func (m *meter) ended(o window.Outcome) {
+func (m *meter) ended(now time.Duration, o window.Outcome) {
 	m.inFlight--
+	m.watch.ended(now, o)
 	m.outcomes[o]++
 	m.tracer.counts[byOutcome[o]]++
 }
@@ -78,6 +82,7 @@ func (m *meter) done(e *engine, op *operation) {
 	m.sinceBirth = append(m.sinceBirth, e.now-op.born)
 	m.sinceSend = append(m.sinceSend, e.now-op.sent)
 	m.regained.done(e.now)
+	m.watch.done(e.now, op.client.id)
 }
 
 // concurrent: the server has so many requests.
@@ -106,15 +111,18 @@ func (m *meter) result(e *engine) Result {
 		SinceBirth: latency(m.sinceBirth), SinceSend: latency(m.sinceSend),
 		PeakInFlight: m.peakInFlight, PeakConcurrency: m.peakConcurrency,
 		Useful: m.useful, Wasted: m.wasted, Jain: jain(e.clients),
-		Find: m.regained.since(0, e.now), OutageSent: m.outageSent,
-		Traces: m.tracer.traces(e),
+		Find: m.regained.since(0, e.now, 0.9), OutageSent: m.outageSent,
+		Traces: m.tracer.traces(e), Watched: m.watch.watched(e.scenario.Server, e.now),
+	}
+	if at, changed := e.scenario.Server.lastChange(e.now); changed && e.scenario.Regain > 0 {
+		r.Regain = m.regained.since(at, e.now, e.scenario.Regain)
 	}
 	for _, o := range e.scenario.Server.Outages {
 		if o.From < e.now {
 			r.Outages = true
 		}
 		if o.end() < e.now {
-			r.Recovery = m.regained.since(o.end(), e.now)
+			r.Recovery = m.regained.since(o.end(), e.now, 0.9)
 			r.ReturnRate = m.rate(o.end())
 		}
 	}
@@ -160,23 +168,31 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 }
 
 // jain is Jain's fairness index of the clients' throughputs, each until its
-// last operation was done: (sum x)^2 / (n * sum x^2).
+// last operation was done.
 func jain(clients []client) float64 {
-	var sum, squares float64
+	shares := make([]float64, len(clients))
 	for i := range clients {
 		if c := &clients[i]; c.done > 0 {
-			x := float64(c.done) / max(c.last, 1).Seconds()
-			sum += x
-			squares += float64(x * x)
+			shares[i] = float64(c.done) / max(c.last, 1).Seconds()
 		}
+	}
+	return fairness(shares)
+}
+
+// fairness is Jain's index of shares, (sum x)^2 / (n * sum x^2); 0 of none.
+func fairness(shares []float64) float64 {
+	var sum, squares float64
+	for _, x := range shares {
+		sum += x
+		squares += float64(x * x)
 	}
 	if squares == 0 {
 		return 0
 	}
-	return sum * sum / (float64(len(clients)) * squares)
+	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// regained tells when the throughput was at 90% of what it can be.
+// regained tells when the throughput was at a share of what it can be.
 type regained struct {
 	// want is how many operations a second there can be; +Inf: no bound, and
 	// nothing to measure.
@@ -208,13 +224,13 @@ func newRegained(s Scenario) regained {
 	return regained{want: want, width: max(span/buckets, s.Horizon/1_000_000, 1)}
 }
 
-// since is how long after the time from the throughput was there.
-func (r *regained) since(from, end time.Duration) Spell {
+// since is how long after the time from the throughput was at that share.
+func (r *regained) since(from, end time.Duration, share float64) Spell {
 	want := r.want(from)
 	if math.IsInf(want, 1) || want == 0 {
 		return Spell{}
 	}
-	need := int32(math.Ceil(0.9 * want * (buckets * r.width).Seconds()))
+	need := int32(math.Ceil(share * want * (buckets * r.width).Seconds()))
 	first := int((from + r.width - 1) / r.width)
 	var sum int32
 	for i := first; i < len(r.dones); i++ {
@@ -228,46 +244,4 @@ func (r *regained) since(from, end time.Duration) Spell {
 		}
 	}
 	return Spell{For: max(0, end-from), Applies: true}
-}
-
-// Throughput is how many operations a second the server can serve at that time,
-// +Inf: no bound.
-func (s Server) Throughput(at time.Duration) float64 {
-	slots, rate := s.Slots, s.Rate.PerSecond
-	for _, c := range s.Capacity {
-		if c.At <= at && c.Slots > 0 {
-			slots = c.Slots
-		}
-		if c.At <= at && c.Rate > 0 {
-			rate = c.Rate
-		}
-	}
-	most := math.Inf(1)
-	if rate > 0 {
-		most = rate
-	}
-	for _, n := range []int{slots, s.Slowdown.Limit, s.Knee.At, s.Medium.Places} {
-		if n > 0 && s.Service > 0 {
-			most = min(most, float64(n)/s.Service.Seconds())
-		}
-	}
-	return most
-}
-
-// demand is how many operations a second the clients ask for, +Inf: no bound.
-func (s Clients) demand(v Server) float64 {
-	each := math.Inf(1)
-	switch s.Arrivals {
-	case Steady, Poisson:
-		return s.Rate
-	case OnOff:
-		return s.Rate * s.On.Seconds() / (s.On + s.Off).Seconds()
-	case Closed:
-		each = (s.Think + v.Connect + v.Service).Seconds()
-	case Periodic:
-		each = s.Period.Seconds()
-	default:
-		return each
-	}
-	return float64(s.Count) / each
 }

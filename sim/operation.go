@@ -143,7 +143,7 @@ func (e *engine) drain(p *party) {
 	}
 	if at, ok := p.core.Deadline(); ok && at != p.wake {
 		p.wake = at
-		e.at(p.wake, wakeKind, p.id, 0)
+		e.after(e.late(p.wake-e.now), wakeKind, p.id, 0)
 	}
 }
 
@@ -162,7 +162,7 @@ func (e *engine) try(op *operation) {
 
 // ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) {
-	e.meter.ended(o)
+	e.meter.ended(e.now, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
 		c.core.Answered(e.now, a.ticket, o, retryAfter)
@@ -196,7 +196,7 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 		e.giveUp(op)
 		return
 	}
-	e.after(d, retryKind, op.id, 0)
+	e.after(e.late(d), retryKind, op.id, 0)
 }
 
 // delay is how long an operation waits before its next attempt, and whether

@@ -36,6 +36,9 @@ const (
 	// Silent: nothing is answered. The process has stopped, and what was sent is
 	// still there when it continues.
 	Silent = "silent"
+	// Lost: what is sent vanishes, and so does what the server answers: the network
+	// is down. The server goes on with what it has. Clients need a Timeout.
+	Lost = "lost"
 )
 
 // Outage is a time in which the server is down.
@@ -44,7 +47,7 @@ type Outage struct {
 	From time.Duration `yaml:"from"`
 	// For is how long it lasts, more than 0.
 	For time.Duration `yaml:"for"`
-	// Kind is Errors or Silent; "" means Errors.
+	// Kind is Errors, Silent or Lost; "" means Errors.
 	Kind string `yaml:"kind"`
 	// Backlog is how many requests a stopped process's kernel takes in for it in a
 	// Silent outage. These are there when it continues, whether anybody still
@@ -86,7 +89,7 @@ func (s Server) checkTimes(c checker) {
 		if i > 0 && o.From < s.Outages[i-1].end() {
 			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
 		}
-		c.oneOf("kind", o.Kind, Errors, Silent)
+		c.oneOf("kind", o.Kind, Errors, Silent, Lost)
 		c.count("backlog", o.Backlog, 0, MaxSlots)
 	}
 }

@@ -85,6 +85,12 @@ type Result struct {
 	// the last outage.
 	MeanRate, PeakRate, ReturnRate float64
 
+	// Watched is what happened in the time of Scenario.Watch.
+	Watched Watched `json:",omitzero"`
+	// Regain is how long it took, after the last change of capacity or end of an
+	// outage, until Scenario.Regain of the capacity was used again.
+	Regain Spell `json:",omitzero"`
+
 	// Traces are the courses over time.
 	Traces Traces
 }
@@ -158,5 +164,10 @@ func (r Result) Measures() []Measure {
 		{"peak_rate", r.PeakRate, false, true},
 		{"peak_over_mean", ratio(r.PeakRate, r.MeanRate), false, r.MeanRate > 0},
 		{"return_over_mean", ratio(r.ReturnRate, r.MeanRate), false, r.MeanRate > 0 && r.Recovery.Applies},
+		{"watch_use", ratio(float64(r.Watched.Done), r.Watched.Capacity), false, r.Watched.Capacity > 0},
+		{"watch_attempts_per_op", ratio(float64(r.Watched.Attempts), float64(r.Watched.Done)), false, r.Watched.Done > 0},
+		{"watch_errors", float64(r.Watched.Errors), false, r.Watched.Applies},
+		{"watch_jain", r.Watched.Jain, false, r.Watched.Done > 0},
+		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
 	}
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
@@ -98,6 +97,14 @@ func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
 	e.at(e.now+min(d, MaxDuration), k, id, gen)
 }
 
+// late is when a client's timer fires that was set to d.
+func (e *engine) late(d time.Duration) time.Duration {
+	if most := e.scenario.Clients.Lateness; most > 0 && d > 0 {
+		d = min(d, MaxDuration) + e.random.upTo(most)
+	}
+	return d
+}
+
 func (e *engine) run() {
 	for e.ended == "" {
 		e.step()
@@ -133,6 +140,8 @@ func (e *engine) handle(v event) {
 	switch v.kind {
 	case bornKind:
 		e.born.next(e)
+	case burstKind:
+		e.born.bursts(e)
 	case turnKind:
 		e.born.turn(e, &e.clients[v.id])
 	case retryKind:
@@ -152,27 +161,4 @@ func (e *engine) handle(v event) {
 			e.attempted(v, a)
 		}
 	}
-}
-
-// optimum is the makespan of who knows what the server can take: the same
-// operations, each sent so that it arrives just when there is room for it. That is
-// a queue without bound in front of the server.
-func optimum(s Scenario, seed uint64) time.Duration {
-	s.Trace.Off = true
-	s.Clients.Timeout = 0
-	v := &s.Server
-	for _, most := range []int{v.Slowdown.Limit, v.Knee.At, v.Medium.Places} {
-		if most > 0 && (v.Slots == 0 || most < v.Slots) {
-			v.Slots = most
-		}
-	}
-	v.Queue = math.MaxInt
-	v.Slowdown, v.Knee, v.Medium, v.Failures = Slowdown{}, Knee{}, Medium{}, Failures{}
-	e := newEngine(s, Strategy{}, seed)
-	e.clairvoyant = true
-	e.run()
-	if e.ended != EndedDone {
-		return 0
-	}
-	return e.meter.makespan
 }

@@ -72,6 +72,12 @@ type Scenario struct {
 	// Warmup is what MeanRate and PeakRate leave out at the start; shorter than
 	// the Horizon.
 	Warmup time.Duration `yaml:"warmup"`
+	// Watch is a part of the run that is measured by itself; the zero value: none.
+	Watch Watch `yaml:"watch"`
+	// Regain is the share of the capacity, or of what the clients ask for if that
+	// is less, that counts as regained after the last change of capacity or the last
+	// outage, 0 to 1; 0: it is not measured.
+	Regain float64 `yaml:"regain"`
 	// Trace says how finely the traces are taken.
 	Trace Trace `yaml:"trace"`
 	// Stop is asked now and then, and ends a run by true; nil: never.
@@ -113,10 +119,22 @@ func (s Scenario) Validate() error {
 func (s Scenario) check(c checker) {
 	s.Server.check(c.in("server"))
 	s.Clients.check(c.in("clients"))
+	for i, o := range s.Server.Outages {
+		if o.Kind == Lost && s.Clients.Timeout == 0 {
+			c.in("server").item("outages", i).fail("kind", "lost is not allowed without clients.timeout: an answer that is lost is waited for until then")
+		}
+	}
 	c.count("runs", s.Runs, 0, 10_000)
 	c.duration("horizon", s.Horizon, 0, MaxHorizon)
 	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
 	c.duration("warmup", s.Warmup, 0, max(0, s.WithDefaults().Horizon-1))
+	w := c.in("watch")
+	w.duration("from", s.Watch.From, 0, MaxHorizon)
+	w.duration("for", s.Watch.For, 0, MaxHorizon)
+	if s.Watch.For == 0 && s.Watch.From >= 0 {
+		w.unused("for", "from", s.Watch.From)
+	}
+	c.number("regain", s.Regain, 0, 1)
 	if s.Trace.Interval != 0 {
 		c.in("trace").duration("interval", s.Trace.Interval, time.Millisecond, time.Hour)
 	}
@@ -138,7 +156,7 @@ func (s Scenario) WithDefaults() Scenario {
 	}
 	if s.MaxEvents == 0 {
 		s.MaxEvents = DefaultMaxEvents
-		if n := s.Clients.Operations; n > 0 {
+		if n := s.Clients.total(); n > 0 {
 			s.MaxEvents = DefaultFiniteEvents + DefaultEventsEach*n
 		}
 	}

@@ -14,6 +14,8 @@ type Server struct {
 	// Connect is how long a request is under way before it reaches the server.
 	// It holds no slot meanwhile. An answer takes no time.
 	Connect time.Duration `yaml:"connect"`
+	// ConnectSpread is how that time varies; the zero value: not at all.
+	ConnectSpread Spread `yaml:"connect_spread"`
 	// Service is the mean time to serve one request; 0: none.
 	Service time.Duration `yaml:"service"`
 	// Spread is how the service time varies; the zero value: not at all.
@@ -26,7 +28,7 @@ type Server struct {
 	Queue int `yaml:"queue"`
 	// Refusal is what a refused request costs.
 	Refusal Refusal `yaml:"refusal"`
-	// Rate limits the rate of requests by a token bucket.
+	// Rate limits the rate of requests.
 	Rate Rate `yaml:"rate"`
 	// Slowdown makes the service time grow with the concurrency, exponentially.
 	Slowdown Slowdown `yaml:"slowdown"`
@@ -69,6 +71,8 @@ type Refusal struct {
 	// Time is from the arrival of a request at the server to its refusal, and to any
 	// other answer that is an error.
 	Time time.Duration `yaml:"time"`
+	// Spread is how that time varies; the zero value: not at all.
+	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal count as busy, in the place of a slot, while it lasts:
 	// "error responses keep the server busy for a brief period of time" (seed 4).
 	Busy bool `yaml:"busy"`
@@ -79,15 +83,22 @@ type Refusal struct {
 	RetryAfterJitter time.Duration `yaml:"retry_after_jitter"`
 }
 
-// Rate is a token bucket. A request that finds no token is refused (429).
+// Rate is a token bucket or, with a Window, a sliding window. A request that is too
+// much is refused (429).
 type Rate struct {
-	// PerSecond is how many tokens a second are added; 0: there is no bucket.
+	// PerSecond is how many requests a second are let through: so many tokens
+	// are added to the bucket. 0: there is no limit.
 	PerSecond float64 `yaml:"per_second"`
-	// Burst is the most tokens in it, and those at the start, from 1; 0 means 1.
+	// Burst is the most tokens in the bucket, and those at the start, from 1; 0
+	// means 1. Of a bucket.
 	Burst float64 `yaml:"burst"`
-	// CountRefused makes refused requests take tokens as well, so that the
-	// bucket is in debt, by up to a Burst. Some gateways do: who goes on
-	// asking gets nothing ever again.
+	// Window makes a sliding window of the bucket: in any time of this length
+	// at most PerSecond times Window are let through, at any moment of it. 0: it is a
+	// bucket. Such limits are often of a second, as haproxy's and those of APIs.
+	Window time.Duration `yaml:"window"`
+	// CountRefused makes refused requests count as well: they take tokens, so that
+	// the bucket is in debt, by up to a Burst, or a place in the window. Some gateways
+	// do: a client that goes on asking gets nothing ever again.
 	CountRefused bool `yaml:"count_refused"`
 }
 
@@ -136,11 +147,8 @@ type Medium struct {
 }
 
 func (s Server) withDefaults() Server {
-	if s.Spread.Kind == "" {
-		s.Spread.Kind = Constant
-	}
-	if s.Spread.Width == 0 && (s.Spread.Kind == Uniform || s.Spread.Kind == Lognormal) {
-		s.Spread.Width = 0.5
+	for _, spread := range []*Spread{&s.Spread, &s.ConnectSpread, &s.Refusal.Spread} {
+		*spread = spread.withDefaults()
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)
 	if s.Slowdown.Factor == 0 {
@@ -161,6 +169,7 @@ func (s Server) withDefaults() Server {
 func (s Server) check(c checker) {
 	c.duration("connect", s.Connect, 0, MaxHorizon)
 	c.duration("service", s.Service, 0, MaxHorizon)
+	s.ConnectSpread.check(c.in("connect_spread"))
 	s.Spread.check(c.in("spread"))
 	c.count("slots", s.Slots, 0, MaxSlots)
 	c.count("queue", s.Queue, 0, MaxSlots)
@@ -169,6 +178,7 @@ func (s Server) check(c checker) {
 	}
 	r := c.in("refusal")
 	r.duration("time", s.Refusal.Time, 0, MaxHorizon)
+	s.Refusal.Spread.check(r.in("spread"))
 	r.duration("retry_after", s.Refusal.RetryAfter, 0, MaxHorizon)
 	r.duration("retry_after_jitter", s.Refusal.RetryAfterJitter, 0, MaxHorizon)
 	s.checkLoad(c)
@@ -181,6 +191,16 @@ func (s Server) checkLoad(c checker) {
 	r.number("per_second", s.Rate.PerSecond, 0, MaxRate)
 	if s.Rate.Burst != 0 {
 		r.number("burst", s.Rate.Burst, 1, MaxRate)
+	}
+	r.duration("window", s.Rate.Window, 0, time.Hour)
+	switch most := s.Rate.PerSecond * s.Rate.Window.Seconds(); {
+	case s.Rate.Window <= 0:
+	case s.Rate.PerSecond == 0:
+		r.unused("per_second", "window", s.Rate.Window)
+	case s.Rate.Burst > 1:
+		r.fail("burst", "%v is not allowed with a window, which has no bucket", s.Rate.Burst)
+	case most < 1 || most > MaxSlots:
+		r.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", s.Rate.Window, s.Rate.PerSecond, MaxSlots)
 	}
 	d := c.in("slowdown")
 	d.count("limit", s.Slowdown.Limit, 0, MaxSlots)
@@ -205,6 +225,16 @@ func (s Server) checkLoad(c checker) {
 	m := c.in("medium")
 	m.count("places", s.Medium.Places, 0, MaxSlots)
 	m.duration("jam", s.Medium.Jam, 0, MaxHorizon)
+}
+
+func (s Spread) withDefaults() Spread {
+	if s.Kind == "" {
+		s.Kind = Constant
+	}
+	if s.Width == 0 && (s.Kind == Uniform || s.Kind == Lognormal) {
+		s.Width = 0.5
+	}
+	return s
 }
 
 func (s Spread) check(c checker) {

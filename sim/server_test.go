@@ -145,6 +145,13 @@ func TestServers(t *testing.T) {
 			sim.Clients{Operations: 5, Rate: 1, Timeout: sec}, none,
 			sim.Result{Done: 2, TimedOut: 3, Makespan: 4600 * ms, Useful: 200 * ms, Wasted: 100 * ms, OutageSent: 4, PeakConcurrency: 2},
 		},
+		// Of those of 0 to 4, the first is answered into the void at 1 s, 1 and 2 do
+		// not arrive; each is given up after 1.5 s. 3 and 4 are served.
+		"outage: what is sent and answered is lost": {
+			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec, Kind: sim.Lost}}},
+			sim.Clients{Operations: 5, Rate: 1, Timeout: 1500 * ms}, none,
+			sim.Result{Done: 2, TimedOut: 3, Makespan: 5 * sec, Useful: 2 * sec, Wasted: sec, OutageSent: 2, PeakConcurrency: 1},
+		},
 		// The clients wait 1 s, the service takes 2: nothing comes of it.
 		"timeouts: abandoned work stays": {
 			sim.Server{Service: 2 * sec, Slots: 1, Queue: 9}, sim.Clients{Operations: 2, Rate: 0.5, Timeout: sec},
@@ -223,6 +230,50 @@ func TestTokenBucket(t *testing.T) {
 	s.Server.Rate = sim.Rate{PerSecond: 10}
 	s.Server.Capacity = []sim.Change{{At: 4950 * ms, Rate: 5}}
 	assert.Equal(t, 50+25, run(t, s, sim.Strategy{}).Done)
+}
+
+// A sliding window of 2 s that lets 6 through, asked 5 times a second: the 6 of 0 s to
+// 1 s pass; from 2 s on one passes when one is 2 s old, again in the first second
+// of two. If refused requests count, there are always 6 within 2 s.
+func TestSlidingWindow(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec}},
+		Clients: clients(50, 200*ms), Trace: sim.Trace{Interval: sec},
+	}
+	r := run(t, s, sim.Strategy{})
+	assert.Equal(t, 5*6, r.Done)
+	assert.Equal(t, []float64{5, 1, 5, 1, 5, 1, 5, 1, 5, 1}, r.Traces.Of(sim.SeriesSuccesses))
+	assert.Equal(t, 16*sec+200*ms, r.Optimum, "six each two seconds: the last two at the start of the ninth, 200 ms apart")
+	s.Server.Rate.CountRefused = true
+	assert.Equal(t, 6, run(t, s, sim.Strategy{}).Done)
+	// Three a second are never too many.
+	s.Clients = clients(50, 334*ms)
+	assert.Equal(t, 50, run(t, s, sim.Strategy{}).Done)
+}
+
+// Times to connect and to refuse: every 100 ms one sends, of three only one is
+// served, and the others are refused.
+func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Connect: sec, ConnectSpread: sim.Spread{Kind: sim.Uniform, Width: 0.2}},
+		Clients: clients(20_000, 0),
+	}
+	r := run(t, s, sim.Strategy{})
+	assert.InDelta(t, 1, r.SinceSend.Mean.Seconds(), 0.01)
+	assert.InDelta(t, 1.196, r.SinceSend.P99.Seconds(), 0.002)
+	assert.LessOrEqual(t, r.SinceSend.Max, 1200*ms)
+	// A server that is down refuses each after 1 s, and every client tries until it
+	// is up, with no wait.
+	s = sim.Scenario{
+		Server: sim.Server{
+			Refusal: sim.Refusal{Time: sec, Spread: sim.Spread{Kind: sim.Lognormal, Width: 1}, Busy: true},
+			Outages: []sim.Outage{{For: 1000 * sec}},
+		},
+		Clients: sim.Clients{Count: 20}, Horizon: 1000 * sec,
+	}
+	r = run(t, s, fixed(0))
+	assert.InEpsilon(t, 20*1000, r.Refused, 0.03, "one a second each")
+	assert.InEpsilon(t, 20*1000, r.Wasted.Seconds(), 0.03)
 }
 
 // "Implement Retry-After header in client and server. Make sure to jitter

@@ -19,6 +19,8 @@ type server struct {
 	// tokens are those of the bucket at the time filled.
 	tokens float64
 	filled time.Duration
+	// passed are the times of the requests that count in the sliding window.
+	passed []time.Duration
 	// jammed: until then nothing gets through.
 	jammed time.Duration
 	// down is the outage that goes on, nil if none does; nextOutage is the one after.
@@ -50,6 +52,9 @@ func (s *server) init(e *engine, conf Server) {
 // arrived: an attempt has passed the connection.
 func (s *server) arrived(e *engine, a *attempt) {
 	switch {
+	case s.lost(e):
+		a.held = false
+		e.settled(a)
 	case s.down != nil && (s.down.Kind == Silent || e.clairvoyant):
 		s.backlog = append(s.backlog, a.id)
 		e.meter.concurrent(s.concurrency())
@@ -61,7 +66,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 			outcome = window.Overload
 		}
 		s.refuse(e, a, outcome)
-	case s.perSecond > 0 && !s.token(e, a):
+	case s.perSecond > 0 && !s.allowed(e, a):
 	case s.conf.Medium.Places > 0 && s.running >= s.conf.Medium.Places:
 		s.collided(e, a)
 	default:
@@ -87,7 +92,7 @@ func (s *server) admitted(e *engine, a *attempt) {
 func (s *server) served(e *engine, a *attempt) {
 	s.running--
 	s.leave(e, a)
-	e.meter.worked(a.takes, a.waited)
+	e.meter.worked(a.takes, a.waited && !s.lost(e))
 	a.outcome, a.retryAfter = window.Success, 0
 	s.refill(e)
 	e.answered(a)
@@ -161,6 +166,11 @@ func (s *server) collided(e *engine, a *attempt) {
 // stopped reports whether the server's process does not run.
 func (s *server) stopped() bool { return s.down != nil && s.down.Kind == Silent }
 
+// lost reports whether requests and answers vanish. A clairvoyant loses none.
+func (s *server) lost(e *engine) bool {
+	return s.down != nil && s.down.Kind == Lost && !e.clairvoyant
+}
+
 // concurrency is the number of requests at the server.
 func (s *server) concurrency() int {
 	waiting := len(s.backlog)
@@ -188,10 +198,11 @@ func (s *server) free(now time.Duration) float64 {
 // refuse makes an error of an attempt, to be told in a while.
 func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 	r := s.conf.Refusal
+	takes := e.random.spread(r.Time, r.Spread)
 	a.phase, a.outcome, a.retryAfter = refusing, o, 0
 	if r.Busy {
 		s.busy++
-		e.meter.worked(r.Time, false)
+		e.meter.worked(takes, false)
 		e.meter.concurrent(s.concurrency())
 	}
 	if o == window.Overload {
@@ -203,7 +214,7 @@ func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 			a.retryAfter += e.random.upTo(r.RetryAfterJitter)
 		}
 	}
-	e.after(r.Time, refusedKind, a.id, a.gen)
+	e.after(takes, refusedKind, a.id, a.gen)
 }
 
 func (s *server) begin(e *engine, a *attempt) {
@@ -231,7 +242,7 @@ func (s *server) leave(e *engine, a *attempt) {
 
 // refill lets those in who wait for a slot.
 func (s *server) refill(e *engine) {
-	for s.waiting.len() > 0 && s.running+s.busy < s.slots {
+	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
 		s.begin(e, e.attempts.at(s.waiting.pop()))
 	}
 }

@@ -23,6 +23,9 @@ type station struct {
 	ages   fifo
 	delays []time.Duration
 	growth float64
+	// emptying: nobody is let in just now. As one leaves a slowdown, others may be
+	// old enough to leave with it; a clairvoyant sees to it that they do.
+	emptying bool
 
 	// works are those of a knee, by the work at which they are done; work is how
 	// much each of them could have had by the time worked.
@@ -68,12 +71,17 @@ func (s *station) check(e *engine) {
 		return
 	}
 	s.settle(e)
+	s.emptying = e.clairvoyant
 	for {
 		a := s.done(e)
 		if a == nil {
 			break
 		}
 		e.server.served(e, a)
+	}
+	if s.emptying {
+		s.emptying = false
+		e.server.refill(e)
 	}
 	s.look(e)
 }

@@ -42,7 +42,7 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.outages[1].from: 2s is not allowed, the outage before ends at 3s": func(s *sim.Scenario) {
 			s.Server.Outages = []sim.Outage{{From: sec, For: 2 * sec}, {From: 2 * sec, For: sec}}
 		},
-		`server.outages[0].kind: "slow" is not allowed, want errors or silent`:                                func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
+		`server.outages[0].kind: "slow" is not allowed, want errors, silent or lost`:                          func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
 		"clients.count: -1 is not allowed, want a number from 0 to 100000":                                    func(s *sim.Scenario) { s.Clients.Count = -1 },
 		"clients.operations: -1 is not allowed, want a number from 0 to 10000000":                             func(s *sim.Scenario) { s.Clients.Operations = -1 },
 		`clients.arrivals: "bursts" is not allowed, want once, constant, poisson, on-off, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
@@ -55,6 +55,23 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		`clients.start: "together" is not allowed with form: jittered-time, which has a start of its own`: func(s *sim.Scenario) {
 			s.Clients = sim.Clients{Period: sec, Start: sim.Together}
 		},
+		"server.connect_spread.width: 2 is not allowed, want a number from 0 to 1":                                      func(s *sim.Scenario) { s.Server.ConnectSpread = sim.Spread{Kind: sim.Uniform, Width: 2} },
+		"server.refusal.spread.width: 4 is not allowed, want a number from 0 to 3":                                      func(s *sim.Scenario) { s.Server.Refusal.Spread = sim.Spread{Kind: sim.Lognormal, Width: 4} },
+		"server.rate.window: 2h0m0s is not allowed, want a duration from 0s to 1h0m0s":                                  func(s *sim.Scenario) { s.Server.Rate = sim.Rate{PerSecond: 1, Window: 2 * time.Hour} },
+		"server.rate.window: 1s is not allowed without per_second":                                                      func(s *sim.Scenario) { s.Server.Rate.Window = sec },
+		"server.rate.window: 1s is not allowed with 0.5 per second, want one in which there are 1 to 10000000 requests": func(s *sim.Scenario) { s.Server.Rate = sim.Rate{PerSecond: 0.5, Window: sec} },
+		"server.rate.burst: 5 is not allowed with a window, which has no bucket":                                        func(s *sim.Scenario) { s.Server.Rate = sim.Rate{PerSecond: 10, Burst: 5, Window: sec} },
+		"server.outages[0].kind: lost is not allowed without clients.timeout: an answer that is lost is waited for until then": func(s *sim.Scenario) {
+			s.Server.Outages = []sim.Outage{{For: sec, Kind: sim.Lost}}
+		},
+		"clients.stagger: 1s is not allowed with arrivals: constant":                 func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Rate = sec, 1 },
+		"clients.stagger: -1s is not allowed, want a duration from 0s to 72h0m0s":    func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Count = -sec, 10 },
+		"clients.burst.at: 1s is not allowed without operations":                     func(s *sim.Scenario) { s.Clients.Burst.At = sec },
+		"clients.burst.operations: 5 is not allowed with arrivals: closed":           func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Burst.Operations = sim.Closed, 5 },
+		"clients.lateness: 1h0m0s is not allowed, want a duration from 0s to 1m0s":   func(s *sim.Scenario) { s.Clients.Lateness = time.Hour },
+		"watch.for: -1s is not allowed, want a duration from 0s to 720h0m0s":         func(s *sim.Scenario) { s.Watch.For = -sec },
+		"watch.from: 1s is not allowed without for":                                  func(s *sim.Scenario) { s.Watch.From = sec },
+		"regain: 2 is not allowed, want a number from 0 to 1":                        func(s *sim.Scenario) { s.Regain = 2 },
 		"clients.timeout: -1s is not allowed, want a duration from 0s to 720h0m0s":   func(s *sim.Scenario) { s.Clients.Timeout = -sec },
 		"runs: -1 is not allowed, want a number from 0 to 10000":                     func(s *sim.Scenario) { s.Runs = -1 },
 		"horizon: -1s is not allowed, want a duration from 0s to 720h0m0s":           func(s *sim.Scenario) { s.Horizon = -sec },

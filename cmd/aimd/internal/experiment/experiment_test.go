@@ -175,3 +175,14 @@ func TestNumbersAreShownShort(t *testing.T) {
 	}
 	assert.Equal(t, "> 60", Number{60, true}.String())
 }
+
+// What is measured only where a scenario asks for it.
+func TestJSONHasWhatIsWatched(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, run(t, "server: {service: 1s, slots: 1, capacity: [{at: 2s, slots: 2}]}\nclients: {operations: 5}\nstrategies: [fixed]\nwatch: {from: 1s, for: 1s}\nregain: 0.8\n").JSON(&b))
+	var row map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &row))
+	for _, m := range []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s"} {
+		assert.NotNil(t, row[m], m)
+	}
+}

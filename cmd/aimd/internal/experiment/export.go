@@ -32,10 +32,16 @@ type line struct {
 	Jain          *span             `json:"jain"`
 	Recovery      *span             `json:"recovery_s"`
 	OutageSent    *span             `json:"outage_sent"`
+	Use           *span             `json:"watch_use,omitempty"`
+	WatchAttempts *span             `json:"watch_attempts_per_op,omitempty"`
+	WatchErrors   *span             `json:"watch_errors,omitempty"`
+	WatchJain     *span             `json:"watch_jain,omitempty"`
+	Regain        *span             `json:"regain_s,omitempty"`
 }
 
 // JSON writes one object per row and line. A number that is only known from below
-// is that bound; a measure that does not apply is null. Rows of a sweep have "set"
+// is that bound; a measure that does not apply is null, or left out if it needs
+// watch or regain. Rows of a sweep have "set"
 // with their point.
 func (s Study) JSON(w io.Writer) error {
 	out := json.NewEncoder(w)
@@ -52,6 +58,8 @@ func (s Study) JSON(w io.Writer) error {
 			Makespan: of("makespan_s"), Span: of("span"), Attempts: of("attempts"), AttemptsPerOp: of("attempts_per_op"),
 			P50: of("p50_s"), P99: of("p99_s"), FirstSendP99: of("first_send_p99_s"), PeakInFlight: of("peak_in_flight"),
 			Jain: of("jain"), Recovery: of("recovery_s"), OutageSent: of("outage_sent"),
+			Use: of("watch_use"), WatchAttempts: of("watch_attempts_per_op"), WatchErrors: of("watch_errors"),
+			WatchJain: of("watch_jain"), Regain: of("regain_s"),
 		}
 		for _, at := range r.At {
 			if l.Set == nil {

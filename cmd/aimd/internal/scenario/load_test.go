@@ -82,7 +82,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"tabs":                   {"server:\n\tslots: 1\n", "x.yaml:2: found character '\t' that cannot start any token"},
 		"two documents":          {both + "---\nname: b\n", "x.yaml:4: there is a second document, want one scenario to a file"},
 		"unknown field":          {both + "nonsense: 1\n", "x.yaml:3: nonsense: there is no such field, want one of name, title, claim, server,"},
-		"unknown field below":    {"server:\n  slot: 1\nclients: {}\n", "x.yaml:2: server.slot: there is no such field, want one of connect, service, spread, slots,"},
+		"unknown field below":    {"server:\n  slot: 1\nclients: {}\n", "x.yaml:2: server.slot: there is no such field, want one of connect, connect_spread, service, spread, slots,"},
 		"given twice":            {"server: {}\nclients:\n  count: 1\n  rate: 2\n  count: 3\n", "x.yaml:5: mapping key \"count\" already defined at [3:3]"},
 		"text for a number":      {"server:\n  slots: many\nclients: {}\n", "x.yaml:2: server.slots: many is not allowed, want a whole number"},
 		"quoted number":          {"server:\n  slots: '5'\nclients: {}\n", `x.yaml:2: server.slots: "5" is not allowed, want a whole number`},
