@@ -141,6 +141,11 @@ func TestMeasures(t *testing.T) {
 	for _, m := range r.Measures() {
 		value(r, m.Name)
 	}
+	// What has not come to its end at the horizon is no shorter than that.
+	unended := sim.Scenario{Server: sim.Server{Service: sec, Slots: 1}, Clients: clients(10, 0), Horizon: 10500 * ms}
+	r = run(t, unended, fixed(7*sec))
+	assert.Equal(t, sim.Measure{Name: "makespan_s", Value: 10.5, AtLeast: true, Applies: true}, value(r, "makespan_s"))
+	assert.Equal(t, sim.Measure{Name: "span", Value: 1.05, AtLeast: true, Applies: true}, value(r, "span"))
 	s := seed4(2000)
 	s.Server.Outages = []sim.Outage{{For: time.Hour}}
 	s.Horizon = 2 * time.Hour

@@ -128,6 +128,11 @@ type Measure struct {
 // Measures are the result's numbers, always the same and in the same order.
 func (r Result) Measures() []Measure {
 	unfinished := r.Done < r.Operations
+	makespan := r.Makespan
+	if unfinished && r.Ended != EndedDone {
+		// Some are under way still: it is no less than the run was long.
+		makespan = r.End
+	}
 	ratio := func(a, b float64) float64 {
 		if b == 0 {
 			return 0
@@ -135,8 +140,8 @@ func (r Result) Measures() []Measure {
 		return a / b
 	}
 	return []Measure{
-		{"makespan_s", r.Makespan.Seconds(), unfinished, r.Finite},
-		{"span", ratio(r.Makespan.Seconds(), r.Optimum.Seconds()), unfinished, r.Optimum > 0},
+		{"makespan_s", makespan.Seconds(), unfinished, r.Finite},
+		{"span", ratio(makespan.Seconds(), r.Optimum.Seconds()), unfinished, r.Optimum > 0},
 		{"operations", float64(r.Operations), false, true},
 		{"done", float64(r.Done), false, true},
 		{"given_up", float64(r.GivenUp), false, true},

@@ -143,7 +143,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 
 func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 	var studies []experiment.Study
-	for _, name := range scenario.Builtins() {
+	for _, name := range scenario.Story() {
 		file, text, err := scenario.Builtin(name)
 		require.NoError(t, err)
 		s, err := scenario.Parse(file, text)
@@ -157,6 +157,6 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 			told = append(told, s.Name)
 		}
 	}
-	assert.Equal(t, scenario.Builtins(), told)
+	assert.Equal(t, scenario.Story(), told)
 	assert.Len(t, p.Chapters, 6)
 }

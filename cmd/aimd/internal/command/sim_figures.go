@@ -34,7 +34,7 @@ func simFiguresCommand() *cobra.Command {
 		}
 		var scenarios []scenario.Scenario
 		runs := 0
-		for _, name := range scenario.Builtins() {
+		for _, name := range scenario.Story() {
 			s, err := loadScenario(name, nil)
 			if err != nil {
 				return err

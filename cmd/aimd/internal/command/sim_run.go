@@ -47,6 +47,7 @@ on it. Ctrl-C ends it with what is known so far, and status 130.`
 
 const simRunExample = `  aimd sim run seed4
   aimd sim run seed4 --set server.slots=100 --set 'strategies=[backoff, reno-0.9]' --set 'plot=[]' --set 'expect=[]'
+  aimd sim run 'law-s4*'
   aimd sim run my.yaml --runs 101 --seed 1000
   aimd sim run seed0-outage --html outage.html
   aimd sim run seed4 --json | jq -c '[.strategy, .makespan_s.median, .attempts.median]'
@@ -111,11 +112,17 @@ func (r *simRun) load(c *cobra.Command, args []string) ([]scenario.Scenario, err
 	r.changed = len(settings) > 0
 	var all []scenario.Scenario
 	for _, a := range args {
-		s, err := loadScenario(a, settings)
-		if err != nil {
-			return nil, err
+		names := scenario.Named(a)
+		if len(names) == 0 {
+			names = []string{a}
 		}
-		all = append(all, s)
+		for _, name := range names {
+			s, err := loadScenario(name, settings)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,21 +39,28 @@ func aimdSim(t *testing.T, text string, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// All built-in scenarios, with all their seeds, show what they expect: the numbers
-// of design.md section 3 and of the seeds. It is our own binary that runs them,
-// since the race detector would take ten times as long for what is one goroutine's
-// arithmetic.
+// big are the scenarios that take seconds each with all strategies and runs.
+var big = []string{"law-s2", "law-s5", "law-s5c", "law-s6", "law-s7a", "law-s7b", "law-s10", "law-r6", "law-r8", "law-k1", "law-k2"}
+
+// All built-in scenarios, with all their runs, show what they expect: the numbers of
+// the texts, and those by which laws are judged. The big ones of these are run once,
+// by one strategy; aimd sim run law runs them whole, in some minutes. It is our own
+// binary that runs them, since the race detector would take ten times as long for
+// what is one goroutine's arithmetic.
 func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	if testing.Short() {
-		t.Skip("some 25 s of two cores")
+		t.Skip("some 30 s of two cores")
 	}
 	binary := filepath.Join(t.TempDir(), "aimd.exe")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/aimd-go/aimd/cmd/aimd").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	c := exec.CommandContext(t.Context(), binary, append([]string{"sim", "run", "--json"}, scenario.Builtins()...)...)
+	small := slices.DeleteFunc(scenario.Builtins(), func(name string) bool { return slices.Contains(big, name) })
 	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &stdout, &stderr
-	assert.NoError(t, c.Run(), stderr.String())
+	for _, args := range [][]string{small, append([]string{"--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]"}, big...)} {
+		c := exec.CommandContext(t.Context(), binary, append([]string{"sim", "run", "--json"}, args...)...)
+		c.Stdout, c.Stderr = &stdout, &stderr
+		assert.NoError(t, c.Run(), stderr.String())
+	}
 	for _, name := range scenario.Builtins() {
 		assert.Contains(t, stdout.String(), `{"scenario":"`+name+`",`)
 	}
@@ -147,6 +155,7 @@ func TestSimBadCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":                           `unknown command "nonsense" for "aimd sim"`,
 		"run":                                "want a file or the name of a built-in scenario; aimd sim list shows those",
+		"run law-z*":                         "law-z*: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
 		"run nonsense":                       "nonsense: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
 		"run no/such.yaml":                   "no/such.yaml: no such file or directory",
 		"run .":                              ".: is a directory",
@@ -186,7 +195,7 @@ func TestSimBadCommandLines(t *testing.T) {
 func TestSimListAndShow(t *testing.T) {
 	list := aimd(t, "sim", "list")
 	require.Zero(t, list.status)
-	for _, name := range []string{"seed4 ", "seed4-operations ", "seed0-outage ", "seed1-submit ", "seed3-budget ", "backoff-or-window "} {
+	for _, name := range []string{"seed4 ", "seed4-operations ", "seed0-outage ", "seed1-submit ", "seed3-budget ", "backoff-or-window ", "law-s1 ", "law-sweep-1s "} {
 		assert.Contains(t, list.stdout, "\n"+name)
 	}
 	show := aimd(t, "sim", "show", "seed4")

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,7 +223,7 @@ func TestTolerance(t *testing.T) {
 func TestBuiltins(t *testing.T) {
 	entries, err := builtin.ReadDir("builtin")
 	require.NoError(t, err)
-	assert.Len(t, entries, len(story), "the story tells all of them")
+	assert.Len(t, entries, len(Builtins()), "all of them have a place")
 	for _, name := range Builtins() {
 		file, text, err := Builtin(name)
 		require.NoError(t, err)
@@ -231,13 +232,26 @@ func TestBuiltins(t *testing.T) {
 		assert.Equal(t, name, s.Name)
 		assert.NotEmpty(t, s.Title, name)
 		assert.NotEmpty(t, s.Claim, name)
-		assert.NotEmpty(t, s.Plot, name)
+		if slices.Contains(Story(), name) {
+			assert.NotEmpty(t, s.Plot, name)
+		}
 		for _, p := range s.Plot {
 			assert.NotEmpty(t, p.Caption, name)
 		}
 	}
 	_, _, err = Builtin("seed5")
 	assert.EqualError(t, err, `there is no scenario "seed5"; aimd sim list shows all`)
+}
+
+func TestNamed(t *testing.T) {
+	assert.Equal(t, []string{"seed4"}, Named("seed4"), "a name, though it begins others")
+	assert.Equal(t, []string{"seed0-delays", "seed0-outage", "seed0-backlog"}, Named("seed0"))
+	assert.Equal(t, laws, Named("law"))
+	assert.Equal(t, laws, Named("law-*"))
+	assert.Equal(t, []string{"law-s7a", "law-s7b"}, Named("law-s7?"))
+	for _, word := range []string{"", "*.yaml", "law-", "la", "[", "nonsense", "./law"} {
+		assert.Empty(t, Named(word), word)
+	}
 }
 
 // Any bytes: a clear error, or a scenario that runs to an end.
