@@ -32,13 +32,16 @@ type Core[T any] struct {
 	// sent is the last send of a law that spaces its sends: when it went, or was due
 	// if a timer was a little late.
 	sent time.Duration
+	// held: the gap alone held back the operation at the front when Next was last
+	// asked, so that what the next send is late is the timer's lateness.
+	held bool
 	// spread is by how much the next gap is stretched where it is spread.
 	spread float64
 }
 
 // lateness is by how much a timer may be late without the next send being so too.
 // With more credit a bucket that holds one token is sent bursts of two.
-const lateness = 2 * time.Millisecond
+const lateness = 20 * time.Millisecond
 
 // NewCore returns a core in its initial state, or an error that names the
 // setting that is wrong, its value and what is allowed.
@@ -67,6 +70,7 @@ func (c *Core[T]) Tried(now time.Duration) (window.Ticket, bool) {
 	if c.queue.Len() > 0 || !c.window.Open() || c.NeedsTime() && !c.open(now) {
 		return window.Ticket{}, false
 	}
+	c.held = false
 	return c.send(), true
 }
 
@@ -140,6 +144,7 @@ func (c *Core[T]) overloaded(cut bool, retryAfter time.Duration) {
 // attempt. It returns nil when nobody may go.
 func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], window.Ticket) {
 	if c.queue.Len() == 0 || !c.open(now) {
+		c.held = c.queue.Len() > 0 && c.window.Open() && c.now >= c.pausedUntil
 		return nil, window.Ticket{}
 	}
 	return c.queue.Pop(), c.send()
@@ -234,11 +239,11 @@ func (c *Core[T]) send() window.Ticket {
 
 // space notes a send that the next gap counts from.
 func (c *Core[T]) space() {
-	if due := c.due(); c.now-due > lateness {
-		c.sent = c.now
-	} else {
-		c.sent = due
+	due := c.now
+	if c.held {
+		due = max(c.due(), c.now-lateness)
 	}
+	c.sent = due
 	if c.spaced() {
 		c.spread = c.jitter()
 	}

@@ -3,7 +3,6 @@ package sim
 import (
 	"time"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
@@ -76,15 +75,13 @@ func checked[T any](v T, err error) *T {
 	return &v
 }
 
-// law is the law that the words mean.
+// law is the law that the words mean; nil for a name that there is not.
 func (w Window) law() window.NewLaw {
-	switch {
-	case w.NewLaw != nil:
+	if w.NewLaw != nil {
 		return w.NewLaw
-	case w.Law == TahoeLaw:
-		return aimd.Tahoe
 	}
-	return aimd.Reno
+	law, _ := LawNamed(w.Law)
+	return law
 }
 
 // Events.
