@@ -330,22 +330,39 @@ func TestCoreGapHasTodaysValue(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "a shorter one too")
 }
 
-// "A timer that fires a little late does not stretch it", and one that fires much too
-// late makes no burst.
+// "A timer that fires late does not stretch it", and one that fires much too late makes
+// no burst of all that it missed.
 func TestCoreMakesUpForALateTimer(t *testing.T) {
-	gap := 100 * time.Millisecond
+	gap := 10 * time.Millisecond
 	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
 	c.arrive(2, 9)
-	c.advance(gap + 2*time.Millisecond)
+	c.advance(gap + 6*time.Millisecond)
 	require.Equal(t, []int{1, 2}, c.sent)
-	c.advance(gap - 2*time.Millisecond)
+	c.advance(gap - 6*time.Millisecond)
 	require.Equal(t, []int{1, 2, 3}, c.sent, "it counts from when the send was due")
-	c.advance(gap + 3*time.Millisecond)
-	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
+	c.advance(time.Minute)
+	require.Equal(t, []int{1, 2, 3, 4, 5, 6}, c.sent, "20 ms of it are made up for")
+}
+
+// Only a timer's lateness is made up for: a window that was full, or a queue that was
+// empty, when the gap ended leaves nothing behind.
+func TestCoreMakesUpForNothingElse(t *testing.T) {
+	gap := 10 * time.Millisecond
+	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 2}})
+	c.arrive(1, 1)
+	c.answer(1, window.Success, 0)
+	c.advance(gap)
+	c.arrive(2, 6)
+	c.advance(gap)
+	require.Equal(t, []int{1, 2, 3}, c.sent)
+	c.advance(gap + 6*time.Millisecond)
+	c.answer(2, window.Success, 0)
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "the window was full")
+	c.answer(3, window.Success, 0)
 	c.advance(gap - 1)
-	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "it counts from when it went")
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "the gap counts from when it went")
 	c.advance(1)
 	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"time"
 
-	"github.com/aimd-go/aimd"
 	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/grid"
@@ -77,15 +76,13 @@ func checked[T any](v T, err error) *T {
 	return &v
 }
 
-// law is the law that the words mean.
+// law is the law that the words mean; nil for a name that there is not.
 func (w Window) law() window.NewLaw {
-	switch {
-	case w.NewLaw != nil:
+	if w.NewLaw != nil {
 		return w.NewLaw
-	case w.Law == TahoeLaw:
-		return aimd.Tahoe
 	}
-	return aimd.Reno
+	law, _ := LawNamed(w.Law)
+	return law
 }
 
 // Events.

@@ -7,7 +7,8 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// Strategies returns the ready strategies, in the order in which to show them.
+// Strategies returns the ready strategies, in the order in which to show them, with
+// one for each law of Register at the end.
 func Strategies() []Strategy {
 	seed4 := Retry{Kind: ExponentialRetry, Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), CapLast: true}
 	plain, full, equal := seed4, seed4, seed4
@@ -16,7 +17,7 @@ func Strategies() []Strategy {
 	jittered := fixed
 	jittered.Jitter = backoff.Proportional(0.5)
 	aloha := Retry{Kind: ExponentialRetry, Min: time.Second, Max: time.Hour, Factor: 2, Jitter: backoff.Uniform(1, 2), CapLast: true}
-	return []Strategy{
+	all := []Strategy{
 		{Name: "none"},
 		{Name: "fixed", Retry: fixed},
 		{Name: "fixed-jitter", Retry: jittered},
@@ -40,7 +41,12 @@ func Strategies() []Strategy {
 		{Name: "tahoe-0.9", Window: Window{Law: TahoeLaw, Factor: 0.9}},
 		{Name: "reno-0.5", Window: Window{Law: RenoLaw, Factor: 0.5}},
 		{Name: "reno-0.9", Window: Window{Law: RenoLaw, Factor: 0.9}},
+		{Name: ProbeLaw, Window: Window{Law: ProbeLaw}},
 	}
+	for _, l := range laws[builtin:] {
+		all = append(all, Strategy{Name: l.name, Window: Window{Law: l.name}})
+	}
+	return all
 }
 
 // StrategyNamed returns the ready strategy of that name.

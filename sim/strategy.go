@@ -80,18 +80,10 @@ type Retry struct {
 	Backoff backoff.Backoff `yaml:"-"`
 }
 
-// The laws of Window.Law.
-const (
-	// TahoeLaw is aimd.Tahoe.
-	TahoeLaw = "tahoe"
-	// RenoLaw is aimd.Reno.
-	RenoLaw = "reno"
-)
-
 // Window is a limiter: limiter.Core with a law. Zero fields take the
 // defaults of limiter.Settings.
 type Window struct {
-	// Law is TahoeLaw or RenoLaw; "" without NewLaw: there is no window.
+	// Law is the name of one of Laws; "" without NewLaw: there is no window.
 	Law string `yaml:"law"`
 	// Factor, Initial, Ssthresh, Min and Max are those of window.Settings.
 	Factor   float64 `yaml:"factor"`
@@ -128,14 +120,18 @@ func (w Window) settings(r *rand.Rand) limiter.Settings {
 }
 
 func (w Window) check(c checker) {
-	c.oneOf("law", w.Law, TahoeLaw, RenoLaw)
+	c.oneOf("law", w.Law, Laws()...)
 	if !w.on() {
 		c.unused("law", "factor", w.Factor, "initial", w.Initial, "ssthresh", w.Ssthresh, "min", w.Min, "max", w.Max,
 			"pause_min", w.PauseMin, "pause_max", w.PauseMax, "patience", w.Patience,
 			"retry_after_max", w.RetryAfterMax, "no_pause", w.NoPause)
 		return
 	}
-	_, err := limiter.NewCore[int](w.law(), w.settings(nil))
+	law := w.law()
+	if law == nil {
+		return // told above
+	}
+	_, err := limiter.NewCore[int](law, w.settings(nil))
 	c.setting(err, map[string]string{
 		"decrease factor": "factor", "initial window": "initial", "initial ssthresh": "ssthresh",
 		"minimum window": "min", "maximum window": "max",

@@ -71,8 +71,8 @@ type Answer struct {
 // evidence of anything.
 //
 // A law that spaces its sends (State.Gap) gets this: the gap counts from the
-// last send, with the value of now, not that of the send; a timer that fires a
-// little late does not stretch it; at the least window, while refusals follow one
+// last send, with the value of now, not that of the send; a timer that fires late
+// does not stretch it; at the least window, while refusals follow one
 // another, it is spread at random by half, so that many clients do not stay in
 // step; and there, below MinWindow, it takes the place of the doubling pauses.
 type Law interface {

@@ -1,0 +1,287 @@
+package aimd
+
+import (
+	"math"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Probe is the law that needs no factor, for services of any size and kind. Its
+// window w is a real number that may sink below one and is a rate then.
+//
+//   - A refusal tells what the service took: what was in flight without the one that
+//     was refused or, by Little's law, what was accepted of late times the round
+//     trip, whichever is more. The window and its ceiling are cut to that.
+//   - Below the ceiling the window grows by one for each success, at the ceiling by
+//     half an attempt a round trip, and past it faster and faster, since then the
+//     service has changed. Only a window that is full grows.
+//   - A round trip shorter than a second counts as its share of a second: limiters
+//     count by the second.
+//   - Once something was refused, sends are spread over the round trip, so that a
+//     window of 1.9 is a rate and no burst of two.
+//   - Without refusals, answers that are slow eight times in a row hold the ceiling
+//     down, then the window. A single slow answer says nothing.
+//   - While nothing is accepted the window halves with each refusal. The first success
+//     after that brings back half of what was served before.
+//
+// The ceiling is State.Ssthresh; at the start there is none. A state that was learned
+// before (Config.Restore) has one unless its Ssthresh is DefaultSsthresh. Of the
+// settings Initial, Min and Max count; with a Min above 1 the window never is a rate.
+func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
+
+// tuning are the constants. Times are in seconds.
+type tuning struct {
+	growth, excess, unit, burst, full, slack, rate, grain float64
+	longest, outage, touch                                float64
+	slow, long, back, age                                 float64
+	run, batch                                            int
+}
+
+// tuned is what was measured; TestProbeConstants has what moves with each of them.
+var tuned = tuning{
+	growth:  0.5,     // attempts a round trip at the ceiling; TCP's 1 is refused more often
+	excess:  0.5,     // of the way past the ceiling a round trip; 0 never finds new capacity
+	unit:    1,       // by which limiters count; goodput is counted over half of it or more
+	burst:   1.5,     // round trips in which refusals are of one burst: a refusal may be as slow as a success
+	full:    0.9,     // of the window that must fly for it to grow: what is paced flies a little below
+	slack:   0.8,     // of the gap where the window is not filled, since timers are late
+	rate:    2,       // below this window the gap alone tells the rate: 1.9 is not 1
+	grain:   1e-4,    // gaps below this are left out: a timer for each would cost more than it brings
+	longest: 15,      // the longest gap; backoff's cap is 30
+	outage:  2,       // without a success; a limiter that drains takes a second
+	touch:   1. / 60, // of the rate before an outage is what it is tried with
+	slow:    1.2,     // times the best mean: above that, run times in a row, slow start ends
+	long:    1.5,     // the same, and the window shrinks
+	back:    0.9,     // what is left of it then, once a batch
+	age:     30,      // half of how long the best mean counts
+	run:     8,       // answers in a row that are no chance, even with long tails
+	batch:   16,      // answers of which a mean is taken, over a round trip at least
+}
+
+type probe struct {
+	*tuning
+	initial, min, max float64
+	// trip is the mean round trip; 0 before the first answer.
+	trip float64
+	// top is the ceiling. least is what a burst of refusals can bring it to.
+	top, least float64
+	// served is what flew at most since nothing was refused for a whole window.
+	served float64
+	// clean are the successes since the last refusal, silent the cuts since the last success.
+	clean, silent int
+	refused       bool
+	// cut and ok are the times of the last cut and the last success.
+	cut, ok float64
+	// accepted are the successes of two spans, from when they began: so what was accepted
+	// is never forgotten all at once.
+	from, accepted [2]float64
+	pulse          pulse
+}
+
+func newProbe(s window.Settings, t *tuning) *probe {
+	inf := math.Inf(1)
+	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, top: inf, pulse: pulse{best: [2]float64{inf, inf}}}
+}
+
+// Timed is true: the law needs round-trip times. Where the clock stands still they
+// count as a microsecond.
+func (p *probe) Timed() bool { return true }
+
+func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
+	now, rtt := at.Seconds(), max(a.RTT, time.Microsecond).Seconds()
+	if p.trip == 0 {
+		p.begin(now, rtt, s)
+	}
+	w := s.Cwnd
+	if s.Gap > 0 {
+		w = min(w, p.trip/s.Gap.Seconds())
+	}
+	switch {
+	case a.Outcome.Accepted():
+		w = p.success(now, w, rtt, a)
+	case a.Outcome.Overloaded():
+		w = p.refusal(now, w, rtt, a)
+	default:
+		return s
+	}
+	return p.state(now, w)
+}
+
+// begin is before the first answer, of a new law or after Reconfigured.
+func (p *probe) begin(now, rtt float64, s window.State) {
+	p.trip, p.ok, p.from = rtt, now, [2]float64{now, now}
+	p.refused = s.Gap > 0
+	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
+		p.top = s.Ssthresh
+	}
+}
+
+// state is the window with its gap. Below p.rate the gap alone tells the rate; from
+// there on it also shrinks by up to p.slack where less is accepted than the window
+// holds, so that the window is what limits.
+func (p *probe) state(now, w float64) window.State {
+	w = min(w, p.max)
+	if p.min > window.MinWindow {
+		w = max(w, p.min)
+	}
+	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.top), window.MaxWindow)}
+	gap := p.trip / w
+	if w >= 1 && (!p.refused || gap <= p.grain) {
+		return s
+	}
+	if w < p.rate {
+		s.Cwnd = math.Ceil(w)
+	} else {
+		filled := p.goodput(now) / w
+		gap *= min(1, max(p.slack, filled*filled))
+	}
+	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
+	return s
+}
+
+// often is how much a round trip counts: its share of a second, 1 at most.
+func (p *probe) often() float64 { return min(1, p.trip/p.unit) }
+
+// goodput is what was accepted of late in a round trip: Little's law.
+func (p *probe) goodput(now float64) float64 {
+	return p.trip * (p.accepted[0] + p.accepted[1]) / max(p.unit/2, p.trip, now-p.from[0])
+}
+
+// refusal is an overload or a timeout. The depth of a cut below what was taken is what
+// growth makes up for in about a second.
+func (p *probe) refusal(now, w, rtt float64, a window.Answer) float64 {
+	taken := float64(a.Flying - 1)
+	good := min(w, p.goodput(now)) - math.Sqrt(min(1, w)*p.often())
+	if p.clean == 0 && !a.Ignored && !(w > 1 && now-p.cut < p.burst*p.trip) {
+		p.silent++
+	}
+	p.clean = 0
+	if a.Ignored || w > 1 && now-p.cut < p.burst*p.trip {
+		return p.more(now, w, rtt, good)
+	}
+	if p.silent > 1 {
+		good = 0 // nothing is accepted any more
+	}
+	p.refused, p.cut = true, now
+	before := min(1, w)
+	w = min(w, max(taken, good))
+	if w < 1 {
+		w = max(before/2, min(before, max(p.served*p.touch*p.often(), p.trip/p.longest)), good)
+	} else {
+		p.least = max(1, w/2)
+	}
+	p.top = w
+	return w
+}
+
+// more is one more refusal of the same burst. Each takes one from the ceiling, so that
+// it ends at what was taken; slow start doubles, so never below half. One that was sent
+// after the cut, and comes back at once, tells that even less is taken now.
+func (p *probe) more(now, w, rtt, good float64) float64 {
+	if w < 1 {
+		return w
+	}
+	p.top = max(p.least, good, p.top-1)
+	if now-rtt >= p.cut && rtt < p.trip/2 {
+		p.top = min(p.top, max(1, w-1, good))
+	}
+	return min(w, p.top)
+}
+
+func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
+	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, w))
+	p.clean++
+	w = p.regain(now, w, a)
+	if now-p.from[1] > max(p.unit/2, p.trip) {
+		p.from, p.accepted = [2]float64{p.from[1], now}, [2]float64{p.accepted[1], 0}
+	}
+	p.accepted[1]++
+	p.ok, p.silent = now, 0
+	if float64(p.clean) > max(4, p.served) {
+		p.served = 0
+	}
+	p.served = max(p.served, float64(a.Flying))
+	slow, long := p.pulse.beat(p.tuning, now, rtt, p.trip)
+	if long && w >= 1 {
+		w = max(1, p.back*w)
+		p.top = w
+	}
+	switch {
+	case slow:
+		p.top = min(p.top, max(1, w))
+	case float64(a.Flying+1) > p.full*w:
+		w = p.grown(w)
+	}
+	return w
+}
+
+// regain is the window where more is taken than it holds: at the end of an outage, half
+// of what was served before it, and half of that if it is refused again; after a limiter
+// that counts has drained, what it accepts. That is never more than what flew.
+func (p *probe) regain(now, w float64, a window.Answer) float64 {
+	outage, good := now-p.ok > p.outage, min(p.goodput(now), p.served)
+	switch {
+	case a.Ignored:
+	case outage && w <= 1 && p.served > 2:
+		p.top = p.served
+		p.served /= 2
+		return min(p.initial, p.served)
+	case !outage && w < good/2:
+		p.top = max(p.top, good)
+		return good
+	}
+	return w
+}
+
+// grown is the window after one success.
+func (p *probe) grown(w float64) float64 {
+	step := p.growth * p.often()
+	switch {
+	case w < p.top:
+		step = max(step, p.top-w)
+	case w > p.top+1:
+		step = max(step, p.excess*(w-p.top)*min(1, 2*p.trip/p.unit))
+	}
+	return w + min(1, 3*w, step/max(1, w))
+}
+
+// pulse tells whether the service is slower than it can be.
+type pulse struct {
+	// best are the least means of a batch in this span and the one before it, which
+	// began at since. None is there before the first batch: the first answers of a
+	// burst are its quickest.
+	best  [2]float64
+	since float64
+	// sum is that of the n round trips of a batch, which began at began.
+	sum, began float64
+	n          int
+	// slow and long are how many in a row were.
+	slow, long int
+}
+
+// beat tells whether the last answers all were slow and, at the end of a batch, whether
+// they were so slow that the window must shrink.
+func (l *pulse) beat(t *tuning, now, rtt, trip float64) (slow, long bool) {
+	best := min(l.best[0], l.best[1])
+	if l.slow++; rtt <= t.slow*best {
+		l.slow = 0
+	}
+	if l.long++; rtt <= t.long*best {
+		l.long = 0
+	}
+	if l.n == 0 {
+		l.began = now
+	}
+	l.n++
+	l.sum += rtt
+	if l.n >= t.batch && now-l.began >= trip {
+		if now-l.since > t.age {
+			l.best, l.since = [2]float64{l.best[1], math.Inf(1)}, now
+		}
+		l.best[1] = min(l.best[1], l.sum/float64(l.n))
+		l.n, l.sum = 0, 0
+		long = l.long >= t.run
+	}
+	return l.slow >= t.run, long
+}
