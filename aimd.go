@@ -2,10 +2,12 @@ package aimd
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -58,12 +60,18 @@ var (
 	ErrAttempts  = attempt.ErrAttempts
 )
 
-// New returns a limiter with the law of [WithLaw], by default [Reno]. The
-// error names the setting that is wrong, its value and what is allowed.
+// New returns a limiter with the law of [WithLaw], by default [Probe], which needs no
+// tuning. The error names the setting that is wrong, its value and what is allowed.
 func New(opts ...Option) (*Limiter, error) {
-	s := settings{law: Reno}
+	var s settings
 	for _, o := range opts {
 		o(&s)
+	}
+	if s.law == nil {
+		if f := s.Window.Factor; f != 0 {
+			return nil, fmt.Errorf("aimd: %w", setting.Wrong("decrease factor", f, "none with New, whose law has no factor; NewReno and NewTahoe have one"))
+		}
+		s.law = Probe
 	}
 	return limiter.New(s.law, s.Config)
 }

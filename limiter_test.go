@@ -258,10 +258,18 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 	}
 }
 
+// A factor that would have no effect is told.
+func TestNewHasNoFactor(t *testing.T) {
+	_, err := aimd.New(aimd.WithFactor(0.9))
+	require.EqualError(t, err, "aimd: decrease factor: 0.9 is not allowed, want none with New, whose law has no factor; NewReno and NewTahoe have one")
+	_, err = aimd.New(aimd.WithLaw(aimd.Reno), aimd.WithFactor(0.9))
+	require.NoError(t, err)
+}
+
 // "The zero value of a setting is its default, as if the option were left out."
 func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
 	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
-		aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
+		aimd.WithLaw(nil), aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
 		aimd.WithMaxRetryAfter(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithClock(nil), aimd.WithPolicy(nil),
 		aimd.WithState(aimd.State{}))
 	require.NoError(t, err)

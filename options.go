@@ -22,7 +22,8 @@ type settings struct {
 	law window.NewLaw
 }
 
-// WithLaw sets the control law: [Reno], [Tahoe], or one from elsewhere.
+// WithLaw sets the control law: [Probe], [Reno], [Tahoe], or one from elsewhere.
+// Default: Probe.
 func WithLaw(law window.NewLaw) Option {
 	return func(s *settings) { s.law = law }
 }
@@ -45,8 +46,9 @@ func WithInitialSsthresh(attempts float64) Option {
 	return func(s *settings) { s.Window.Ssthresh = attempts }
 }
 
-// WithFactor sets what a cut keeps of the window: greater than 0, less than 1.
-// Default 0.5; 0.9 for a service whose limit is fairly stable. Refusals per success
+// WithFactor sets what a cut keeps of the window, for [NewReno], [NewTahoe] and laws
+// of WithLaw that have a factor; New without WithLaw refuses it. Greater than 0, less
+// than 1. Default 0.5; 0.9 for a service whose limit is fairly stable. Refusals per success
 // come to about 1/((1-factor) * limit^2), so 0.9 is very good from a limit of
 // 16 on and noisy below 8.
 func WithFactor(factor float64) Option {
