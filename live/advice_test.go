@@ -22,7 +22,11 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
 	require.NoError(t, err)
 	now := time.Now()
-	s := &series{limiter: l, decisions: decisions}
+	s := &series{limiter: l}
+	for _, e := range decisions {
+		e.Time = now.Add(e.Time.Sub(time.Time{}))
+		s.decisions = append(s.decisions, e)
+	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
 		s.past = append(s.past, s.now)
@@ -36,86 +40,93 @@ func steady(ago int, s limiter.Snapshot) limiter.Snapshot {
 	return s
 }
 
+// ago is a time that seen takes as so long ago.
+func ago(d time.Duration) time.Time { return time.Time{}.Add(-d) }
+
+func cut(before time.Duration, to float64) limiter.Event {
+	return limiter.Event{Kind: limiter.Cut, Time: ago(before), Before: 2 * to, Window: window.State{Cwnd: to}}
+}
+
+func held(before, wait, asked time.Duration) limiter.Event {
+	return limiter.Event{Kind: limiter.Held, Time: ago(before), Wait: wait, RetryAfter: asked}
+}
+
+// verdicts has a limiter's last ten seconds by the verdict on them.
+var verdicts = map[string]struct {
+	at        func(ago int) limiter.Snapshot
+	decisions []limiter.Event
+}{
+	"idle: Idle: nothing to send.": {at: func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, Successes: 9} }},
+	"closed: Closed: it takes no more work. 3 still in flight.": {
+		func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, InFlight: 3} },
+		[]limiter.Event{{Kind: limiter.Closed}},
+	},
+	"paused: Paused for 2s more: the service asked for it.": {
+		func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
+		[]limiter.Event{held(time.Second, 3*time.Second, 2*time.Second)},
+	},
+	"paused: Paused for 500ms more: it refused again, and accepted nothing in between.": {
+		func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
+		[]limiter.Event{held(time.Second, 1500*time.Millisecond, 0)},
+	},
+	"at its maximum: The maximum window of 64 is the bottleneck, not the service.": {
+		at: func(ago int) limiter.Snapshot {
+			return steady(ago, limiter.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})
+		},
+	},
+	"room to spare: Your program sets the pace, not the service: it uses 3 of 20 slots.": {
+		at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20.5, InFlight: 3}) },
+	},
+	"growing: Looking for the limit: the window went from 20 to 30 in 10s without a cut.": {
+		at: func(ago int) limiter.Snapshot {
+			return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
+		},
+	},
+	"growing: Looking for the limit: the window went from 4 to 30 in 6s without a cut.": {
+		func(ago int) limiter.Snapshot {
+			return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
+		},
+		[]limiter.Event{cut(6*time.Second, 4)},
+	},
+	"at the limit: The service sets the pace: the window of 30 is in use, 9 wait.": {
+		func(ago int) limiter.Snapshot {
+			return steady(ago, limiter.Snapshot{Cwnd: 30.4, InFlight: 30, Queued: 9})
+		},
+		[]limiter.Event{cut(2*time.Second, 29)},
+	},
+	"queue grows: The queue is the bottleneck, not the window: 200 wait, 10 more every second.": {
+		func(ago int) limiter.Snapshot {
+			return steady(ago, limiter.Snapshot{Cwnd: 30, InFlight: 30, Queued: 200 - 10*ago})
+		},
+		[]limiter.Event{cut(2*time.Second, 29)},
+	},
+	"spaced: Sends are spaced out: 7 wait though the window has room.": {
+		at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 7}) },
+	},
+	"in balance: The window fits the work: 20 of 20 slots in use, and nothing waits for long.": {
+		at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20, InFlight: 20}) },
+	},
+	"recovering: Recovering: the pause is over, and the window went from 1 to 3 since.": {
+		func(ago int) limiter.Snapshot {
+			return steady(ago, limiter.Snapshot{Cwnd: 3, InFlight: 3, Queued: 57})
+		},
+		[]limiter.Event{cut(4*time.Second, 1), held(4*time.Second, 2*time.Second, time.Second)},
+	},
+	// After a pause: the samples within it are no spare room.
+	"at the limit: The service sets the pace: the window of 8 is in use, 7 wait.": {
+		func(ago int) limiter.Snapshot {
+			s := limiter.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
+			if ago >= 2 {
+				s.InFlight = 0
+			}
+			return steady(ago, s)
+		},
+		[]limiter.Event{held(10*time.Second, 8500*time.Millisecond, time.Second)},
+	},
+}
+
 func TestTheVerdictSaysWhatTheBottleneckIs(t *testing.T) {
-	now := time.Now()
-	cut := func(ago time.Duration, to float64) limiter.Event {
-		return limiter.Event{Kind: limiter.Cut, Time: now.Add(-ago), Before: 2 * to, Window: window.State{Cwnd: to}}
-	}
-	held := func(ago, wait, asked time.Duration) limiter.Event {
-		return limiter.Event{Kind: limiter.Held, Time: now.Add(-ago), Wait: wait, RetryAfter: asked}
-	}
-	for want, c := range map[string]struct {
-		at        func(ago int) limiter.Snapshot
-		decisions []limiter.Event
-	}{
-		"idle: Idle: nothing to send.": {at: func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, Successes: 9} }},
-		"closed: Closed: it takes no more work. 3 still in flight.": {
-			func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, InFlight: 3} },
-			[]limiter.Event{{Kind: limiter.Closed, Time: now}},
-		},
-		"paused: Paused for 2s more: the service asked for it.": {
-			func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
-			[]limiter.Event{held(time.Second, 3*time.Second, 2*time.Second)},
-		},
-		"paused: Paused for 500ms more: it refused again, and accepted nothing in between.": {
-			func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
-			[]limiter.Event{held(time.Second, 1500*time.Millisecond, 0)},
-		},
-		"at its maximum: The maximum window of 64 is the bottleneck, not the service.": {
-			at: func(ago int) limiter.Snapshot {
-				return steady(ago, limiter.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})
-			},
-		},
-		"room to spare: Your program sets the pace, not the service: it uses 3 of 20 slots.": {
-			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20.5, InFlight: 3}) },
-		},
-		"growing: Looking for the limit: the window went from 20 to 30 in 10s without a cut.": {
-			at: func(ago int) limiter.Snapshot {
-				return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
-			},
-		},
-		"growing: Looking for the limit: the window went from 4 to 30 in 6s without a cut.": {
-			func(ago int) limiter.Snapshot {
-				return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
-			},
-			[]limiter.Event{cut(6*time.Second, 4)},
-		},
-		"at the limit: The service sets the pace: the window of 30 is in use, 9 wait.": {
-			func(ago int) limiter.Snapshot {
-				return steady(ago, limiter.Snapshot{Cwnd: 30.4, InFlight: 30, Queued: 9})
-			},
-			[]limiter.Event{cut(2*time.Second, 29)},
-		},
-		"queue grows: The queue is the bottleneck, not the window: 200 wait, 10 more every second.": {
-			func(ago int) limiter.Snapshot {
-				return steady(ago, limiter.Snapshot{Cwnd: 30, InFlight: 30, Queued: 200 - 10*ago})
-			},
-			[]limiter.Event{cut(2*time.Second, 29)},
-		},
-		"spaced: Sends are spaced out: 7 wait though the window has room.": {
-			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 7}) },
-		},
-		"in balance: The window fits the work: 20 of 20 slots in use, and nothing waits for long.": {
-			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20, InFlight: 20}) },
-		},
-		"recovering: Recovering: the pause is over, and the window went from 1 to 3 since.": {
-			func(ago int) limiter.Snapshot {
-				return steady(ago, limiter.Snapshot{Cwnd: 3, InFlight: 3, Queued: 57})
-			},
-			[]limiter.Event{cut(4*time.Second, 1), held(4*time.Second, 2*time.Second, time.Second)},
-		},
-		// After a pause: the samples within it are no spare room.
-		"at the limit: The service sets the pace: the window of 8 is in use, 7 wait.": {
-			func(ago int) limiter.Snapshot {
-				s := limiter.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
-				if ago >= 2 {
-					s.InFlight = 0
-				}
-				return steady(ago, s)
-			},
-			[]limiter.Event{held(10*time.Second, 8500*time.Millisecond, time.Second)},
-		},
-	} {
+	for want, c := range verdicts {
 		a := seen(t, c.at, c.decisions...)
 		require.Equal(t, want, a.State+": "+a.Text)
 		require.Contains(t, []string{"ok", "grow", "wait", "hold", "off"}, a.Mark)

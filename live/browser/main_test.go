@@ -19,15 +19,7 @@ import (
 	"github.com/aimd-go/aimd/live"
 )
 
-// role, in the environment, makes the test binary the program whose page is looked at.
-const role = "LIVE_ROLE"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(role) != "" {
-		os.Exit(program())
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve serves a live page below a prefix and returns its address.
 func serve(t *testing.T, limiters live.Limiters) string {

@@ -82,8 +82,9 @@ function clip(p) {
   p.g.clip();
 }
 
-// steps draws points [t, v, of a decision] as steps; where nobody looked it is dotted.
-function steps(p, points, { color, width = 2, dash = [], fill = 0 }) {
+// steps draws points [t, v, of a decision] as steps. Where nobody looked there is nothing,
+// or a dotted line from what is known before to what is known after.
+function steps(p, points, { color, width = 2, dash = [], fill = 0, dots = false }) {
   const { g } = p;
   const runs = [];
   for (const q of points) {
@@ -109,7 +110,7 @@ function steps(p, points, { color, width = 2, dash = [], fill = 0 }) {
       g.globalAlpha = 1;
     }
     const next = runs[i + 1];
-    if (!next) return;
+    if (!next || !dots) return;
     const [t, v] = run[run.length - 1];
     g.beginPath();
     g.setLineDash([2, 4]);
@@ -238,8 +239,8 @@ function charts(l) {
   grid(p);
   clip(p);
   steps(p, flight, { color: ink.flight, width: 1, fill: .18 });
-  steps(p, ssthresh, { color: ink.ssthresh, width: 2, dash: [7, 5] });
-  steps(p, cwnd, { color: ink.cwnd, width: 2.5 });
+  steps(p, ssthresh, { color: ink.ssthresh, width: 2, dash: [7, 5], dots: true });
+  steps(p, cwnd, { color: ink.cwnd, width: 2.5, dots: true });
   marks(p, decisions);
   p.g.restore();
   if (s && s[SSTHRESH] > p.max) above(p, s[SSTHRESH]);

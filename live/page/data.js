@@ -95,10 +95,10 @@ function find(s, t) {
   return lo - 1;
 }
 
-// per second, over the last second before sample i.
+// per second, over the last second before sample i; null where nobody looked.
 function rate(s, i, ...columns) {
   let j = i;
   while (j > 0 && s[i][T] - s[j][T] < 950) j--;
   const dt = s[i][T] - s[j][T];
-  return dt < 150 ? null : columns.reduce((sum, c) => sum + s[i][c] - s[j][c], 0) * 1000 / dt;
+  return dt < 150 || dt > GAP ? null : columns.reduce((sum, c) => sum + s[i][c] - s[j][c], 0) * 1000 / dt;
 }

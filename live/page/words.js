@@ -23,9 +23,9 @@ function detail(l) {
   text($('t-queued'), num(s[QUEUED]));
   const j = Math.max(0, find(l.s, s[T] - 10e3)), more = s[QUEUED] - l.s[j][QUEUED];
   text($('t-queue'), more ? `${more > 0 ? '+' : '−'}${num(Math.abs(more))} in ${Math.max(1, Math.round((s[T] - l.s[j][T]) / 1000))} s` : 'steady');
-  text($('t-accepted'), num(accepted ?? 0));
+  text($('t-accepted'), num(accepted));
   text($('t-sum'), `${num(s[ACCEPTED])} in all`);
-  text($('t-refused'), num(refused ?? 0));
+  text($('t-refused'), num(refused));
   const all = s[REFUSED] + s[TIMEOUTS];
   text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));
   text($('t-wait'), took(s[WAIT]));
@@ -98,7 +98,7 @@ function overview() {
     state.dataset.mark = l.gone ? 'off' : l.a.mark;
     text(state, l.gone ? 'gone' : l.a.state);
     if (!s) continue;
-    [num(s[CWND]), num(s[FLIGHT]), num(s[QUEUED]), num(rate(l.s, i, ACCEPTED) ?? 0), num(rate(l.s, i, REFUSED, TIMEOUTS) ?? 0), num(s[ACCEPTED])]
+    [num(s[CWND]), num(s[FLIGHT]), num(s[QUEUED]), num(rate(l.s, i, ACCEPTED)), num(rate(l.s, i, REFUSED, TIMEOUTS)), num(s[ACCEPTED])]
       .forEach((v, k) => text(c[k + 2], v));
     spark(c[8].firstChild, l);
   }
@@ -123,7 +123,7 @@ function spark(canvas, l) {
   if (!canvas.clientWidth) return;
   const points = curve(l, CWND, shownDecisions(l)), p = paper(canvas, highest(points) * 1.1, 2, 0);
   p.g.save();
-  steps(p, points, { color: ink.cwnd, width: 1.5, fill: .12 });
+  steps(p, points, { color: ink.cwnd, width: 1.5, fill: .12, dots: true });
   p.g.restore();
 }
 
