@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -66,8 +67,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Observer != nil {
 		c.Window.Timed = true
 	}
-	var err error
-	c.Settings, err = c.Settings.withDefaults()
+	rules, err := core.Settings(c.Settings).WithDefaults()
+	c.Settings = Settings(rules)
 	return c, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -51,7 +52,7 @@ type Limiter struct {
 
 // guarded is what a Limiter keeps under its lock.
 type guarded struct {
-	core   Core[*waiter]
+	core   core.Core[*waiter]
 	counts counts
 	waits  waits
 	closed bool
@@ -76,14 +77,14 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	core, err := NewCore[*waiter](law, c.Settings)
+	decides, err := core.New[*waiter](law, core.Settings(c.Settings))
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	l := &Limiter{
 		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
-		guarded: guarded{core: core},
+		guarded: guarded{core: decides},
 	}
 	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter

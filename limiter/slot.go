@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,7 +36,7 @@ func (s *slots) Limits() (attempts int, timeout time.Duration) {
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
 func (s *slots) Backoffs(failures int, last window.Outcome) int {
-	return Settings{Patience: s.limiter().config.Load().Patience}.backoffs(failures, last)
+	return core.Settings{Patience: s.limiter().config.Load().Patience}.Backoffs(failures, last)
 }
 
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {

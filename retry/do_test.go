@@ -19,6 +19,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
@@ -311,6 +312,6 @@ func TestTheLongestRetryAfterIsThatOfLimiters(t *testing.T) {
 		Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 24 * time.Hour},
 	})
 	require.True(t, d.Retry)
-	require.GreaterOrEqual(t, d.RetryAfter, limiter.DefaultRetryAfterMax)
-	require.LessOrEqual(t, d.RetryAfter, limiter.DefaultRetryAfterMax+time.Second)
+	require.GreaterOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax)
+	require.LessOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax+time.Second)
 }

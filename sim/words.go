@@ -11,9 +11,7 @@ import (
 // Settings are those of the limiter that the words mean, without a source of
 // randomness.
 func (w Window) Settings() limiter.Settings {
-	s := w.settings(nil)
-	s.Rand = nil
-	return s
+	return limiter.Settings(w.settings(nil))
 }
 
 // MakeLaw is the law that the words mean; nil: there is no window.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -25,7 +26,7 @@ const (
 	// backoffMax is the longest of the ordinary backoffs, as in the limiter's
 	// own. The SDK counts refusals too, so an operation that was refused some
 	// times and then cut off would else wait for up to 20 s.
-	backoffMax = limiter.DefaultPauseMax
+	backoffMax = core.DefaultPauseMax
 )
 
 // Retryer is the part of Limit that decides on retries, to be used with
