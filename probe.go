@@ -81,11 +81,11 @@ type probe struct {
 
 func newProbe(s window.Settings, t *tuning) *probe {
 	inf := math.Inf(1)
-	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, top: inf, pulse: pulse{best: [2]float64{inf, inf}}}
+	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, top: inf, cut: -inf, pulse: pulse{best: [2]float64{inf, inf}}}
 }
 
-// Timed is true: the law needs round-trip times. Where the clock stands still they
-// count as a microsecond.
+// Timed is true: the law needs round-trip times. Where the clock stands still they count
+// as a microsecond, and all refusals as one burst.
 func (p *probe) Timed() bool { return true }
 
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
@@ -134,6 +134,7 @@ func (p *probe) state(now, w float64) window.State {
 		s.Cwnd = math.Ceil(w)
 	} else {
 		filled := p.goodput(now) / w
+		filled *= filled
 		gap *= min(1, max(p.slack, filled*filled))
 	}
 	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
