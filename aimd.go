@@ -2,26 +2,39 @@ package aimd
 
 import (
 	"context"
-	"fmt"
 	"iter"
+	"slices"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
+// Limiter bounds the attempts in flight by a congestion window and makes the rest
+// wait. It is safe for any number of goroutines. It is [limiter.Limiter], so go doc
+// shows its methods there (go doc github.com/aimd-go/aimd/limiter Limiter):
+//
+//	Do(ctx, fn) error                 one operation, with retries
+//	Acquire(ctx) (Permit, error)      a slot for one attempt; Reacquire for a retry
+//	TryAcquire() (Permit, bool)       a slot if one is free at once
+//	Snapshot() Snapshot               how it stands; String is one line
+//	State() State                     what it learned, for WithState
+//	Decisions() []Event               the latest cuts and pauses
+//	Config(), Reconfigure(c) error    settings in force, and new ones while it works
+//	Close(), Drain(ctx) error         no new work; and until nothing is in flight
+type Limiter = limiter.Limiter
+
 // These are the types of package limiter, here so that most programs need one
 // import.
 type (
-	// Limiter is a [limiter.Limiter].
-	Limiter = limiter.Limiter
 	// Permit is a [limiter.Permit].
 	Permit = limiter.Permit
 	// Snapshot is a [limiter.Snapshot].
 	Snapshot = limiter.Snapshot
 	// Event is a [limiter.Event].
 	Event = limiter.Event
-	// Error is a [limiter.Error].
-	Error = limiter.Error
+	// Error is an [attempt.Error].
+	Error = attempt.Error
 	// Outcome is a [window.Outcome].
 	Outcome = window.Outcome
 	// State is a [window.State].
@@ -42,19 +55,22 @@ var (
 	ErrClosed    = limiter.ErrClosed
 	ErrQueueFull = limiter.ErrQueueFull
 	ErrReleased  = limiter.ErrReleased
-	ErrAttempts  = limiter.ErrAttempts
+	ErrAttempts  = attempt.ErrAttempts
 )
 
-// New returns a limiter with any law: Tahoe, Reno, or one from elsewhere. The
+// New returns a limiter with the law of [WithLaw], by default [Reno]. The
 // error names the setting that is wrong, its value and what is allowed.
-func New(law window.NewLaw, opts ...Option) (*Limiter, error) {
-	var c limiter.Config
+func New(opts ...Option) (*Limiter, error) {
+	s := settings{law: Reno}
 	for _, o := range opts {
-		if err := o(&c); err != nil {
-			return nil, fmt.Errorf("aimd: %w", err)
-		}
+		o(&s)
 	}
-	return limiter.New(law, c)
+	return limiter.New(s.law, s.Config)
+}
+
+// newWith is New with that law.
+func newWith(law window.NewLaw, opts []Option) (*Limiter, error) {
+	return New(append(slices.Clone(opts), WithLaw(law))...)
 }
 
 // Each runs fn for every item, as many at a time as the limiter's window lets,

@@ -42,5 +42,7 @@
 //
 // Below this package: [github.com/aimd-go/aimd/limiter] has the limiter,
 // [github.com/aimd-go/aimd/window] the window and what a control law is, and
-// this package the two laws of seed 4, [Tahoe] and [Reno].
+// this package the laws of "Improve on exponential backoff", [Tahoe] and [Reno].
+// The file docs/sources.md has the texts that all this comes from, docs/design.md
+// the rules and what was measured.
 package aimd

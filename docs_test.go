@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,13 +46,40 @@ func TestTheCodeInPartsIsFromExamples(t *testing.T) {
 // Every link of the pages that users read leads to something that is there.
 func TestTheLinksOfTheDocsLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "benchmarks/README.md"} {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "docs/sources.md", "docs/design.md", "benchmarks/README.md"} {
 		text, err := os.ReadFile(filepath.FromSlash(page))
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
 			_, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1])))
 			assert.NoError(t, err, page)
 		}
+	}
+}
+
+// The import table in docs/design.md is mayImport, without what is internal.
+func TestTheImportTableOfTheDesign(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "design.md"))
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "### Who may import whom")
+	require.True(t, found)
+	name := regexp.MustCompile("`([a-z]+)`|the (root)")
+	told := map[string][]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*) \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
+		var imports []string
+		for _, m := range name.FindAllStringSubmatch(row[2], -1) {
+			imports = append(imports, m[1])
+		}
+		for _, m := range name.FindAllStringSubmatch(row[1], -1) {
+			told[m[1]] = imports
+		}
+	}
+	for pkg, imports := range mayImport {
+		if strings.HasPrefix(pkg, "internal/") {
+			continue
+		}
+		imports = slices.DeleteFunc(slices.Clone(imports), func(p string) bool { return strings.HasPrefix(p, "internal/") })
+		assert.Contains(t, told, pkg)
+		assert.ElementsMatch(t, imports, told[pkg], "%q", pkg)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // A worker pool against an API that answers 429 when it is too much.
@@ -128,7 +128,7 @@ func ExampleLimiter_Do() {
 
 // A law of your own: half as careful as Reno at a cut, and half as bold.
 func ExampleNew() {
-	lim, err := aimd.New(newGentle, aimd.WithInitialWindow(10))
+	lim, err := aimd.New(aimd.WithLaw(newGentle), aimd.WithInitialWindow(10))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -154,13 +154,13 @@ func ExampleWithObserver() {
 // Errors of your own can be told apart, beside those that are known.
 func ExampleWithClassifier() {
 	errBusy := errors.New("tenant is busy")
-	mine := func(err error) limiter.Verdict {
+	mine := func(err error) attempt.Verdict {
 		if errors.Is(err, errBusy) {
-			return limiter.Verdict{Outcome: aimd.Overload, Retry: true}
+			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
 		}
-		return limiter.Verdict{} // not mine: ask the next
+		return attempt.Verdict{} // not mine: ask the next
 	}
-	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(mine, limiter.Classify)))
+	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify)))
 	if err != nil {
 		log.Fatal(err)
 	}

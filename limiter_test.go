@@ -15,13 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// laws are the two of seed 4; every test of the suite holds for both.
+// laws are those of "Improve on exponential backoff"; every test of the suite holds for both.
 var laws = []struct {
 	name string
 	law  window.NewLaw
@@ -165,11 +165,11 @@ func (c *capped) serve(context.Context) error {
 	return nil
 }
 
-func refusals(err error) limiter.Verdict {
+func refusals(err error) attempt.Verdict {
 	if errors.Is(err, errRefused) {
-		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+		return attempt.Verdict{Outcome: window.Overload, Retry: true}
 	}
-	return limiter.Verdict{}
+	return attempt.Verdict{}
 }
 
 // 2000 operations against 32 slots, through Do's goroutines and through Each:
@@ -234,36 +234,45 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, o := range map[string]aimd.Option{
-		"aimd: initial window: 0 is not allowed, want a number from 1 to 1048576":                 aimd.WithInitialWindow(0),
-		"limiter: initial window: -1 is not allowed, want a number from 1 to 1048576":             aimd.WithInitialWindow(-1),
-		"limiter: initial window: NaN is not allowed, want a number from 1 to 1048576":            aimd.WithInitialWindow(nan),
-		"limiter: initial window: +Inf is not allowed, want a number from 1 to 1048576":           aimd.WithInitialWindow(inf),
-		"aimd: initial ssthresh: 0 is not allowed, want a number from 1 to 1048576":               aimd.WithInitialSsthresh(0),
-		"limiter: initial ssthresh: NaN is not allowed, want a number from 1 to 1048576":          aimd.WithInitialSsthresh(nan),
-		"aimd: minimum window: 0 is not allowed, want a number from 1 to 1048576":                 aimd.WithMinWindow(0),
-		"limiter: minimum window: +Inf is not allowed, want a number from 1 to 1048576":           aimd.WithMinWindow(inf),
-		"aimd: maximum window: 0 is not allowed, want a number from 1 to 1048576":                 aimd.WithMaxWindow(0),
-		"limiter: maximum window: -1 is not allowed, want a number from 1 to 1048576":             aimd.WithMaxWindow(-1),
-		"aimd: decrease factor: 0 is not allowed, want a number greater than 0 and less than 1":   aimd.WithFactor(0),
-		"aimd: decrease factor: NaN is not allowed, want a number greater than 0 and less than 1": aimd.WithFactor(nan),
-		"aimd: decrease factor: 1 is not allowed, want a number greater than 0 and less than 1":   aimd.WithFactor(1),
-		"aimd: queue bound: 0 is not allowed, want a number from 1":                               aimd.WithQueueBound(0),
-		"aimd: attempt limit: 0 is not allowed, want a number from 1":                             aimd.WithMaxAttempts(0),
-		"aimd: attempt timeout: 0s is not allowed, want a positive duration":                      aimd.WithAttemptTimeout(0),
-		"aimd: pause: 0s to 1s is not allowed, want 1ms <= shortest <= longest <= 1h":             aimd.WithPause(0, time.Second),
-		"aimd: pause: 2s to 1s is not allowed, want 1ms <= shortest <= longest <= 1h":             aimd.WithPause(2*time.Second, time.Second),
-		"aimd: longest Retry-After: 0s is not allowed, want a duration from 1ms to 24h":           aimd.WithMaxRetryAfter(0),
-		"aimd: classifier: nil is not allowed":                                                    aimd.WithClassifier(nil),
-		"aimd: observer: nil is not allowed":                                                      aimd.WithObserver(nil),
-		"aimd: clock: nil is not allowed":                                                         aimd.WithClock(nil),
-		"aimd: policy: nil is not allowed":                                                        aimd.WithPolicy(nil),
-		"aimd: guard: nil is not allowed":                                                         aimd.WithGuard(nil),
-		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":             aimd.WithState(aimd.State{Cwnd: nan, Ssthresh: 1}),
+		"limiter: initial window: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithInitialWindow(-1),
+		"limiter: initial window: NaN is not allowed, want a number from 1 to 1048576":               aimd.WithInitialWindow(nan),
+		"limiter: initial window: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithInitialWindow(inf),
+		"limiter: initial ssthresh: NaN is not allowed, want a number from 1 to 1048576":             aimd.WithInitialSsthresh(nan),
+		"limiter: minimum window: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
+		"limiter: maximum window: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
+		"limiter: decrease factor: NaN is not allowed, want a number greater than 0 and less than 1": aimd.WithFactor(nan),
+		"limiter: decrease factor: 1 is not allowed, want a number greater than 0 and less than 1":   aimd.WithFactor(1),
+		"limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for none":               aimd.WithQueueBound(-1),
+		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":             aimd.WithMaxAttempts(-1),
+		"limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none":     aimd.WithAttemptTimeout(-1),
+		"limiter: shortest pause: 2s is not allowed, want a duration from 1ms to 1s":                 aimd.WithPause(2*time.Second, time.Second),
+		"limiter: longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":          aimd.WithPause(time.Second, 2*time.Hour),
+		"limiter: longest Retry-After: -1ns is not allowed, want a duration from 1ms to 24h0m0s":     aimd.WithMaxRetryAfter(-1),
+		"limiter: guard: nil is not allowed":                                                         aimd.WithGuard(nil),
+		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":                aimd.WithState(aimd.State{Cwnd: nan, Ssthresh: 1}),
+		"limiter: restored cwnd: 0 is not allowed, want a number from 1 to 1048576":                  aimd.WithState(aimd.State{Ssthresh: 1}),
 	} {
 		l, err := aimd.NewReno(o)
 		assert.EqualError(t, err, want)
 		assert.Nil(t, l)
 	}
+}
+
+// "The zero value of a setting is its default, as if the option were left out."
+func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
+	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
+		aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
+		aimd.WithMaxRetryAfter(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithClock(nil), aimd.WithPolicy(nil),
+		aimd.WithState(aimd.State{}))
+	require.NoError(t, err)
+	want, err := aimd.New()
+	require.NoError(t, err)
+	got, plain := l.Config(), want.Config()
+	got.Rand, plain.Rand = nil, nil
+	assert.Equal(t, plain.Settings, got.Settings)
+	assert.Zero(t, got.MaxAttempts)
+	assert.Zero(t, got.AttemptTimeout)
+	assert.Equal(t, want.State(), l.State())
 }
 
 func TestSettingsReachTheLimiter(t *testing.T) {

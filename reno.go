@@ -3,21 +3,23 @@ package aimd
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
 // NewReno returns a limiter with the Reno law: a cut falls to the new
 // threshold, and growth goes on from there. It is the law for most uses; with
 // WithFactor(0.9) for a service whose limit is fairly stable.
-func NewReno(opts ...Option) (*limiter.Limiter, error) { return New(Reno, opts...) }
+func NewReno(opts ...Option) (*Limiter, error) { return newWith(Reno, opts) }
 
-// Reno is the control law of seed 4's "Reno", after RFC 5681 without fast
-// retransmit, which has no counterpart here. The first error of each burst:
+// Reno is the control law "Reno" of [Improve on exponential backoff], after RFC
+// 5681 without fast retransmit, which has no counterpart here. The first error of
+// each burst:
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the new sshthres"
 //
 // The factor is Settings.Factor.
+//
+// [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Reno(s window.Settings) window.Law { return reno{factor: s.Factor} }
 
 type reno struct{ factor float64 }

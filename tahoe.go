@@ -3,7 +3,6 @@ package aimd
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -13,13 +12,16 @@ import (
 // The initial window is where every cut restarts, so one above what the
 // service takes never settles: each restart is the next burst of errors.
 // With WithInitialWindow choose it well below, or use Reno.
-func NewTahoe(opts ...Option) (*limiter.Limiter, error) { return New(Tahoe, opts...) }
+func NewTahoe(opts ...Option) (*Limiter, error) { return newWith(Tahoe, opts) }
 
-// Tahoe is the control law of seed 4's "Tahoe". The first error of each burst:
+// Tahoe is the control law "Tahoe" of [Improve on exponential backoff]. The first
+// error of each burst:
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"
 //
 // The factor is Settings.Factor, the initial value Settings.Initial.
+//
+// [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Tahoe(s window.Settings) window.Law { return tahoe{initial: s.Initial, factor: s.Factor} }
 
 type tahoe struct{ initial, factor float64 }

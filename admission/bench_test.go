@@ -1,18 +1,17 @@
-package admission_test
+package admission
 
 import (
 	"context"
 	"testing"
 	"time"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
-func benchController(b *testing.B, limit int, s admission.Settings) *admission.Controller {
+func benchController(b *testing.B, limit int, s Settings) *Controller {
 	b.Helper()
-	c, err := admission.New(admission.Fixed(limit), admission.Config{Settings: s})
+	c, err := New(Fixed(limit), Config{Settings: s})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -22,7 +21,7 @@ func benchController(b *testing.B, limit int, s admission.Settings) *admission.C
 
 func BenchmarkAdmit(b *testing.B) {
 	b.Run("free", func(b *testing.B) {
-		c, ctx := benchController(b, 32, admission.Settings{}), context.Background()
+		c, ctx := benchController(b, 32, Settings{}), context.Background()
 		for b.Loop() {
 			p, err := c.Admit(ctx, tag.Tags{})
 			if err != nil {
@@ -32,7 +31,7 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
-		c, ctx := benchController(b, 1<<20, admission.Settings{}), context.Background()
+		c, ctx := benchController(b, 1<<20, Settings{}), context.Background()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				p, err := c.Admit(ctx, tag.Tags{})
@@ -45,7 +44,7 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	})
 	b.Run("shed", func(b *testing.B) {
-		c, ctx := benchController(b, 1, admission.Settings{QueueBound: -1}), context.Background()
+		c, ctx := benchController(b, 1, Settings{QueueBound: -1}), context.Background()
 		if _, err := c.Admit(ctx, tag.Tags{}); err != nil {
 			b.Fatal(err)
 		}
@@ -60,13 +59,13 @@ func BenchmarkAdmit(b *testing.B) {
 // BenchmarkFullQueue is the core with a long queue that is full: a retry comes and
 // is shed, or a first attempt comes, and displaces one.
 func BenchmarkFullQueue(b *testing.B) {
-	core, err := admission.NewCore[int](admission.Fixed(1), admission.Settings{QueueBound: 10_000, QueueTime: time.Minute})
+	core, err := newCore[int](Fixed(1), Settings{QueueBound: 10_000, QueueTime: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}
 	now := time.Unix(0, 0)
 	core.Tried(now)
-	items := make([]admission.Item[int], 10_001)
+	items := make([]item[int], 10_001)
 	free := &items[10_000]
 	for i := range items[:10_000] {
 		items[i].Tags.Attempt = 2

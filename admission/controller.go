@@ -13,8 +13,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config is what a Controller is made from: the rules of its Core and what the
-// driver around it needs. Zero fields take the documented default.
+// Config is what a Controller is made from. Zero fields take the documented default.
 type Config struct {
 	Settings
 	// Clock is the source of time; nil: the real one.
@@ -22,7 +21,8 @@ type Config struct {
 	// Observer is called for every event, after the lock is released, by the
 	// goroutine that caused it, or one of the clock's where time did: the
 	// controller is then already as the event says, and calls back into it are
-	// fine. Several goroutines may call it at once. It should be quick. nil: none.
+	// fine. Several goroutines may call it at once. It should be quick, and must not
+	// panic: others' requests would be lost with it. nil: none.
 	Observer func(Event)
 }
 
@@ -33,7 +33,7 @@ type Controller struct {
 	config Config
 
 	mu   sync.Mutex
-	core Core[*waiter]
+	core core[*waiter]
 	tally
 	// timer calls woke at wake; wake is zero when it is not armed.
 	timer *clock.Timer
@@ -53,7 +53,7 @@ func New(l Limit, c Config) (*Controller, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	core, err := NewCore[*waiter](l, c.Settings)
+	core, err := newCore[*waiter](l, c.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
@@ -62,7 +62,7 @@ func New(l Limit, c Config) (*Controller, error) {
 
 // waiter is one request in Admit that found no free place.
 type waiter struct {
-	item Item[*waiter]
+	item item[*waiter]
 	// ready is closed after permit or shed is set and the lock released.
 	ready  chan struct{}
 	permit Permit
@@ -100,14 +100,7 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 			c.note(Event{Kind: Queued, Tags: t})
 		}
 	}
-	told := false
-	defer func() {
-		if !told { // the observer panicked
-			c.abandon(p, w)
-		}
-	}()
 	c.unlock(now)
-	told = true
 	if w == nil {
 		return p, nil
 	}
@@ -120,16 +113,6 @@ func (c *Controller) missed(t tag.Tags) {
 	c.of(t).Vanished++
 	c.note(Event{Kind: Vanished, Tags: t})
 	c.unlock(c.config.Clock.Now())
-}
-
-// abandon gives back the place of a request of which its caller will never hear,
-// or takes it out of the queue.
-func (c *Controller) abandon(p Permit, w *waiter) {
-	if w != nil && !c.leave(w) {
-		<-w.ready
-		p = w.permit
-	}
-	_ = p.Done(window.Neutral) // the zero Permit is released already
 }
 
 // wait waits until it is decided what becomes of w, or the context ends.
@@ -150,24 +133,16 @@ func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 }
 
 // leave takes a waiter whose context ended out of the queue. It reports false
-// when it is not there any more: then it is or will be ready. Where the observer
-// panics the caller never looks, so the place that w was given goes back.
-func (c *Controller) leave(w *waiter) (left bool) {
+// when it is not there any more: then it is or will be ready.
+func (c *Controller) leave(w *waiter) bool {
 	c.mu.Lock()
 	now := c.config.Clock.Now()
-	if left = c.core.Cancelled(now, &w.item); left {
+	left := c.core.Cancelled(now, &w.item)
+	if left {
 		c.vanished(w.item.Tags)
 		c.note(Event{Kind: Vanished, Tags: w.item.Tags, Wait: c.core.Waited(&w.item)})
 	}
-	told := false
-	defer func() {
-		if !told && !left {
-			<-w.ready
-			_ = w.permit.Done(window.Neutral) // the zero Permit is released already
-		}
-	}()
 	c.unlock(now)
-	told = true
 	return left
 }
 

@@ -1,10 +1,9 @@
-package admission_test
+package admission
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -14,10 +13,8 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -26,12 +23,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // answer is what Admit returned.
 type answer struct {
-	permit admission.Permit
+	permit Permit
 	err    error
 }
 
 // admit calls Admit in a goroutine, and returns when that has decided or waits.
-func admit(ctx context.Context, c *admission.Controller, t tag.Tags) <-chan answer {
+func admit(ctx context.Context, c *Controller, t tag.Tags) <-chan answer {
 	to := make(chan answer, 1)
 	go func() {
 		p, err := c.Admit(ctx, t)
@@ -41,16 +38,16 @@ func admit(ctx context.Context, c *admission.Controller, t tag.Tags) <-chan answ
 	return to
 }
 
-func controller(t *testing.T, l admission.Limit, s admission.Settings) *admission.Controller {
+func controller(t *testing.T, l Limit, s Settings) *Controller {
 	t.Helper()
-	c, err := admission.New(l, admission.Config{Settings: s})
+	c, err := New(l, Config{Settings: s})
 	require.NoError(t, err)
 	return c
 }
 
 func TestWhatDoesNotFitWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, admission.Fixed(1), admission.Settings{})
+		c := controller(t, Fixed(1), Settings{})
 		p, err := c.Admit(t.Context(), tag.Tags{})
 		require.NoError(t, err)
 		background := admit(t.Context(), c, tag.Tags{Criticality: tag.Sheddable})
@@ -68,12 +65,12 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		var shed *admission.Shed
+		var shed *Shed
 		require.ErrorAs(t, (<-background).err, &shed)
-		require.Equal(t, admission.Expired, shed.Reason)
-		require.Equal(t, admission.DefaultQueueTime, shed.Waited)
+		require.Equal(t, Expired, shed.Reason)
+		require.Equal(t, defaultQueueTime, shed.Waited)
 		require.NoError(t, a.permit.Done(window.Success))
-		require.ErrorIs(t, a.permit.Done(window.Success), admission.ErrReleased)
+		require.ErrorIs(t, a.permit.Done(window.Success), ErrReleased)
 	})
 }
 
@@ -81,7 +78,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 // at once.
 func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, admission.Fixed(1), admission.Settings{QueueBound: 1})
+		c := controller(t, Fixed(1), Settings{QueueBound: 1})
 		p, err := c.Admit(t.Context(), tag.Tags{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -97,31 +94,31 @@ func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 		_, err = c.Admit(ctx, interactive)
 		require.Equal(t, context.Canceled, err)
 		n := c.Snapshot().ByCriticality[tag.Critical]
-		require.Equal(t, admission.Counts{Admitted: 2, Delayed: 1, Vanished: 2}, n)
+		require.Equal(t, Counts{Admitted: 2, Delayed: 1, Vanished: 2}, n)
 	})
 }
 
 func TestObserverIsToldEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var events []admission.Event
-		var c *admission.Controller
-		c, err := admission.New(admission.Fixed(1), admission.Config{
-			Settings: admission.Settings{QueueBound: 1},
-			Observer: func(e admission.Event) {
-				if e.Kind == admission.Released {
+		var events []Event
+		var c *Controller
+		c, err := New(Fixed(1), Config{
+			Settings: Settings{QueueBound: 1},
+			Observer: func(e Event) {
+				if e.Kind == Released {
 					assert.Zero(t, c.Snapshot().InFlight, "it may call back")
 				}
 				events = append(events, e)
 			},
 		})
 		require.NoError(t, err)
-		told := func(want ...admission.Event) {
+		told := func(want ...Event) {
 			t.Helper()
 			require.Len(t, events, len(want))
 			for i, e := range events {
 				require.EqualValues(t, 1, e.Window.Cwnd)
 				require.False(t, e.Time.IsZero())
-				require.Equal(t, e.Kind == admission.Refused, e.RetryAfter > 0)
+				require.Equal(t, e.Kind == Refused, e.RetryAfter > 0)
 				e.Window, e.Time, e.RetryAfter = window.State{}, time.Time{}, 0
 				require.Equal(t, want[i], e)
 			}
@@ -129,42 +126,42 @@ func TestObserverIsToldEverything(t *testing.T) {
 		}
 		p, err := c.Admit(t.Context(), vital)
 		require.NoError(t, err)
-		told(admission.Event{Seq: 1, Kind: admission.Admitted, Tags: vital, InFlight: 1})
+		told(Event{Seq: 1, Kind: Admitted, Tags: vital, InFlight: 1})
 		first := admit(t.Context(), c, background)
-		told(admission.Event{Seq: 2, Kind: admission.Queued, Tags: background, InFlight: 1, Queued: 1})
+		told(Event{Seq: 2, Kind: Queued, Tags: background, InFlight: 1, Queued: 1})
 		_, err = c.Admit(t.Context(), background)
-		require.ErrorIs(t, err, admission.ErrShed)
-		told(admission.Event{Seq: 3, Kind: admission.Refused, Tags: background, Reason: admission.Full, InFlight: 1, Queued: 1})
+		require.ErrorIs(t, err, ErrShed)
+		told(Event{Seq: 3, Kind: Refused, Tags: background, Reason: Full, InFlight: 1, Queued: 1})
 		time.Sleep(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		second := admit(ctx, c, interactive)
-		require.ErrorIs(t, (<-first).err, admission.ErrShed)
+		require.ErrorIs(t, (<-first).err, ErrShed)
 		told(
-			admission.Event{Seq: 4, Kind: admission.Queued, Tags: interactive, InFlight: 1, Queued: 1},
-			admission.Event{Seq: 5, Kind: admission.Refused, Tags: background, Reason: admission.Displaced, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
+			Event{Seq: 4, Kind: Queued, Tags: interactive, InFlight: 1, Queued: 1},
+			Event{Seq: 5, Kind: Refused, Tags: background, Reason: Displaced, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
 		)
 		time.Sleep(time.Millisecond)
 		cancel()
 		<-second
-		told(admission.Event{Seq: 6, Kind: admission.Vanished, Tags: interactive, Wait: time.Millisecond, InFlight: 1})
+		told(Event{Seq: 6, Kind: Vanished, Tags: interactive, Wait: time.Millisecond, InFlight: 1})
 		assert.Equal(t, 101*time.Millisecond, p.Held())
 		require.NoError(t, p.Done(window.Timeout))
-		told(admission.Event{Seq: 7, Kind: admission.Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
-		require.Equal(t, admission.ErrReleased, p.Done(window.Success))
+		told(Event{Seq: 7, Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
+		require.Equal(t, ErrReleased, p.Done(window.Success))
 		told()
 	})
 }
 
 func TestSnapshotTellsAllInOneLine(t *testing.T) {
 	mock := clock.NewMock()
-	c, err := admission.New(admission.Fixed(2), admission.Config{Clock: mock, Settings: admission.Settings{QueueBound: -1}})
+	c, err := New(Fixed(2), Config{Clock: mock, Settings: Settings{QueueBound: -1}})
 	require.NoError(t, err)
 	p, err := c.Admit(t.Context(), background)
 	require.NoError(t, err)
 	q, err := c.Admit(t.Context(), vital)
 	require.NoError(t, err)
 	_, err = c.Admit(t.Context(), tag.Tags{Client: "photos", Criticality: tag.Sheddable, Attempt: 2})
-	var shed *admission.Shed
+	var shed *Shed
 	require.ErrorAs(t, err, &shed)
 	shed.RetryAfter = 1200 * time.Millisecond
 	assert.EqualError(t, err, `admission: shed (full): sheddable request of "photos", to come back after 1.2s`)
@@ -177,21 +174,21 @@ func TestSnapshotTellsAllInOneLine(t *testing.T) {
 		" sheddable=1/1 sheddable-plus=0/0 critical=0/0 critical-plus=1/0 (admitted/shed)", c.Snapshot().String())
 	text, err := json.Marshal(c.Snapshot())
 	require.NoError(t, err)
-	var back admission.Snapshot
+	var back Snapshot
 	require.NoError(t, json.Unmarshal(text, &back))
 	assert.Equal(t, c.Snapshot(), back)
-	assert.Equal(t, admission.Counts{Admitted: 1, Full: 1, ShedRetries: 1}, back.ByCriticality[tag.Sheddable])
+	assert.Equal(t, Counts{Admitted: 1, Full: 1, ShedRetries: 1}, back.ByCriticality[tag.Sheddable])
 	assert.EqualValues(t, 1, back.ByCriticality[tag.Sheddable].Shed())
 }
 
 // A criticality that does not exist is no way past the queue, and no panic.
 func TestCriticalitiesThatDoNotExist(t *testing.T) {
-	c := controller(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	c := controller(t, Fixed(1), Settings{QueueBound: -1})
 	for _, n := range []tag.Criticality{-128, 127} {
 		p, err := c.Admit(t.Context(), tag.Tags{Criticality: n})
 		require.NoError(t, err)
 		_, err = c.Admit(t.Context(), tag.Tags{Criticality: n})
-		require.ErrorIs(t, err, admission.ErrShed)
+		require.ErrorIs(t, err, ErrShed)
 		require.NoError(t, p.Done(window.Success))
 	}
 	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Full)
@@ -199,13 +196,13 @@ func TestCriticalitiesThatDoNotExist(t *testing.T) {
 }
 
 func TestPermitsInContexts(t *testing.T) {
-	c := controller(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
-	_, ok := admission.FromContext(t.Context())
+	c := controller(t, Fixed(1), Settings{QueueBound: -1})
+	_, ok := FromContext(t.Context())
 	require.False(t, ok)
 	p, err := c.Admit(t.Context(), tag.Tags{Client: "photos"})
 	require.NoError(t, err)
-	ctx := admission.NewContext(t.Context(), p)
-	got, ok := admission.FromContext(ctx)
+	ctx := NewContext(t.Context(), p)
+	got, ok := FromContext(ctx)
 	require.True(t, ok)
 	assert.Equal(t, "photos", got.Tags().Client)
 
@@ -213,66 +210,43 @@ func TestPermitsInContexts(t *testing.T) {
 	require.NoError(t, err, "within the request no second place is needed")
 	assert.Equal(t, "within", again.Tags().Client)
 	assert.Zero(t, again.Held())
-	assert.Equal(t, admission.ErrReleased, again.Done(window.Success))
-	assert.Equal(t, ctx, admission.NewContext(ctx, again))
+	assert.Equal(t, ErrReleased, again.Done(window.Success))
+	assert.Equal(t, ctx, NewContext(ctx, again))
 	assert.Equal(t, 1, c.Snapshot().InFlight)
-	_, err = controller(t, admission.Fixed(1), admission.Settings{}).Admit(ctx, tag.Tags{})
+	_, err = controller(t, Fixed(1), Settings{}).Admit(ctx, tag.Tags{})
 	require.NoError(t, err, "another controller's place is another's")
 
 	assert.Panics(t, func() { _ = p.Done(0) })
 	assert.Panics(t, func() { _ = again.Done(7) })
 	require.NoError(t, got.Done(window.Success), "a wrong outcome released nothing")
-	assert.Equal(t, admission.ErrReleased, p.Done(window.Success))
+	assert.Equal(t, ErrReleased, p.Done(window.Success))
 }
 
-// An observer that panics does so in its request, and takes no place with it.
-func TestAnObserverThatPanicsLeaksNothing(t *testing.T) {
+// The timer of a waiter is for the end of its time in the queue. When a place
+// comes free before a law that paces lets the next one go, it is for that.
+func TestTheTimerGoesByThePacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var at atomic.Uint32 // the Kind at which it panics
-		c, err := admission.New(admission.Fixed(1), admission.Config{Observer: func(e admission.Event) {
-			if uint32(e.Kind) == at.Load() {
-				panic("observer")
-			}
-		}})
-		require.NoError(t, err)
-		admits := func() { _, _ = c.Admit(t.Context(), interactive) }
-		free := func() {
-			t.Helper()
-			s := c.Snapshot()
-			require.Zero(t, s.InFlight)
-			require.Zero(t, s.Queued)
-		}
-		at.Store(uint32(admission.Admitted))
-		require.Panics(t, admits)
-		free()
-		at.Store(uint32(admission.Released))
+		c := controller(t, Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Initial: 1, Max: 1}), Settings{})
 		p, err := c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
-		require.Panics(t, func() { _ = p.Done(window.Success) })
-		free()
-
+		require.NoError(t, p.Done(window.Success)) // from now on the law paces
 		p, err = c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
-		at.Store(uint32(admission.Queued))
-		require.Panics(t, admits)
-		at.Store(uint32(admission.Refused))
-		waits := admit(t.Context(), c, background)
-		for range admission.DefaultQueueBound - 1 {
-			admit(t.Context(), c, vital)
-		}
-		require.Panics(t, func() { _, _ = c.Admit(t.Context(), background) })
-		require.Empty(t, waits)
-		at.Store(0)
-		time.Sleep(admission.DefaultQueueTime)
-		require.ErrorIs(t, (<-waits).err, admission.ErrShed)
+		began := time.Now()
+		waits := admit(t.Context(), c, interactive)
+		time.Sleep(time.Millisecond)
 		require.NoError(t, p.Done(window.Success))
-		free()
+		a := <-waits
+		require.NoError(t, a.err)
+		require.Equal(t, 10*time.Millisecond, time.Since(began))
+		require.Equal(t, 10*time.Millisecond, a.permit.Waited())
+		require.NoError(t, a.permit.Done(window.Success))
 	})
 }
 
 // Many at once, in all ways: in the end nobody is lost and every place is free.
 func TestNothingLeaks(t *testing.T) {
-	c := controller(t, admission.Fixed(4), admission.Settings{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
+	c := controller(t, Fixed(4), Settings{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
 	var all sync.WaitGroup
 	const goroutines, each = 64, 100
 	var mu sync.Mutex
@@ -290,7 +264,7 @@ func TestNothingLeaks(t *testing.T) {
 					tags.Client = "stormy"
 				}
 				p, err := c.Admit(ctx, tags)
-				var shed *admission.Shed
+				var shed *Shed
 				how := "admitted"
 				switch {
 				case errors.As(err, &shed):
@@ -301,7 +275,7 @@ func TestNothingLeaks(t *testing.T) {
 				default:
 					assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
 					assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
-					assert.ErrorIs(t, p.Done(window.Success), admission.ErrReleased)
+					assert.ErrorIs(t, p.Done(window.Success), ErrReleased)
 				}
 				cancel()
 				mu.Lock()
@@ -314,7 +288,7 @@ func TestNothingLeaks(t *testing.T) {
 	s := c.Snapshot()
 	assert.Zero(t, s.InFlight)
 	assert.Zero(t, s.Queued)
-	var sum admission.Counts
+	var sum Counts
 	for _, n := range s.ByCriticality {
 		assert.Zero(t, n.Queued)
 		sum.Admitted += n.Admitted
@@ -330,30 +304,17 @@ func TestNothingLeaks(t *testing.T) {
 
 // "Every request is counted once", one that came too late among them.
 func TestWhoHasGoneBeforeIsCounted(t *testing.T) {
-	var events []admission.Event
-	c, err := admission.New(admission.Fixed(1), admission.Config{Observer: func(e admission.Event) { events = append(events, e) }})
+	var events []Event
+	c, err := New(Fixed(1), Config{Observer: func(e Event) { events = append(events, e) }})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = c.Admit(ctx, tag.Tags{Client: "photos", Criticality: tag.Sheddable})
 	require.ErrorIs(t, err, context.Canceled)
 	s := c.Snapshot()
-	assert.Equal(t, admission.Counts{Vanished: 1}, s.ByCriticality[tag.Sheddable])
+	assert.Equal(t, Counts{Vanished: 1}, s.ByCriticality[tag.Sheddable])
 	assert.Zero(t, s.InFlight+s.Queued)
 	require.Len(t, events, 1)
-	assert.Equal(t, admission.Vanished, events[0].Kind)
+	assert.Equal(t, Vanished, events[0].Kind)
 	assert.Equal(t, "photos", events[0].Tags.Client)
-}
-
-func ExampleController_Snapshot() {
-	c, err := admission.New(admission.Fixed(2), admission.Config{})
-	if err != nil {
-		panic(err)
-	}
-	if _, err := c.Admit(context.Background(), tag.Tags{Criticality: tag.CriticalPlus}); err != nil {
-		panic(err)
-	}
-	s := c.Snapshot()
-	fmt.Println(s.InFlight, s.Limit, s.ByCriticality[tag.CriticalPlus].Admitted)
-	// Output: 1 2 1
 }

@@ -18,51 +18,50 @@ const (
 	assumedService = 100 * time.Millisecond
 )
 
-// Core decides who is served, who waits and who is shed. It is pure: no
+// core decides who is served, who waits and who is shed. It is pure: no
 // goroutine, lock, context, clock or global randomness; T is whatever the driver
 // wants to find again in an item.
 //
-// Controller drives it behind a lock, on real time; a simulator drives the same
-// Core on virtual time. Every driver does, after each event: call Next and Shed
-// until both say no, then arm one timer for Deadline, at which it calls Next.
+// Its driver, the Controller, does after each event: call Next and Shed until both
+// say no, then arm one timer for Deadline, at which it calls Next.
 //
 // now is the time of the event. A time before the last one counts as the last one.
-type Core[T any] struct {
+type core[T any] struct {
 	window window.Window
 	line   line[T]
 	rules  Settings
 	// shed has those who were, until the driver has taken them.
-	shed queue.Queue[*Item[T]]
+	shed queue.Queue[*item[T]]
 
 	// now is the latest time that was seen, began the first.
 	now, began time.Time
 	// spacedUntil is the earliest time for the next one, of a law that paces.
 	spacedUntil time.Time
 	// returns is when those come back who were shed.
-	returns Returns
+	returns returns
 	// service is the smoothed time that a success takes, 0 before the first.
 	service time.Duration
 }
 
-// NewCore returns a core in its initial state, or an error that names the
+// newCore returns a core in its initial state, or an error that names the
 // setting that is wrong, its value and what is allowed.
-func NewCore[T any](l Limit, s Settings) (Core[T], error) {
+func newCore[T any](l Limit, s Settings) (core[T], error) {
 	s, err := s.withDefaults()
 	if err != nil {
-		return Core[T]{}, err
+		return core[T]{}, err
 	}
 	w, err := l.window()
 	if err != nil {
-		return Core[T]{}, err
+		return core[T]{}, err
 	}
-	return Core[T]{window: w, rules: s, returns: Returns{Min: s.RetryAfterMin, Max: s.RetryAfterMax}}, nil
+	return core[T]{window: w, rules: s, returns: returns{Min: s.RetryAfterMin, Max: s.RetryAfterMax}}, nil
 }
 
 // Events.
 
 // Tried admits a request at once if it may go now, ahead of nobody. When it
 // reports false, the limit is reached: the request is for Queued.
-func (c *Core[T]) Tried(now time.Time) (window.Ticket, bool) {
+func (c *core[T]) Tried(now time.Time) (window.Ticket, bool) {
 	c.seen(now)
 	if c.line.len() > 0 || !c.open() {
 		return window.Ticket{}, false
@@ -72,7 +71,7 @@ func (c *Core[T]) Tried(now time.Time) (window.Ticket, bool) {
 
 // Queued makes a request wait. If the queue is full then, one is shed: the one
 // that is worth the least of all who wait. It reports false if that is this one.
-func (c *Core[T]) Queued(now time.Time, i *Item[T]) bool {
+func (c *core[T]) Queued(now time.Time, i *item[T]) bool {
 	c.seen(now)
 	i.since = c.now
 	i.level = levelOf(c.turn(i.Tags), i.Tags.Criticality)
@@ -91,14 +90,14 @@ func (c *Core[T]) Queued(now time.Time, i *Item[T]) bool {
 
 // Cancelled takes a request out of the queue whose client does not wait any
 // more, and reports false if it is not in the queue (any more).
-func (c *Core[T]) Cancelled(now time.Time, i *Item[T]) bool {
+func (c *core[T]) Cancelled(now time.Time, i *item[T]) bool {
 	c.seen(now)
 	return c.line.remove(i)
 }
 
 // Answered tells how a request ended that was admitted, and returns what that
 // changed. One that does not fly (any more) is window.Late and changes nothing.
-func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) window.Change {
+func (c *core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) window.Change {
 	c.seen(now)
 	change := c.window.Answered(c.now.Sub(c.began), t, o)
 	if change != window.Late && o == window.Success {
@@ -109,7 +108,7 @@ func (c *Core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) win
 
 // served smooths the service time as TCP does the round-trip time (RFC 6298,
 // section 2.3): 7/8 of the old, 1/8 of the new.
-func (c *Core[T]) served(took time.Duration) {
+func (c *core[T]) served(took time.Duration) {
 	if c.service == 0 {
 		c.service = took
 	}
@@ -120,7 +119,7 @@ func (c *Core[T]) served(took time.Duration) {
 
 // Next takes the next request that may go now out of the queue and books its
 // place. It returns nil when nobody may go.
-func (c *Core[T]) Next(now time.Time) (*Item[T], window.Ticket) {
+func (c *core[T]) Next(now time.Time) (*item[T], window.Ticket) {
 	c.seen(now)
 	i := c.line.next()
 	if i == nil || !c.open() {
@@ -132,17 +131,17 @@ func (c *Core[T]) Next(now time.Time) (*Item[T], window.Ticket) {
 
 // Shed takes the next request that was shed, with what to tell to its client.
 // It returns nil when there is none.
-func (c *Core[T]) Shed() (*Item[T], Refusal) {
+func (c *core[T]) Shed() (*item[T], refusal) {
 	gone := c.shed.Pop()
 	if gone == nil {
-		return nil, Refusal{}
+		return nil, refusal{}
 	}
-	return gone.Value, gone.Value.refusal
+	return gone.Value, gone.Value.refused
 }
 
 // Deadline returns when to call Next again though nothing happened, and false
 // when nobody waits. Its value may change with every event.
-func (c *Core[T]) Deadline() (time.Time, bool) {
+func (c *core[T]) Deadline() (time.Time, bool) {
 	i := c.line.oldest()
 	if i == nil {
 		return time.Time{}, false
@@ -157,25 +156,25 @@ func (c *Core[T]) Deadline() (time.Time, bool) {
 // Questions.
 
 // State is the window's state; its Cwnd is the limit.
-func (c *Core[T]) State() window.State { return c.window.State() }
+func (c *core[T]) State() window.State { return c.window.State() }
 
 // Flying is the number of requests that are being served.
-func (c *Core[T]) Flying() int { return c.window.Flying() }
+func (c *core[T]) Flying() int { return c.window.Flying() }
 
 // Waiting is the number of requests in the queue.
-func (c *Core[T]) Waiting() int { return c.line.len() }
+func (c *core[T]) Waiting() int { return c.line.len() }
 
 // Waited is how long the item waited until the last event.
-func (c *Core[T]) Waited(i *Item[T]) time.Duration { return c.now.Sub(i.since) }
+func (c *core[T]) Waited(i *item[T]) time.Duration { return c.now.Sub(i.since) }
 
 // RTT is the time from admission to release of the request released last.
-func (c *Core[T]) RTT() time.Duration { return c.window.RTT() }
+func (c *core[T]) RTT() time.Duration { return c.window.RTT() }
 
 // Service is the smoothed time that a success takes, 0 before the first.
-func (c *Core[T]) Service() time.Duration { return c.service }
+func (c *core[T]) Service() time.Duration { return c.service }
 
 // seen notes the time, and sheds those who have waited too long.
-func (c *Core[T]) seen(now time.Time) {
+func (c *core[T]) seen(now time.Time) {
 	if c.began.IsZero() {
 		c.began = now
 	}
@@ -187,9 +186,9 @@ func (c *Core[T]) seen(now time.Time) {
 	}
 }
 
-func (c *Core[T]) open() bool { return c.window.Open() && !c.now.Before(c.spacedUntil) }
+func (c *core[T]) open() bool { return c.window.Open() && !c.now.Before(c.spacedUntil) }
 
-func (c *Core[T]) admit() window.Ticket {
+func (c *core[T]) admit() window.Ticket {
 	if gap := c.window.State().Gap; gap > 0 {
 		c.spacedUntil = c.now.Add(gap)
 	}
@@ -197,7 +196,7 @@ func (c *Core[T]) admit() window.Ticket {
 }
 
 // drop takes a request out of the line and refuses it.
-func (c *Core[T]) drop(i *Item[T], why Reason) {
+func (c *core[T]) drop(i *item[T], why Reason) {
 	c.line.remove(i)
 	service := c.service
 	if service == 0 {
@@ -205,12 +204,12 @@ func (c *Core[T]) drop(i *Item[T], why Reason) {
 	}
 	// Little's law: so many at a time, each so long, make so many in a second.
 	each := time.Duration(float64(service) / c.window.State().Cwnd / returning)
-	i.refusal = Refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.rules.Rand.Float64())}
+	i.refused = refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.rules.Rand.Float64())}
 	c.shed.Push(&i.turn)
 }
 
 // turn is when it is the request's turn to be shed.
-func (c *Core[T]) turn(t tag.Tags) Turn {
+func (c *core[T]) turn(t tag.Tags) Turn {
 	for _, r := range c.rules.Rules {
 		if r.Matches(t) {
 			return r.Shed

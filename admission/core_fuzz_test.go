@@ -1,4 +1,4 @@
-package admission_test
+package admission
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -36,7 +35,7 @@ func FuzzCoreAgainstALiteralQueue(f *testing.F) {
 // model is a Core and what is known of it from outside.
 type model struct {
 	t    *testing.T
-	core admission.Core[int]
+	core core[int]
 	now  time.Time
 	// bound and limit are those of the queue and of the window; the limit is 0
 	// where the law decides.
@@ -50,29 +49,29 @@ type model struct {
 }
 
 type waits struct {
-	item    *admission.Item[int]
+	item    *item[int]
 	arrival int
 	since   time.Time
-	turn    admission.Turn
+	turn    Turn
 }
 
 const queueTime = time.Second
 
 // rules of the model: by client.
-var rules = []admission.Rule{{Client: "storm*", Shed: admission.Last}, {Client: "bug*", Shed: admission.First}}
+var rules = []Rule{{Client: "storm*", Shed: Last}, {Client: "bug*", Shed: First}}
 
 func newModel(t *testing.T, limit, bound byte) *model {
 	m := &model{t: t, now: time.Unix(0, 0), bound: int(bound % 8), ended: map[int]string{}}
-	l := admission.Adaptive(aimd.Reno, window.Settings{Initial: float64(1 + limit%16)})
+	l := Adaptive(aimd.Reno, window.Settings{Initial: float64(1 + limit%16)})
 	if limit&16 == 0 {
 		m.limit = 1 + int(limit%16)
-		l = admission.Fixed(m.limit)
+		l = Fixed(m.limit)
 	}
-	s := admission.Settings{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
+	s := Settings{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
 	if m.bound == 0 {
 		s.QueueBound = -1
 	}
-	core, err := admission.NewCore[int](l, s)
+	core, err := newCore[int](l, s)
 	require.NoError(t, err)
 	m.core = core
 	return m
@@ -102,7 +101,7 @@ func (m *model) step(b byte) {
 func (m *model) open() bool { return len(m.flying) < int(m.core.State().Cwnd) }
 
 func (m *model) arrive(which int, retry bool) {
-	w := &waits{arrival: m.requests, since: m.now, item: &admission.Item[int]{Value: m.requests}}
+	w := &waits{arrival: m.requests, since: m.now, item: &item[int]{Value: m.requests}}
 	m.requests++
 	w.item.Tags.Criticality = tag.Criticalities[which%4]
 	if retry {
@@ -110,9 +109,9 @@ func (m *model) arrive(which int, retry bool) {
 	}
 	switch which / 4 % 4 {
 	case 2:
-		w.item.Tags.Client, w.turn = "stormy", admission.Last
+		w.item.Tags.Client, w.turn = "stormy", Last
 	case 3:
-		w.item.Tags.Client, w.turn = "buggy", admission.First
+		w.item.Tags.Client, w.turn = "buggy", First
 	}
 	m.expire()
 	ticket, ok := m.core.Tried(m.now)
@@ -127,9 +126,9 @@ func (m *model) arrive(which int, retry bool) {
 	if len(m.waiting) > m.bound {
 		least := m.sorted()[len(m.waiting)-1]
 		require.Equal(m.t, least != w, m.core.Queued(m.now, w.item))
-		why := admission.Displaced
+		why := Displaced
 		if least == w {
-			why = admission.Full
+			why = Full
 		}
 		m.refuse(least, why)
 	} else {
@@ -173,19 +172,19 @@ func (m *model) expire() {
 	for len(m.waiting) > 0 && m.now.Sub(m.waiting[0].since) >= queueTime {
 		w := m.waiting[0]
 		// The core sheds them by itself at its next event, and tells of each.
-		m.core.Cancelled(m.now, &admission.Item[int]{})
-		m.refuse(w, admission.Expired)
+		m.core.Cancelled(m.now, &item[int]{})
+		m.refuse(w, Expired)
 	}
 }
 
 // refuse expects that this one is the next that the core tells to be shed.
-func (m *model) refuse(w *waits, why admission.Reason) {
+func (m *model) refuse(w *waits, why Reason) {
 	i, r := m.core.Shed()
 	require.NotNil(m.t, i)
 	require.Equal(m.t, w.item.Value, i.Value, "%v", why)
 	require.Equal(m.t, why, r.Reason)
-	require.GreaterOrEqual(m.t, r.RetryAfter, admission.DefaultRetryAfterMin/2)
-	require.Less(m.t, r.RetryAfter, admission.DefaultRetryAfterMax*3/2)
+	require.GreaterOrEqual(m.t, r.RetryAfter, defaultRetryAfterMin/2)
+	require.Less(m.t, r.RetryAfter, defaultRetryAfterMax*3/2)
 	m.forget(w, why.String())
 }
 

@@ -1,4 +1,4 @@
-package admission_test
+package admission
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -15,17 +14,17 @@ import (
 // trace is a Core with one place, which is taken, in virtual time.
 type trace struct {
 	t      *testing.T
-	core   admission.Core[string]
+	core   core[string]
 	now    time.Time
 	ticket window.Ticket
-	items  map[string]*admission.Item[string]
+	items  map[string]*item[string]
 }
 
-func newTrace(t *testing.T, s admission.Settings) *trace {
+func newTrace(t *testing.T, s Settings) *trace {
 	t.Helper()
-	core, err := admission.NewCore[string](admission.Fixed(1), s)
+	core, err := newCore[string](Fixed(1), s)
 	require.NoError(t, err)
-	x := &trace{t: t, core: core, now: time.Unix(0, 0), items: map[string]*admission.Item[string]{}}
+	x := &trace{t: t, core: core, now: time.Unix(0, 0), items: map[string]*item[string]{}}
 	ticket, ok := x.core.Tried(x.now)
 	require.True(t, ok)
 	x.ticket = ticket
@@ -37,14 +36,14 @@ func (x *trace) comes(name string, tags tag.Tags) *trace {
 	x.t.Helper()
 	_, ok := x.core.Tried(x.now)
 	require.False(x.t, ok, "the place is taken")
-	i := &admission.Item[string]{Value: name, Tags: tags}
+	i := &item[string]{Value: name, Tags: tags}
 	x.items[name] = i
 	x.core.Queued(x.now, i)
 	return x
 }
 
 // shed asserts that these were shed, for that reason.
-func (x *trace) shed(why admission.Reason, names ...string) *trace {
+func (x *trace) shed(why Reason, names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
 		i, r := x.core.Shed()
@@ -63,7 +62,7 @@ func (x *trace) served(names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
 		require.Equal(x.t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
-		var i *admission.Item[string]
+		var i *item[string]
 		i, x.ticket = x.core.Next(x.now)
 		require.NotNil(x.t, i, "%s is served", want)
 		require.Equal(x.t, want, i.Value)
@@ -87,7 +86,7 @@ var (
 
 // "Prioritize interactive requests" (seed 3).
 func TestTheMostCriticalIsServedFirst(t *testing.T) {
-	newTrace(t, admission.Settings{}).
+	newTrace(t, Settings{}).
 		comes("background", background).comes("batch", batch).comes("interactive", interactive).
 		comes("another", interactive).comes("vital", vital).comes("one more", background).
 		served("vital", "interactive", "another", "batch", "background", "one more").
@@ -96,28 +95,28 @@ func TestTheMostCriticalIsServedFirst(t *testing.T) {
 
 // "Drop background requests" (seed 3).
 func TestTheLeastCriticalIsShedFirst(t *testing.T) {
-	newTrace(t, admission.Settings{QueueBound: 2}).
+	newTrace(t, Settings{QueueBound: 2}).
 		comes("background", background).comes("more of it", background).
-		comes("too much", background).shed(admission.Full, "too much").
-		comes("interactive", interactive).shed(admission.Displaced, "more of it").
-		comes("vital", vital).shed(admission.Displaced, "background").
-		comes("batch", batch).shed(admission.Full, "batch").
-		comes("late", vital).shed(admission.Displaced, "interactive").
+		comes("too much", background).shed(Full, "too much").
+		comes("interactive", interactive).shed(Displaced, "more of it").
+		comes("vital", vital).shed(Displaced, "background").
+		comes("batch", batch).shed(Full, "batch").
+		comes("late", vital).shed(Displaced, "interactive").
 		served("vital", "late")
 }
 
 // "Retry or initial request?" (seed 3): retries are shed before first attempts.
 func TestRetriesAreShedFirst(t *testing.T) {
 	retry := func(of tag.Tags) tag.Tags { of.Attempt = 2; return of }
-	newTrace(t, admission.Settings{QueueBound: 3}).
+	newTrace(t, Settings{QueueBound: 3}).
 		comes("retry", retry(interactive)).comes("first", interactive).comes("second retry", retry(interactive)).
-		comes("new", interactive).shed(admission.Displaced, "second retry").
-		comes("newer", interactive).shed(admission.Displaced, "retry").
-		comes("newest", interactive).shed(admission.Full, "newest").
-		comes("vital retry", retry(vital)).shed(admission.Displaced, "newer").
+		comes("new", interactive).shed(Displaced, "second retry").
+		comes("newer", interactive).shed(Displaced, "retry").
+		comes("newest", interactive).shed(Full, "newest").
+		comes("vital retry", retry(vital)).shed(Displaced, "newer").
 		served("vital retry", "first", "new")
 	// They wait like all others: what is no use is to shed first and serve last.
-	newTrace(t, admission.Settings{}).
+	newTrace(t, Settings{}).
 		comes("retry", retry(interactive)).comes("first", interactive).
 		served("retry", "first")
 }
@@ -125,30 +124,30 @@ func TestRetriesAreShedFirst(t *testing.T) {
 // "Avoid dropping requests known to trigger a retry storm" and "Work around
 // client bugs" (seed 3).
 func TestRulesComeBeforeCriticality(t *testing.T) {
-	newTrace(t, admission.Settings{QueueBound: 2, Rules: []admission.Rule{
-		{Client: "tv", Version: "1.*", Shed: admission.Last},
-		{Client: "tv", Feature: "prefetch", Shed: admission.First},
-		{Client: "tv", Version: "1.0", Shed: admission.First}, // the first that matches counts
+	newTrace(t, Settings{QueueBound: 2, Rules: []Rule{
+		{Client: "tv", Version: "1.*", Shed: Last},
+		{Client: "tv", Feature: "prefetch", Shed: First},
+		{Client: "tv", Version: "1.0", Shed: First}, // the first that matches counts
 	}}).
 		comes("storm", tag.Tags{Client: "tv", Version: "1.0", Feature: "prefetch", Criticality: tag.Sheddable}).
 		comes("bug", tag.Tags{Client: "tv", Version: "2.0", Feature: "prefetch", Criticality: tag.CriticalPlus}).
-		comes("background", background).shed(admission.Displaced, "bug").
-		comes("vital", vital).shed(admission.Displaced, "background").
-		comes("more", vital).shed(admission.Full, "more").
+		comes("background", background).shed(Displaced, "bug").
+		comes("vital", vital).shed(Displaced, "background").
+		comes("more", vital).shed(Full, "more").
 		served("storm", "vital")
 }
 
 // "Never waits for longer" than the queue time, and who has waited for it is shed
 // even where a place comes free at that moment.
 func TestWaitsAreBounded(t *testing.T) {
-	x := newTrace(t, admission.Settings{QueueTime: time.Second}).
+	x := newTrace(t, Settings{QueueTime: time.Second}).
 		comes("first", background).passes(400*time.Millisecond).comes("second", vital)
 	at, ok := x.core.Deadline()
 	require.True(t, ok)
 	assert.Equal(t, x.now.Add(600*time.Millisecond), at)
 	x.passes(600*time.Millisecond-1).shed(0).
-		passes(1).shed(admission.Expired, "first").
-		passes(400*time.Millisecond).shed(admission.Expired, "second")
+		passes(1).shed(Expired, "first").
+		passes(400*time.Millisecond).shed(Expired, "second")
 	_, ok = x.core.Deadline()
 	assert.False(t, ok)
 	require.False(t, x.core.Cancelled(x.now, x.items["first"]))
@@ -158,21 +157,21 @@ func TestWaitsAreBounded(t *testing.T) {
 	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	i, _ := x.core.Next(x.now)
 	require.Nil(t, i)
-	x.shed(admission.Expired, "third")
+	x.shed(Expired, "third")
 }
 
 func TestTimeNeverGoesBack(t *testing.T) {
-	x := newTrace(t, admission.Settings{}).passes(time.Hour)
+	x := newTrace(t, Settings{}).passes(time.Hour)
 	x.now = x.now.Add(-time.Minute)
 	x.comes("waits", vital)
 	at, _ := x.core.Deadline()
-	assert.Equal(t, x.now.Add(time.Minute+admission.DefaultQueueTime), at)
+	assert.Equal(t, x.now.Add(time.Minute+defaultQueueTime), at)
 	assert.Zero(t, x.core.Waited(x.items["waits"]))
 }
 
 // How long Retry-After is goes by how long requests take, and how many at a time.
 func TestRetryAfterGoesByTheCapacity(t *testing.T) {
-	x := newTrace(t, admission.Settings{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
+	x := newTrace(t, Settings{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
 	assert.Zero(t, x.core.Service())
 	x.now = x.now.Add(8 * time.Second)
 	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
@@ -186,7 +185,7 @@ func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	assert.Equal(t, 7*time.Second, x.core.Service(), "of successes alone")
 	x.ticket, _ = x.core.Tried(x.now)
 	for n := range 4 {
-		x.core.Queued(x.now, &admission.Item[string]{})
+		x.core.Queued(x.now, &item[string]{})
 		_, r := x.core.Shed()
 		// One at a time, 7 s each, and half of that for those who return.
 		assert.InDelta(t, float64(n+1)*14, r.RetryAfter.Seconds(), float64(n+1)*7)
@@ -194,31 +193,31 @@ func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 }
 
 func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
-	core, err := admission.NewCore[int](admission.Fixed(100), admission.Settings{QueueBound: -1, RetryAfterMax: time.Minute})
+	core, err := newCore[int](Fixed(100), Settings{QueueBound: -1, RetryAfterMax: time.Minute})
 	require.NoError(t, err)
 	now := time.Unix(0, 0)
 	for range 100 {
 		_, ok := core.Tried(now)
 		require.True(t, ok)
 	}
-	var r admission.Refusal
+	var r refusal
 	for range 5000 { // 100 at a time, 100 ms each, half of that: 500 in a second
-		core.Queued(now, &admission.Item[int]{})
+		core.Queued(now, &item[int]{})
 		_, r = core.Shed()
 	}
 	assert.InDelta(t, 10, r.RetryAfter.Seconds(), 5)
 }
 
 func TestRulesAreCopied(t *testing.T) {
-	s := admission.Settings{QueueBound: 1, Rules: []admission.Rule{{Client: "bug", Shed: admission.First}}}
+	s := Settings{QueueBound: 1, Rules: []Rule{{Client: "bug", Shed: First}}}
 	x := newTrace(t, s)
-	s.Rules[0] = admission.Rule{Shed: admission.Ordinary}
-	x.comes("bug", tag.Tags{Client: "bug"}).comes("background", background).shed(admission.Displaced, "bug")
+	s.Rules[0] = Rule{Shed: Ordinary}
+	x.comes("bug", tag.Tags{Client: "bug"}).comes("background", background).shed(Displaced, "bug")
 }
 
 // A law that paces is obeyed.
 func TestALawMayPace(t *testing.T) {
-	core, err := admission.NewCore[string](admission.Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), admission.Settings{})
+	core, err := newCore[string](Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Settings{})
 	require.NoError(t, err)
 	now := time.Unix(0, 0)
 	p, ok := core.Tried(now)
@@ -228,7 +227,7 @@ func TestALawMayPace(t *testing.T) {
 	require.True(t, ok)
 	_, ok = core.Tried(now)
 	require.False(t, ok)
-	core.Queued(now, &admission.Item[string]{Value: "next"})
+	core.Queued(now, &item[string]{Value: "next"})
 	at, ok := core.Deadline()
 	require.True(t, ok)
 	assert.Equal(t, now.Add(10*time.Millisecond), at)
@@ -247,38 +246,38 @@ func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.
 func (pacing) Timed() bool { return true }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
-	core := func(l admission.Limit, s admission.Settings) error {
-		_, err := admission.NewCore[int](l, s)
+	core := func(l Limit, s Settings) error {
+		_, err := newCore[int](l, s)
 		return err
 	}
-	good := admission.Fixed(1)
-	require.NoError(t, core(good, admission.Settings{}))
-	require.NoError(t, core(good, admission.Settings{RetryAfterMin: time.Minute}), "the longest is no less")
-	require.NoError(t, core(good, admission.Settings{RetryAfterMax: 500 * time.Millisecond}), "the shortest is no more")
-	assert.EqualError(t, core(admission.Limit{}, admission.Settings{}), "limit: the zero Limit is not allowed, want Fixed or Adaptive")
-	assert.EqualError(t, core(admission.Fixed(0), admission.Settings{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
-	assert.EqualError(t, core(admission.Fixed(-1), admission.Settings{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
-	assert.EqualError(t, core(admission.Adaptive(nil, window.Settings{}), admission.Settings{}), "limit: a nil law is not allowed")
-	assert.ErrorContains(t, core(admission.Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), admission.Settings{}), "decrease factor: 2 is not allowed")
-	for want, s := range map[string]admission.Settings{
+	good := Fixed(1)
+	require.NoError(t, core(good, Settings{}))
+	require.NoError(t, core(good, Settings{RetryAfterMin: time.Minute}), "the longest is no less")
+	require.NoError(t, core(good, Settings{RetryAfterMax: 500 * time.Millisecond}), "the shortest is no more")
+	assert.EqualError(t, core(Limit{}, Settings{}), "limit: the zero Limit is not allowed, want Fixed or Adaptive")
+	assert.EqualError(t, core(Fixed(0), Settings{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
+	assert.EqualError(t, core(Fixed(-1), Settings{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
+	assert.EqualError(t, core(Adaptive(nil, window.Settings{}), Settings{}), "law: nil is not allowed")
+	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Settings{}), "decrease factor: 2 is not allowed")
+	for want, s := range map[string]Settings{
 		"queue time: 1h0m0s is not allowed, want a duration from 1ms to 1m0s":               {QueueTime: time.Hour},
 		"queue time: -1ns is not allowed, want a duration from 1ms to 1m0s":                 {QueueTime: -1},
 		"longest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s":  {RetryAfterMax: 2 * time.Hour},
 		"shortest Retry-After: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
 		"shortest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
-		"rule 2: shed: 2 is not allowed, want First, Ordinary or Last":                      {Rules: []admission.Rule{{}, {Shed: 2}}},
+		"rule 2: shed: Turn(2) is not allowed, want first, ordinary or last":                {Rules: []Rule{{}, {Shed: 2}}},
 	} {
 		assert.EqualError(t, core(good, s), want)
 	}
-	_, err := admission.New(admission.Limit{}, admission.Config{})
+	_, err := New(Limit{}, Config{})
 	assert.ErrorContains(t, err, "admission: limit: ")
 }
 
 func TestNames(t *testing.T) {
 	assert.Equal(t, []string{"first", "ordinary", "last", "Turn(2)"},
-		[]string{admission.First.String(), admission.Ordinary.String(), admission.Last.String(), admission.Turn(2).String()})
+		[]string{First.String(), Ordinary.String(), Last.String(), Turn(2).String()})
 	assert.Equal(t, []string{"full", "displaced", "expired", "none"},
-		[]string{admission.Full.String(), admission.Displaced.String(), admission.Expired.String(), admission.Reason(9).String()})
+		[]string{Full.String(), Displaced.String(), Expired.String(), Reason(9).String()})
 	assert.Equal(t, []string{"admitted", "queued", "refused", "vanished", "released", "none"},
-		[]string{admission.Admitted.String(), admission.Queued.String(), admission.Refused.String(), admission.Vanished.String(), admission.Released.String(), admission.Kind(9).String()})
+		[]string{Admitted.String(), Queued.String(), Refused.String(), Vanished.String(), Released.String(), Kind(9).String()})
 }

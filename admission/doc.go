@@ -3,9 +3,9 @@
 // client. Seed 3: "Safer clients: Move control to the server!"
 //
 // Most users want httplimit.Handler or the server interceptors of contrib/grpc,
-// which put a [Controller] in front of a service. [Core] is its pure part.
+// which put a [Controller] in front of a service.
 //
-//	 Admit               +--------------- Core ----------------+
+//	 Admit               +--------------- queue ---------------+
 //	   |                 |                                     |
 //	   v                 |            shed last                |
 //	place free? --no---->|  critical-plus  [oldest ... newest] |--- place free --> served
@@ -27,7 +27,10 @@
 // A retry of something critical still goes before the first attempt of something
 // that is less so.
 //
-// Who is shed gets a jittered Retry-After, see [RetryAfter] and [Returns].
+// What is shed gets a jittered Retry-After, 0.5 to 1.5 times a mean: as long as all
+// those will take that were told to come back and have not yet been due, so that
+// a thousand shed in an outage come back over as long as it takes to serve a
+// thousand, and no second sees more than 1.5 times its share of them.
 //
 // What happens if
 //   - the client goes away while it waits: its context ends, and it leaves the

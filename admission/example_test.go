@@ -97,36 +97,15 @@ func ExampleFromContext() {
 	// 0
 }
 
-// A simulator, or a driver of one's own: the core alone, on a time of its own.
-func ExampleCore() {
-	core, err := admission.NewCore[string](admission.Fixed(1), admission.Settings{QueueBound: 1, QueueTime: time.Second})
+func ExampleController_Snapshot() {
+	c, err := admission.New(admission.Fixed(2), admission.Config{})
 	if err != nil {
 		panic(err)
 	}
-	now := time.Unix(0, 0)
-	first, _ := core.Tried(now)
-	core.Queued(now, &admission.Item[string]{Value: "background", Tags: tag.Tags{Criticality: tag.Sheddable}})
-	core.Queued(now, &admission.Item[string]{Value: "interactive"})
-	if item, refusal := core.Shed(); item != nil {
-		fmt.Println(item.Value, "is", refusal.Reason)
+	if _, err := c.Admit(context.Background(), tag.Tags{Criticality: tag.CriticalPlus}); err != nil {
+		panic(err)
 	}
-	now = now.Add(100 * time.Millisecond)
-	core.Answered(now, first, window.Success)
-	if item, _ := core.Next(now); item != nil {
-		fmt.Println(item.Value, "goes after", core.Waited(item))
-	}
-	// Output:
-	// background is displaced
-	// interactive goes after 100ms
-}
-
-// Half the mean to one and a half times the mean, evenly spread.
-func ExampleRetryAfter() {
-	for _, random := range []float64{0, 0.5, 0.999} {
-		fmt.Println(admission.RetryAfter(10*time.Second, random))
-	}
-	// Output:
-	// 5s
-	// 10s
-	// 14.99s
+	s := c.Snapshot()
+	fmt.Println(s.InFlight, s.Limit, s.ByCriticality[tag.CriticalPlus].Admitted)
+	// Output: 1 2 1
 }

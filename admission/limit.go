@@ -1,9 +1,9 @@
 package admission
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -19,7 +19,7 @@ type Limit struct {
 func Fixed(requests int) Limit {
 	n := float64(requests)
 	if n < window.MinWindow || n > window.MaxWindow {
-		return Limit{err: fmt.Errorf("limit: %d is not allowed, want a number from %d to %d", requests, window.MinWindow, window.MaxWindow)}
+		return Limit{err: setting.Wrong("limit", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
 	}
 	return Limit{law: fixed, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
@@ -30,11 +30,11 @@ func Fixed(requests int) Limit {
 //
 // It can find only what it is told of. A service that gets slow under load and
 // never says so needs a bound on its time, and a Timeout for what exceeds it:
-// httplimit.WithSlow. Give it a Min, so that one bad moment does not shut
+// httplimit.HandlerConfig. Give it a Min, so that one bad moment does not shut
 // nearly everybody out, and a Max that memory allows.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {
-		return Limit{err: fmt.Errorf("limit: a nil law is not allowed")}
+		return Limit{err: setting.Nil("law")}
 	}
 	return Limit{law: law, settings: s}
 }
@@ -45,7 +45,7 @@ func (l Limit) window() (window.Window, error) {
 	case l.err != nil:
 		return window.Window{}, l.err
 	case l.law == nil:
-		return window.Window{}, fmt.Errorf("limit: the zero Limit is not allowed, want Fixed or Adaptive")
+		return window.Window{}, setting.Wrong("limit", "the zero Limit", "Fixed or Adaptive")
 	}
 	// The spread of Retry-After goes by how long a request takes.
 	l.settings.Timed = true

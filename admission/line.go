@@ -7,9 +7,9 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Item is one request that waits. Value and Tags are the caller's, to be set
-// before Core.Queued. It must not be copied after that.
-type Item[T any] struct {
+// item is one request that waits. Value and Tags are the caller's, to be set
+// before core.Queued. It must not be copied after that.
+type item[T any] struct {
 	Value T
 	Tags  tag.Tags
 
@@ -17,14 +17,14 @@ type Item[T any] struct {
 	since time.Time
 	// level is what it is worth, 0 the least.
 	level int
-	// refusal is why it was shed.
-	refusal Refusal
+	// refused is why it was shed.
+	refused refusal
 	// arrival, turn and retry are its places in the lists of the line.
-	arrival, turn, retry queue.Item[*Item[T]]
+	arrival, turn, retry queue.Item[*item[T]]
 }
 
-// Refusal is what is told to one who is shed.
-type Refusal struct {
+// refusal is what is told to one who is shed.
+type refusal struct {
 	Reason Reason
 	// RetryAfter is when to come back, jittered; more than 0.
 	RetryAfter time.Duration
@@ -38,13 +38,13 @@ type Refusal struct {
 // The zero value is an empty line. All methods take constant time.
 type line[T any] struct {
 	// arrivals has all, the oldest first.
-	arrivals queue.Queue[*Item[T]]
+	arrivals queue.Queue[*item[T]]
 	levels   [levels]level[T]
 }
 
 type level[T any] struct {
 	// all has the level's items, the oldest first, retries those of them that are.
-	all, retries queue.Queue[*Item[T]]
+	all, retries queue.Queue[*item[T]]
 }
 
 // levels is how many different things a request can be worth.
@@ -62,7 +62,7 @@ func rank(c tag.Criticality) int {
 	return int(min(max(c, tag.Sheddable), tag.CriticalPlus) - tag.Sheddable)
 }
 
-func (l *line[T]) push(i *Item[T]) {
+func (l *line[T]) push(i *item[T]) {
 	i.arrival.Value, i.turn.Value, i.retry.Value = i, i, i
 	l.arrivals.Push(&i.arrival)
 	l.levels[i.level].all.Push(&i.turn)
@@ -72,7 +72,7 @@ func (l *line[T]) push(i *Item[T]) {
 }
 
 // remove reports false if the item is not in the line.
-func (l *line[T]) remove(i *Item[T]) bool {
+func (l *line[T]) remove(i *item[T]) bool {
 	if !l.arrivals.Remove(&i.arrival) {
 		return false
 	}
@@ -82,7 +82,7 @@ func (l *line[T]) remove(i *Item[T]) bool {
 }
 
 // oldest is the one who has waited the longest, nil if nobody waits.
-func (l *line[T]) oldest() *Item[T] {
+func (l *line[T]) oldest() *item[T] {
 	if first := l.arrivals.First(); first != nil {
 		return first.Value
 	}
@@ -90,7 +90,7 @@ func (l *line[T]) oldest() *Item[T] {
 }
 
 // next is the one to serve next, nil if nobody waits.
-func (l *line[T]) next() *Item[T] {
+func (l *line[T]) next() *item[T] {
 	for n := levels - 1; n >= 0; n-- {
 		if first := l.levels[n].all.First(); first != nil {
 			return first.Value
@@ -100,7 +100,7 @@ func (l *line[T]) next() *Item[T] {
 }
 
 // least is the one to shed next, nil if nobody waits.
-func (l *line[T]) least() *Item[T] {
+func (l *line[T]) least() *item[T] {
 	for n := range l.levels {
 		if last := l.levels[n].retries.Last(); last != nil {
 			return last.Value

@@ -1,8 +1,7 @@
-package admission_test
+package admission
 
 import (
 	"container/heap"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -10,21 +9,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
 // "Make sure to jitter retry periods on the server side": "period * random(.5, 1.5)" (seed 3).
 func TestRetryAfterIsJittered(t *testing.T) {
-	assert.Equal(t, 5*time.Second, admission.RetryAfter(10*time.Second, 0))
-	assert.Equal(t, 10*time.Second, admission.RetryAfter(10*time.Second, 0.5))
-	assert.Less(t, admission.RetryAfter(10*time.Second, 0.999999), 15*time.Second)
+	assert.Equal(t, 5*time.Second, retryAfter(10*time.Second, 0))
+	assert.Equal(t, 10*time.Second, retryAfter(10*time.Second, 0.5))
+	assert.Less(t, retryAfter(10*time.Second, 0.999999), 15*time.Second)
 }
 
 // Few who are shed come back soon, many over as long as they take.
 func TestReturnsBookTheTimeAhead(t *testing.T) {
-	r := admission.Returns{Min: time.Second, Max: 30 * time.Second}
+	r := returns{Min: time.Second, Max: 30 * time.Second}
 	now := time.Unix(0, 0)
 	const each, mid = 10 * time.Millisecond, 0.5
 	for range 100 {
@@ -46,7 +44,7 @@ func TestReturnsBookTheTimeAhead(t *testing.T) {
 // would see if they came back evenly.
 func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 	for _, n := range []int{100, 1000, 3000} {
-		r := admission.Returns{Min: time.Second, Max: 30 * time.Second}
+		r := returns{Min: time.Second, Max: 30 * time.Second}
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		const perSecond = 100
 		seconds := map[int]int{}
@@ -65,8 +63,8 @@ func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 // all lose their connections then. The service takes 100 ms and 32 at a time,
 // and in the outage it does not answer.
 func TestAfterAnOutage(t *testing.T) {
-	jittered := outage(t, func(r admission.Refusal) time.Duration { return r.RetryAfter })
-	fixed := outage(t, func(admission.Refusal) time.Duration { return 10 * time.Second })
+	jittered := outage(t, func(r refusal) time.Duration { return r.RetryAfter })
+	fixed := outage(t, func(refusal) time.Duration { return 10 * time.Second })
 	t.Logf("first second after the outage over the mean: %.2f with jitter, %.2f with a fixed Retry-After", jittered, fixed)
 	assert.LessOrEqual(t, jittered, 2.0)
 	assert.Greater(t, fixed, 5.0)
@@ -74,11 +72,11 @@ func TestAfterAnOutage(t *testing.T) {
 
 // outage returns the requests of the first second after the outage, as a
 // multiple of the mean before it.
-func outage(t *testing.T, retryAfter func(admission.Refusal) time.Duration) float64 {
+func outage(t *testing.T, retryAfter func(refusal) time.Duration) float64 {
 	t.Helper()
 	const clients = 1000
 	period, begin, end := 10*time.Second, 60*time.Second, 90*time.Second
-	core, err := admission.NewCore[int](admission.Fixed(32), admission.Settings{})
+	core, err := newCore[int](Fixed(32), Settings{})
 	require.NoError(t, err)
 	w := &world{core: core, t: t}
 	random := rand.New(rand.NewPCG(3, 3))
@@ -110,7 +108,7 @@ func outage(t *testing.T, retryAfter func(admission.Refusal) time.Duration) floa
 				w.core.Answered(w.time(), ticket, window.Success)
 				done(client)
 			})
-		}, func(r admission.Refusal) { next(client, retryAfter(r)) })
+		}, func(r refusal) { next(client, retryAfter(r)) })
 	}
 	for c := range clients {
 		w.at(time.Duration(random.Int64N(int64(period))), func() { request(c, 0) })
@@ -128,17 +126,17 @@ func outage(t *testing.T, retryAfter func(admission.Refusal) time.Duration) floa
 // world is a Core on virtual time.
 type world struct {
 	t      *testing.T
-	core   admission.Core[int]
+	core   core[int]
 	now    time.Duration
 	events agenda
 	seq    int
 	// waiting has what is to be done with those who wait.
-	waiting map[*admission.Item[int]]hopes
+	waiting map[*item[int]]hopes
 }
 
 type hopes struct {
 	admitted func(window.Ticket)
-	refused  func(admission.Refusal)
+	refused  func(refusal)
 }
 
 func (w *world) time() time.Time { return time.Unix(0, 0).Add(w.now) }
@@ -148,14 +146,14 @@ func (w *world) at(when time.Duration, do func()) {
 	heap.Push(&w.events, event{when, w.seq, do})
 }
 
-func (w *world) request(client int, admitted func(window.Ticket), refused func(admission.Refusal)) {
+func (w *world) request(client int, admitted func(window.Ticket), refused func(refusal)) {
 	if ticket, ok := w.core.Tried(w.time()); ok {
 		admitted(ticket)
 		return
 	}
-	i := &admission.Item[int]{Value: client, Tags: tag.Tags{}}
+	i := &item[int]{Value: client, Tags: tag.Tags{}}
 	if w.waiting == nil {
-		w.waiting = map[*admission.Item[int]]hopes{}
+		w.waiting = map[*item[int]]hopes{}
 	}
 	w.waiting[i] = hopes{admitted, refused}
 	w.core.Queued(w.time(), i)
@@ -185,7 +183,7 @@ func (w *world) run(until time.Duration) {
 	}
 }
 
-func (w *world) take(i *admission.Item[int]) hopes {
+func (w *world) take(i *item[int]) hopes {
 	h, ok := w.waiting[i]
 	require.True(w.t, ok, "decided about twice")
 	delete(w.waiting, i)
@@ -211,16 +209,4 @@ func (a *agenda) Pop() any {
 	e := (*a)[last]
 	*a = (*a)[:last]
 	return e
-}
-
-func ExampleReturns() {
-	// A server that can bear ten returns in a second sheds 200 at once.
-	r := admission.Returns{Min: time.Second, Max: 30 * time.Second}
-	now := time.Now()
-	var last time.Duration
-	for range 200 {
-		last = r.Shed(now, 100*time.Millisecond, 0.5) // 0.5 in the place of a random number
-	}
-	fmt.Println(last)
-	// Output: 20s
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -59,10 +60,7 @@ type Rule struct {
 }
 
 func (r Rule) check() error {
-	if !r.Shed.valid() {
-		return fmt.Errorf("shed: %d is not allowed, want First, Ordinary or Last", int8(r.Shed))
-	}
-	return nil
+	return setting.OneOf("shed", r.Shed, First, Ordinary, Last)
 }
 
 // Matches reports whether the rule speaks of requests with these tags.

@@ -1,8 +1,9 @@
 package backoff
 
 import (
-	"errors"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // MaxDelay is the longest delay that any Backoff answers, a hundred years: far
@@ -22,7 +23,7 @@ type Rand interface {
 type State struct {
 	// Retry is the number of the retry that the delay comes before: 1 is the
 	// delay between the operation's first attempt and its first retry. Less
-	// counts as 1. (Seed 1's N, "the number of retries so far", is Retry - 1.)
+	// counts as 1. (The N of [Ethernet], "the number of retries so far", is Retry - 1.)
 	Retry int
 	// Last is the delay before this one, 0 if this is the first.
 	Last time.Duration
@@ -39,16 +40,19 @@ type Backoff interface {
 }
 
 // Check returns an error that names the first setting of b that is wrong, its
-// value, and what is allowed. Delay never fails: in the place of a setting that
-// Check refuses it uses the default. So whoever takes a Backoff from a user
+// value, and what is allowed. Delay never fails: instead of a setting that
+// Check refuses it uses the default. So code that takes a Backoff from a user
 // checks it once.
 //
 // A Backoff from elsewhere is checked if it has a method Check() error.
 func Check(b Backoff) error {
 	if b == nil {
-		return errors.New("backoff: nil is not allowed, want a Backoff")
+		return setting.Nil("backoff")
 	}
-	if c, ok := b.(interface{ Check() error }); ok {
+	switch c := b.(type) {
+	case interface{ check() error }:
+		return c.check()
+	case interface{ Check() error }:
 		return c.Check()
 	}
 	return nil

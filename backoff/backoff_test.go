@@ -99,7 +99,7 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		backoff backoff.Backoff
 		want    string
 	}{
-		{nil, "backoff: nil is not allowed, want a Backoff"},
+		{nil, "backoff: nil is not allowed"},
 		{backoff.Exponential{Min: -1}, "shortest delay: -1ns is not allowed, want a duration from 1ns to 30s"},
 		{backoff.Exponential{Min: 3, Max: 2}, "shortest delay: 3ns is not allowed, want a duration from 1ns to 2ns"},
 		{backoff.Exponential{Max: -time.Second}, "longest delay: -1s is not allowed, want a duration from 1ns to " + most},
@@ -145,8 +145,8 @@ func TestOfAWrongSettingTheDefaultIsUsed(t *testing.T) {
 }
 
 func TestDefaultsFollowTheBoundThatIsGiven(t *testing.T) {
-	assert.Equal(t, time.Hour, one(t, backoff.Exponential{Min: time.Hour}, 9, nil), "Max is Min at the least")
-	assert.Equal(t, time.Millisecond, one(t, backoff.Exponential{Max: time.Millisecond}, 1, nil), "Min is Max at the most")
+	assert.Equal(t, time.Hour, one(t, backoff.Exponential{Min: time.Hour}, 9, nil), "Max is at least Min")
+	assert.Equal(t, time.Millisecond, one(t, backoff.Exponential{Max: time.Millisecond}, 1, nil), "Min is at most Max")
 	require.NoError(t, backoff.Check(backoff.Exponential{Min: backoff.MaxDelay}))
 	require.NoError(t, backoff.Check(backoff.Constant(0)))
 }

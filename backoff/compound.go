@@ -2,7 +2,7 @@ package backoff
 
 import "time"
 
-// Compound is seed 0's loop to the letter: each delay is grown from the one
+// Compound is the loop of [Crash] to the letter: each delay is grown from the one
 // before, its jitter included, so that clients that began together drift apart
 // more and more:
 //
@@ -12,13 +12,13 @@ import "time"
 //	delay = delay + norm_variate(delay * Jitter)
 //
 // The first delay is exactly Min, without jitter; the cap comes before the
-// jitter ("excluding Jitter"). No delay grows from less than Min, which the seed
+// jitter ("excluding Jitter"). No delay grows from less than Min, which the text
 // leaves open: after a delay of 0 all would be 0. It needs State.Last.
 //
 // Jitter should be 1 on average: Normal or Proportional. What shortens (Full,
 // Equal) does so again at each retry, and with Full nothing grows.
 //
-// The zero value is {100 ms, 30 s, 2, none}. The seed's two published sets are
+// The zero value is {100 ms, 30 s, 2, none}. The two published sets are
 // {Min: 100ms, Max: 10min, Factor: 2.7, Jitter: Normal(0.1)} ("blue") and
 // {Min: 1s, Max: 5min, Factor: 1.5, Jitter: Normal(0.1)} ("green").
 type Compound struct {
@@ -26,11 +26,11 @@ type Compound struct {
 	// is shorter.
 	Min time.Duration
 	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer. The seed: "for example, 15 minutes".
+	// longer. [Crash]: "for example, 15 minutes".
 	Max time.Duration
 	// Factor is that of growth: 1 to MaxFactor; 0 means DefaultFactor.
 	Factor float64
-	// Jitter is the random part; the zero value: none. The seed's is Normal.
+	// Jitter is the random part; the zero value: none. That of [Crash] is Normal.
 	Jitter Jitter
 }
 
@@ -38,12 +38,11 @@ func (c Compound) withDefaults() (Compound, error) {
 	var k checks
 	k.bounds(&c.Min, &c.Max)
 	k.number("factor", &c.Factor, DefaultFactor, 1, MaxFactor)
-	k.fail(c.Jitter.Check())
+	k.fail(c.Jitter.check())
 	return c, k.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (c Compound) Check() error {
+func (c Compound) check() error {
 	_, err := c.withDefaults()
 	return err
 }

@@ -6,12 +6,12 @@ import (
 )
 
 // Constant waits the same time before every retry, 0 to MaxDelay: the "fixed
-// time interval" that seed 0 warns of ("may not allow the server to rise"). It
-// never ends. The cure is not jitter alone: "If you retry, back off!" (seed 3).
+// time interval" that [Crash] warns of ("may not allow the server to rise"). It
+// never ends. The cure is not jitter alone: "If you retry, back off!" ([SafeClients]).
 type Constant time.Duration
 
-// Check returns an error if the delay is not allowed.
-func (c Constant) Check() error {
+// check returns an error if the delay is not allowed.
+func (c Constant) check() error {
 	var k checks
 	d := time.Duration(c)
 	k.duration("delay", &d, 0, 0, MaxDelay)
@@ -20,7 +20,7 @@ func (c Constant) Check() error {
 
 // Delay implements Backoff. A delay that is not allowed counts as DefaultMin.
 func (c Constant) Delay(State, Rand) (time.Duration, bool) {
-	if c.Check() != nil {
+	if c.check() != nil {
 		return DefaultMin, true
 	}
 	return time.Duration(c), true
@@ -44,8 +44,7 @@ func (f Fibonacci) withDefaults() (Fibonacci, error) {
 	return f, c.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (f Fibonacci) Check() error {
+func (f Fibonacci) check() error {
 	_, err := f.withDefaults()
 	return err
 }

@@ -26,8 +26,7 @@ func (b Decorrelated) withDefaults() (Decorrelated, error) {
 	return b, c.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (b Decorrelated) Check() error {
+func (b Decorrelated) check() error {
 	_, err := b.withDefaults()
 	return err
 }

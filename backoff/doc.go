@@ -1,6 +1,6 @@
 // Package backoff says how long to wait before an attempt that failed is
-// followed by another: "If you retry, back off!" and "Jitter everything!" (seed
-// 3).
+// followed by another: "If you retry, back off!" and "Jitter everything!"
+// ([SafeClients]).
 //
 // It is pure: a [Backoff] is a value, what it needs to know is in a [State], and
 // the random source is an argument. Whether to retry at all is not asked here;
@@ -10,11 +10,11 @@
 // spreads best. The forms:
 //
 //   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any
-//     jitter; seeds 1 and 4 are of this kind.
-//   - [Compound]: seed 0's loop, each delay grown from the one before.
+//     jitter; those of [Ethernet] and [Syncmusings] are of this kind.
+//   - [Compound]: the loop of [Crash], each delay grown from the one before.
 //   - [Decorrelated]: random between Min and three times the delay before.
-//   - [LastTry]: seed 2's growing waits, then one last try; seed 3's capped
-//     retries.
+//   - [LastTry]: the growing waits of [Clojure], then one last try; the capped
+//     retries of [SafeClients].
 //   - [Constant] and [Fibonacci].
 //
 // [WithJitter], [Cap], [LimitAttempts] and [LimitElapsed] go around any of them.
@@ -31,16 +31,16 @@
 //	Equal()           d * U(1/2, 1)
 //	Proportional(j)   d * U(1-j, 1+j)
 //	Uniform(lo, hi)   d * U(lo, hi)
-//	Normal(j)         d * (1 + j*N(0, 1)), 0 at the least
+//	Normal(j)         d * (1 + j*N(0, 1)), at least 0
 //	Decorrelated      U(Min, 3*last)
 //
 // Which comes first, the cap or the jitter, matters for those that lengthen:
 //
-//	seed 0            cap, then jitter; the jitter grows into the next delay
-//	seed 1            jitter, then cap
-//	seed 2            no jitter; it ends where others cap
-//	seed 3            looks at the bound, then jitter; it ends where others cap
-//	seed 4            jitter, then cap
+//	Crash             cap, then jitter; the jitter grows into the next delay
+//	Ethernet          jitter, then cap
+//	Clojure           no jitter; it ends where others cap
+//	SafeClients       looks at the bound, then jitter; it ends where others cap
+//	Syncmusings       jitter, then cap
 //	Full, Equal       cap, then jitter
 //	Decorrelated      jitter, then cap
 //
@@ -70,19 +70,33 @@
 //	    0.09-0.11  0.18-0.22  0.36-0.44  0.72-0.88  1.44-1.76  2.88-3.52  5.76-7.04  11.5-14.1  23-28.2  27-33
 //	Decorrelated{}
 //	    0.1-0.3  0.1-0.9  0.1-2.7  0.1-8.1  0.1-24.3  0.1-30  0.1-30  0.1-30  0.1-30  0.1-30
-//	seed 0, blue:  Compound{100ms, 10min, 2.7, Normal(0.1)}
+//	Crash, blue:  Compound{100ms, 10min, 2.7, Normal(0.1)}
 //	    0.1  0.243-0.297  0.59-0.882  1.43-2.62  3.49-7.78  8.47-23.1  20.6-68.6  50-204  122-605  295-660
-//	seed 0, green: Compound{1s, 5min, 1.5, Normal(0.1)}
+//	Crash, green: Compound{1s, 5min, 1.5, Normal(0.1)}
 //	    1  1.35-1.65  1.82-2.72  2.46-4.49  3.32-7.41  4.48-12.2  6.05-20.2  8.17-33.3  11-54.9  14.9-90.6
-//	seed 1: Exponential{10ms, 1s, 2, Uniform(1, 2), JitterThenCap}
+//	Ethernet: Exponential{10ms, 1s, 2, Uniform(1, 2), JitterThenCap}
 //	    0.01-0.02  0.02-0.04  0.04-0.08  0.08-0.16  0.16-0.32  0.32-0.64  0.64-1  1  1  1
-//	seed 2: LastTry{1s, 2, 10s}
+//	Clojure: LastTry{1s, 2, 10s}
 //	    1  2  4  8  no more
-//	seed 3: WithJitter(LastTry{10s, 2, 300s + 1ns}, Proportional(0.5))
+//	SafeClients: WithJitter(LastTry{10s, 2, 300s + 1ns}, Proportional(0.5))
 //	    5-15  10-30  20-60  40-120  80-240  no more
-//	seed 4: Exponential{50ms, 30s, 2, Proportional(0.6), JitterThenCap}
+//	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), JitterThenCap}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
 // How to choose Max, so that a service can bear all its clients, and what that
 // means for the time until they notice that it is back, is computed by [NewPlan].
+//
+// # Sources
+//
+// Names in brackets are texts: "Exponential Backoff or how not to crash a server"
+// ([Crash], 2014), "Exponential Backoff in Distributed Systems" ([Ethernet],
+// 2009), "Exponential Backoff" ([Clojure], 2015), "Safe Client Behaviour"
+// ([SafeClients], 2018) and "Improve on exponential backoff" ([Syncmusings],
+// 2019). The file docs/sources.md says more of each.
+//
+// [Crash]: https://sudonull.com/post/110101-Exponential-Backoff-or-how-not-to-crash-a-server
+// [Ethernet]: https://dthain.blogspot.com/2009/02/exponential-backoff-in-distributed.html
+// [Clojure]: https://ericnormand.me/article/exponential-backoff
+// [SafeClients]: https://www.usenix.org/conference/srecon18asia/presentation/goh
+// [Syncmusings]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 package backoff

@@ -34,8 +34,8 @@ func ExampleExponential() {
 	// 34ms 46ms 102ms 172ms 638ms 388ms 819ms 338ms ...
 }
 
-// Seed 1: "delay = MIN( R * T * F ^ N , M )".
-func ExampleExponential_seed1() {
+// [Ethernet]: "delay = MIN( R * T * F ^ N , M )".
+func ExampleExponential_ethernet() {
 	show(backoff.Exponential{
 		Min: 10 * time.Millisecond, Factor: 2, Max: time.Second,
 		Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap,
@@ -44,8 +44,8 @@ func ExampleExponential_seed1() {
 	// 17ms 29ms 60ms 114ms 288ms 444ms 1s 1s 1s ...
 }
 
-// The client that seed 4 improves on.
-func ExampleExponential_seed4() {
+// The client that "Improve on exponential backoff" improves on.
+func ExampleExponential_syncmusings() {
 	show(backoff.Exponential{
 		Min: 50 * time.Millisecond, Factor: 2, Max: 30 * time.Second,
 		Jitter: backoff.Proportional(0.6), Order: backoff.JitterThenCap,
@@ -54,7 +54,7 @@ func ExampleExponential_seed4() {
 	// 61ms 95ms 202ms 366ms 1.086s 1.386s 4.426s 5.157s 20.066s 18.886s 30s 30s ...
 }
 
-// Seed 0's two published sets of parameters.
+// The two published sets of parameters of [Crash].
 func ExampleCompound() {
 	blue := backoff.Compound{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)}
 	green := backoff.Compound{Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)}
@@ -71,7 +71,7 @@ func ExampleDecorrelated() {
 	// 235ms 380ms 628ms 867ms 2.095s 2.502s 5s 5s ...
 }
 
-// Seed 2: (exponential-backoff 1000 2 10000 ...).
+// [Clojure]: (exponential-backoff 1000 2 10000 ...).
 func ExampleLastTry() {
 	show(backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second}, 100)
 	// Output: 1s 2s 4s 8s no more
@@ -87,7 +87,7 @@ func ExampleFibonacci() {
 	// Output: 1s 1s 2s 3s 5s 8s 13s 21s 30s 30s ...
 }
 
-// Seed 3's "Retry with exponential back-off and jitter; retries capped".
+// [SafeClients]: "Retry with exponential back-off and jitter; retries capped".
 func ExampleWithJitter() {
 	bounded := backoff.LastTry{Time: 10 * time.Second, Rate: 2, Max: 300*time.Second + 1}
 	show(bounded, 100)
@@ -118,13 +118,12 @@ func ExampleCheck() {
 	// Output: factor: 0.5 is not allowed, want a number from 1 to 1000
 }
 
-func ExampleParseJitter() {
-	j, err := backoff.ParseJitter("proportional:0.5")
-	fmt.Println(j, err)
-	_, err = backoff.ParseJitter("proportional")
-	fmt.Println(err)
+func ExampleJitter_UnmarshalText() {
+	var j backoff.Jitter
+	fmt.Println(j.UnmarshalText([]byte("proportional:0.5")), j)
+	fmt.Println(j.UnmarshalText([]byte("proportional")))
 	// Output:
-	// proportional:0.5 <nil>
+	// <nil> proportional:0.5
 	// jitter: "proportional" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI
 }
 

@@ -1,26 +1,27 @@
 package backoff
 
 import (
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Exponential multiplies the delay by a factor at each retry: Min, Min*Factor,
 // Min*Factor^2 and so on, up to Max. It is what most callers want, best with
 // Jitter: Full(). The zero value doubles from 100 ms to 30 s without jitter.
 //
-// Seed 1's "delay = MIN( R * T * F ^ N , M )" is
+// "delay = MIN( R * T * F ^ N , M )" of [Ethernet] is
 // {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), Order: JitterThenCap}.
-// Seed 4's client is
+// The client of [Syncmusings] is
 // {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), Order: JitterThenCap}.
 type Exponential struct {
 	// Min is the delay before the first retry: 1 ns to Max; 0 means DefaultMin,
-	// or Max if that is shorter. Seed 1: it "should be set at the outer limits
+	// or Max if that is shorter. [Ethernet]: it "should be set at the outer limits
 	// of expected response time for the service".
 	Min time.Duration
 	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer. Seed 1: it "should be as low as possible to keep your customers
+	// longer. [Ethernet]: it "should be as low as possible to keep your customers
 	// happy, but high enough that the system can definitely handle requests from
 	// all clients at that sustained rate"; [Plan] computes it.
 	Max time.Duration
@@ -39,10 +40,10 @@ type Order uint8
 const (
 	// CapThenJitter caps, then adds jitter: delays at the cap stay spread, and
 	// with a jitter that lengthens (all but Full and Equal) may exceed it. "The
-	// retry interval is limited MaxDelay (excluding Jitter)" (seed 0).
+	// retry interval is limited MaxDelay (excluding Jitter)" ([Crash]).
 	CapThenJitter Order = iota
 	// JitterThenCap adds jitter, then caps: no delay exceeds the cap, and at the
-	// cap many are exactly equal. Seeds 1 and 4 are of this kind.
+	// cap many are exactly equal. [Ethernet] and [Syncmusings] have this.
 	JitterThenCap
 )
 
@@ -50,15 +51,14 @@ func (e Exponential) withDefaults() (Exponential, error) {
 	var c checks
 	c.bounds(&e.Min, &e.Max)
 	c.number("factor", &e.Factor, DefaultFactor, 1, MaxFactor)
-	c.fail(e.Jitter.Check())
+	c.fail(e.Jitter.check())
 	if e.Order > JitterThenCap {
-		c.fail(fmt.Errorf("order of cap and jitter: %d is not allowed, want CapThenJitter or JitterThenCap", e.Order))
+		c.fail(setting.Wrong("order of cap and jitter", e.Order, "CapThenJitter or JitterThenCap"))
 	}
 	return e, c.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (e Exponential) Check() error {
+func (e Exponential) check() error {
 	_, err := e.withDefaults()
 	return err
 }

@@ -29,7 +29,7 @@ func FuzzDelay(f *testing.F) {
 				t.Fatalf("%s: %+v: waits %d at %+v", name, x, d, s)
 			}
 			if backoff.Check(x) == nil && d > cap {
-				t.Fatalf("%s: %+v: waits %v, want %v at the most, at %+v", name, x, d, cap, s)
+				t.Fatalf("%s: %+v: waits %v, want at most %v, at %+v", name, x, d, cap, s)
 			}
 		}
 		order := backoff.Order(kind / 64)
@@ -58,15 +58,15 @@ func FuzzJitterText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		j, err := backoff.ParseJitter(s)
-		if err != nil {
+		var j, again backoff.Jitter
+		if j.UnmarshalText([]byte(s)) != nil {
 			return
 		}
-		if err := j.Check(); err != nil {
+		text, err := j.MarshalText()
+		if err != nil {
 			t.Fatalf("%q is read, but %v", s, err)
 		}
-		again, err := backoff.ParseJitter(j.String())
-		if err != nil || again != j {
+		if err := again.UnmarshalText(text); err != nil || again != j {
 			t.Fatalf("%q is read as %v, that as %v, %v", s, j, again, err)
 		}
 	})
@@ -86,7 +86,7 @@ func FuzzPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := p.Backoff.Check(); err != nil {
+		if err := backoff.Check(p.Backoff); err != nil {
 			t.Fatalf("the plan's Backoff: %v", err)
 		}
 		if p.Rate > capacity*(1+1e-9) {

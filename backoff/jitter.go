@@ -1,13 +1,14 @@
 package backoff
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Jitter is how randomness is added to a delay d: seed 3's first rule, "Jitter
+// Jitter is how randomness is added to a delay d: the first rule of [SafeClients], "Jitter
 // everything!". The zero value is none. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal",
@@ -29,8 +30,8 @@ const (
 	normal
 )
 
-// MaxStretch is the most that Uniform may lengthen a delay. Our choice.
-const MaxStretch = 100
+// maxStretch is the most that Uniform may lengthen a delay. Our choice.
+const maxStretch = 100
 
 // Full is d * U(0, 1): any time up to the delay.
 func Full() Jitter { return Uniform(0, 1) }
@@ -38,36 +39,36 @@ func Full() Jitter { return Uniform(0, 1) }
 // Equal is d * U(1/2, 1): half of the delay for sure, the other half random.
 func Equal() Jitter { return Uniform(0.5, 1) }
 
-// Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of seed 3 is
-// Proportional(0.5), seed 4's is Proportional(0.6). 0 <= j <= 1.
+// Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of
+// [SafeClients] is Proportional(0.5), that of [Syncmusings] Proportional(0.6). 0 <= j <= 1.
 func Proportional(j float64) Jitter { return Jitter{proportional, 0, j} }
 
-// Uniform is d * U(lo, hi), 0 <= lo <= hi <= MaxStretch. "R should be a random
+// Uniform is d * U(lo, hi), 0 <= lo <= hi <= 100. "R should be a random
 // number in the range [1-2], so that its effect is to spread out the load over
-// time, but always more conservative than plain backoff" (seed 1): Uniform(1, 2).
+// time, but always more conservative than plain backoff" ([Ethernet]): Uniform(1, 2).
 func Uniform(lo, hi float64) Jitter { return Jitter{uniform, lo, hi} }
 
 // Normal is d * (1 + j*N(0, 1)), a deviation proportional to the delay: "delay =
-// delay + norm_variate(delay * Jitter)" (seed 0, "for example, 0.1"). What
+// delay + norm_variate(delay * Jitter)" ([Crash], "for example, 0.1"). What
 // would be negative is 0, so that j should be well below 1: 0 <= j <= 1. It has
 // no upper bound, but only one in 30 000 is beyond d * (1 + 4j).
 func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
 
-// Check returns an error if the jitter's numbers are not allowed.
-func (j Jitter) Check() error {
+// check returns an error if the jitter's numbers are not allowed.
+func (j Jitter) check() error {
 	switch {
-	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= MaxStretch):
-		return fmt.Errorf("jitter: %v is not allowed, want numbers 0 <= LO <= HI <= %d", j, MaxStretch)
+	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= maxStretch):
+		return setting.Wrong("jitter", j, "numbers 0 <= LO <= HI <= %d", maxStretch)
 	case j.form >= proportional && !(0 <= j.hi && j.hi <= 1):
-		return fmt.Errorf("jitter: %v is not allowed, want a number from 0 to 1", j)
+		return setting.Wrong("jitter", j, "a number from 0 to 1")
 	}
 	return nil
 }
 
-// apply is d with the jitter. A jitter that Check refuses is Full: too much
+// apply is d with the jitter. A jitter that is not allowed is Full: too much
 // rather than none.
 func (j Jitter) apply(d time.Duration, r Rand) time.Duration {
-	if j.Check() != nil {
+	if j.check() != nil {
 		j = Full()
 	}
 	switch j.form {
@@ -99,22 +100,21 @@ func (j Jitter) String() string {
 	return "uniform:" + number(j.lo) + ":" + number(j.hi)
 }
 
-// MarshalText returns String, or the error of Check.
-func (j Jitter) MarshalText() ([]byte, error) { return []byte(j.String()), j.Check() }
+// MarshalText returns String, or an error that says what is allowed.
+func (j Jitter) MarshalText() ([]byte, error) { return []byte(j.String()), j.check() }
 
-// UnmarshalText reads a jitter, or returns an error that says what is allowed,
-// and then changes nothing.
+// UnmarshalText reads "none", "full", "equal", "proportional:J", "normal:J" or
+// "uniform:LO:HI", or returns an error that says what is allowed, and then
+// changes nothing.
 func (j *Jitter) UnmarshalText(text []byte) error {
-	v, err := ParseJitter(string(text))
+	v, err := parseJitter(string(text))
 	if err == nil {
 		*j = v
 	}
 	return err
 }
 
-// ParseJitter reads "none", "full", "equal", "proportional:J", "normal:J" or
-// "uniform:LO:HI".
-func ParseJitter(s string) (Jitter, error) {
+func parseJitter(s string) (Jitter, error) {
 	name, rest, _ := strings.Cut(s, ":")
 	x, err := numbers(rest)
 	var j Jitter
@@ -128,15 +128,15 @@ func ParseJitter(s string) (Jitter, error) {
 		return Equal(), nil
 	case name == "proportional" && len(x) == 1:
 		j = Proportional(x[0])
-		return j, j.Check()
+		return j, j.check()
 	case name == "normal" && len(x) == 1:
 		j = Normal(x[0])
-		return j, j.Check()
+		return j, j.check()
 	case name == "uniform" && len(x) == 2:
 		j = Uniform(x[0], x[1])
-		return j, j.Check()
+		return j, j.check()
 	}
-	return j, fmt.Errorf("jitter: %q is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI", s)
+	return j, setting.Wrong("jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
 }
 
 func numbers(s string) ([]float64, error) {
@@ -169,9 +169,9 @@ func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
 	return b.jitter.apply(d, r), ok
 }
 
-func (b jittered) Check() error {
+func (b jittered) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}
-	return b.jitter.Check()
+	return b.jitter.check()
 }

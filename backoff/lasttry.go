@@ -2,7 +2,7 @@ package backoff
 
 import "time"
 
-// LastTry is seed 2's exponential-backoff: the waits are Time, Time*Rate,
+// LastTry is exponential-backoff of [Clojure]: the waits are Time, Time*Rate,
 // Time*Rate^2 and so on, as long as they are shorter than Max; after the last of
 // them comes one last try, and then no more:
 //
@@ -10,18 +10,18 @@ import "time"
 //
 // With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five
 // calls, the fifth of them the last try: its failure is final. 16 s is not
-// waited. (The seed's prose, "when it waits 10 seconds, it won't retry any
-// more", is looser than its code.) If Time >= Max there is one call and no retry.
+// waited. (The prose, "when it waits 10 seconds, it won't retry any
+// more", is looser than the code.) If Time >= Max there is one call and no retry.
 //
 // There is no jitter; WithJitter adds it after the bound has been looked at.
-// So seed 3's capped retries, whose loop goes on "while not success && delay <=
+// So the capped retries of [SafeClients], whose loop goes on "while not success && delay <=
 // period" and waits "delay * random(.5, 1.5)", are
 //
 //	WithJitter(LastTry{Time: 10s, Rate: 2, Max: 300s + 1ns}, Proportional(0.5))
 //
 // the nanosecond because that loop still waits a delay equal to the bound.
 //
-// The zero value has the defaults of the seed's macro: {1 s, 2, 10 s}.
+// The zero value has the defaults of the macro there: {1 s, 2, 10 s}.
 type LastTry struct {
 	// Time is the first wait: 1 ns to MaxDelay; 0 means 1 s.
 	Time time.Duration
@@ -40,8 +40,7 @@ func (b LastTry) withDefaults() (LastTry, error) {
 	return b, c.err
 }
 
-// Check returns an error that names the first setting that is wrong.
-func (b LastTry) Check() error {
+func (b LastTry) check() error {
 	_, err := b.withDefaults()
 	return err
 }

@@ -1,8 +1,9 @@
 package backoff
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Cap is b with no delay longer than longest, 1 ns to MaxDelay. Around
@@ -27,7 +28,7 @@ func (b capped) settled() time.Duration {
 	return b.longest
 }
 
-func (b capped) Check() error {
+func (b capped) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}
@@ -51,12 +52,12 @@ func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
 	return ask(b.Backoff, s, r)
 }
 
-func (b fewer) Check() error {
+func (b fewer) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}
 	if b.attempts < 1 {
-		return fmt.Errorf("attempt limit: %d is not allowed, want a number from 1", b.attempts)
+		return setting.Wrong("attempt limit", b.attempts, "a number from 1")
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
 	return d, true
 }
 
-func (b sooner) Check() error {
+func (b sooner) check() error {
 	if err := Check(b.Backoff); err != nil {
 		return err
 	}
@@ -93,9 +94,6 @@ func ask(b Backoff, s State, r Rand) (time.Duration, bool) {
 }
 
 // positive returns an error that names the setting unless 1 ns <= d <= MaxDelay.
-func positive(setting string, d time.Duration) error {
-	if d < 1 || d > MaxDelay {
-		return fmt.Errorf("%s: %v is not allowed, want a duration from 1ns to %v", setting, d, MaxDelay)
-	}
-	return nil
+func positive(name string, d time.Duration) error {
+	return setting.Duration(name, &d, 0, 1, MaxDelay)
 }

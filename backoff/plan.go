@@ -1,12 +1,15 @@
 package backoff
 
 import (
+	"fmt"
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Demand is what a service and its clients have to say to the choice of M, the
-// longest delay, by seed 1's rule: M "should be as low as possible to keep your
+// longest delay, by the rule of [Ethernet]: M "should be as low as possible to keep your
 // customers happy, but high enough that the system can definitely handle
 // requests from all clients at that sustained rate".
 type Demand struct {
@@ -21,11 +24,11 @@ type Demand struct {
 	// after the service is back its last client may still be waiting. 1 ns to
 	// MaxDelay.
 	Recovery time.Duration
-	// First is the seed's T, the initial timeout: "at the outer limits of
+	// First is T there, the initial timeout: "at the outer limits of
 	// expected response time for the service". 1 ns to MaxDelay; 0 means
 	// DefaultMin.
 	First time.Duration
-	// Factor is the seed's F: 1.01 to MaxFactor; 0 means DefaultFactor.
+	// Factor is F there: 1.01 to MaxFactor; 0 means DefaultFactor.
 	Factor float64
 }
 
@@ -44,18 +47,18 @@ type Plan struct {
 	// Recovery is the longest time from the service's return until the last
 	// client's next attempt: M. The mean is half of it.
 	Recovery time.Duration
-	// Retries is how many a client has made at the most when it comes to wait M.
+	// Retries is how many a client has made, at most, when it comes to wait M.
 	Retries int
-	// Settled is how long that takes at the most; until then the clients send
+	// Settled is how long that takes at most; until then the clients send
 	// more than Rate.
 	Settled time.Duration
 	// CapacityWanted is the capacity that the wanted recovery time takes,
 	// Clients/Recovery, in requests per second; ClientsPossible is how many
-	// clients the given capacity allows for it, a billion at the most. The wanted
+	// clients the given capacity allows for it, at most a billion. The wanted
 	// recovery time must also be no shorter than T.
 	CapacityWanted  float64
 	ClientsPossible int
-	// Backoff is the seed's min(R*T*F^N, M) with these numbers.
+	// Backoff is [Ethernet]'s min(R*T*F^N, M) with these numbers.
 	Backoff Exponential
 }
 
@@ -99,7 +102,7 @@ func (p *Plan) settle() {
 
 // RecoveryAfter is the longest time from the end of an outage of that length
 // until a client's next attempt. A short outage ends before the delays are at M:
-// seed 1's "extend the time to recovery after a failure by about a factor of
+// "extend the time to recovery after a failure by about a factor of
 // two", three at R = 2. Attempts take no time.
 func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 	b := p.Backoff
@@ -116,14 +119,13 @@ func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 func (d Demand) withDefaults() (Demand, error) {
 	const mostCapacity = 1e12
 	var c checks
-	if d.Clients < 1 || d.Clients > mostClients {
-		c.refuse("clients: %d is not allowed, want a number from 1 to %d", d.Clients, mostClients)
-	}
+	c.fail(setting.Count("clients", &d.Clients, 0, 1, mostClients))
+	capacity := fmt.Sprint(d.Capacity, " per second")
 	if !(d.Capacity > 0 && d.Capacity <= mostCapacity) {
-		c.refuse("capacity: %v per second is not allowed, want a number greater than 0 and at most %s", d.Capacity, plain(mostCapacity))
+		c.fail(setting.Wrong("capacity", capacity, "a number greater than 0 and at most %s", setting.Plain(mostCapacity)))
 	}
 	if least := float64(d.Clients) / MaxDelay.Seconds(); c.err == nil && d.Capacity < least {
-		c.refuse("capacity: %v per second is not allowed for %d clients, want at least %.3g", d.Capacity, d.Clients, least)
+		c.fail(setting.Wrong("capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
 	}
 	c.fail(positive("recovery time", d.Recovery))
 	c.duration("first delay", &d.First, DefaultMin, 1, MaxDelay)

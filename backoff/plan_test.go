@@ -18,10 +18,10 @@ func plan(t *testing.T, d backoff.Demand) backoff.Plan {
 	return p
 }
 
-// Seed 1: "If you want to handle 1000 clients and have a maximum
+// [Ethernet]: "If you want to handle 1000 clients and have a maximum
 // recovery-after-failure time of one second, then you had better make sure that
 // your system can handle 1000 failed requests per second at a sustained rate."
-func TestSeed1sRuleOfCapacity(t *testing.T) {
+func TestTheRuleOfCapacity(t *testing.T) {
 	p := plan(t, backoff.Demand{Clients: 1000, Capacity: 1000, Recovery: time.Second})
 	assert.True(t, p.Possible)
 	assert.Equal(t, time.Second, p.Max)
@@ -41,7 +41,7 @@ func TestSeed1sRuleOfCapacity(t *testing.T) {
 	assert.Equal(t, 999, p.ClientsPossible)
 }
 
-// Seed 1: "M should be as low as possible to keep your customers happy, but high
+// [Ethernet]: "M should be as low as possible to keep your customers happy, but high
 // enough that the system can definitely handle requests from all clients at that
 // sustained rate."
 func TestPlanTakesTheLowestMThatTheServiceBears(t *testing.T) {
@@ -90,7 +90,7 @@ func TestPlanHoldsForItsClients(t *testing.T) {
 	assert.GreaterOrEqual(t, retries, p.Retries-1)
 }
 
-// Seed 1: backoff "is going to extend the time to recovery after a failure by
+// [Ethernet]: backoff "is going to extend the time to recovery after a failure by
 // about a factor of two ... If the web server is unavailable for thirty seconds
 // and then recovers, the client will not notice right away".
 func TestRecoveryAfterAnOutage(t *testing.T) {
@@ -129,7 +129,7 @@ func TestWrongDemandsAreErrorsThatSaySo(t *testing.T) {
 		{func(d *backoff.Demand) { d.Clients = 0 }, "clients: 0 is not allowed, want a number from 1 to 1000000000"},
 		{func(d *backoff.Demand) { d.Capacity = 0 }, "capacity: 0 per second is not allowed, want a number greater than 0 and at most 1000000000000"},
 		{func(d *backoff.Demand) { d.Capacity = math.NaN() }, "capacity: NaN per second is not allowed, want a number greater than 0 and at most 1000000000000"},
-		{func(d *backoff.Demand) { d.Capacity = 1e-12 }, "capacity: 1e-12 per second is not allowed for 10 clients, want at least 3.17e-09"},
+		{func(d *backoff.Demand) { d.Capacity = 1e-12 }, "capacity: 1e-12 per second is not allowed, want at least 3.17e-09 for 10 clients"},
 		{func(d *backoff.Demand) { d.Recovery = 0 }, "recovery time: 0s is not allowed, want a duration from 1ns to " + most},
 		{func(d *backoff.Demand) { d.First = -1 }, "first delay: -1ns is not allowed, want a duration from 1ns to " + most},
 		{func(d *backoff.Demand) { d.Factor = 1 }, "factor: 1 is not allowed, want a number from 1.01 to 1000"},

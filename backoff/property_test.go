@@ -70,8 +70,8 @@ func TestNoNumberOfRetriesOverflows(t *testing.T) {
 	numbers := []int{math.MinInt, -1, 0, 1, 2, 62, 63, 64, 65, 100, 1023, 1024, 1025, 1 << 30, math.MaxInt - 1, math.MaxInt}
 	lasts := []time.Duration{math.MinInt64, 0, 1, time.Hour, backoff.MaxDelay, math.MaxInt64}
 	wide := map[string]backoff.Backoff{
-		"wide":      backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Uniform(0, backoff.MaxStretch)},
-		"wide, cap": backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Uniform(0, backoff.MaxStretch), Order: backoff.JitterThenCap},
+		"wide":      backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Uniform(0, 100)},
+		"wide, cap": backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Uniform(0, 100), Order: backoff.JitterThenCap},
 		"compound":  backoff.Compound{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Normal(1)},
 		"decor":     backoff.Decorrelated{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: backoff.MaxFactor},
 		"fibonacci": backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay},

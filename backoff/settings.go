@@ -1,20 +1,20 @@
 package backoff
 
 import (
-	"fmt"
-	"strconv"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Defaults of the settings.
 const (
-	// DefaultMin: "minimum (initial) retry interval (e.g. 100 ms)" (seed 0).
+	// DefaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
 	DefaultMin = 100 * time.Millisecond
-	// DefaultMax is seed 4's bound: "unfortunate" operations "maxed out the
+	// DefaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the
 	// retry period to 30s".
 	DefaultMax = 30 * time.Second
 	// DefaultFactor: "F doesn't matter much, so choose 2 as a nice round number.
-	// (It's the exponential nature that counts.)" (seed 1).
+	// (It's the exponential nature that counts.)" ([Ethernet]).
 	DefaultFactor = 2
 	// MaxFactor is the largest factor of growth. Our choice.
 	MaxFactor = 1000
@@ -23,31 +23,21 @@ const (
 // checks keeps the first error of several settings.
 type checks struct{ err error }
 
-// duration puts the fallback in the place of a zero, and of a value that is not
+// duration puts the fallback instead of a zero, and of a value that is not
 // within lo and hi, which is an error that names the setting.
-func (c *checks) duration(setting string, d *time.Duration, fallback, lo, hi time.Duration) {
-	switch {
-	case *d == 0:
-		*d = fallback
-	case *d < lo || *d > hi:
-		c.refuse("%s: %v is not allowed, want a duration from %v to %v", setting, *d, lo, hi)
+func (c *checks) duration(name string, d *time.Duration, fallback, lo, hi time.Duration) {
+	if err := setting.Duration(name, d, fallback, lo, hi); err != nil {
+		c.fail(err)
 		*d = fallback
 	}
 }
 
 // number is duration for a number.
-func (c *checks) number(setting string, x *float64, fallback, lo, hi float64) {
-	switch {
-	case *x == 0:
-		*x = fallback
-	case !(*x >= lo && *x <= hi): // NaN too
-		c.refuse("%s: %v is not allowed, want a number from %s to %s", setting, *x, plain(lo), plain(hi))
+func (c *checks) number(name string, x *float64, fallback, lo, hi float64) {
+	if err := setting.Number(name, x, fallback, lo, hi); err != nil {
+		c.fail(err)
 		*x = fallback
 	}
-}
-
-func (c *checks) refuse(format string, args ...any) {
-	c.fail(fmt.Errorf(format, args...))
 }
 
 func (c *checks) fail(err error) {
@@ -61,5 +51,3 @@ func (c *checks) bounds(lo, hi *time.Duration) {
 	c.duration("longest delay", hi, max(DefaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
 	c.duration("shortest delay", lo, min(DefaultMin, *hi), 1, *hi)
 }
-
-func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -158,7 +158,7 @@ type limited struct{ l *aimd.Limiter }
 
 func aimdContender(name string, law window.NewLaw) contender {
 	build := func(n int, opts ...aimd.Option) bounder {
-		l, err := aimd.New(law, append(opts, aimd.WithFactor(0.9), aimd.WithInitialWindow(float64(n)))...)
+		l, err := aimd.New(append(opts, aimd.WithLaw(law), aimd.WithFactor(0.9), aimd.WithInitialWindow(float64(n)))...)
 		must(err) // the settings are ours
 		return limited{l}
 	}

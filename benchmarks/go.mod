@@ -3,7 +3,7 @@ module github.com/aimd-go/aimd/benchmarks
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
+	github.com/aimd-go/aimd v0.1.0
 	github.com/failsafe-go/failsafe-go v0.9.8
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/stretchr/testify v1.12.1

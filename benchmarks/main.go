@@ -46,7 +46,7 @@ type plan struct {
 }
 
 func (p plan) run(ctx context.Context, w io.Writer) error {
-	for _, part := range []func(context.Context, io.Writer) error{p.cost, p.bounds, p.doors, p.control} {
+	for _, part := range []func(context.Context, io.Writer) error{p.cost, p.bounds, p.transport, p.control} {
 		if err := part(ctx, w); err != nil {
 			return err
 		}

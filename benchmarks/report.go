@@ -94,8 +94,8 @@ func (p plan) bounds(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// doors prints what httplimit.Transport adds to a loopback round trip.
-func (p plan) doors(ctx context.Context, w io.Writer) error {
+// transport prints what httplimit.Transport adds to a loopback round trip.
+func (p plan) transport(ctx context.Context, w io.Writer) error {
 	progress("httplimit.Transport")
 	ratio, err := transport(ctx, p.rounds, p.turn)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // The programs that run as processes of their own. They are built once, without
-// the race detector: who is not tested has to keep up with who is.
+// the race detector: what is not tested has to keep up with what is.
 var (
 	gatewayBinary = built{source: "cmd/slowgw"}
 	aimdBinary    = built{source: "../cmd/aimd"}

@@ -125,7 +125,7 @@ func TestNginxRate(t *testing.T) {
 	})
 }
 
-// What a careful person gets who knows the cap, without a limiter, on this
+// What somebody careful gets that knows the cap, without a limiter, on this
 // machine at this time: the figure to hold the others against.
 func TestReference(t *testing.T) {
 	ctx := begin(t)

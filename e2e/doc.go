@@ -5,11 +5,13 @@
 // (see cmd/slowgw), and nginx with limit_conn and limit_req in front of it. The
 // tests start and stop them, on free ports of 127.0.0.1. nginx is found in the
 // PATH (Debian: apt-get install nginx-light); without it, its tests are skipped
-// by hand and fail under CI=true. For the storm of seed 0 they are our own, aimd
+// by hand and fail under CI=true. For the storm of "How not to crash a server" they are our own, aimd
 // server and aimd client.
 //
 // TestOverload is the other end: a service of our own behind httplimit.Handler, as a
 // process of its own, and ten clients that ask for twice what it can do.
+//
+// TestInterruptedUploads stops and kills aimd upload itself, as a process of its own.
 //
 // After each test every object that was reported is in the store with the right
 // checksum, every other one is in the errors, no slot is taken and no goroutine

@@ -3,9 +3,9 @@ module github.com/aimd-go/aimd/e2e
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
-	github.com/aimd-go/aimd/contrib/aws v0.0.0
-	github.com/aimd-go/aimd/contrib/minio v0.0.0
+	github.com/aimd-go/aimd v0.1.0
+	github.com/aimd-go/aimd/contrib/aws v0.1.0
+	github.com/aimd-go/aimd/contrib/minio v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager v0.5.3
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7

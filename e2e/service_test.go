@@ -47,7 +47,7 @@ func serveBusy() int {
 	mux := http.NewServeMux()
 	mux.Handle("/work", w)
 	mux.HandleFunc("/ledger", w.ledger)
-	h, err := httplimit.NewHandler(mux, door, httplimit.WithBypass(func(r *http.Request) bool { return r.URL.Path == "/ledger" }))
+	h, err := httplimit.NewHandler(mux, door, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/ledger" }})
 	if err != nil {
 		log.Print(err)
 		return 1

@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The server of seed 0 is stopped under load, and continued. "The client and server
-// have a large number of parameters"; these make it short. 300 clients send 100
+// The server of "Exponential Backoff or how not to crash a server" is stopped
+// under load, and continued. "The client and server have a large number of
+// parameters"; these make it short. 300 clients send 100
 // requests per second in all. While the server is stopped each of them sends
 // 300/(0.5 s + 0.05 s) = 545/s with fixed retry, and the kernel keeps them. When it
 // continues it has c of them, each takes 50 ms * 1.05^((c-10)/14), and c leave in
@@ -40,7 +41,7 @@ const (
 )
 
 // "Repeating at a fixed interval may not allow the server to 'rise', and using
-// exponential backoff avoids this problem" (seed 0). Nor is there a problem with Reno.
+// exponential backoff avoids this problem". Nor is there a problem with Reno.
 func TestStorm(t *testing.T) {
 	requireBacklog(t)
 	begin(t)
@@ -66,7 +67,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// storm is a server of seed 0, and a client process of many clients.
+// storm is that server, and a client process of many clients.
 type storm struct {
 	server, client *process
 	// usual is the rate of successes before the stop, per second, sent how many

@@ -41,7 +41,7 @@ func roundTrips(b *testing.B, bare http.RoundTripper, url string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts, err := httplimit.PerHost(bare, func(string) (*limiter.Limiter, error) { return aimd.NewReno() })
+	hosts, err := httplimit.PerHost(bare, func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync/atomic"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 )
 
 // body is an answer's body that holds the attempt's slot. As the bodies of
@@ -16,10 +17,12 @@ import (
 //
 // Read, Close and the end of the context may come at the same time.
 type body struct {
-	attempt
-	inner io.ReadCloser
-	// answer is what the head of the answer said.
-	answer limiter.Verdict
+	attempt *attempt.Attempt
+	inner   io.ReadCloser
+	// ctx is the request's.
+	ctx context.Context
+	// upgraded: the connection is another protocol's now.
+	upgraded bool
 	// stop forgets the context; nil: it is not watched.
 	stop func() bool
 	// ended is set by the one who ends the attempt.
@@ -28,20 +31,20 @@ type body struct {
 	reading atomic.Bool
 }
 
-// hold returns the body in a form that ends the attempt.
-func (a attempt) hold(inner io.ReadCloser, answer limiter.Verdict) io.ReadCloser {
-	b := &body{attempt: a, inner: inner, answer: answer}
-	if w, ok := inner.(io.Writer); ok {
-		// The connection is another protocol's now (101). With net/http it
-		// outlives the request's context, so its slot does too.
-		b.ctx = context.WithoutCancel(b.ctx)
+// hold returns the answer's body in a form that ends the attempt.
+func hold(ctx context.Context, a *attempt.Attempt, resp *http.Response) io.ReadCloser {
+	b := &body{attempt: a, inner: resp.Body, ctx: ctx}
+	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		// With net/http the connection outlives the request's context, so its slot
+		// does too.
+		b.ctx, b.upgraded = context.WithoutCancel(ctx), true
 		return &duplex{body: b, writer: w}
 	}
-	if a.ctx.Done() != nil {
+	if ctx.Done() != nil {
 		// The function must not touch b.stop: it may run before that is set.
-		b.stop = context.AfterFunc(a.ctx, func() {
+		b.stop = context.AfterFunc(ctx, func() {
 			if b.claim() {
-				b.end(b.unread())
+				b.unread(ctx.Err(), b.reading.Load())
 			}
 		})
 	}
@@ -52,14 +55,20 @@ func (a attempt) hold(inner io.ReadCloser, answer limiter.Verdict) io.ReadCloser
 func (b *body) Read(p []byte) (int, error) {
 	b.reading.Store(true)
 	n, err := b.inner.Read(p)
-	if err != nil && !b.ended.Load() {
-		v := b.broken(err)
-		if b.claim() {
-			b.forget()
-			b.end(v)
-		}
-	}
+	first := err != nil && b.claim()
 	b.reading.Store(false)
+	if !first {
+		return n, err
+	}
+	b.forget()
+	switch {
+	case err == io.EOF:
+		b.attempt.End(nil)
+	case b.upgraded:
+		b.attempt.Drop() // what ends another protocol says nothing
+	default:
+		b.attempt.End(err)
+	}
 	return n, err
 }
 
@@ -68,7 +77,7 @@ func (b *body) Close() error {
 	if b.claim() {
 		b.forget()
 		// After the body beneath has let the connection go, and also if it panics.
-		defer b.end(b.unread())
+		defer b.unread(b.ctx.Err(), b.reading.Load())
 	}
 	return b.inner.Close()
 }
@@ -82,26 +91,17 @@ func (b *body) forget() {
 	}
 }
 
-// broken is what the attempt comes to when Read returned an error.
-func (b *body) broken(err error) limiter.Verdict {
-	if err == io.EOF || b.answer.Outcome.Overloaded() {
-		return b.answer
-	}
-	return b.failed(err)
-}
-
-// unread is what the attempt comes to when the body is closed, or the context
-// ends, before its end was read.
-func (b *body) unread() limiter.Verdict {
-	v, over := b.over()
+// unread ends the attempt of a body that was closed, or whose context ended, before
+// its end was read; over is the context's error.
+func (b *body) unread(over error, reading bool) {
 	switch {
-	case !over, b.answer.Outcome.Overloaded():
-		return b.answer
-	case !b.reading.Load():
-		// The reader was slow, not the service.
-		return limiter.Verdict{Outcome: limiter.Neutral}
+	case over == nil:
+		b.attempt.End(nil)
+	case reading:
+		b.attempt.End(over)
+	default:
+		b.attempt.Drop() // the reader was slow, not the service
 	}
-	return v
 }
 
 // duplex is a body that is a connection: an io.ReadWriteCloser, with CloseWrite

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // streaming is a handler that sends its answer in two parts, the second when
@@ -65,7 +65,7 @@ func TestTheSlotIsHeldUntilTheEndOfTheBody(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, "second", rest.String())
 			assert.Equal(t, "12", resp.Trailer.Get("Sum"))
-			l.ended(limiter.Success)
+			l.ended(window.Success)
 			// Everything after the end is harmless.
 			_, err = resp.Body.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
@@ -81,7 +81,7 @@ func TestAnEarlyCloseIsASuccess(t *testing.T) {
 			l := one(t)
 			resp, _ := open(t, t.Context(), p, l)
 			require.NoError(t, resp.Body.Close())
-			l.ended(limiter.Success)
+			l.ended(window.Success)
 		})
 	}
 }
@@ -96,7 +96,7 @@ func TestCloseDuringARead(t *testing.T) {
 	read := async(func() error { _, err := resp.Body.Read(nil); return err })
 	<-body.reading
 	require.NoError(t, resp.Body.Close())
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 	require.Error(t, <-read)
 }
 
@@ -109,7 +109,7 @@ func TestCancelledWhileReading(t *testing.T) {
 			read := async(func() error { _, err := io.ReadAll(resp.Body); return err })
 			cancel()
 			require.ErrorIs(t, <-read, context.Canceled)
-			l.ended(limiter.Neutral)
+			l.ended(window.Neutral)
 			require.NoError(t, resp.Body.Close())
 		})
 	}
@@ -117,7 +117,7 @@ func TestCancelledWhileReading(t *testing.T) {
 
 // A body that nobody reads or closes gives its slot back with its context.
 func TestCancelledWithTheBodyOpen(t *testing.T) {
-	for status, want := range map[int]limiter.Outcome{200: limiter.Neutral, 404: limiter.Neutral, 429: limiter.Overload} {
+	for status, want := range map[int]window.Outcome{200: window.Neutral, 404: window.Neutral, 429: window.Overload} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			l := one(t)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -145,7 +145,7 @@ func TestTheContextIsForgottenAtTheEnd(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, ctx.watchers)
 			require.NoError(t, end(resp.Body))
-			l.ended(limiter.Success)
+			l.ended(window.Success)
 			assert.Zero(t, ctx.watchers)
 		})
 	}
@@ -167,12 +167,12 @@ func TestABodyThatBreaksOff(t *testing.T) {
 		name   string
 		status int
 		err    error
-		want   limiter.Outcome
+		want   window.Outcome
 	}{
-		{"cut off", 200, io.ErrUnexpectedEOF, limiter.Neutral},
-		{"reset", 200, &net.OpError{Op: "read", Err: syscall.ECONNRESET}, limiter.Neutral},
-		{"timeout", 200, &net.OpError{Op: "read", Err: context.DeadlineExceeded}, limiter.Timeout},
-		{"refused anyway", 503, io.ErrUnexpectedEOF, limiter.Overload},
+		{"cut off", 200, io.ErrUnexpectedEOF, window.Neutral},
+		{"reset", 200, &net.OpError{Op: "read", Err: syscall.ECONNRESET}, window.Neutral},
+		{"timeout", 200, &net.OpError{Op: "read", Err: context.DeadlineExceeded}, window.Timeout},
+		{"refused anyway", 503, io.ErrUnexpectedEOF, window.Overload},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := one(t)
@@ -197,7 +197,7 @@ func TestABodyThatBreaksOff(t *testing.T) {
 		got, err := io.ReadAll(resp.Body)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		assert.Equal(t, "hello", string(got))
-		l.ended(limiter.Neutral)
+		l.ended(window.Neutral)
 	})
 }
 
@@ -212,7 +212,7 @@ func TestACopySeesTheEnd(t *testing.T) {
 	_, err = io.Copy(&got, resp.Body)
 	require.NoError(t, err)
 	assert.Equal(t, "hello", got.String())
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 }
 
 // The end comes from three sides at once; the slot is released once.
@@ -259,12 +259,12 @@ func TestTheSlotIsReleasedAfterTheBodyIsClosed(t *testing.T) {
 	resp, err := httplimit.New(answers(200, nil, closing{text("hello"), func() { l.held(1) }}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 
 	resp, err = httplimit.New(answers(200, nil, closing{text("hello"), func() { panic("boom") }}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	require.PanicsWithValue(t, "boom", func() { _ = resp.Body.Close() })
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 }
 
 // closing is a body that does something when it is closed.
@@ -297,5 +297,5 @@ func TestCloseReachesTheBodyAndItsErrorTheCaller(t *testing.T) {
 	assert.EqualError(t, resp.Body.Close(), "close failed")
 	assert.EqualError(t, resp.Body.Close(), "close failed")
 	assert.EqualValues(t, 2, body.closes.Load())
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 }

@@ -52,7 +52,7 @@ func TestACopyBeginsTheAnswerWhenItBegins(t *testing.T) {
 				n, err := io.Copy(w, late{strings.NewReader(content), mock, takes})
 				assert.EqualValues(t, len(content), n)
 				assert.NoError(t, err)
-			}), c, httplimit.WithSlow(15*time.Second))
+			}), c, httplimit.HandlerConfig{Slow: 15 * time.Second})
 			require.NoError(t, err)
 			s := p.start(t, h)
 			get := func(path string) (int, string) {

@@ -8,44 +8,49 @@ import (
 	"net/url"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // hangs is a handler that answers nothing until the client has gone.
 var hangs = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 
 func TestAServerThatHangsUntilTheClientsTimeout(t *testing.T) {
-	for _, p := range protocols {
+	for _, p := range inMemory {
 		t.Run(p.name, func(t *testing.T) {
-			l := one(t)
-			s := p.start(t, hangs)
-			client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: 200 * time.Millisecond}
-			_, err := client.Get(s.URL)
-			var u *url.Error
-			require.ErrorAs(t, err, &u)
-			assert.True(t, u.Timeout())
-			l.ended(limiter.Timeout)
+			synctest.Test(t, func(t *testing.T) {
+				l := one(t)
+				s := p.start(t, hangs)
+				client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: 200 * time.Millisecond}
+				_, err := client.Get(s.URL)
+				var u *url.Error
+				require.ErrorAs(t, err, &u)
+				assert.True(t, u.Timeout())
+				l.ended(window.Timeout)
+			})
 		})
 	}
 }
 
 func TestABodyThatHangsUntilTheClientsTimeout(t *testing.T) {
-	l := one(t)
-	h, _ := streaming()
-	s := serve(t, h)
-	client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: time.Second}
-	resp, err := client.Get(s.URL)
-	require.NoError(t, err)
-	_, err = io.ReadAll(resp.Body)
-	require.Error(t, err)
-	l.ended(limiter.Timeout)
-	require.NoError(t, resp.Body.Close())
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		h, _ := streaming()
+		s := pipe(t, h)
+		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter), Timeout: time.Second}
+		resp, err := client.Get(s.URL)
+		require.NoError(t, err)
+		_, err = io.ReadAll(resp.Body)
+		require.Error(t, err)
+		l.ended(window.Timeout)
+		require.NoError(t, resp.Body.Close())
+	})
 }
 
 func TestABodyThatHangsUntilTheDeadline(t *testing.T) {
@@ -70,14 +75,16 @@ func TestABodyThatHangsUntilTheDeadline(t *testing.T) {
 }
 
 func TestATimeoutOfTheBaseIsATimeout(t *testing.T) {
-	l := one(t)
-	s := serve(t, hangs)
-	tr := s.Client().Transport.(*http.Transport).Clone()
-	defer tr.CloseIdleConnections()
-	tr.ResponseHeaderTimeout = 10 * time.Millisecond
-	_, err := httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), s.URL))
-	require.Error(t, err)
-	l.ended(limiter.Timeout)
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		s := pipe(t, hangs)
+		tr := s.Client().Transport.(*http.Transport).Clone()
+		defer tr.CloseIdleConnections()
+		tr.ResponseHeaderTimeout = 10 * time.Millisecond
+		_, err := httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), s.URL))
+		require.Error(t, err)
+		l.ended(window.Timeout)
+	})
 }
 
 // "A deadline of the request's own context counts as Timeout only if the attempt
@@ -104,14 +111,14 @@ func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
 				ctx := newTerm(time.Now().Add(time.Hour))
 				_, err := httplimit.New(endless(ctx), l.Limiter).RoundTrip(get(ctx, anyURL))
 				require.ErrorIs(t, err, c.err)
-				l.ended(limiter.Timeout)
+				l.ended(window.Timeout)
 			})
 			t.Run("waited too long", func(t *testing.T) {
 				l := one(t)
 				ctx := newTerm(time.Now().Add(time.Millisecond))
 				sent := waited(t, l, ctx, endless(ctx))
 				require.ErrorIs(t, <-sent, c.err)
-				l.ended(limiter.Neutral)
+				l.ended(window.Neutral)
 			})
 		})
 	}
@@ -131,8 +138,8 @@ func waited(t *testing.T, l watched, ctx *term, b base) <-chan error {
 		runtime.Gosched()
 	}
 	// Which of the two ends is told first is open, so both are to be the same.
-	require.NoError(t, p.Done(limiter.Neutral))
-	l.ended(limiter.Neutral)
+	require.NoError(t, p.Done(window.Neutral))
+	l.ended(window.Neutral)
 	return sent
 }
 
@@ -147,7 +154,7 @@ func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
 		return nil, cancelled
 	}), l.Limiter).RoundTrip(get(ctx, anyURL))
 	require.ErrorIs(t, err, cancelled)
-	l.ended(limiter.Timeout)
+	l.ended(window.Timeout)
 }
 
 func TestACancellationIsNeutral(t *testing.T) {
@@ -163,7 +170,7 @@ func TestACancellationIsNeutral(t *testing.T) {
 			go func() { <-arrived; cancel() }()
 			_, err := httplimit.New(s.Client().Transport, l.Limiter).RoundTrip(get(ctx, s.URL))
 			require.ErrorIs(t, err, context.Canceled)
-			l.ended(limiter.Neutral)
+			l.ended(window.Neutral)
 		})
 	}
 }
@@ -179,7 +186,7 @@ func TestADeadlineWithTheBodyOpen(t *testing.T) {
 		read := async(func() error { _, err := resp.Body.Read(nil); return err })
 		<-body.reading
 		ctx.end(context.DeadlineExceeded)
-		l.ended(limiter.Timeout)
+		l.ended(window.Timeout)
 		require.NoError(t, resp.Body.Close())
 		require.Error(t, <-read)
 	})
@@ -191,7 +198,7 @@ func TestADeadlineWithTheBodyOpen(t *testing.T) {
 		_, err = resp.Body.Read(make([]byte, 1)) // and then no more
 		require.NoError(t, err)
 		ctx.end(context.DeadlineExceeded)
-		l.ended(limiter.Neutral)
+		l.ended(window.Neutral)
 		require.NoError(t, resp.Body.Close())
 	})
 }

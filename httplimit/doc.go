@@ -93,7 +93,7 @@
 //
 //	c, err := admission.New(admission.Fixed(32), admission.Config{})
 //	...
-//	h, err := httplimit.NewHandler(app, c)
+//	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{})
 //
 // What happens if
 //   - the client goes away while its request waits: the request leaves the queue. For

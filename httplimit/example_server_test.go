@@ -28,7 +28,7 @@ func full() *admission.Controller {
 
 // Clients that may lie: the name is that of the API key, and only our own may say
 // that they are more than critical. What is malformed is logged.
-func ExampleWithTags() {
+func ExampleHandlerConfig_tags() {
 	c, err := admission.New(admission.Fixed(32), admission.Config{})
 	if err != nil {
 		panic(err)
@@ -37,7 +37,7 @@ func ExampleWithTags() {
 	app := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		fmt.Printf("%+v\n", tag.FromContext(r.Context()))
 	})
-	h, err := httplimit.NewHandler(app, c, httplimit.WithTags(func(r *http.Request) tag.Tags {
+	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{Tags: func(r *http.Request) tag.Tags {
 		tags, err := httplimit.ParseTags(r.Header)
 		if err != nil {
 			fmt.Println("log:", err)
@@ -45,7 +45,7 @@ func ExampleWithTags() {
 		tags.Client = owners[r.Header.Get("X-Api-Key")]
 		tags.Criticality = min(tags.Criticality, tag.Critical)
 		return tags
-	}))
+	}})
 	if err != nil {
 		panic(err)
 	}
@@ -60,13 +60,15 @@ func ExampleWithTags() {
 }
 
 // An API whose errors are JSON.
-func ExampleWithRefusal() {
-	h, err := httplimit.NewHandler(http.NotFoundHandler(), full(), httplimit.WithStatus(http.StatusTooManyRequests),
-		httplimit.WithRefusal(func(w http.ResponseWriter, _ *http.Request, shed *admission.Shed) {
+func ExampleHandlerConfig_refusal() {
+	h, err := httplimit.NewHandler(http.NotFoundHandler(), full(), httplimit.HandlerConfig{
+		Status: http.StatusTooManyRequests,
+		Refusal: func(w http.ResponseWriter, _ *http.Request, shed *admission.Shed) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusTooManyRequests)
 			_ = json.NewEncoder(w).Encode(map[string]any{"error": "overloaded", "why": shed.Reason.String()})
-		}))
+		},
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -77,11 +79,11 @@ func ExampleWithRefusal() {
 }
 
 // A probe is served though nothing else fits.
-func ExampleWithBypass() {
+func ExampleHandlerConfig_bypass() {
 	app := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	h, err := httplimit.NewHandler(app, full(), httplimit.WithBypass(func(r *http.Request) bool {
+	h, err := httplimit.NewHandler(app, full(), httplimit.HandlerConfig{Bypass: func(r *http.Request) bool {
 		return r.URL.Path == "/healthz"
-	}))
+	}})
 	if err != nil {
 		panic(err)
 	}
@@ -118,9 +120,9 @@ func ExampleHandler_reverseProxy() {
 			httplimit.SetTags(r.Out.Header, tag.FromContext(r.In.Context()))
 		},
 	}
-	gateway, err := httplimit.NewHandler(proxy, c, httplimit.WithTags(func(*http.Request) tag.Tags {
+	gateway, err := httplimit.NewHandler(proxy, c, httplimit.HandlerConfig{Tags: func(*http.Request) tag.Tags {
 		return tag.Tags{Client: "photos"} // from the API key, say
-	}))
+	}})
 	if err != nil {
 		panic(err)
 	}

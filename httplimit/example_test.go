@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
@@ -56,7 +57,7 @@ func ExamplePerHost() {
 	transport, err := httplimit.PerHost(base, func(host string) (*limiter.Limiter, error) {
 		fmt.Println("new:", host)
 		return aimd.NewReno(aimd.WithFactor(0.9))
-	})
+	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -101,7 +102,7 @@ func ExampleRetrier() {
 	if err != nil {
 		panic(err)
 	}
-	policy, err := retry.New(retry.Config{Guards: limiter.Guards{budget}})
+	policy, err := retry.New(retry.Config{Guards: attempt.Guards{budget}})
 	if err != nil {
 		panic(err)
 	}

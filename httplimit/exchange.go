@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 // drainTime is how long an answer that is not the last is read at the most. Our
@@ -50,7 +51,7 @@ func (x *exchange) attempt(ctx context.Context) error {
 	return newStatusError(resp, time.Now())
 }
 
-// Admit makes the exchange a limiter.Guard that hears when there is going to be
+// Admit makes the exchange an attempt.Guard that hears when there is going to be
 // another attempt. The answer to the one before is of no use then.
 func (x *exchange) Admit(context.Context, int) error {
 	if x.answer != nil {
@@ -60,8 +61,8 @@ func (x *exchange) Admit(context.Context, int) error {
 	return nil
 }
 
-// Ended is there for limiter.Guard.
-func (x *exchange) Ended(context.Context, limiter.Outcome) {}
+// Ended is there for attempt.Guard.
+func (x *exchange) Ended(context.Context, window.Outcome) {}
 
 // drop reads the rest of an answer, within bounds, and closes it.
 func drop(resp *http.Response) {
@@ -80,7 +81,7 @@ func (x *exchange) result(err error) (*http.Response, error) {
 	if x.answer != nil {
 		return x.answer, nil
 	}
-	var story *limiter.Error
+	var story *attempt.Error
 	if !errors.As(err, &story) {
 		return nil, err // there is no other
 	}

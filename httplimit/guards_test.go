@@ -15,16 +15,16 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
+	"github.com/aimd-go/aimd/window"
 )
 
 // warden is a guard that keeps what it was told.
 type warden struct {
 	mu       sync.Mutex
 	attempts []int
-	outcomes []limiter.Outcome
+	outcomes []window.Outcome
 	refuse   error
 }
 
@@ -38,13 +38,13 @@ func (w *warden) Admit(_ context.Context, attempt int) error {
 	return nil
 }
 
-func (w *warden) Ended(_ context.Context, o limiter.Outcome) {
+func (w *warden) Ended(_ context.Context, o window.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.outcomes = append(w.outcomes, o)
 }
 
-func (w *warden) told() ([]int, []limiter.Outcome) {
+func (w *warden) told() ([]int, []window.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.attempts, w.outcomes
@@ -55,15 +55,16 @@ func TestGuardsHearOfEveryRequest(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		base base
-		want limiter.Outcome
-		law  limiter.Outcome
+		want window.Outcome
+		law  window.Outcome
 	}{
-		{"200", answers(200, nil, text("hello")), limiter.Success, limiter.Success},
-		{"404", answers(404, nil, text("hello")), limiter.Neutral, limiter.Neutral},
-		{"503", answers(503, nil, text("hello")), limiter.Overload, limiter.Overload},
-		{"broken off", answers(200, nil, broken{io.ErrUnexpectedEOF}), limiter.Neutral, limiter.Neutral},
-		{"no answer", func(*http.Request) (*http.Response, error) { return nil, reset }, 0, limiter.Neutral},
-		{"no answer in time", func(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }, limiter.Timeout, limiter.Timeout},
+		{"200", answers(200, nil, text("hello")), window.Success, window.Success},
+		{"404", answers(404, nil, text("hello")), window.ClientError, window.ClientError},
+		{"500", answers(500, nil, text("hello")), window.Neutral, window.Neutral},
+		{"503", answers(503, nil, text("hello")), window.Overload, window.Overload},
+		{"broken off", answers(200, nil, broken{io.ErrUnexpectedEOF}), window.Neutral, window.Neutral},
+		{"no answer", func(*http.Request) (*http.Response, error) { return nil, reset }, 0, window.Neutral},
+		{"no answer in time", func(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }, window.Timeout, window.Timeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w warden
@@ -78,7 +79,7 @@ func TestGuardsHearOfEveryRequest(t *testing.T) {
 			l.ended(c.law)
 			attempts, outcomes := w.told()
 			assert.Equal(t, []int{0}, attempts)
-			assert.Equal(t, []limiter.Outcome{c.want}, outcomes)
+			assert.Equal(t, []window.Outcome{c.want}, outcomes)
 		})
 	}
 }
@@ -89,7 +90,7 @@ func TestGuardsAreToldOnce(t *testing.T) {
 	require.Panics(t, func() {
 		_, _ = httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("boom") }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 	})
-	l.ended(limiter.Neutral)
+	l.ended(window.Neutral)
 
 	// The context ends while it waits for a slot.
 	p, err := l.Acquire(t.Context())
@@ -97,15 +98,15 @@ func TestGuardsAreToldOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(httplimit.WithRetry(t.Context()))
 	go func() { l.waiting(1); cancel() }()
 	assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
-	require.NoError(t, p.Done(limiter.Success))
-	l.ended(limiter.Success)
+	require.NoError(t, p.Done(window.Success))
+	l.ended(window.Success)
 
 	// It had ended before: nobody is asked.
 	assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
 
 	attempts, outcomes := w.told()
 	assert.Equal(t, []int{0, 2}, attempts, "a marked retry is one, though its number is not known")
-	assert.Equal(t, []limiter.Outcome{0, 0}, outcomes)
+	assert.Equal(t, []window.Outcome{0, 0}, outcomes)
 }
 
 func TestAGuardRefuses(t *testing.T) {
@@ -129,10 +130,10 @@ func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
 		_, err := tr.RoundTrip(get(ctx, anyURL))
 		return err
 	}))
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 	attempts, outcomes := w.told()
 	assert.Equal(t, []int{1}, attempts)
-	assert.Equal(t, []limiter.Outcome{limiter.Success}, outcomes)
+	assert.Equal(t, []window.Outcome{window.Success}, outcomes)
 }
 
 // "Usable in the HTTP door": a service that answers 503 to background work and

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -27,7 +29,7 @@ import (
 // open: release its permit early.
 //
 // What an adaptive limit hears: an answer of 503, 504 or 429 is overload; a
-// context whose deadline ran out, and an answer slower than [WithSlow] allows,
+// context whose deadline ran out, and an answer slower than HandlerConfig.Slow allows,
 // a timeout; a client that went away, a panic, and any other status from 500
 // say nothing; all else is a success.
 //
@@ -35,123 +37,72 @@ import (
 type Handler struct {
 	next       http.Handler
 	controller *admission.Controller
-	settings   handlerSettings
+	settings   HandlerConfig
 }
 
-// HandlerOption is a setting of [NewHandler]. A wrong value is an error of
-// NewHandler that names the setting, the value and what is allowed.
-type HandlerOption func(*handlerSettings) error
-
-type handlerSettings struct {
-	status  int
-	bypass  func(*http.Request) bool
-	tags    func(*http.Request) tag.Tags
-	outcome func(status int) window.Outcome
-	slow    time.Duration
-	refusal func(http.ResponseWriter, *http.Request, *admission.Shed)
+// HandlerConfig is how a Handler does its work. Zero fields take the documented
+// default.
+type HandlerConfig struct {
+	// Status is that of refusals: http.StatusServiceUnavailable (503) or
+	// http.StatusTooManyRequests (429); 0 means 503.
+	Status int
+	// Bypass says which requests pass by: they need no place, never wait, and are
+	// never refused. It is for the probes of a load balancer: one that is refused
+	// takes the server out of service when it is needed most. nil: none does.
+	Bypass func(*http.Request) bool
+	// Tags says where a request's tags come from; nil: from its header, what is
+	// malformed there left out and told to nobody. To log it, call ParseTags here,
+	// its errors are short and in one line each. Where clients may lie about
+	// themselves, make the tags from what they have proved, such as the API key.
+	// Retries are best believed: a lie about them gains nothing that a lie about
+	// criticality would not bring.
+	Tags func(*http.Request) tag.Tags
+	// Outcome says what the status of an answer of the handler behind says to an
+	// adaptive limit; what is no valid outcome counts as Neutral. nil: as the
+	// comment of Handler says. Set it where a 429 of the handler behind speaks of
+	// one client's quota, not of the load: such a client could narrow the limit for
+	// all.
+	Outcome func(status int) window.Outcome
+	// Slow is how long the handler behind may take until it begins its answer; what
+	// is slower counts as a timeout for an adaptive limit. It is what makes an
+	// adaptive limit of use for a service that gets slow instead of refusing: say,
+	// five times what it takes without load. The request goes on. 0: none is too
+	// slow.
+	Slow time.Duration
+	// Refusal writes the answer to a refused request, for an API whose errors are
+	// JSON or XML. The headers Retry-After and Retry-After-Ms are set when it is
+	// called; status and body are its own affair. nil: a line of text.
+	Refusal func(http.ResponseWriter, *http.Request, *admission.Shed)
 }
 
-// WithStatus sets the status of refusals: http.StatusServiceUnavailable (503),
-// the default, or http.StatusTooManyRequests (429).
-func WithStatus(status int) HandlerOption {
-	return func(s *handlerSettings) error {
-		if status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests {
-			return fmt.Errorf("status of refusals: %d is not allowed, want 503 or 429", status)
-		}
-		s.status = status
-		return nil
+func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
+	s.Status = cmp.Or(s.Status, http.StatusServiceUnavailable)
+	if s.Tags == nil {
+		s.Tags = headerTags
 	}
-}
-
-// WithBypass sets which requests pass by: they need no place, never wait, and
-// are never refused. It is for the probes of a load balancer: one that is
-// refused takes the server out of service when it is needed most. Default: none.
-func WithBypass(pass func(*http.Request) bool) HandlerOption {
-	return func(s *handlerSettings) error {
-		if pass == nil {
-			return errors.New("bypass: nil is not allowed")
-		}
-		s.bypass = pass
-		return nil
+	if s.Outcome == nil {
+		s.Outcome = outcomeOf
 	}
-}
-
-// WithTags sets where a request's tags come from. Default: from its header,
-// what is malformed there left out and told to nobody; to log it, call ParseTags
-// here, its errors are short and in one line each. Where clients may lie about
-// themselves, make the tags from what they have proved, such as the API key.
-// Retries are best believed: who lies about them has no gain that a lie about
-// criticality would not bring.
-func WithTags(of func(*http.Request) tag.Tags) HandlerOption {
-	return func(s *handlerSettings) error {
-		if of == nil {
-			return errors.New("tags: nil is not allowed")
-		}
-		s.tags = of
-		return nil
-	}
-}
-
-// WithOutcome sets what the status of an answer of the handler behind says to an
-// adaptive limit; what is no valid outcome counts as Neutral. Default: as the
-// comment of [Handler] says. Set it where a 429 of the handler behind speaks of one
-// client's quota, not of the load: such a client could narrow the limit for all.
-func WithOutcome(of func(status int) window.Outcome) HandlerOption {
-	return func(s *handlerSettings) error {
-		if of == nil {
-			return errors.New("outcome: nil is not allowed")
-		}
-		s.outcome = of
-		return nil
-	}
-}
-
-// WithSlow sets how long the handler behind may take until it begins its
-// answer; what is slower counts as a timeout for an adaptive limit. It is what
-// makes an adaptive limit of use for a service that gets slow rather than
-// refuse: say, five times what it takes without load. The request goes on.
-// Default: none is too slow.
-func WithSlow(d time.Duration) HandlerOption {
-	return func(s *handlerSettings) error {
-		if d <= 0 {
-			return fmt.Errorf("slow: %v is not allowed, want a positive duration", d)
-		}
-		s.slow = d
-		return nil
-	}
-}
-
-// WithRefusal sets what writes the answer to a refused request, for an API whose
-// errors are JSON or XML. The headers Retry-After and Retry-After-Ms are
-// set when it is called; status and body are its own affair. Default: a line
-// of text.
-func WithRefusal(write func(http.ResponseWriter, *http.Request, *admission.Shed)) HandlerOption {
-	return func(s *handlerSettings) error {
-		if write == nil {
-			return errors.New("refusal: nil is not allowed")
-		}
-		s.refusal = write
-		return nil
-	}
+	return s, cmp.Or(
+		setting.OneOf("status of refusals", s.Status, http.StatusServiceUnavailable, http.StatusTooManyRequests),
+		setting.Optional("slow", s.Slow),
+	)
 }
 
 // NewHandler returns a Handler in front of next, or an error that says what is
 // wrong. Several Handlers may share a controller.
-func NewHandler(next http.Handler, c *admission.Controller, opts ...HandlerOption) (*Handler, error) {
-	if next == nil || c == nil {
-		return nil, errors.New("httplimit: NewHandler: a nil handler or controller is not allowed")
+func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (*Handler, error) {
+	s, err := s.withDefaults()
+	switch {
+	case next == nil:
+		err = setting.Nil("handler")
+	case c == nil:
+		err = setting.Nil("controller")
 	}
-	h := &Handler{next: next, controller: c, settings: handlerSettings{
-		status:  http.StatusServiceUnavailable,
-		tags:    headerTags,
-		outcome: outcomeOf,
-	}}
-	for _, o := range opts {
-		if err := o(&h.settings); err != nil {
-			return nil, fmt.Errorf("httplimit: %w", err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	return h, nil
+	return &Handler{next: next, controller: c, settings: s}, nil
 }
 
 // headerTags are the well-formed tags of the request's header.
@@ -176,9 +127,9 @@ func outcomeOf(status int) window.Outcome {
 
 // ServeHTTP serves the request if it is admitted, and refuses it if not.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	tags := h.settings.tags(r)
+	tags := h.settings.Tags(r)
 	ctx := tag.NewContext(r.Context(), tags)
-	if pass := h.settings.bypass; pass != nil && pass(r) {
+	if pass := h.settings.Bypass; pass != nil && pass(r) {
 		h.serve(w, r, ctx)
 		return
 	}
@@ -209,13 +160,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Cont
 // judge is how a request ended whose handler returned.
 func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
 	s.begin(http.StatusOK) // a handler that writes nothing answers that
-	switch o := h.settings.outcome(s.status); {
+	switch o := h.settings.Outcome(s.status); {
 	case errors.Is(ctx.Err(), context.Canceled):
 		// Whatever was answered then: many handlers make a 503 of it.
 		return window.Neutral
 	case o.Overloaded():
 		return o
-	case errors.Is(ctx.Err(), context.DeadlineExceeded), h.settings.slow > 0 && s.head > h.settings.slow:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), h.settings.Slow > 0 && s.head > h.settings.Slow:
 		return window.Timeout
 	case ctx.Err() != nil, !o.Valid():
 		return window.Neutral
@@ -230,13 +181,13 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !errors.As(err, &shed) {
 		// The request's context ended: nobody reads this, except where a
 		// deadline ran out and not the client.
-		http.Error(w, http.StatusText(h.settings.status), h.settings.status)
+		http.Error(w, http.StatusText(h.settings.Status), h.settings.Status)
 		return
 	}
 	setRetryAfter(w.Header(), shed.RetryAfter, rand.Float64())
-	if h.settings.refusal != nil {
-		h.settings.refusal(w, r, shed)
+	if h.settings.Refusal != nil {
+		h.settings.Refusal(w, r, shed)
 		return
 	}
-	http.Error(w, "overloaded, try again later", h.settings.status)
+	http.Error(w, "overloaded, try again later", h.settings.Status)
 }

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -29,33 +30,36 @@ import (
 // Requests that panic, hijack, stream, hang up and are refused, all at once:
 // never more than the limit are in service, and in the end every place is free.
 func TestHandlerLeaksNothing(t *testing.T) {
-	for _, p := range serverProtocols {
+	for _, p := range inMemory {
 		t.Run(p.name, func(t *testing.T) {
-			const limit = 4
-			d := newDoor(t, admission.Fixed(limit), admission.Settings{QueueBound: 8, QueueTime: 20 * time.Millisecond})
-			var inside, most atomic.Int64
-			h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/hijack" { // who hijacks holds no place, and may go on
-					n := inside.Inc()
-					defer inside.Dec()
-					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 4
+				d := newDoor(t, admission.Fixed(limit), admission.Settings{QueueBound: 8, QueueTime: 20 * time.Millisecond})
+				var inside, most atomic.Int64
+				h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != "/hijack" { // who hijacks holds no place, and may go on
+						n := inside.Inc()
+						defer inside.Dec()
+						for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+						}
 					}
+					misbehave(w, r)
+				}), d)
+				s := p.start(t, h)
+				s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the panics
+				var all sync.WaitGroup
+				for g := range 16 {
+					all.Go(func() { hammer(t, s, rand.New(rand.NewPCG(uint64(g), 1))) })
 				}
-				misbehave(w, r)
-			}), d)
-			s := p.start(t, h)
-			s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the panics
-			var all sync.WaitGroup
-			for g := range 16 {
-				all.Go(func() { hammer(t, s, rand.New(rand.NewPCG(uint64(g), 1))) })
-			}
-			all.Wait()
-			d.stands(0, 0)
-			assert.LessOrEqual(t, most.Load(), int64(limit))
-			snapshot := d.Snapshot()
-			assert.Positive(t, snapshot.Successes)
-			assert.Positive(t, snapshot.Neutrals)
-			t.Log(snapshot)
+				all.Wait()
+				synctest.Wait()
+				d.stands(0, 0)
+				assert.LessOrEqual(t, most.Load(), int64(limit))
+				snapshot := d.Snapshot()
+				assert.Positive(t, snapshot.Successes)
+				assert.Positive(t, snapshot.Neutrals)
+				t.Log(snapshot)
+			})
 		})
 	}
 }

@@ -74,9 +74,9 @@ func (d door) stands(inFlight, queued int) {
 	}, time.Minute, time.Millisecond, "want %d in service and %d queued", inFlight, queued)
 }
 
-func handler(t *testing.T, next http.Handler, d door, opts ...httplimit.HandlerOption) http.Handler {
+func handler(t *testing.T, next http.Handler, d door, c ...httplimit.HandlerConfig) http.Handler {
 	t.Helper()
-	h, err := httplimit.NewHandler(next, d.Controller, opts...)
+	h, err := httplimit.NewHandler(next, d.Controller, append(c, httplimit.HandlerConfig{})[0])
 	require.NoError(t, err)
 	return h
 }
@@ -181,36 +181,36 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	over := newTerm(time.Now())
 	over.end(context.DeadlineExceeded)
 	for _, c := range []struct {
-		name  string
-		inner http.HandlerFunc
-		opts  []httplimit.HandlerOption
-		want  window.Outcome
+		name   string
+		inner  http.HandlerFunc
+		config httplimit.HandlerConfig
+		want   window.Outcome
 	}{
-		{"200", status(200), nil, window.Success},
-		{"nothing written", func(http.ResponseWriter, *http.Request) {}, nil, window.Success},
-		{"404", status(404), nil, window.Success},
-		{"500", status(500), nil, window.Neutral},
-		{"502", status(502), nil, window.Neutral},
-		{"429", status(429), nil, window.Overload},
-		{"503", status(503), nil, window.Overload},
-		{"504", status(504), nil, window.Timeout},
-		{"early hints", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(503) }, nil, window.Overload},
-		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(503) }, nil, window.Success},
+		{"200", status(200), httplimit.HandlerConfig{}, window.Success},
+		{"nothing written", func(http.ResponseWriter, *http.Request) {}, httplimit.HandlerConfig{}, window.Success},
+		{"404", status(404), httplimit.HandlerConfig{}, window.Success},
+		{"500", status(500), httplimit.HandlerConfig{}, window.Neutral},
+		{"502", status(502), httplimit.HandlerConfig{}, window.Neutral},
+		{"429", status(429), httplimit.HandlerConfig{}, window.Overload},
+		{"503", status(503), httplimit.HandlerConfig{}, window.Overload},
+		{"504", status(504), httplimit.HandlerConfig{}, window.Timeout},
+		{"early hints", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(503) }, httplimit.HandlerConfig{}, window.Overload},
+		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(503) }, httplimit.HandlerConfig{}, window.Success},
 		{"nothing to copy, then an error", func(w http.ResponseWriter, _ *http.Request) {
 			_, err := io.Copy(w, broken{io.ErrUnexpectedEOF})
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 			w.WriteHeader(503)
-		}, nil, window.Overload},
+		}, httplimit.HandlerConfig{}, window.Overload},
 		{"slow", func(http.ResponseWriter, *http.Request) {
 			for began := time.Now(); time.Since(began) < 2; { // nanoseconds, on real time
 			}
-		}, []httplimit.HandlerOption{httplimit.WithSlow(1)}, window.Timeout},
-		{"quick", status(200), []httplimit.HandlerOption{httplimit.WithSlow(time.Hour)}, window.Success},
-		{"a quota's 429", status(429), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return window.Success })}, window.Success},
-		{"no outcome", status(200), []httplimit.HandlerOption{httplimit.WithOutcome(func(int) window.Outcome { return 9 })}, window.Neutral},
-		{"the client went: 503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, window.Neutral},
-		{"the client went: 504", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(504) }, nil, window.Neutral},
-		{"the client went", func(http.ResponseWriter, *http.Request) {}, nil, window.Neutral},
+		}, httplimit.HandlerConfig{Slow: 1}, window.Timeout},
+		{"quick", status(200), httplimit.HandlerConfig{Slow: time.Hour}, window.Success},
+		{"a quota's 429", status(429), httplimit.HandlerConfig{Outcome: func(int) window.Outcome { return window.Success }}, window.Success},
+		{"no outcome", status(200), httplimit.HandlerConfig{Outcome: func(int) window.Outcome { return 9 }}, window.Neutral},
+		{"the client went: 503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httplimit.HandlerConfig{}, window.Neutral},
+		{"the client went: 504", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(504) }, httplimit.HandlerConfig{}, window.Neutral},
+		{"the client went", func(http.ResponseWriter, *http.Request) {}, httplimit.HandlerConfig{}, window.Neutral},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := single(t)
@@ -221,7 +221,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 				req = req.WithContext(ctx)
 				inner = func(w http.ResponseWriter, r *http.Request) { cancel(); c.inner(w, r) }
 			}
-			handler(t, inner, d, c.opts...).ServeHTTP(httptest.NewRecorder(), req)
+			handler(t, inner, d, c.config).ServeHTTP(httptest.NewRecorder(), req)
 			d.ended(c.want)
 		})
 	}
@@ -257,7 +257,7 @@ func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
 		d.ended(window.Neutral)
 	}
 	assert.Panics(t, func() {
-		handler(t, http.NotFoundHandler(), d, httplimit.WithOutcome(func(int) window.Outcome { panic("in a hook") })).
+		handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Outcome: func(int) window.Outcome { panic("in a hook") }}).
 			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	})
 	d.ended(window.Neutral)
@@ -279,7 +279,7 @@ func TestProbesPassBy(t *testing.T) {
 		_, ok := admission.FromContext(r.Context())
 		assert.False(t, ok)
 	})
-	s := serve(t, handler(t, mux, d, httplimit.WithBypass(func(r *http.Request) bool { return r.URL.Path == "/healthz" })))
+	s := serve(t, handler(t, mux, d, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }}))
 	first := send(t.Context(), s, tag.Tags{})
 	<-g.came
 	require.Equal(t, http.StatusServiceUnavailable, (<-send(t.Context(), s, tag.Tags{})).StatusCode, "full")
@@ -307,12 +307,11 @@ func TestATimeoutHandlerGoesAround(t *testing.T) {
 	})
 }
 
-func TestHandlerOptions(t *testing.T) {
+func TestHandlerConfig(t *testing.T) {
 	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
 	p, err := d.Admit(t.Context(), tag.Tags{})
 	require.NoError(t, err)
-	h := handler(t, http.NotFoundHandler(), d, httplimit.WithStatus(http.StatusTooManyRequests),
-		httplimit.WithTags(func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }))
+	h := handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Status: http.StatusTooManyRequests, Tags: func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	assert.Equal(t, http.StatusTooManyRequests, w.Code)
@@ -320,10 +319,10 @@ func TestHandlerOptions(t *testing.T) {
 	assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.Critical].ShedRetries)
 
 	w = httptest.NewRecorder()
-	h = handler(t, http.NotFoundHandler(), d, httplimit.WithRefusal(func(w http.ResponseWriter, _ *http.Request, s *admission.Shed) {
+	h = handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Refusal: func(w http.ResponseWriter, _ *http.Request, s *admission.Shed) {
 		w.WriteHeader(529)
 		assert.NoError(t, json.NewEncoder(w).Encode(map[string]string{"reason": s.Reason.String()}))
-	}))
+	}})
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	assert.Equal(t, 529, w.Code)
 	assert.JSONEq(t, `{"reason":"full"}`, w.Body.String())
@@ -331,23 +330,18 @@ func TestHandlerOptions(t *testing.T) {
 	require.NoError(t, p.Done(window.Success))
 	d.ended(window.Success)
 
-	for want, o := range map[string]httplimit.HandlerOption{
-		"httplimit: status of refusals: 500 is not allowed, want 503 or 429": httplimit.WithStatus(500),
-		"httplimit: bypass: nil is not allowed":                              httplimit.WithBypass(nil),
-		"httplimit: tags: nil is not allowed":                                httplimit.WithTags(nil),
-		"httplimit: outcome: nil is not allowed":                             httplimit.WithOutcome(nil),
-		"httplimit: refusal: nil is not allowed":                             httplimit.WithRefusal(nil),
-		"httplimit: slow: 0s is not allowed, want a positive duration":       httplimit.WithSlow(0),
-		"httplimit: slow: -1s is not allowed, want a positive duration":      httplimit.WithSlow(-time.Second),
-		"httplimit: status of refusals: 200 is not allowed, want 503 or 429": httplimit.WithStatus(200),
+	for want, o := range map[string]httplimit.HandlerConfig{
+		"httplimit: status of refusals: 500 is not allowed, want 503 or 429":           {Status: 500},
+		"httplimit: slow: -1s is not allowed, want a positive duration, or 0 for none": {Slow: -time.Second},
+		"httplimit: status of refusals: 200 is not allowed, want 503 or 429":           {Status: 200},
 	} {
 		_, err := httplimit.NewHandler(http.NotFoundHandler(), d.Controller, o)
 		assert.EqualError(t, err, want)
 	}
-	_, err = httplimit.NewHandler(nil, d.Controller)
-	assert.EqualError(t, err, "httplimit: NewHandler: a nil handler or controller is not allowed")
-	_, err = httplimit.NewHandler(http.NotFoundHandler(), nil)
-	assert.Error(t, err)
+	_, err = httplimit.NewHandler(nil, d.Controller, httplimit.HandlerConfig{})
+	assert.EqualError(t, err, "httplimit: handler: nil is not allowed")
+	_, err = httplimit.NewHandler(http.NotFoundHandler(), nil, httplimit.HandlerConfig{})
+	assert.EqualError(t, err, "httplimit: controller: nil is not allowed")
 }
 
 func ExampleHandler() {
@@ -361,7 +355,7 @@ func ExampleHandler() {
 	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "hello %s", tag.FromContext(r.Context()).Client)
 	})
-	h, err := httplimit.NewHandler(app, c, httplimit.WithBypass(func(r *http.Request) bool { return r.URL.Path == "/healthz" }))
+	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }})
 	if err != nil {
 		panic(err)
 	}

@@ -15,7 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,14 +27,14 @@ type watched struct {
 	*limiter.Limiter
 	t *testing.T
 	// outcomes has the attempts' outcomes, in order.
-	outcomes chan limiter.Outcome
+	outcomes chan window.Outcome
 }
 
 // watch returns a limiter with the options. After the test all slots must be
 // free, and none released twice.
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
-	w := watched{t: t, outcomes: make(chan limiter.Outcome, 10_000)}
+	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
 	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind != limiter.Late && e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
@@ -56,7 +58,7 @@ func one(t *testing.T, opts ...aimd.Option) watched {
 }
 
 // ended waits until the next attempt ended, and says how.
-func (w watched) ended(want limiter.Outcome) {
+func (w watched) ended(want window.Outcome) {
 	w.t.Helper()
 	select {
 	case got := <-w.outcomes:
@@ -143,6 +145,32 @@ func serve2(t *testing.T, h http.Handler) *httptest.Server {
 	s := httptest.NewUnstartedServer(h)
 	s.EnableHTTP2 = true
 	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// inMemory are the protocols over pipes, for tests on virtual time.
+var inMemory = []protocol{{"HTTP1", pipe}, {"HTTP2", pipe2}}
+
+// pipe starts a server whose connections are pipes. Its Client dials it.
+func pipe(t *testing.T, h http.Handler) *httptest.Server { return piped(t, h, false) }
+
+// pipe2 is pipe with HTTP/2.
+func pipe2(t *testing.T, h http.Handler) *httptest.Server { return piped(t, h, true) }
+
+func piped(t *testing.T, h http.Handler, http2 bool) *httptest.Server {
+	l := pipenet.Listen()
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}, EnableHTTP2: http2}
+	if http2 {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	tr := s.Client().Transport.(*http.Transport)
+	tr.DialContext, tr.MaxIdleConnsPerHost = l.DialContext, 64
+	if http2 {
+		tr.TLSClientConfig.ServerName = "example.com" // what its certificate says
+	}
 	t.Cleanup(s.Close)
 	return s
 }

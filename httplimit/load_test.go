@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -66,20 +67,18 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 	assert.NotZero(t, c.refused.Load(), "the service never refused, so this shows nothing")
 }
 
-// loaded is a limiter and a client for many requests at once.
-func loaded(t *testing.T) (*limiter.Limiter, *http.Transport) {
+// loaded is a limiter for many requests at once.
+func loaded(t *testing.T) *limiter.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(aimd.WithInitialWindow(64), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
 	require.NoError(t, err)
-	tr := &http.Transport{MaxIdleConnsPerHost: 64}
-	t.Cleanup(tr.CloseIdleConnections)
 	t.Cleanup(func() {
 		s := l.Snapshot()
 		assert.Zero(t, s.InFlight)
 		assert.Zero(t, s.Queued)
 		assert.Zero(t, s.Late)
 	})
-	return l, tr
+	return l
 }
 
 // fetch gets the request's answer and checks it.
@@ -100,74 +99,80 @@ func fetch(ctx context.Context, client *http.Client, url, id string) error {
 }
 
 func TestDoAndCheckLoseNothing(t *testing.T) {
-	l, tr := loaded(t)
-	service := &capped{}
-	s := serve(t, service)
-	client := &http.Client{Transport: tr}
-	service.run(t, func(id string) error {
-		return l.Do(t.Context(), func(ctx context.Context) error { return fetch(ctx, client, s.URL, id) })
+	synctest.Test(t, func(t *testing.T) {
+		l := loaded(t)
+		service := &capped{}
+		s := pipe(t, service)
+		client := s.Client()
+		service.run(t, func(id string) error {
+			return l.Do(t.Context(), func(ctx context.Context) error { return fetch(ctx, client, s.URL, id) })
+		})
 	})
 }
 
 // The same with a Transport and a loop that tries again, as SDKs have one.
 func TestATransportAndALoopLoseNothing(t *testing.T) {
-	l, tr := loaded(t)
-	service := &capped{}
-	s := serve(t, service)
-	client := &http.Client{Transport: httplimit.New(tr, l)}
-	service.run(t, func(id string) error {
-		for ctx, failures := t.Context(), 1; ; failures++ {
-			err := fetch(ctx, client, s.URL, id)
-			if err == nil {
-				return nil
+	synctest.Test(t, func(t *testing.T) {
+		l := loaded(t)
+		service := &capped{}
+		s := pipe(t, service)
+		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
+		service.run(t, func(id string) error {
+			for ctx, failures := t.Context(), 1; ; failures++ {
+				err := fetch(ctx, client, s.URL, id)
+				if err == nil {
+					return nil
+				}
+				if err := l.Backoff(ctx, failures, l.Classify(err)); err != nil {
+					return err
+				}
+				ctx = httplimit.WithRetry(t.Context())
 			}
-			if err := l.Backoff(ctx, failures, l.Classify(err)); err != nil {
-				return err
-			}
-			ctx = httplimit.WithRetry(t.Context())
-		}
+		})
+		snapshot := l.Snapshot()
+		assert.EqualValues(t, 1000, snapshot.Successes)
+		assert.EqualValues(t, service.refused.Load(), snapshot.Overloads)
 	})
-	snapshot := l.Snapshot()
-	assert.EqualValues(t, 1000, snapshot.Successes)
-	assert.EqualValues(t, service.refused.Load(), snapshot.Overloads)
 }
 
 // Whatever callers do with requests and bodies, no slot is lost.
 func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
-	l, tr := loaded(t)
-	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write(make([]byte, 100<<10))
-	}))
-	client := &http.Client{Transport: httplimit.New(tr, l)}
-	var all sync.WaitGroup
-	for range 32 {
-		all.Go(func() {
-			for range 50 {
-				ctx, cancel := context.WithCancel(t.Context())
-				cancelled := make(chan struct{})
-				if rand.N(2) == 0 {
-					go func() { cancel(); close(cancelled) }()
-				} else {
-					close(cancelled)
-				}
-				resp, err := client.Do(get(ctx, s.URL))
-				if err == nil {
-					switch rand.N(3) {
-					case 0:
-						_, _ = io.Copy(io.Discard, resp.Body)
-					case 1:
-						_, _ = resp.Body.Read(make([]byte, 1))
+	synctest.Test(t, func(t *testing.T) {
+		l := loaded(t)
+		s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write(make([]byte, 100<<10))
+		}))
+		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				for range 50 {
+					ctx, cancel := context.WithCancel(t.Context())
+					cancelled := make(chan struct{})
+					if rand.N(2) == 0 {
+						go func() { cancel(); close(cancelled) }()
+					} else {
+						close(cancelled)
 					}
-					if rand.N(4) > 0 {
-						_ = resp.Body.Close()
+					resp, err := client.Do(get(ctx, s.URL))
+					if err == nil {
+						switch rand.N(3) {
+						case 0:
+							_, _ = io.Copy(io.Discard, resp.Body)
+						case 1:
+							_, _ = resp.Body.Read(make([]byte, 1))
+						}
+						if rand.N(4) > 0 {
+							_ = resp.Body.Close()
+						}
 					}
+					<-cancelled
+					cancel()
 				}
-				<-cancelled
-				cancel()
-			}
-		})
-	}
-	all.Wait()
-	// What nobody closed comes back by its context, on a goroutine of its own.
-	require.Eventually(t, func() bool { return l.Snapshot().InFlight == 0 }, time.Minute, time.Millisecond)
+			})
+		}
+		all.Wait()
+		synctest.Wait() // what nobody closed comes back by its context, on a goroutine of its own
+		require.Zero(t, l.Snapshot().InFlight)
+	})
 }

@@ -1,38 +1,14 @@
 package httplimit
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
-
-// Option is a setting of [PerHost]. A wrong value is an error of PerHost that
-// names the setting, the value and what is allowed.
-type Option func(*settings) error
-
-// settings are what options set; zero is the default.
-type settings struct {
-	// idle is how long the limiter of a host is kept that nothing is sent to.
-	idle time.Duration
-}
-
-// WithIdle sets how long a host's limiter is kept while no request comes for
-// it: a positive duration. Default limiter.DefaultIdle. A limiter with requests
-// in flight or waiting is kept anyhow.
-func WithIdle(d time.Duration) Option {
-	return func(s *settings) error {
-		if d <= 0 {
-			return fmt.Errorf("idle time: %v is not allowed, want a positive duration", d)
-		}
-		s.idle = d
-		return nil
-	}
-}
 
 // PerHost returns a Transport with a limiter for each host, since each has a
 // limit of its own. base does the sending; nil means what http.DefaultTransport
@@ -42,16 +18,12 @@ func WithIdle(d time.Duration) Option {
 // request's URL in lower case and with its port: "example.com:443". Requests
 // to all hosts wait while it runs, so it should be quick; its error is that of
 // the request, and the next request asks again. The limiters of idle hosts are
-// let go, and with them what they learned.
-func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), opts ...Option) (*Transport, error) {
+// let go, and with them what they learned. There are never more than c.Keys,
+// whatever hosts the requests name: a request for one host more, while all of
+// them have requests in flight or waiting, fails with a NotSentError.
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig) (*Transport, error) {
 	if newLimiter == nil {
-		return nil, errors.New("httplimit: newLimiter: nil is not allowed")
-	}
-	var s settings
-	for _, o := range opts {
-		if err := o(&s); err != nil {
-			return nil, fmt.Errorf("httplimit: %w", err)
-		}
+		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
 	}
 	hosts, err := limiter.NewKeyed(func(host string) (*limiter.Limiter, error) {
 		l, err := newLimiter(host)
@@ -62,7 +34,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
 		}
 		return l, nil
-	}, s.idle, nil)
+	}, c)
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}

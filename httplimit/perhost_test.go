@@ -21,13 +21,13 @@ import (
 var empty = answers(200, nil, http.NoBody)
 
 // perHost returns a Transport that notes the hosts for which it made limiters.
-func perHost(t *testing.T, b http.RoundTripper, opts ...httplimit.Option) (tr *httplimit.Transport, made *[]string) {
+func perHost(t *testing.T, b http.RoundTripper, c limiter.KeyedConfig) (tr *httplimit.Transport, made *[]string) {
 	t.Helper()
 	made = new([]string)
 	tr, err := httplimit.PerHost(b, func(host string) (*limiter.Limiter, error) {
 		*made = append(*made, host)
 		return aimd.NewReno()
-	}, opts...)
+	}, c)
 	require.NoError(t, err)
 	return tr, made
 }
@@ -43,7 +43,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 		{[]string{"http://[::1]", "http://[::1]:80"}, []string{"[::1]:80"}},
 		{[]string{"other://A.example"}, []string{"a.example"}},
 	} {
-		tr, made := perHost(t, empty)
+		tr, made := perHost(t, empty, limiter.KeyedConfig{})
 		for _, u := range c.urls {
 			parsed, err := url.Parse(u) // http.NewRequest would tidy it up
 			require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 func TestEachHostHasItsOwnSlots(t *testing.T) {
 	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*limiter.Limiter, error) {
 		return aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
-	})
+	}, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	first, err := tr.RoundTrip(get(t.Context(), "http://a.example"))
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 				return answers(200, nil, body)(req)
 			}
 			return empty(req)
-		}), httplimit.WithIdle(time.Minute))
+		}), limiter.KeyedConfig{Idle: time.Minute})
 		send := func(host string) *http.Response {
 			resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
 			require.NoError(t, err)
@@ -104,6 +104,28 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestHostsHaveABound(t *testing.T) {
+	tr, made := perHost(t, answers(200, nil, text("hello")), limiter.KeyedConfig{Keys: 2})
+	send := func(host string) *http.Response {
+		resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
+		require.NoError(t, err)
+		return resp
+	}
+	a, b := send("a.example"), send("b.example")
+	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
+	require.EqualError(t, err, "httplimit: not sent: limiter: 2 keys are all in use, want at most so many at once")
+	require.NoError(t, a.Body.Close())
+	c := send("c.example")
+	require.NoError(t, b.Body.Close())
+	require.NoError(t, c.Body.Close())
+	require.Equal(t, []string{"a.example:80", "b.example:80", "c.example:80"}, *made)
+	hosts := 0
+	for range tr.Limiters() {
+		hosts++
+	}
+	require.Equal(t, 2, hosts)
+}
+
 func TestAHostWithoutALimiter(t *testing.T) {
 	mine := errors.New("mine")
 	var calls atomic.Int32
@@ -118,7 +140,7 @@ func TestAHostWithoutALimiter(t *testing.T) {
 			tr, err := httplimit.PerHost(empty, func(string) (*limiter.Limiter, error) {
 				calls.Add(1)
 				return nil, c.err
-			})
+			}, limiter.KeyedConfig{})
 			require.NoError(t, err)
 			for range 2 { // the second request asks again
 				req, body := get(t.Context(), "http://a.example"), newSent()
@@ -137,13 +159,11 @@ func TestAHostWithoutALimiter(t *testing.T) {
 
 func TestPerHostSettings(t *testing.T) {
 	newLimiter := func(string) (*limiter.Limiter, error) { return aimd.NewReno() }
-	_, err := httplimit.PerHost(nil, nil)
+	_, err := httplimit.PerHost(nil, nil, limiter.KeyedConfig{})
 	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
-	for _, d := range []time.Duration{0, -time.Second} {
-		_, err = httplimit.PerHost(nil, newLimiter, httplimit.WithIdle(d))
-		assert.EqualError(t, err, "httplimit: idle time: "+d.String()+" is not allowed, want a positive duration")
-	}
-	tr, err := httplimit.PerHost(empty, newLimiter, httplimit.WithIdle(time.Second))
+	_, err = httplimit.PerHost(nil, newLimiter, limiter.KeyedConfig{Idle: -time.Second})
+	assert.EqualError(t, err, "httplimit: limiter: idle time: -1s is not allowed, want a duration from 1ns")
+	tr, err := httplimit.PerHost(empty, newLimiter, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})
 	assert.EqualError(t, err, "httplimit: not sent: a request without a URL")

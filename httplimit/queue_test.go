@@ -15,6 +15,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // notSent sends a request that must get no slot, and returns why.
@@ -53,15 +54,15 @@ func TestNotSent(t *testing.T) {
 		require.NoError(t, err)
 		first := async(func() error {
 			next, err := l.Acquire(t.Context())
-			_ = next.Done(limiter.Neutral)
+			_ = next.Done(window.Neutral)
 			return err
 		})
 		l.waiting(1)
 		assert.ErrorIs(t, notSent(t, l, t.Context()), limiter.ErrQueueFull)
-		require.NoError(t, p.Done(limiter.Neutral))
+		require.NoError(t, p.Done(window.Neutral))
 		require.NoError(t, <-first)
-		l.ended(limiter.Neutral)
-		l.ended(limiter.Neutral)
+		l.ended(window.Neutral)
+		l.ended(window.Neutral)
 	})
 }
 
@@ -90,7 +91,7 @@ func TestNotSentBecauseTheContextEndedInTheQueue(t *testing.T) {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			ctx, end := c.end(t)
-			defer func() { require.NoError(t, p.Done(limiter.Neutral)); l.ended(limiter.Neutral) }()
+			defer func() { require.NoError(t, p.Done(window.Neutral)); l.ended(window.Neutral) }()
 			go func() { l.waiting(1); end() }()
 			e := notSent(t, l, ctx)
 			assert.ErrorIs(t, e, c.want)
@@ -112,8 +113,8 @@ func TestClientTimeoutInTheQueueTellsTheLawNothing(t *testing.T) {
 	assert.True(t, u.Timeout())
 	assert.ErrorContains(t, err, "not sent")
 	l.held(1)
-	require.NoError(t, p.Done(limiter.Success))
-	l.ended(limiter.Success)
+	require.NoError(t, p.Done(window.Success))
+	l.ended(window.Success)
 }
 
 func TestRetriesWaitAtTheFront(t *testing.T) {
@@ -135,12 +136,12 @@ func TestRetriesWaitAtTheFront(t *testing.T) {
 	l.waiting(1)
 	second := send(httplimit.WithRetry(t.Context()), "retry") // the bound does not apply
 	l.waiting(2)
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	require.NoError(t, <-first)
 	require.NoError(t, <-second)
 	assert.Equal(t, []string{"/retry", "/new"}, order)
 	for range 3 {
-		l.ended(limiter.Success)
+		l.ended(window.Success)
 	}
 }
 
@@ -163,9 +164,9 @@ func TestABodyThatIsOpenKeepsOthersWaiting(t *testing.T) {
 			l.held(1)
 			_, err = io.Copy(io.Discard, resp.Body)
 			require.NoError(t, err)
-			l.ended(limiter.Success)
+			l.ended(window.Success)
 			require.NoError(t, <-second)
-			l.ended(limiter.Success)
+			l.ended(window.Success)
 			require.NoError(t, resp.Body.Close())
 		})
 	}

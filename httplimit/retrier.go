@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -36,7 +37,7 @@ import (
 // so that its connection can be used again, and closed before the next attempt
 // is waited for. When the Retrier gives up on an answer, whatever the reason, the
 // caller gets that answer as it came, its body unread. Without one the error is
-// that of the base if it was final at once, else a *limiter.Error that tells the
+// that of the base if it was final at once, else an *attempt.Error that tells the
 // whole story. A request that a guard refused before it was sent fails with a
 // [NotSentError].
 //
@@ -44,8 +45,8 @@ import (
 // put retry.Do around the request and the reading. It is safe for any number of
 // goroutines. Make one with [NewRetrier].
 type Retrier struct {
-	base http.RoundTripper
-	loop limiter.Loop
+	base   http.RoundTripper
+	runner *attempt.Runner
 }
 
 // NewRetrier returns a Retrier with the policy; nil means the default policy. base does
@@ -53,11 +54,11 @@ type Retrier struct {
 // attempt timeout must not be set, since an answer's body outlives the attempt;
 // set http.Transport.ResponseHeaderTimeout instead.
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
-	loop := p.Loop()
-	if loop.AttemptTimeout != 0 {
-		return nil, fmt.Errorf("httplimit: attempt timeout: %v is not allowed, want none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout in its place", loop.AttemptTimeout)
+	runner := p.Runner()
+	if runner.AttemptTimeout != 0 {
+		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("attempt timeout", runner.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
-	return &Retrier{base: orDefault(base), loop: loop}, nil
+	return &Retrier{base: orDefault(base), runner: runner}, nil
 }
 
 // RoundTrip sends the request, again if need be.
@@ -67,14 +68,14 @@ func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		ctx = retry.WithIdempotent(ctx)
 	}
 	x := &exchange{base: r.base, req: req}
-	loop := r.loop
+	runner := *r.runner
 	// The exchange is a guard too, the last: it hears of a retry after all others
 	// have admitted it, and before the delay.
-	loop.Guards = append(slices.Clip(loop.Guards), x)
+	runner.Guards = append(slices.Clip(runner.Guards), x)
 	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-		loop.Policy = nil // one attempt
+		runner.Policy = nil // one attempt
 	}
-	return x.result(loop.Do(ctx, x.attempt))
+	return x.result(runner.Do(ctx, x.attempt))
 }
 
 // CloseIdleConnections closes the idle connections of the base, if it can.

@@ -19,10 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // However it gives up, the caller gets the answer if there is one.
@@ -30,7 +31,7 @@ func TestARetrierGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{Floor: -1}, nil)
 		require.NoError(t, err)
-		spent := retry.Config{Guards: limiter.Guards{budget}}
+		spent := retry.Config{Guards: attempt.Guards{budget}}
 
 		s := &script{statuses: []int{503}}
 		resp, err := newRetrier(t, s, spent).RoundTrip(get(t.Context(), anyURL))
@@ -78,7 +79,7 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	req := get(t.Context(), anyURL)
 	body := newSent()
 	req.Body = body
-	_, err := newRetrier(t, &script{}, retry.Config{Guards: limiter.Guards{&warden{refuse: mine}}}).RoundTrip(req)
+	_, err := newRetrier(t, &script{}, retry.Config{Guards: attempt.Guards{&warden{refuse: mine}}}).RoundTrip(req)
 	var e *httplimit.NotSentError
 	require.ErrorAs(t, err, &e)
 	require.ErrorIs(t, err, mine)
@@ -110,7 +111,7 @@ func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
 		require.NoError(t, err)
 		first := async(func() error {
 			p, err := l.Acquire(t.Context())
-			_ = p.Done(limiter.Success)
+			_ = p.Done(window.Success)
 			return err
 		})
 		synctest.Wait()
@@ -129,12 +130,12 @@ func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, l.Snapshot().Queued, "the POST had no place in the queue")
 		time.Sleep(time.Second)
-		require.NoError(t, p.Done(limiter.Success))
+		require.NoError(t, p.Done(window.Success))
 		require.NoError(t, <-first)
 		require.NoError(t, <-second)
 		require.Equal(t, []string{"payload"}, s.payloads)
 		for range 3 {
-			l.ended(limiter.Success)
+			l.ended(window.Success)
 		}
 	})
 }
@@ -186,11 +187,11 @@ func TestARetrierAboveATransport(t *testing.T) {
 				assert.Equal(t, []string{"1 payload", "2 payload", "3 payload"}, attempts, path)
 			}
 			require.Len(t, seen, requests)
-			outcomes := map[limiter.Outcome]int{}
+			outcomes := map[window.Outcome]int{}
 			for range 3 * requests {
 				outcomes[<-l.outcomes]++
 			}
-			assert.Equal(t, map[limiter.Outcome]int{limiter.Overload: 2 * requests, limiter.Success: requests}, outcomes)
+			assert.Equal(t, map[window.Outcome]int{window.Overload: 2 * requests, window.Success: requests}, outcomes)
 		})
 	}
 }
@@ -205,7 +206,7 @@ func TestARetrierFindsAServerAgain(t *testing.T) {
 		_, _ = io.WriteString(w, "hello")
 	}))
 	client := &http.Client{Transport: newRetrier(t, s.Client().Transport, retry.Config{
-		Backoff: backoff.Constant(time.Millisecond), Attempts: 5,
+		Backoff: backoff.Constant(time.Millisecond), MaxAttempts: 5,
 	})}
 	resp, err := client.Get(s.URL)
 	require.NoError(t, err)

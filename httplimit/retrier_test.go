@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -135,7 +135,7 @@ func TestARetrierSendsTheBodyAgain(t *testing.T) {
 		assert.Equal(t, []string{"payload", "payload", "payload"}, s.payloads)
 		assert.Equal(t, header, req.Header, "a RoundTripper changes no request")
 		for i, r := range s.requests {
-			assert.Equal(t, i+1, limiter.AttemptNumber(r.Context()))
+			assert.Equal(t, i+1, attempt.Number(r.Context()))
 		}
 	})
 }

@@ -3,7 +3,7 @@ package httplimit
 import (
 	"context"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 )
 
 type retryKey struct{}
@@ -24,7 +24,7 @@ func WithRetry(ctx context.Context) context.Context {
 
 // attemptNumber is the number of the context's attempt, 0 if it is not known.
 func attemptNumber(ctx context.Context) int {
-	n := limiter.AttemptNumber(ctx)
+	n := attempt.Number(ctx)
 	if ctx.Value(retryKey{}) != nil {
 		n = max(n, 2)
 	}

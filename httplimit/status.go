@@ -21,7 +21,7 @@ const (
 )
 
 // StatusError is an HTTP answer that is an error: its status is 400 or more.
-// limiter.Classify reads it by its methods. Check makes it, and nothing changes it
+// attempt.Classify reads it by its methods. Check makes it, and nothing changes it
 // later, so it is safe for any number of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.

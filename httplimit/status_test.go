@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // answer is an answer for Check.
@@ -48,7 +49,7 @@ func TestCheckTellsTheStatus(t *testing.T) {
 	assert.Equal(t, "7", status.Header.Get("X-Id"))
 	assert.Equal(t, "Please reduce your request rate.\n", string(status.Body))
 	assert.EqualValues(t, 1, body.closes.Load())
-	assert.Equal(t, limiter.Verdict{Outcome: limiter.Overload, Retry: true, RetryAfter: 2 * time.Second}, limiter.Classify(err))
+	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 2 * time.Second}, attempt.Classify(err))
 }
 
 func TestTheErrorsTextIsShortAndPrintable(t *testing.T) {
@@ -127,19 +128,19 @@ func TestDoTriesAgainWhatCheckSays(t *testing.T) {
 	require.NoError(t, l.Do(t.Context(), fetch))
 	assert.Equal(t, "done", string(got))
 	for range 3 {
-		l.ended(limiter.Overload)
+		l.ended(window.Overload)
 	}
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 }
 
 func TestDoGivesUpOnAFinalStatus(t *testing.T) {
 	l := one(t)
 	err := l.Do(t.Context(), func(context.Context) error { return httplimit.Check(answer(404, nil, text("no such thing"))) })
 	assert.EqualError(t, err, "failed after 1 attempt: httplimit: 404 Not Found: no such thing")
-	var e *limiter.Error
+	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, 1, e.Attempts)
 	var status *httplimit.StatusError
 	require.True(t, errors.As(err, &status))
-	l.ended(limiter.Neutral)
+	l.ended(window.ClientError)
 }

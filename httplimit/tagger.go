@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 )
 
 // Tagger is an http.RoundTripper that tells the server about each request, in
 // the headers of [SetTags]: who sends it, and from the request's context (package
 // tag) its feature and its criticality, and which attempt it is
-// (limiter.AttemptNumber, [WithRetry]).
+// (attempt.Number, [WithRetry]).
 //
 // What the headers of a request say already stays, see [AddTags]. What retries must
 // stand above the Tagger, so that each attempt comes by here. It is safe for
@@ -27,16 +29,12 @@ type Tagger struct {
 // says what is wrong with a name.
 func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
-		var name string
-		if n.value == "" {
-			continue
-		}
-		if err := parseName(n.value, &name); err != nil {
-			return nil, fmt.Errorf("httplimit: %s: %w", n.setting, err)
+		if n.value != "" && !isName(n.value) {
+			return nil, fmt.Errorf("httplimit: %w", setting.Wrong(n.setting, strconv.Quote(shown(n.value)), wantName, longestName))
 		}
 	}
 	if client == "" && version != "" {
-		return nil, fmt.Errorf("httplimit: version: %q is not allowed without a client, want none", version)
+		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("version", strconv.Quote(version)+" without a client", "none"))
 	}
 	return &Tagger{base: orDefault(base), client: client, version: version}, nil
 }

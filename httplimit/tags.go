@@ -118,9 +118,14 @@ func ParseTags(h http.Header) (tag.Tags, error) {
 	return t, errors.Join(errs...)
 }
 
+// wantName is what isName allows, longestName being the number.
+const wantName = `1 to %d visible ASCII characters other than " , ; \`
+
+func isName(v string) bool { return v != "" && len(v) <= longestName && clean(v) == v }
+
 func parseName(v string, to *string) error {
-	if v == "" || len(v) > longestName || clean(v) != v {
-		return fmt.Errorf(`%q is not allowed, want 1 to %d visible ASCII characters other than " , ; \`, shown(v), longestName)
+	if !isName(v) {
+		return fmt.Errorf("%q is not allowed, want "+wantName, shown(v), longestName)
 	}
 	*to = v
 	return nil

@@ -12,9 +12,9 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
 )
 
 // "Tag requests with client name and version, feature that triggered the
@@ -121,9 +121,9 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 				return nil
 			}))
 			assert.Equal(t, []int{1, 2, 3}, attempts, "Do says which it is")
-			l.ended(limiter.Timeout)
-			l.ended(limiter.Timeout)
-			l.ended(limiter.Success)
+			l.ended(window.Timeout)
+			l.ended(window.Timeout)
+			l.ended(window.Success)
 			assert.Equal(t, "mine", send(ctx, httplimit.HeaderFeature, "mine").Feature, "what the request has already stays")
 
 			// In the service of a request of somebody else.
@@ -191,7 +191,7 @@ func TestTaggerOfNobody(t *testing.T) {
 	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
 	tagger.CloseIdleConnections() // the base has none
 	_, err = httplimit.NewTagger(nil, "", "2.1")
-	assert.EqualError(t, err, `httplimit: version: "2.1" is not allowed without a client, want none`, "it would be the version of whoever the context names")
+	assert.EqualError(t, err, `httplimit: version: "2.1" without a client is not allowed, want none`, "it would be the version of whoever the context names")
 
 	_, err = httplimit.NewTagger(nil, "my program", "")
 	assert.EqualError(t, err, `httplimit: client: "my program" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`)

@@ -1,12 +1,12 @@
 package httplimit
 
 import (
-	"context"
 	"errors"
 	"iter"
 	"net/http"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -52,92 +52,72 @@ func orDefault(base http.RoundTripper) http.RoundTripper {
 
 // RoundTrip sends the request once it has a slot.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	a, err := t.admit(req)
+	a, err := t.begin(req)
 	if err != nil {
 		// A RoundTripper closes the body always, also on errors.
 		if req.Body != nil {
 			req.Body.Close()
 		}
-		return nil, &NotSentError{Err: err}
+		return nil, &NotSentError{Err: cause(req.Context(), err)}
 	}
-	settled := false
+	open := false
 	defer func() {
-		if !settled { // the base, or the classifier, panicked or ended the goroutine
-			a.end(limiter.Verdict{Outcome: limiter.Neutral})
+		if !open { // after an end this does nothing
+			a.Drop()
 		}
 	}()
-	resp, err := t.base.RoundTrip(req)
-	if err != nil || resp == nil {
-		v := a.failed(err)
-		settled = true
-		a.end(v)
+	sent := req.WithContext(a.Context()) // a copy: what the base begins within has the slot
+	resp, err := t.base.RoundTrip(sent)
+	switch {
+	case err != nil:
+		a.End(err)
 		return resp, err
+	case resp == nil:
+		a.End(errNoAnswer)
+		return nil, nil
+	case resp.Request == sent:
+		resp.Request = req
 	}
-	a.heard = true
-	v := a.answered(resp)
-	settled = true
+	a.Answered(failure(resp))
 	if bodyless(req, resp) {
-		a.end(v)
+		a.End(nil)
 	} else {
-		resp.Body = a.hold(resp.Body, v)
+		resp.Body = hold(req.Context(), a, resp)
+		open = true
 	}
 	return resp, nil
 }
 
-// admit asks the limiter's guards, and waits for the request's slot.
-func (t *Transport) admit(req *http.Request) (attempt, error) {
+// begin asks the limiter's guards, and waits for the request's slot.
+func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
 	l, err := t.limiter(req)
 	if err != nil {
-		return attempt{}, err
+		return nil, err
 	}
-	ctx := req.Context()
-	if l.HasSlot(ctx) {
-		// Within Do or Each of the same limiter, which asked the guards, and hears of
-		// the answer from its function. The zero permit is released already.
-		return attempt{limiter: l, ctx: ctx}, nil
-	}
-	// Contexts keep real time, so this does too, whatever the limiter's clock.
-	deadline, bounded := ctx.Deadline()
-	var asked time.Time
-	if bounded {
-		asked = time.Now()
-	}
-	a, err := begin(ctx, l)
-	if err != nil {
-		return attempt{}, cause(ctx, err)
-	}
-	if bounded {
-		a.patient = time.Until(deadline) >= deadline.Sub(asked)/2
-	}
-	return a, nil
+	return l.Begin(req.Context(), attemptNumber(req.Context()))
 }
 
-// begin returns an attempt that its guards have admitted and that has a slot.
-func begin(ctx context.Context, l *limiter.Limiter) (attempt, error) {
-	a := attempt{limiter: l, guards: l.Guards(), ctx: ctx}
-	number := attemptNumber(ctx)
-	if len(a.guards) > 0 {
-		if err := ctx.Err(); err != nil {
-			return attempt{}, err
-		}
-		if err := a.guards.Admit(ctx, number); err != nil {
-			return attempt{}, err
-		}
+// failure is what the head of an answer says, nil if it is no error. It is put to
+// the classifier, so that a limiter reads an answer the same way here and in Do
+// with Check. By default it is attempt.ClassifyStatus.
+func failure(resp *http.Response) error {
+	if resp.StatusCode < http.StatusBadRequest {
+		return nil
 	}
-	begun := false
-	defer func() {
-		if !begun { // or the limiter's observer panicked
-			a.guards.Ended(ctx, 0)
-		}
-	}()
-	var err error
-	if number > 1 {
-		a.permit, err = l.Reacquire(ctx)
-	} else {
-		a.permit, err = l.Acquire(ctx)
+	return newStatusError(resp, time.Now())
+}
+
+// bodyless reports whether an answer has no body that could end later. HTTP/2
+// does not say so with http.NoBody, and a ContentLength of 0 says it only from
+// there on: hand-made answers often leave it unset.
+func bodyless(req *http.Request, resp *http.Response) bool {
+	switch {
+	case resp.Body == nil, resp.Body == http.NoBody, req.Method == http.MethodHead:
+		return true
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
+		return true
 	}
-	begun = err == nil
-	return a, err
+	return resp.ProtoMajor >= 2 && resp.ContentLength == 0
 }
 
 // limiter returns the request's limiter.

@@ -16,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestTheStatusIsTheOutcome(t *testing.T) {
@@ -25,18 +27,18 @@ func TestTheStatusIsTheOutcome(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		header http.Header
-		want   limiter.Outcome
+		want   window.Outcome
 	}{
-		{200, nil, limiter.Success},
-		{301, after, limiter.Success},
-		{403, nil, limiter.Neutral},
-		{403, after, limiter.Overload},
-		{404, nil, limiter.Neutral},
-		{408, nil, limiter.Timeout},
-		{429, nil, limiter.Overload},
-		{500, nil, limiter.Neutral},
-		{503, after, limiter.Overload},
-		{504, nil, limiter.Timeout},
+		{200, nil, window.Success},
+		{301, after, window.Success},
+		{403, nil, window.ClientError},
+		{403, after, window.Overload},
+		{404, nil, window.ClientError},
+		{408, nil, window.Timeout},
+		{429, nil, window.Overload},
+		{500, nil, window.Neutral},
+		{503, after, window.Overload},
+		{504, nil, window.Timeout},
 	} {
 		t.Run(http.StatusText(c.status), func(t *testing.T) {
 			l := watch(t)
@@ -52,14 +54,14 @@ func TestTheStatusIsTheOutcome(t *testing.T) {
 }
 
 func TestTheLimitersClassifierReadsAnswers(t *testing.T) {
-	l := watch(t, aimd.WithClassifier(func(err error) limiter.Verdict {
+	l := watch(t, aimd.WithClassifier(func(err error) attempt.Verdict {
 		var status *httplimit.StatusError
 		if errors.As(err, &status) && status.StatusCode == 500 {
-			return limiter.Verdict{Outcome: limiter.Overload}
+			return attempt.Verdict{Outcome: window.Overload}
 		}
-		return limiter.Verdict{}
+		return attempt.Verdict{}
 	}))
-	for status, want := range map[int]limiter.Outcome{500: limiter.Overload, 503: limiter.Neutral} {
+	for status, want := range map[int]window.Outcome{500: window.Overload, 503: window.Neutral} {
 		resp, err := httplimit.New(answers(status, nil, text("")), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
@@ -84,7 +86,7 @@ func TestRetryAfterReachesTheLimiter(t *testing.T) {
 			for range 2 {
 				_, err := tr.RoundTrip(get(t.Context(), s.URL))
 				require.NoError(t, err)
-				l.ended(limiter.Overload)
+				l.ended(window.Overload)
 			}
 			assert.EqualValues(t, 1, l.Snapshot().Holds)
 			_, free := l.TryAcquire()
@@ -116,7 +118,7 @@ func TestNoBodyHoldsNoSlot(t *testing.T) {
 				}
 				resp, err := tr.RoundTrip(req)
 				require.NoError(t, err, path)
-				l.ended(limiter.Success) // though nobody closed the body
+				l.ended(window.Success) // though nobody closed the body
 				require.NoError(t, resp.Body.Close())
 			}
 		})
@@ -125,7 +127,7 @@ func TestNoBodyHoldsNoSlot(t *testing.T) {
 		l := one(t)
 		_, err := httplimit.New(answers(200, nil, nil), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 		require.NoError(t, err)
-		l.ended(limiter.Success)
+		l.ended(window.Success)
 	})
 	t.Run("hand-made with a body and no ContentLength", func(t *testing.T) {
 		l := one(t)
@@ -136,7 +138,7 @@ func TestNoBodyHoldsNoSlot(t *testing.T) {
 		require.NoError(t, err)
 		l.held(1)
 		require.NoError(t, resp.Body.Close())
-		l.ended(limiter.Success)
+		l.ended(window.Success)
 	})
 }
 
@@ -149,7 +151,7 @@ func TestARefusedConnectionIsNeutral(t *testing.T) {
 	defer tr.CloseIdleConnections()
 	_, err = httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), "http://"+ln.Addr().String()))
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	l.ended(limiter.Neutral)
+	l.ended(window.Neutral)
 }
 
 func TestAConnectionResetBeforeTheAnswer(t *testing.T) {
@@ -163,12 +165,12 @@ func TestAConnectionResetBeforeTheAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		opts []aimd.Option
-		want limiter.Outcome
+		want window.Outcome
 	}{
-		{"neutral by default", nil, limiter.Neutral},
+		{"neutral by default", nil, window.Neutral},
 		{"overload if the limiter says so", []aimd.Option{
-			aimd.WithClassifier(limiter.FirstOf(limiter.ConnectionsAsOverload, limiter.Classify)),
-		}, limiter.Overload},
+			aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)),
+		}, window.Overload},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := one(t, c.opts...)
@@ -187,7 +189,7 @@ func TestABaseThatReturnsNothing(t *testing.T) {
 	resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) { return nil, nil }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 	assert.Nil(t, resp)
 	assert.NoError(t, err)
-	l.ended(limiter.Neutral)
+	l.ended(window.Neutral)
 }
 
 func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
@@ -196,13 +198,14 @@ func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
 	var got *http.Request
 	tr := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
 		got = r
+		assert.True(t, l.HasSlot(r.Context()))
 		return answers(200, nil, http.NoBody)(r)
 	}), l.Limiter)
 	before := *req
 	resp, err := tr.RoundTrip(req)
 	require.NoError(t, err)
-	l.ended(limiter.Success)
-	assert.Same(t, req, got)
+	l.ended(window.Success)
+	assert.Equal(t, req, got.WithContext(req.Context()), "all but the context, which says that it has a slot")
 	assert.Equal(t, before, *req)
 	assert.Equal(t, http.NoBody, resp.Body)
 }
@@ -258,7 +261,7 @@ func TestNilBaseIsTheDefaultTransport(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	assert.Equal(t, "hello", string(body))
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 }
 
 // A redirect is a request of its own. http.Client closes the first body before
@@ -273,8 +276,8 @@ func TestRedirectsNeedOneSlot(t *testing.T) {
 	resp, err := (&http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter)}).Get(s.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	l.ended(limiter.Success)
-	l.ended(limiter.Success)
+	l.ended(window.Success)
+	l.ended(window.Success)
 }
 
 func TestErrorsThroughAClientKeepTheirMeaning(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // upgrade is a handler that becomes an echo of lines, until the peer is done.
@@ -75,7 +75,7 @@ func TestSwitchingProtocols(t *testing.T) {
 	assert.Equal(t, "bye\n", line)
 	l.held(1)
 	require.NoError(t, conn.Close())
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 }
 
 // Many give the handshake a deadline, and the connection none.
@@ -89,7 +89,7 @@ func TestADeadlineOfTheHandshakeIsNotTheConnections(t *testing.T) {
 	l.held(1)
 	_, err = resp.Body.Read(make([]byte, 1))
 	require.ErrorIs(t, err, reset)
-	l.ended(limiter.Neutral)
+	l.ended(window.Neutral)
 }
 
 type brokenWriter struct{ broken }
@@ -108,7 +108,24 @@ func TestCloseWriteWhereThereIsNone(t *testing.T) {
 	assert.ErrorIs(t, resp.Body.(interface{ CloseWrite() error }).CloseWrite(), errors.ErrUnsupported)
 	_, err = resp.Body.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	l.ended(limiter.Success)
+	l.ended(window.Success)
+}
+
+// A body may have a Write method and be no connection: with the end of the
+// context its slot is free.
+func TestABodyWithAWriteMethodIsNoConnection(t *testing.T) {
+	for status, want := range map[int]window.Outcome{200: window.Neutral, 503: window.Overload} {
+		l := one(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		resp, err := httplimit.New(answers(status, nil, rwc{bytes.NewBufferString("hello")}), l.Limiter).RoundTrip(get(ctx, anyURL))
+		require.NoError(t, err)
+		_, ok := resp.Body.(io.Writer)
+		assert.False(t, ok, "as the bodies of net/http")
+		l.held(1)
+		cancel()
+		l.ended(want)
+		require.NoError(t, resp.Body.Close())
+	}
 }
 
 // A reverse proxy asks for more of a body than most.

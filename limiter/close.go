@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Close takes no new work: whoever waits, and whoever comes, gets ErrClosed.
+// Close takes no new work: callers that wait, and those that come, get ErrClosed.
 // Attempts in flight go on and are to be released as always. It may be called
 // more than once.
 func (l *Limiter) Close() {

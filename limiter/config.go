@@ -1,19 +1,23 @@
 package limiter
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Config is what a Limiter is made from: the rules of its Core and what the
 // driver around it needs. The zero value of every field means the documented default.
 type Config struct {
 	Settings
+	// Name tells limiters apart in logs, metrics and on the live page; "": none. Any
+	// text will do. Nothing else depends on it.
+	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 	// Observer is called for every event, after the lock is released, by the
@@ -23,8 +27,8 @@ type Config struct {
 	// released a permit, ran out of time or fired a timer. With an observer the
 	// limiter reads the clock at every event. nil: none.
 	Observer func(Event)
-	// Classifier tells what an attempt's error means; nil: Classify.
-	Classifier Classifier
+	// Classifier tells what an attempt's error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no
 	// limit, they go on until success, a final error, or the context ends.
 	MaxAttempts int
@@ -34,27 +38,27 @@ type Config struct {
 	// Policy decides which failed attempts of Do and Each are followed by
 	// another, and when; nil: as Do says. If it brings guards along (Guards()
 	// Guards), they come after the limiter's own.
-	Policy Policy
-	// Guards are asked before each attempt of Do and Each, and by the doors:
+	Policy attempt.Policy
+	// Guards are asked before each attempt of Do and Each, and by integrations:
 	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
-	Guards Guards
+	Guards attempt.Guards
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.MaxAttempts < 0 {
-		return c, fmt.Errorf("attempt limit: %d is not allowed, want a number from 1, or 0 for no limit", c.MaxAttempts)
+	if err := setting.Optional("attempt limit", c.MaxAttempts); err != nil {
+		return c, err
 	}
-	if c.AttemptTimeout < 0 {
-		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, errors.New("guard: nil is not allowed")
+		return c, setting.Nil("guard")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}
 	if c.Classifier == nil {
-		c.Classifier = Classify
+		c.Classifier = attempt.Classify
 	}
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
@@ -68,9 +72,9 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // guards are those of the limiter, and then those that its policy brings along.
-func (c Config) guards() Guards {
+func (c Config) guards() attempt.Guards {
 	guards := slices.Clone(c.Guards)
-	if p, ok := c.Policy.(interface{ Guards() Guards }); ok {
+	if p, ok := c.Policy.(interface{ Guards() attempt.Guards }); ok {
 		guards = append(guards, p.Guards()...)
 	}
 	return guards

@@ -3,6 +3,7 @@ package limiter
 import (
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
@@ -55,8 +56,8 @@ func NewCore[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	if err != nil {
 		return Core[T]{}, err
 	}
-	if s.Restore != nil {
-		if err := w.Restored(*s.Restore); err != nil {
+	if s.Restore != (window.State{}) {
+		if err := w.Restored(s.Restore); err != nil {
 			return Core[T]{}, err
 		}
 	}
@@ -171,13 +172,19 @@ func (c *Core[T]) Deadline() (time.Duration, bool) {
 // affair from the first one.
 func (c *Core[T]) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
-	if n := c.rules.Backoffs(failures, last); n > 0 {
+	if n := c.Backoffs(failures, last); n > 0 {
 		d = c.pause(n - 1)
 	}
 	return max(d, c.retryAfter(retryAfter))
 }
 
 // Questions.
+
+// Backoffs is how often such an operation has to have backed off by itself: the
+// delay that is due now is the one of that number, 0: none is.
+func (c *Core[T]) Backoffs(failures int, last window.Outcome) int {
+	return c.rules.backoffs(failures, last)
+}
 
 // NeedsTime reports whether the next event needs the time: there is a pause,
 // or the law spaces its sends or wants round-trip times. An overload always does.
@@ -223,7 +230,7 @@ func (c *Core[T]) spaced() bool {
 // clients that stopped together would else stay in step.
 func (c *Core[T]) due() time.Duration {
 	gap := c.window.Gap()
-	if gap > 0 && c.window.Streak() > 0 && c.spaced() {
+	if gap > 0 && c.window.Streak() > 0 {
 		gap = time.Duration(float64(gap) * c.spread)
 	}
 	return c.sent + gap
@@ -247,6 +254,7 @@ func (c *Core[T]) space() {
 		due = max(c.due(), c.now-lateness)
 	}
 	c.sent = due
+	c.spread = 1
 	if c.spaced() {
 		c.spread = c.jitter()
 	}
@@ -272,18 +280,5 @@ func (c *Core[T]) pause(n int) time.Duration {
 }
 
 func (c *Core[T]) retryAfter(asked time.Duration) time.Duration {
-	return RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
-}
-
-// RetryAfter is how long to stay away from a service that asked for that: no
-// longer than the longest, and jitter on top: half of it, a second at the most.
-// Never less than asked, and a spread that is worth something to the service
-// without making a long wait much longer. 0 if it did not ask. r is the source
-// of jitter.
-func RetryAfter(asked, longest time.Duration, r interface{ Float64() float64 }) time.Duration {
-	if asked <= 0 {
-		return 0
-	}
-	d := min(asked, longest)
-	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
+	return attempt.RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
 }

@@ -8,7 +8,7 @@ import (
 
 // Reconfigured puts the core under new rules while attempts fly and operations
 // wait, or returns an error that names the setting that is wrong and changes
-// nothing. Whoever flies or waits goes on doing so; Next tells who may go now.
+// nothing. What is in flight or waits goes on; Next tells what may go now.
 //
 //   - The window and its law change as window.Window.Reconfigured says, and only
 //     if Settings.Window did change.
@@ -19,7 +19,7 @@ import (
 //
 // Settings.Restore and Settings.Rand have no effect.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
-	s.Restore, s.Rand, s.Window.Timed = nil, c.rules.Rand, c.rules.Window.Timed
+	s.Restore, s.Rand, s.Window.Timed = window.State{}, c.rules.Rand, c.rules.Window.Timed
 	s, err := s.withDefaults()
 	if err != nil {
 		return err

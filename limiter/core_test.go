@@ -84,7 +84,7 @@ func (t *coreTrace) advance(d time.Duration) {
 
 // "add new requests to the queue ... as long as the number of outstanding
 // requests (size of flying) is less than the current value of cwnd, extract a
-// request from the queue and send it" (seed 4).
+// request from the queue and send it" (Improve on exponential backoff).
 func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 3}})
 	c.arrive(1, 6)
@@ -95,7 +95,7 @@ func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
 	require.EqualValues(t, 4, c.State().Cwnd)
 }
 
-// Design, point 5: "A failed operation rejoins the queue at the front ... and
+// docs/design.md, rule 5: "A failed operation rejoins the queue at the front ... and
 // gives its slot back while it waits."
 func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
@@ -108,7 +108,7 @@ func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 1, 2}, c.sent, "before 5 to 9, the first failed first")
 }
 
-// Design, point 5: "After several failures of its own it backs off by itself, so
+// docs/design.md, rule 5: "After several failures of its own it backs off by itself, so
 // that one poison operation holds no slot."
 func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Patience: 3})
@@ -129,7 +129,7 @@ func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	require.GreaterOrEqual(t, c.RetryDelay(1, window.Neutral, 0), 25*time.Millisecond)
 }
 
-// Design, point 6: "Reno's and Tahoe's literal rule lets successes of ignored
+// docs/design.md, rule 6: "Reno's and Tahoe's literal rule lets successes of ignored
 // ids grow the window".
 func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 10}})
@@ -140,7 +140,7 @@ func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 	require.EqualValues(t, 5.2, c.State().Cwnd, "9 >= ssthresh 5: + 1/cwnd")
 }
 
-// Design, point 10: "Retry-After delays the refused operation, with jitter added."
+// docs/design.md, rule 10: "Retry-After delays the refused operation, with jitter added."
 func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, limiter.Settings{RetryAfterMax: time.Minute})
 	seen := map[time.Duration]bool{}
@@ -155,7 +155,7 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	require.Zero(t, c.RetryDelay(1, window.Overload, -time.Second))
 }
 
-// Design, point 10: "It becomes a shared gate for everybody who uses that
+// docs/design.md, rule 10: "It becomes a shared gate for everybody who uses that
 // limiter, first attempts included, when refusals go on with no success in
 // between; the gate opens with jitter and the window starts small".
 func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
@@ -212,7 +212,7 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	}
 }
 
-// Design, point 13: "Cuts that follow one another with no success in between
+// docs/design.md, rule 13: "Cuts that follow one another with no success in between
 // close the gate for a pause that doubles from 50 ms to 5 s, jittered, until
 // the first success ... From the second such cut on".
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
@@ -436,18 +436,18 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 
 func TestCoreSettings(t *testing.T) {
 	for want, s := range map[string]limiter.Settings{
-		"queue bound: -1 is not allowed, want a number from 1, or 0 for no bound":      {QueueBound: -1},
+		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":          {QueueBound: -1},
 		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
 		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
 		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},
 		"longest Retry-After: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
 		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
-		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: &window.State{}},
+		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: window.State{Ssthresh: 2}},
 	} {
 		_, err := limiter.NewCore[int](aimd.Reno, s)
 		require.EqualError(t, err, want)
 	}
-	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: &window.State{Cwnd: 31.5, Ssthresh: 28}})
+	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: window.State{Cwnd: 31.5, Ssthresh: 28}})
 	require.NoError(t, err)
 	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, core.State())
 }

@@ -2,7 +2,9 @@ package limiter
 
 import (
 	"context"
-	"time"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Do runs fn as one operation: it waits for a slot, runs fn, tells the law how
@@ -29,47 +31,58 @@ import (
 // anything. What they refuse ends the operation at once.
 //
 // The context given to fn is ctx, with the attempt's timeout if there is one,
-// and says that the attempt has a slot: a client that goes through a door of the
-// same limiter takes no second one. It tells the attempt's number too, see
-// AttemptNumber.
-// The end of ctx itself says nothing about load. If fn panics, the permit is
-// released and the panic goes on.
+// and says that the attempt has a slot and which attempt it is (attempt.Number).
+// What is begun with it takes no second slot: a Do or Each of the same limiter
+// within fn, or a client that goes through an integration of it, makes its
+// attempts under this one. Such a Do asks the guards for its retries only, backs
+// off by itself from its first failure on, and the limiter hears how fn ends,
+// not how they do.
+//
+// If the attempt's timeout passes, and ctx lasts, that is a timeout, and tried
+// again, whatever error fn makes of it, unless the classifier knows the error. If
+// ctx's deadline passes it is one if the attempt had at least half of the time
+// from the call of Do to the deadline. A cancellation by the caller says nothing
+// about load. If fn panics, the slot is given back and the panic goes on.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
-	return l.loop.do(ctx, fn)
+	return l.runner.Do(ctx, fn)
 }
 
-// Guards are those that the limiter was made with. Do and Each ask them; Acquire
-// does not, and who drives attempts by it may.
-func (l *Limiter) Guards() Guards { return l.loop.Guards }
+// Begin is for integrations, which drive their attempts themselves: it asks the
+// guards, waits for a slot and returns an attempt that is to be ended. number is
+// the attempt's within its operation, see attempt.Runner.Begin.
+func (l *Limiter) Begin(ctx context.Context, number int) (*attempt.Attempt, error) {
+	return l.runner.Begin(ctx, number)
+}
 
-// Classify is what the limiter's classifier says of the error, for those who
+// Guards are those that the limiter was made with. Do, Each and Begin ask them;
+// Acquire does not, and its callers may.
+func (l *Limiter) Guards() attempt.Guards { return l.runner.Guards }
+
+// Classify is what the limiter's classifier says of the error, for callers that
 // drive their attempts themselves; nil is a success.
-func (l *Limiter) Classify(err error) Verdict {
+func (l *Limiter) Classify(err error) attempt.Verdict {
 	if err == nil {
-		return Verdict{Outcome: Success}
+		return attempt.Verdict{Outcome: window.Success}
 	}
-	if v := l.loop.Classifier(err); v.Outcome.Valid() {
+	if v := l.runner.Classifier(err); v.Outcome.Valid() {
 		return v
 	}
-	return Verdict{Outcome: Neutral}
+	return attempt.Verdict{Outcome: window.Neutral}
 }
 
 // Backoff waits, without a slot, for as long as an operation should before it
 // queues again with Reacquire: after so many failed attempts in a row, the last
 // of which ended as v says. Do without a policy does this by itself. It returns
 // ctx.Err() or ErrClosed if one of them comes first.
-func (l *Limiter) Backoff(ctx context.Context, failures int, v Verdict) error {
-	return l.loop.sleep(ctx, l.retryDelay(failures, v))
-}
-
-func (l *Limiter) retryDelay(failures int, v Verdict) time.Duration {
-	l.mu.Lock()
-	d := l.core.RetryDelay(failures, v.Outcome, v.RetryAfter)
-	l.unlock(l.time())
-	return d
-}
-
-// backoffs is Settings.Backoffs under the rules in force.
-func (l *Limiter) backoffs(failures int, last Outcome) int {
-	return Settings{Patience: l.config.Load().Patience}.Backoffs(failures, last)
+func (l *Limiter) Backoff(ctx context.Context, failures int, v attempt.Verdict) error {
+	t := l.clock.Timer((*slots)(l).RetryDelay(failures, v.Outcome, v.RetryAfter))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.shut:
+		return ErrClosed
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -72,11 +73,11 @@ func TestDoGivesUpOnAFinalError(t *testing.T) {
 	err := l.Do(t.Context(), fn)
 	require.EqualError(t, err, "failed after 1 attempt: 404 Not Found")
 	require.ErrorIs(t, err, cause)
-	var story *limiter.Error
+	var story *attempt.Error
 	require.ErrorAs(t, err, &story)
-	require.Equal(t, limiter.Error{Attempts: 1, Cause: cause}, *story)
+	require.Equal(t, attempt.Error{Attempts: 1, Cause: cause}, *story)
 	require.Equal(t, 1, *calls)
-	require.EqualValues(t, 4, l.Snapshot().Cwnd, "a 404 says nothing about load")
+	require.EqualValues(t, 1, l.Snapshot().ClientErrors, "the service was well")
 }
 
 func TestDoGivesUpAtTheAttemptLimit(t *testing.T) {
@@ -85,8 +86,8 @@ func TestDoGivesUpAtTheAttemptLimit(t *testing.T) {
 		cause := status{code: 503}
 		fn, calls := failing(9, cause)
 		err := l.Do(t.Context(), fn)
-		require.EqualError(t, err, "gave up after 3 attempts: limiter: attempt limit reached; last error: 503 Service Unavailable")
-		require.ErrorIs(t, err, limiter.ErrAttempts)
+		require.EqualError(t, err, "gave up after 3 attempts: attempt limit reached; last error: 503 Service Unavailable")
+		require.ErrorIs(t, err, attempt.ErrAttempts)
 		require.ErrorIs(t, err, cause)
 		require.Equal(t, 3, *calls)
 	})
@@ -154,7 +155,7 @@ func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
 				err := l.Do(ctx, c.fn)
 				require.Equal(t, time.Second, time.Since(start))
 				require.ErrorIs(t, err, context.Canceled)
-				var story *limiter.Error
+				var story *attempt.Error
 				require.ErrorAs(t, err, &story)
 				require.Equal(t, c.attempts, story.Attempts)
 				require.Equal(t, context.Canceled, story.Reason)
@@ -231,15 +232,15 @@ func TestDoAttemptTimeoutIsATimeout(t *testing.T) {
 	})
 }
 
-// Design, point 11: "A permit is released exactly once whatever happens: panic,
+// docs/design.md, rule 11: "A permit is released exactly once whatever happens: panic,
 // double release, cancellation while being admitted, shutdown."
 func TestDoReleasesWhateverHappens(t *testing.T) {
 	l := newLimiter(t, 1, func(c *limiter.Config) {
-		c.Classifier = func(err error) limiter.Verdict {
+		c.Classifier = func(err error) attempt.Verdict {
 			if err.Error() == "classifier" {
 				panic(err)
 			}
-			return limiter.Verdict{}
+			return attempt.Verdict{}
 		}
 	})
 	boom := errors.New("boom")

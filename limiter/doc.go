@@ -22,12 +22,14 @@
 //     success in between, the gate shuts for everybody, for a pause that doubles
 //     from 50 ms to 5 s. From the fifth on it shuts for the Retry-After, if there
 //     is one, and then the window starts small.
-//   - there is a [Policy]: it decides which failed attempts of Do and Each are followed by
+//   - there is an [attempt.Policy]: it decides which failed attempts of Do and Each are followed by
 //     another; without one the classifier does. Package retry has one.
-//   - there are guards ([Guard]), such as a throttle or a retry budget: they are asked
+//   - there are guards ([attempt.Guard]), such as a throttle or a retry budget: they are asked
 //     before each attempt waits for anything, and what one refuses fails at once.
 //   - a waiting caller's context ends: it leaves at once, and if its turn came
 //     at that moment the slot goes to the next one.
+//   - fn begins something with the context that it was given, such as another Do
+//     of this limiter: that waits for no second slot.
 //   - fn panics: the permit is released, the panic goes on.
 //   - an attempt is released twice: the second release gives [ErrReleased] and
 //     changes nothing.

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
 )
 
 // Each runs fn for every item, each as one operation of the limiter like Do,
@@ -28,6 +30,9 @@ import (
 // When ctx ends or the limiter is closed no more items are pulled; those that
 // were are yielded with how they ended. Whether there were more, ctx.Err() or
 // an ErrClosed tells.
+//
+// Where ctx holds a slot of the limiter, as within Do, all items are done under
+// that slot, one at a time.
 //
 // Nothing runs until the result is ranged over. items is pulled on a goroutine
 // of its own; if it can block for long it should heed ctx. A panic in items or
@@ -128,24 +133,25 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	b.pulled.Inc()
 	started := false
 	defer func() {
-		if !started { // a guard, or the limiter's observer, panicked
+		if !started { // a guard panicked
 			b.yielded()
 		}
 	}()
-	err := b.limiter.loop.leave(ctx, 1)
-	more := true
-	var p Permit
-	if err == nil {
-		p, err = b.limiter.loop.reach(ctx, 1, 0)
-		more = err == nil
-	}
+	a, err := b.limiter.Begin(ctx, 1)
 	started = true
 	if err != nil {
-		b.ended <- ended[T]{item, &Error{Reason: err}}
-	} else {
-		go b.work(ctx, p, item)
+		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
+		return ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrQueueFull)
 	}
-	return more
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.work(a, item)
+	}()
+	if b.limiter.HasSlot(ctx) {
+		<-done // there is one slot for all of them
+	}
+	return true
 }
 
 // admits waits until there is room for one more item, and reports false if
@@ -167,7 +173,7 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 }
 
 // work runs one item to its end.
-func (b *bulk[T]) work(ctx context.Context, p Permit, item T) {
+func (b *bulk[T]) work(a *attempt.Attempt, item T) {
 	err := errExited
 	defer func() {
 		if v := recover(); v != nil {
@@ -177,7 +183,7 @@ func (b *bulk[T]) work(ctx context.Context, p Permit, item T) {
 		}
 		b.ended <- ended[T]{item, err}
 	}()
-	err = b.limiter.loop.operate(ctx, p, func(ctx context.Context) error { return b.fn(ctx, item) })
+	err = a.Run(func(ctx context.Context) error { return b.fn(ctx, item) })
 }
 
 // yielded counts down, and closes ended after the last.

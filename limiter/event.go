@@ -21,7 +21,7 @@ const (
 	Ignored
 	// Steady: an answer that left the window as it was.
 	Steady
-	// Held: the gate shut for Event.Wait; nothing is sent until then.
+	// Held: a pause for everybody began; nothing is sent for Event.Wait.
 	Held
 	// Admitted: an operation goes after it waited for Event.Wait.
 	Admitted
@@ -47,6 +47,8 @@ func (k Kind) String() string {
 
 // Event tells an observer what happened and how things stood right after it.
 type Event struct {
+	// Name is the limiter's, Config.Name.
+	Name string
 	// Seq numbers a limiter's events 1, 2, 3... in the order in which they
 	// happened. Observers are called without the lock, so of two goroutines'
 	// events the later may arrive first.
@@ -61,8 +63,54 @@ type Event struct {
 	// Outcome and RTT are those of the answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the gate stays shut (Held) or the operation waited (Admitted).
+	// Wait is how long the pause for everybody lasts (Held) or the operation waited
+	// (Admitted).
 	Wait time.Duration
+	// RetryAfter is what the service asked for with the answer; 0: nothing. Of a pause
+	// (Held) it is 0 if the service did not ask for it, and less than Wait where it did:
+	// what is asked for is spread, so that not all come back at once.
+	RetryAfter time.Duration
+}
+
+// decision reports whether the event is one that Decisions tells of.
+func (k Kind) decision() bool {
+	switch k {
+	case Cut, Shrank, Held, Closed, Reconfigured:
+		return true
+	}
+	return false
+}
+
+// decisions is how many events Decisions keeps.
+const decisions = 256
+
+// Decisions returns the latest decisions with a Seq greater than after, oldest first:
+// events of the kinds Cut, Shrank, Held, Reconfigured and Closed. With 0 it returns
+// all that are kept, at most 256. They are kept whether there is an observer or not,
+// so that a late look shows how things came to be as they are.
+func (l *Limiter) Decisions(after uint64) []Event {
+	l.mu.Lock()
+	n := len(l.recent)
+	from := n
+	for from > 0 && l.recent[(l.oldest+from-1)%n].Seq > after {
+		from--
+	}
+	all := make([]Event, 0, n-from)
+	for i := from; i < n; i++ {
+		all = append(all, l.recent[(l.oldest+i)%n])
+	}
+	l.unlock(l.time())
+	return all
+}
+
+// keep keeps an event for Decisions.
+func (l *Limiter) keep(e Event) {
+	if len(l.recent) < decisions {
+		l.recent = append(l.recent, e)
+		return
+	}
+	l.recent[l.oldest] = e
+	l.oldest = (l.oldest + 1) % decisions
 }
 
 // kindOf is the kind of event that each change is.

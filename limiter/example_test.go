@@ -2,13 +2,15 @@ package limiter_test
 
 import (
 	"context"
-	"errors"
+	"expvar"
 	"fmt"
-	"sync/atomic"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // busy is an answer of a service that has too much to do.
@@ -24,7 +26,7 @@ func ExampleNew() {
 	}
 	err = lim.Do(context.Background(), func(context.Context) error { return busy })
 	fmt.Println(err)
-	// Output: gave up after 3 attempts: limiter: attempt limit reached; last error: 503 Service Unavailable
+	// Output: gave up after 3 attempts: attempt limit reached; last error: 503 Service Unavailable
 }
 
 // A limiter for each bucket, since each has a limit of its own.
@@ -32,7 +34,7 @@ func ExampleNewKeyed() {
 	buckets, err := limiter.NewKeyed(func(bucket string) (*limiter.Limiter, error) {
 		fmt.Println("a limiter for", bucket)
 		return aimd.NewReno()
-	}, time.Hour, nil)
+	}, limiter.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)
 	}
@@ -48,53 +50,34 @@ func ExampleNewKeyed() {
 	// a limiter for backups
 }
 
-// purse is a guard: every attempt costs, and when nothing is left none is made.
-type purse struct{ coins atomic.Int64 }
-
-func (p *purse) Admit(context.Context, int) error {
-	if p.coins.Add(-1) < 0 {
-		p.coins.Add(1)
-		return errors.New("the purse is empty")
-	}
-	return nil
-}
-
-// Ended gives back what was paid for nothing.
-func (p *purse) Ended(_ context.Context, o limiter.Outcome) {
-	if !o.Valid() {
-		p.coins.Add(1)
-	}
-}
-
-func ExampleGuard() {
-	var p purse
-	p.coins.Store(2)
-	lim, err := aimd.NewReno(aimd.WithGuard(&p))
+// A limiter in expvar, which serves it below /debug/vars.
+func ExampleLimiter_Snapshot() {
+	lim, err := aimd.NewReno(aimd.WithName("photos"))
 	if err != nil {
 		panic(err)
 	}
-	err = lim.Do(context.Background(), func(context.Context) error { return busy })
-	fmt.Println(err)
-	// Output: gave up after 2 attempts: the purse is empty; last error: 503 Service Unavailable
+	expvar.Publish("photos", expvar.Func(func() any { return lim.Snapshot() }))
+
+	fmt.Println(expvar.Get("photos"))
+	// Output: {"name":"photos","cwnd":20,"ssthresh":1024,"in_flight":0,"queued":0,"successes":0,"overloads":0,"timeouts":0,"neutrals":0,"client_errors":0,"cuts":0,"holds":0,"late":0,"longest_wait":0}
 }
 
-// once is a policy: one retry, a millisecond later, of whatever failed.
-type once struct{}
-
-func (once) Decide(_ context.Context, f limiter.Failure) limiter.Decision {
-	return limiter.Decision{Retry: f.Attempt == 1, Delay: time.Millisecond, Reason: limiter.ErrAttempts}
-}
-
-// Operations without a limiter, for a client of one's own.
-func ExampleLoop() {
-	loop := limiter.Loop{Policy: once{}}
-	err := loop.Do(context.Background(), func(ctx context.Context) error {
-		fmt.Println("attempt", limiter.AttemptNumber(ctx))
-		return busy
-	})
-	fmt.Println(err)
-	// Output:
-	// attempt 1
-	// attempt 2
-	// gave up after 2 attempts: limiter: attempt limit reached; last error: 503 Service Unavailable
+// Cuts and pauses in the log, at most ten lines a second.
+func ExampleLog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "rtt" { // they differ from run to run
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(logger, 10)))
+	if err != nil {
+		panic(err)
+	}
+	p, err := lim.Acquire(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	_ = p.Done(window.Overload)
+	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
 }

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // warden is a guard that keeps what it was told, and refuses what it is to refuse.
@@ -40,7 +39,7 @@ func (w *warden) Admit(ctx context.Context, attempt int) error {
 	return nil
 }
 
-func (w *warden) Ended(_ context.Context, o limiter.Outcome) {
+func (w *warden) Ended(_ context.Context, o window.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open--
@@ -59,7 +58,7 @@ func refuseFrom(n int) func(context.Context, int) error {
 	}
 }
 
-func guarded(guards ...limiter.Guard) func(*limiter.Config) {
+func guarded(guards ...attempt.Guard) func(*limiter.Config) {
 	return func(c *limiter.Config) { c.Guards = guards }
 }
 
@@ -70,7 +69,7 @@ func TestGuardsAreAskedBeforeEachAttempt(t *testing.T) {
 		fn, _ := failing(2, status{code: 503})
 		require.NoError(t, l.Do(t.Context(), fn))
 		require.Equal(t, []string{"admitted 1", "overload", "admitted 2", "overload", "admitted 3", "success"}, w.log)
-		require.Equal(t, limiter.Guards{&w}, l.Guards())
+		require.Equal(t, attempt.Guards{&w}, l.Guards())
 	})
 }
 
@@ -124,7 +123,7 @@ func TestEveryAdmittedAttemptEnds(t *testing.T) {
 		p, _ := l.TryAcquire()
 		require.ErrorIs(t, l.Do(ctx, func(context.Context) error { return nil }), context.DeadlineExceeded)
 		require.Equal(t, "none", last())
-		require.NoError(t, p.Done(limiter.Success))
+		require.NoError(t, p.Done(window.Success))
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		require.ErrorIs(t, l.Do(ctx, func(context.Context) error { return status{code: 503, after: time.Hour} }), context.Canceled)
@@ -140,45 +139,6 @@ func TestEveryAdmittedAttemptEnds(t *testing.T) {
 		require.Zero(t, w.open)
 	})
 }
-
-// Guards hear what the service said, and nothing where it said nothing.
-func TestWhatGuardsAreTold(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, c := range []struct {
-		ctx  context.Context
-		err  error
-		want string
-	}{
-		{t.Context(), nil, "success"},
-		{t.Context(), status{code: 404}, "neutral"},
-		{t.Context(), status{code: 500}, "neutral"},
-		{t.Context(), errors.New("malformed answer"), "neutral"},
-		{t.Context(), status{code: 503}, "overload"},
-		{t.Context(), context.DeadlineExceeded, "timeout"},
-		{t.Context(), context.Canceled, "none"},
-		{t.Context(), &net.OpError{Op: "dial", Err: errors.New("unreachable")}, "none"},
-		{t.Context(), io.ErrUnexpectedEOF, "none"},
-		{t.Context(), errors.Join(io.ErrUnexpectedEOF, status{code: 500}), "neutral"},
-		{t.Context(), unsent{}, "none"},
-		{ended, status{code: 404}, "none"},
-		{ended, status{code: 503}, "overload"},
-	} {
-		var w warden
-		v := limiter.Verdict{Outcome: limiter.Success}
-		if c.err != nil {
-			v = limiter.Classify(c.err)
-		}
-		limiter.Guards{&w}.Settle(c.ctx, v, c.err)
-		assert.Equal(t, []string{c.want}, w.log, "%v", c.err)
-	}
-	limiter.Guards(nil).Settle(t.Context(), limiter.Verdict{}, nil)
-}
-
-type unsent struct{}
-
-func (unsent) Error() string { return "not sent" }
-func (unsent) NotSent() bool { return true }
 
 func TestGuardsOfEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -229,6 +189,6 @@ func TestEachGoesOnWithAPanicOfAGuard(t *testing.T) {
 }
 
 func TestNoGuardIsNil(t *testing.T) {
-	_, err := limiter.New(nil, limiter.Config{Guards: limiter.Guards{&warden{}, nil}})
+	_, err := limiter.New(nil, limiter.Config{Guards: attempt.Guards{&warden{}, nil}})
 	require.EqualError(t, err, "limiter: guard: nil is not allowed")
 }

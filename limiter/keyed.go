@@ -1,27 +1,48 @@
 package limiter
 
 import (
+	"cmp"
 	"container/list"
 	"fmt"
 	"iter"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// DefaultIdle is how long a Keyed keeps a limiter that nobody asks for. Our
-// choice: what was learned about a service is stale by then.
-const DefaultIdle = 10 * time.Minute
+// Defaults of KeyedConfig. Both are our choice.
+const (
+	// defaultIdle: what was learned about a service is stale by then.
+	defaultIdle = 10 * time.Minute
+	// defaultKeys: more than a program has services, and few enough to keep.
+	defaultKeys = 10_000
+)
+
+// KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the
+// documented default.
+type KeyedConfig struct {
+	// Idle is how long a limiter is kept that nobody asks for; 0 means 10 min.
+	Idle time.Duration
+	// Keys is the most limiters that there are at once, from 1; 0 means
+	// 10 000. For one more, the one goes that was not asked for the longest
+	// and has nothing in flight or waiting.
+	Keys int
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+}
 
 // Keyed holds one limiter for each key: a host, a bucket, an API key. It makes
 // them when they are first asked for, and lets go of those that were not asked
-// for in a while and have nothing in flight or waiting. It is safe for any
-// number of goroutines. Make one with NewKeyed.
+// for in a while and have nothing in flight or waiting. It holds no more than
+// its bound, whatever keys it is asked for. It is safe for any number of
+// goroutines. Make one with NewKeyed.
 type Keyed[K comparable] struct {
-	make  func(K) (*Limiter, error)
-	idle  time.Duration
-	clock clock.Clock
+	make   func(K) (*Limiter, error)
+	config KeyedConfig
 
 	// mu guards the two below. It is never held while a limiter's lock is taken.
 	mu sync.Mutex
@@ -36,26 +57,29 @@ type entry[K comparable] struct {
 	at      time.Time
 }
 
-// NewKeyed returns a Keyed that makes limiters with the function and evicts
-// those not asked for in the time idle; 0 means DefaultIdle. c is the source of
-// time, nil the real one.
-func NewKeyed[K comparable](make func(K) (*Limiter, error), idle time.Duration, c clock.Clock) (*Keyed[K], error) {
-	if idle < 0 {
-		return nil, fmt.Errorf("limiter: idle time: %v is not allowed, want a positive duration, or 0 for %v", idle, DefaultIdle)
+// NewKeyed returns a Keyed that makes limiters with the function, or an error
+// that names the setting that is wrong, its value and what is allowed.
+func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
+	err := cmp.Or(
+		setting.Duration("idle time", &c.Idle, defaultIdle, 1, math.MaxInt64),
+		setting.Count("keys", &c.Keys, defaultKeys, 1, math.MaxInt),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	if idle == 0 {
-		idle = DefaultIdle
+	if c.Clock == nil {
+		c.Clock = clock.New()
 	}
-	if c == nil {
-		c = clock.New()
-	}
-	return &Keyed[K]{make: make, idle: idle, clock: c, used: list.New(), byKey: map[K]*list.Element{}}, nil
+	return &Keyed[K]{make: make, config: c, used: list.New(), byKey: map[K]*list.Element{}}, nil
 }
 
 // For returns the key's limiter. Ask for it anew for every operation rather
 // than keep it: one that is kept and not asked for may be evicted meanwhile.
+//
+// Its errors are those of the function that makes limiters, and one that says
+// that all the limiters there may be have something in flight or waiting.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
-	now := k.clock.Now()
+	now := k.config.Clock.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.evict(now)
@@ -63,6 +87,9 @@ func (k *Keyed[K]) For(key K) (*Limiter, error) {
 		e.Value.(*entry[K]).at = now
 		k.used.MoveToFront(e)
 		return e.Value.(*entry[K]).limiter, nil
+	}
+	if !k.room(now) {
+		return nil, fmt.Errorf("limiter: %d keys are all in use, want at most so many at once", k.config.Keys)
 	}
 	l, err := k.make(key)
 	if err != nil {
@@ -77,17 +104,35 @@ func (k *Keyed[K]) For(key K) (*Limiter, error) {
 func (k *Keyed[K]) evict(now time.Time) {
 	for e := k.used.Back(); e != nil; e = k.used.Back() {
 		x := e.Value.(*entry[K])
-		if now.Sub(x.at) < k.idle {
+		if now.Sub(x.at) < k.config.Idle {
 			return
 		}
-		if s := x.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
-			x.at = now
-			k.used.MoveToFront(e)
-			continue
-		}
-		k.used.Remove(e)
-		delete(k.byKey, x.key)
+		k.drop(e, now)
 	}
+}
+
+// room makes room for one more, and reports whether there is some. Each is
+// looked at once: those in use come to the front.
+func (k *Keyed[K]) room(now time.Time) bool {
+	for looks := k.used.Len(); k.used.Len() >= k.config.Keys; looks-- {
+		if looks == 0 {
+			return false
+		}
+		k.drop(k.used.Back(), now)
+	}
+	return true
+}
+
+// drop lets go of an entry, or counts it as used now if it is busy.
+func (k *Keyed[K]) drop(e *list.Element, now time.Time) {
+	x := e.Value.(*entry[K])
+	if s := x.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
+		x.at = now
+		k.used.MoveToFront(e)
+		return
+	}
+	k.used.Remove(e)
+	delete(k.byKey, x.key)
 }
 
 // All yields the keys and limiters that there are, the one asked for last first.

@@ -13,10 +13,11 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func newKeyed(t *testing.T, c clock.Clock) *limiter.Keyed[string] {
-	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, time.Minute, c)
+	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Idle: time.Minute, Clock: c})
 	require.NoError(t, err)
 	return k
 }
@@ -53,17 +54,53 @@ func TestKeyedEvictsWhatIsIdle(t *testing.T) {
 	require.Equal(t, []string{"c", "busy", "b"}, k.keys(), "a is idle, busy is not")
 	require.NotSame(t, a, k.get(t, "a"), "a new one")
 
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	mock.Add(2 * time.Minute)
 	k.get(t, "d")
 	require.Equal(t, []string{"d"}, k.keys())
 }
 
+// More keys than the bound cost no more than the bound: the idlest goes.
+func TestKeyedHasABound(t *testing.T) {
+	made, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() },
+		limiter.KeyedConfig{Keys: 3, Clock: clock.NewMock()})
+	require.NoError(t, err)
+	k := keyedHelper{made}
+	hold := func(key string) limiter.Permit {
+		p, err := k.get(t, key).Acquire(t.Context())
+		require.NoError(t, err)
+		return p
+	}
+	a := hold("a")
+	for _, key := range []string{"b", "c", "d"} {
+		k.get(t, key)
+	}
+	require.Equal(t, []string{"d", "a", "c"}, k.keys(), "b was asked for before c, and a is in use")
+	for key := range 1000 {
+		k.get(t, string(rune('A'+key)))
+		require.Len(t, k.keys(), 3)
+	}
+	require.Contains(t, k.keys(), "a")
+
+	k.get(t, "c")
+	c, d := hold("c"), hold("d")
+	_, err = k.For("e")
+	require.EqualError(t, err, "limiter: 3 keys are all in use, want at most so many at once")
+	k.get(t, "a") // what is there is given all the same
+	require.NoError(t, c.Done(window.Success))
+	k.get(t, "e")
+	require.ElementsMatch(t, []string{"e", "a", "d"}, k.keys())
+	require.NoError(t, a.Done(window.Success))
+	require.NoError(t, d.Done(window.Success))
+}
+
 func TestKeyedErrors(t *testing.T) {
-	_, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, -time.Second, nil)
-	require.EqualError(t, err, "limiter: idle time: -1s is not allowed, want a positive duration, or 0 for 10m0s")
+	_, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Idle: -time.Second})
+	require.EqualError(t, err, "limiter: idle time: -1s is not allowed, want a duration from 1ns")
+	_, err = limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Keys: -1})
+	require.EqualError(t, err, "limiter: keys: -1 is not allowed, want a number from 1")
 	no := errors.New("no")
-	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, no }, 0, nil)
+	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, no }, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = k.For("a")
 	require.Equal(t, no, err)

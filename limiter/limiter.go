@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -20,11 +21,12 @@ import (
 type Limiter struct {
 	// These are set once.
 
+	name     string
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
-	// loop is how Do and Each run an operation.
-	loop Loop
+	// runner is how Do, Each and Begin make their attempts.
+	runner attempt.Runner
 	// initial is the initial window that the limiter was made with; 0: the default.
 	initial float64
 	// made is when the limiter was. What the core is told of time counts from here.
@@ -61,6 +63,9 @@ type guarded struct {
 	woken  *waiter
 	events []Event
 	seq    uint64
+	// recent is a ring of the latest decisions, the oldest of them at oldest.
+	recent []Event
+	oldest int
 }
 
 // New returns a limiter with the law, or an error that names the setting that is
@@ -76,15 +81,18 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	l := &Limiter{
-		law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
+		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
 		guarded: guarded{core: core},
 	}
-	l.loop = Loop{Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock, limiter: l}
+	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter
 	l.config.Store(&c)
 	return l, nil
 }
+
+// Name returns Config.Name, with which the limiter was made.
+func (l *Limiter) Name() string { return l.name }
 
 // now is the time since the limiter was made. To read it takes one of the
 // machine's clocks, to read the time of day takes two.
@@ -175,13 +183,18 @@ func (l *Limiter) woke() {
 	l.unlock(l.now())
 }
 
-// note keeps an event for the observer.
+// note keeps an event for the observer, and for Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
-	if l.observer == nil {
+	if l.observer == nil && !e.Kind.decision() {
 		return
 	}
 	l.seq++
-	e.Seq, e.Time, e.Window = l.seq, l.made.Add(now), l.core.State()
+	e.Name, e.Seq, e.Time, e.Window = l.name, l.seq, l.made.Add(now), l.core.State()
 	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
-	l.events = append(l.events, e)
+	if e.Kind.decision() {
+		l.keep(e)
+	}
+	if l.observer != nil {
+		l.events = append(l.events, e)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -66,10 +67,10 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 
-	require.NoError(t, p[0].Done(limiter.Neutral))
+	require.NoError(t, p[0].Done(window.Neutral))
 	for range 3 {
-		require.ErrorIs(t, p[0].Done(limiter.Overload), limiter.ErrReleased)
-		require.ErrorIs(t, p[0].Settle(overload), limiter.ErrReleased)
+		require.ErrorIs(t, p[0].Done(window.Overload), limiter.ErrReleased)
+		require.ErrorIs(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload}), limiter.ErrReleased)
 	}
 	acquire(t, l, 1)
 	_, ok = l.TryAcquire()
@@ -79,9 +80,9 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	require.EqualValues(t, 6, s.Late)
 	require.EqualValues(t, 2, s.Cwnd, "and told the law nothing")
 	require.EqualValues(t, 1, s.Attempts())
-	require.ErrorIs(t, limiter.Permit{}.Done(limiter.Success), limiter.ErrReleased)
+	require.ErrorIs(t, limiter.Permit{}.Done(window.Success), limiter.ErrReleased)
 	require.Panics(t, func() { _ = p[1].Done(0) })
-	require.NoError(t, p[1].Done(limiter.Success), "the panic released nothing")
+	require.NoError(t, p[1].Done(window.Success), "the panic released nothing")
 }
 
 func TestAcquireIsFirstInFirstOut(t *testing.T) {
@@ -98,7 +99,7 @@ func TestAcquireIsFirstInFirstOut(t *testing.T) {
 		for _, want := range []string{"failed before", "failed after", "0", "1", "2", "3", "4"} {
 			_, ok := l.TryAcquire()
 			require.False(t, ok, "nobody jumps the queue")
-			require.NoError(t, p.Done(limiter.Neutral))
+			require.NoError(t, p.Done(window.Neutral))
 			g := <-to
 			require.NoError(t, g.err)
 			require.Equal(t, want, g.name)
@@ -106,7 +107,7 @@ func TestAcquireIsFirstInFirstOut(t *testing.T) {
 			require.Empty(t, to, "one slot, one waiter")
 			p = g.permit
 		}
-		require.NoError(t, p.Done(limiter.Neutral))
+		require.NoError(t, p.Done(window.Neutral))
 		require.Zero(t, l.Snapshot().InFlight)
 	})
 }
@@ -133,11 +134,11 @@ func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
 		require.Equal(t, "deadline", g.name)
 		require.Equal(t, context.DeadlineExceeded, g.err)
 
-		require.NoError(t, p.Done(limiter.Success))
+		require.NoError(t, p.Done(window.Success))
 		g = <-to
 		require.Equal(t, "last", g.name)
 		require.NoError(t, g.err)
-		require.NoError(t, g.permit.Done(limiter.Success))
+		require.NoError(t, g.permit.Done(window.Success))
 	})
 }
 
@@ -177,7 +178,7 @@ func TestCancellationWhileBeingAdmitted(t *testing.T) {
 				if p, err := l.Acquire(ctx); err == nil {
 					enter(+1)
 					enter(-1)
-					assert.NoError(t, p.Done(limiter.Success))
+					assert.NoError(t, p.Done(window.Success))
 				} else {
 					assert.ErrorIs(t, err, context.Canceled)
 				}
@@ -207,11 +208,11 @@ func TestManyGoroutinesShareTheWindow(t *testing.T) {
 				}
 				switch r.IntN(20) {
 				case 0:
-					assert.NoError(t, p.Done(limiter.Timeout))
+					assert.NoError(t, p.Done(window.Timeout))
 				case 1:
-					assert.NoError(t, p.Done(limiter.Neutral))
+					assert.NoError(t, p.Done(window.Neutral))
 				default:
-					assert.NoError(t, p.Done(limiter.Success))
+					assert.NoError(t, p.Done(window.Success))
 				}
 				assert.GreaterOrEqual(t, l.Snapshot().Cwnd, 1.0)
 			}
@@ -235,9 +236,9 @@ func TestQueueBound(t *testing.T) {
 		require.Equal(t, limiter.ErrQueueFull, err)
 		queueUp(t.Context(), "came back", l.Reacquire, to)
 		require.Equal(t, 2, l.Snapshot().Queued)
-		require.NoError(t, p.Done(limiter.Neutral))
-		require.NoError(t, (<-to).permit.Done(limiter.Neutral))
-		require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+		require.NoError(t, p.Done(window.Neutral))
+		require.NoError(t, (<-to).permit.Done(window.Neutral))
+		require.NoError(t, (<-to).permit.Done(window.Neutral))
 	})
 }
 
@@ -266,14 +267,14 @@ func TestCloseAndDrain(t *testing.T) {
 		drained := make(chan error)
 		go func() { drained <- l.Drain(t.Context()) }()
 		synctest.Wait()
-		require.NoError(t, p[0].Done(limiter.Success))
+		require.NoError(t, p[0].Done(window.Success))
 		synctest.Wait()
 		require.Empty(t, drained)
-		require.NoError(t, p[1].Done(limiter.Overload), "what flies ends as ever")
+		require.NoError(t, p[1].Done(window.Overload), "what flies ends as ever")
 		require.NoError(t, <-drained)
 		require.NoError(t, l.Drain(t.Context()), "once more is fine")
 		l.Close()
-		require.ErrorIs(t, p[1].Done(limiter.Overload), limiter.ErrReleased)
+		require.ErrorIs(t, p[1].Done(window.Overload), limiter.ErrReleased)
 	})
 }
 
@@ -287,7 +288,7 @@ func TestDrainOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
 func refuseBursts(t *testing.T, l *limiter.Limiter, n int) {
 	t.Helper()
 	for range n {
-		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Overload))
+		require.NoError(t, acquire(t, l, 1)[0].Done(window.Overload))
 	}
 }
 
@@ -322,7 +323,7 @@ func TestTheGateOnAMockClock(t *testing.T) {
 	go func() {
 		p, err := l.Acquire(context.Background())
 		if err == nil {
-			err = p.Done(limiter.Success)
+			err = p.Done(window.Success)
 		}
 		done <- err
 	}()
@@ -342,7 +343,7 @@ func TestALawThatPaces(t *testing.T) {
 		require.NoError(t, err)
 		start := time.Now()
 		p := acquire(t, l, 1)
-		require.NoError(t, p[0].Done(limiter.Success))
+		require.NoError(t, p[0].Done(window.Success))
 		p = p[1:]
 		for i := 1; i <= 5; i++ {
 			next, err := l.Acquire(t.Context())
@@ -351,7 +352,7 @@ func TestALawThatPaces(t *testing.T) {
 			require.Equal(t, time.Duration(i)*time.Second, time.Since(start))
 		}
 		for _, permit := range p {
-			require.NoError(t, permit.Done(limiter.Success))
+			require.NoError(t, permit.Done(window.Success))
 		}
 	})
 }
@@ -363,16 +364,16 @@ func TestSnapshotInOneLine(t *testing.T) {
 		to := make(chan got, 1)
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		time.Sleep(1500 * time.Millisecond) // of the bubble's time
-		require.NoError(t, p[0].Done(limiter.Success))
+		require.NoError(t, p[0].Done(window.Success))
 		p[0] = (<-to).permit
-		require.NoError(t, p[0].Done(limiter.Overload))
-		require.NoError(t, p[1].Done(limiter.Timeout))
-		require.NoError(t, p[2].Done(limiter.Neutral))
-		require.Error(t, p[2].Done(limiter.Neutral))
+		require.NoError(t, p[0].Done(window.Overload))
+		require.NoError(t, p[1].Done(window.Timeout))
+		require.NoError(t, p[2].Done(window.Neutral))
+		require.Error(t, p[2].Done(window.Neutral))
 		require.Equal(t,
 			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 holds=0 late=1 longest-wait=1.5s",
 			l.Snapshot().String())
-		require.NoError(t, p[3].Done(limiter.Success))
+		require.NoError(t, p[3].Done(window.Success))
 	})
 }
 
@@ -385,7 +386,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 	require.JSONEq(t, `{"cwnd":4,"ssthresh":4}`, string(data))
 	var s window.State
 	require.NoError(t, json.Unmarshal(data, &s))
-	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = &s })
+	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = s })
 	require.Equal(t, l.State(), next.State())
 	acquire(t, next, 4)
 	_, ok := next.TryAcquire()
@@ -394,7 +395,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 
 func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
-		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit":       {MaxAttempts: -1},
+		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":           {MaxAttempts: -1},
 		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
 		"limiter: patience: -3 is not allowed, want a number from 1":                               {Settings: limiter.Settings{Patience: -3}},
 		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Settings: limiter.Settings{Window: window.Settings{Factor: 2}}},
@@ -414,14 +415,14 @@ func TestTheSlotOfAWaiterThatJustLeftGoesToTheNext(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			queueUp(ctx, "first", l.Acquire, first)
 			queueUp(t.Context(), "next", l.Acquire, next)
-			cancel()                                    // it is about to leave...
-			require.NoError(t, p.Done(limiter.Neutral)) // ...when its turn comes
+			cancel()                                   // it is about to leave...
+			require.NoError(t, p.Done(window.Neutral)) // ...when its turn comes
 			if g := <-first; g.err == nil {
-				require.NoError(t, g.permit.Done(limiter.Neutral))
+				require.NoError(t, g.permit.Done(window.Neutral))
 			}
 			g := <-next // else a deadlock of the bubble
 			require.NoError(t, g.err)
-			require.NoError(t, g.permit.Done(limiter.Neutral))
+			require.NoError(t, g.permit.Done(window.Neutral))
 			s := l.Snapshot()
 			require.Zero(t, s.InFlight)
 			require.Zero(t, s.Successes, "what was withdrawn is no answer")
@@ -439,9 +440,30 @@ func TestLongestWaitOfAWaiterThatIsUsedAgain(t *testing.T) {
 			to := make(chan got, 1)
 			queueUp(t.Context(), "waits", l.Acquire, to)
 			time.Sleep(wait) // of the bubble's time
-			require.NoError(t, p.Done(limiter.Neutral))
-			require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+			require.NoError(t, p.Done(window.Neutral))
+			require.NoError(t, (<-to).permit.Done(window.Neutral))
 			require.Equal(t, 3*time.Second, l.Snapshot().LongestWait)
+			time.Sleep(7 * time.Second)
+		}
+	})
+}
+
+// One waiter at a time is timed. One that was timed before and is not now has no say.
+func TestLongestWaitOfWaitersThatAreNotTimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		for range 20 {
+			p := acquire(t, l, 1)[0]
+			to := make(chan got, 8)
+			for range 8 {
+				queueUp(t.Context(), "waits", l.Acquire, to)
+			}
+			time.Sleep(time.Second) // of the bubble's time
+			require.NoError(t, p.Done(window.Neutral))
+			for range 8 {
+				require.NoError(t, (<-to).permit.Done(window.Neutral))
+			}
+			require.Equal(t, time.Second, l.Snapshot().LongestWait)
 			time.Sleep(7 * time.Second)
 		}
 	})
@@ -456,11 +478,20 @@ func TestLongestWaitFallsAgain(t *testing.T) {
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		time.Sleep(5 * time.Second)
 		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait, "it waits now")
-		require.NoError(t, p.Done(limiter.Neutral))
-		require.NoError(t, (<-to).permit.Done(limiter.Neutral))
+		require.NoError(t, p.Done(window.Neutral))
+		require.NoError(t, (<-to).permit.Done(window.Neutral))
 		time.Sleep(29 * time.Second)
 		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait)
 		time.Sleep(31 * time.Second)
 		require.Zero(t, l.Snapshot().LongestWait)
+
+		p = acquire(t, l, 1)[0]
+		ctx, cancel := context.WithCancel(t.Context())
+		queueUp(ctx, "leaves", l.Acquire, to)
+		cancel()
+		require.Error(t, (<-to).err)
+		time.Sleep(time.Second)
+		require.Zero(t, l.Snapshot().LongestWait, "what left waits no more")
+		require.NoError(t, p.Done(window.Neutral))
 	})
 }

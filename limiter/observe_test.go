@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -35,22 +36,22 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 		require.Equal(t, []limiter.Kind{limiter.Full}, kinds())
 
 		time.Sleep(time.Second) // of the bubble's time
-		require.NoError(t, p[0].Done(limiter.Success))
+		require.NoError(t, p[0].Done(window.Success))
 		grew, admitted := events[0], events[1]
 		require.Equal(t, []limiter.Kind{limiter.Grew, limiter.Admitted}, kinds())
 		require.Equal(t, limiter.Event{
 			Seq: 2, Time: grew.Time, Kind: limiter.Grew, Window: window.State{Cwnd: 3, Ssthresh: 1024}, Before: 2,
-			InFlight: 1, Queued: 1, Outcome: limiter.Success, RTT: time.Second,
+			InFlight: 1, Queued: 1, Outcome: window.Success, RTT: time.Second,
 		}, grew)
 		require.Equal(t, time.Second, admitted.Wait)
 		require.Equal(t, 2, admitted.InFlight)
 
 		p[0] = (<-to).permit
 		p = append(p, acquire(t, l, 1)...)
-		require.NoError(t, p[0].Done(limiter.Overload))
-		require.NoError(t, p[1].Done(limiter.Overload))
-		require.NoError(t, p[2].Done(limiter.Neutral))
-		require.Error(t, p[2].Done(limiter.Neutral))
+		require.NoError(t, p[0].Done(window.Overload))
+		require.NoError(t, p[1].Done(window.Overload))
+		require.NoError(t, p[2].Done(window.Neutral))
+		require.Error(t, p[2].Done(window.Neutral))
 		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Ignored, limiter.Steady, limiter.Late}, kinds())
 
 		refuseBursts(t, l, 1)
@@ -62,7 +63,7 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 	})
 }
 
-// Design, point 12: "User code (classifiers, hooks, observers) runs after the
+// docs/design.md, rule 12: "User code (classifiers, hooks, observers) runs after the
 // lock is released, and sees a state that is already true."
 func TestObserverMayCallBack(t *testing.T) {
 	var l *limiter.Limiter
@@ -79,13 +80,13 @@ func TestObserverMayCallBack(t *testing.T) {
 			if e.Kind != limiter.Steady {
 				p, ok := l.TryAcquire()
 				require.True(t, ok)
-				require.NoError(t, p.Done(limiter.Neutral))
+				require.NoError(t, p.Done(window.Neutral))
 			}
 		}
 	})
 	p := acquire(t, l, 2)
-	require.NoError(t, p[0].Done(limiter.Success))
-	require.NoError(t, p[1].Done(limiter.Overload))
+	require.NoError(t, p[0].Done(window.Success))
+	require.NoError(t, p[1].Done(window.Overload))
 	require.Equal(t, 4, calls)
 }
 
@@ -96,7 +97,7 @@ func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 	}
 	l, err := limiter.New(law, limiter.Config{Observer: func(e limiter.Event) { got = e }})
 	require.NoError(t, err)
-	require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
+	require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
 	require.Equal(t, limiter.Shrank, got.Kind)
 	require.EqualValues(t, 19, got.Window.Cwnd)
 }
@@ -110,4 +111,67 @@ func TestKindsHaveNames(t *testing.T) {
 	}
 	require.Equal(t, "none", limiter.Kind(0).String())
 	require.Equal(t, "none", limiter.Kind(200).String())
+}
+
+// A late look shows how things came to be as they are, with no observer.
+func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 40)
+		start := time.Now()
+		require.Empty(t, l.Decisions(0))
+		p := acquire(t, l, 2)
+		time.Sleep(time.Second)
+		require.NoError(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second}))
+		require.NoError(t, p[1].Done(window.Overload))
+		all := l.Decisions(0)
+		require.Len(t, all, 1, "one for a burst")
+		require.Equal(t, limiter.Cut, all[0].Kind)
+		require.Equal(t, 40.0, all[0].Before)
+		require.Equal(t, 20.0, all[0].Window.Cwnd)
+		require.Equal(t, time.Second, all[0].Time.Sub(start))
+		require.Equal(t, time.Second, all[0].RetryAfter)
+
+		for range 300 {
+			require.NoError(t, l.Reconfigure(l.Config()))
+		}
+		l.Close()
+		all = l.Decisions(0)
+		require.Len(t, all, 256, "the latest")
+		require.Equal(t, limiter.Closed, all[255].Kind)
+		for i := range all[1:] {
+			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
+		}
+		require.Equal(t, all[250:], l.Decisions(all[249].Seq), "only the news")
+		require.Empty(t, l.Decisions(all[255].Seq))
+	})
+}
+
+// Of a pause that is shorter than the Retry-After the service was not the reason.
+func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held []limiter.Event
+		l := newLimiter(t, 8, func(c *limiter.Config) {
+			c.Patience = 3
+			c.RetryAfterMax = 10 * time.Second
+			c.Observer = func(e limiter.Event) {
+				if e.Kind == limiter.Held {
+					held = append(held, e)
+				}
+			}
+		})
+		refuse := func(retryAfter time.Duration) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: retryAfter}))
+		}
+		refuse(time.Second)
+		refuse(time.Second)
+		refuse(time.Second)
+		refuse(time.Minute)
+		require.Len(t, held, 3)
+		require.Zero(t, held[0].RetryAfter, "the second cut in a row: our own pause, of %v", held[0].Wait)
+		require.Equal(t, time.Second, held[1].RetryAfter)
+		require.GreaterOrEqual(t, held[1].Wait, time.Second)
+		require.Equal(t, 10*time.Second, held[2].RetryAfter, "as far as it is obeyed")
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // brittle is a guard that runs these, if it has them.
@@ -25,7 +26,7 @@ func (b brittle) Admit(context.Context, int) error {
 	return nil
 }
 
-func (b brittle) Ended(context.Context, limiter.Outcome) {
+func (b brittle) Ended(context.Context, window.Outcome) {
 	if b.ended != nil {
 		b.ended()
 	}

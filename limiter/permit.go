@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,7 +24,7 @@ func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
 
 // Settle is Done with what a classifier said of the attempt, the service's
 // Retry-After with it.
-func (p Permit) Settle(v Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
+func (p Permit) Settle(v attempt.Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
 
 func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	if !o.Valid() {
@@ -49,13 +50,23 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		l.unlock(now)
 		return ErrReleased
 	}
-	if l.observer != nil {
-		l.note(now, Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT()})
+	if kind := kindOf[change]; l.observer != nil || kind.decision() {
+		l.note(now, Event{Kind: kind, Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {
 		l.counts.holds++
-		l.note(now, Event{Kind: Held, Wait: until - now})
+		l.note(now, Event{Kind: Held, Wait: until - now, RetryAfter: l.asked(retryAfter, until-now)})
 	}
 	l.unlock(now)
 	return nil
+}
+
+// asked is what of a pause the service asked for with its Retry-After: 0 if the pause
+// is shorter, since then it has another reason (Settings.Patience).
+func (l *Limiter) asked(retryAfter, pause time.Duration) time.Duration {
+	retryAfter = min(retryAfter, l.config.Load().RetryAfterMax)
+	if retryAfter > pause {
+		return 0
+	}
+	return retryAfter
 }

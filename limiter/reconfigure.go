@@ -23,14 +23,15 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 // than these settings let it. A new attempt limit holds for operations under way
 // too, a new attempt timeout for attempts from then on.
 //
-// These stay as the limiter was made, whatever c says: Clock, Observer, Classifier,
+// These stay as the limiter was made, whatever c says: Name, Clock, Observer, Classifier,
 // Policy, Guards, Rand, and of the window Initial, Ssthresh and Timed. The initial
 // window, where Tahoe restarts, is then the nearest that the bounds allow. Restore
 // has no effect.
 func (l *Limiter) Reconfigure(c Config) error {
 	made := l.config.Load()
+	c.Name = made.Name
 	c.Clock, c.Observer, c.Classifier, c.Policy = made.Clock, made.Observer, made.Classifier, made.Policy
-	c.Guards, c.Rand, c.Restore = made.Guards, made.Rand, nil
+	c.Guards, c.Rand, c.Restore = made.Guards, made.Rand, window.State{}
 	c.Window.Initial, c.Window.Ssthresh, c.Window.Timed = l.initial, made.Window.Ssthresh, made.Window.Timed
 	clampInitial(&c.Window)
 	c, err := c.withDefaults()
@@ -72,11 +73,4 @@ func clampInitial(s *window.Settings) {
 	if s.Initial != 0 {
 		s.Initial = min(max(s.Initial, lo), hi)
 	}
-}
-
-// exhausted reports whether an operation that made so many attempts may make
-// no other. More than the limit: it was lowered meanwhile.
-func (l *Limiter) exhausted(attempts int) bool {
-	most := l.config.Load().MaxAttempts
-	return most > 0 && attempts >= most
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -47,13 +48,13 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.NoError(t, l.Reconfigure(tuning))
 		require.Equal(t, 4, l.Snapshot().InFlight)
 		for _, permit := range p[:3] {
-			require.NoError(t, permit.Done(limiter.Success))
+			require.NoError(t, permit.Done(window.Success))
 			synctest.Wait()
 			require.Empty(t, to)
 		}
-		require.NoError(t, p[3].Done(limiter.Success))
-		require.NoError(t, (<-to).permit.Done(limiter.Success))
-		require.NoError(t, (<-to).permit.Done(limiter.Success))
+		require.NoError(t, p[3].Done(window.Success))
+		require.NoError(t, (<-to).permit.Done(window.Success))
+		require.NoError(t, (<-to).permit.Done(window.Success))
 		s = l.Snapshot()
 		require.EqualValues(t, 6, s.Successes)
 		require.EqualValues(t, 1, s.Cwnd)
@@ -81,9 +82,9 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 		{func(t *limiter.Config) { t.Window.Min = 0.5 }, "limiter: minimum window: 0.5 is not allowed, want a number from 1 to 1048576"},
 		{func(t *limiter.Config) { t.Window.Min, t.Window.Max = 9, 3 }, "limiter: maximum window: 3 is not allowed, want a number from 9 to 1048576"},
 		{func(t *limiter.Config) { t.Window.Max, t.Window.Factor = 10, -1 }, "limiter: decrease factor: -1 is not allowed, want a number greater than 0 and less than 1"},
-		{func(t *limiter.Config) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for no bound"},
+		{func(t *limiter.Config) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for none"},
 		{func(t *limiter.Config) { t.PauseMin = time.Minute }, "limiter: shortest pause: 1m0s is not allowed, want a duration from 1ms to 5s"},
-		{func(t *limiter.Config) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for no limit"},
+		{func(t *limiter.Config) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none"},
 		{func(t *limiter.Config) { t.AttemptTimeout = -1 }, "limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none"},
 	} {
 		tuning := before
@@ -124,8 +125,8 @@ func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
 	require.NoError(t, err)
 	cut := func() float64 {
 		p := acquire(t, l, 1)[0]
-		require.NoError(t, p.Done(limiter.Overload))
-		require.NoError(t, acquire(t, l, 1)[0].Done(limiter.Success))
+		require.NoError(t, p.Done(window.Overload))
+		require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
 		return l.Snapshot().Cwnd
 	}
 	require.EqualValues(t, 8, cut())
@@ -147,7 +148,7 @@ func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
 			}
 			return status{code: 500}
 		})
-		require.ErrorIs(t, err, limiter.ErrAttempts)
+		require.ErrorIs(t, err, attempt.ErrAttempts)
 		require.Equal(t, 3, runs)
 		require.Zero(t, l.Snapshot().InFlight)
 	})
@@ -170,7 +171,7 @@ func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
 	require.NoError(t, l.Reconfigure(bounds(9, 0)))
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	require.NoError(t, l.Drain(t.Context()))
 	require.NoError(t, l.Reconfigure(limiter.Config{}))
 }
@@ -188,9 +189,9 @@ func TestReconfigureUnderLoad(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				o := limiter.Success
+				o := window.Success
 				if i%50 == 0 {
-					o = limiter.Neutral
+					o = window.Neutral
 				}
 				if err := p.Done(o); err != nil {
 					t.Error(err)
@@ -229,7 +230,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 	for _, permit := range slices.Backward(p) {
-		require.NoError(t, permit.Done(limiter.Success))
+		require.NoError(t, permit.Done(window.Success))
 	}
 }
 

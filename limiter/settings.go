@@ -2,7 +2,7 @@ package limiter
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -13,7 +13,7 @@ import (
 // Defaults of the settings.
 const (
 	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 380
-	// requests of Tahoe 0.9 in the place of 8000 (TestSeed4Outage), and a service
+	// requests of Tahoe 0.9 instead of 8000 (TestOutageWithPauses in package sim), and a service
 	// that comes back is found again within seconds.
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
@@ -46,18 +46,18 @@ type Settings struct {
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
 	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
 	RetryAfterMax time.Duration
-	// Restore is a state learned earlier, to start from; nil: none.
-	Restore *window.State
+	// Restore is a state learned earlier, to start from; the zero State: none.
+	Restore window.State
 	// Rand is the source of jitter. nil: a source with a fixed seed, so that
 	// a Core alone always does the same.
 	Rand *rand.Rand
 }
 
-// Backoffs is how often an operation has to have backed off by itself after so
+// backoffs is how often an operation has to have backed off by itself after so
 // many failures in a row, last being the outcome of the last of them: the delay
 // that is due now is the one of that number, 0: none is. See Core.RetryDelay.
-func (s Settings) Backoffs(failures int, last window.Outcome) int {
-	if last == window.Neutral {
+func (s Settings) backoffs(failures int, last window.Outcome) int {
+	if !last.Overloaded() {
 		return failures
 	}
 	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))
@@ -79,14 +79,11 @@ func (s Settings) withDefaults() (Settings, error) {
 	if err := setting.Duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return s, err
 	}
-	if s.Patience == 0 {
-		s.Patience = DefaultPatience
+	if err := setting.Count("patience", &s.Patience, DefaultPatience, 1, math.MaxInt); err != nil {
+		return s, err
 	}
-	if s.Patience < 1 {
-		return s, fmt.Errorf("patience: %d is not allowed, want a number from 1", s.Patience)
-	}
-	if s.QueueBound < 0 {
-		return s, fmt.Errorf("queue bound: %d is not allowed, want a number from 1, or 0 for no bound", s.QueueBound)
+	if err := setting.Optional("queue bound", s.QueueBound); err != nil {
+		return s, err
 	}
 	if s.Rand == nil {
 		s.Rand = rand.New(rand.NewPCG(4, 4))

@@ -1,52 +1,59 @@
 package limiter
 
-import "context"
+import (
+	"context"
+	"time"
 
-// slotOf is the key under which a context tells that its attempt has a slot of
-// the limiter.
-type slotOf struct{ l *Limiter }
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
 
-// attemptKey is the key of an attempt's number.
-type attemptKey struct{}
+// slots is a Limiter as attempt.Slots.
+type slots Limiter
 
-// attemptContext is the context of one attempt. It is a context.WithValue with
-// two values for the price of one.
-type attemptContext struct {
-	context.Context
-	// limiter is the one whose slot the attempt has; nil: none's.
-	limiter *Limiter
-	// number is the attempt's within its operation.
-	number int
-}
+func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
 
-func (c *attemptContext) Value(key any) any {
-	switch k := key.(type) {
-	case slotOf:
-		if k.l == c.limiter {
-			return true
-		}
-	case attemptKey:
-		return c.number
+func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
+	at := atBack
+	if retry {
+		at = atFront
 	}
-	return c.Context.Value(key)
+	p, err := s.limiter().acquire(ctx, at)
+	return p.t, err
 }
 
-// AttemptNumber tells which attempt of its operation the context is that of: 1
-// is the first, 2 the first retry; 0: not known. Do, Each and retry.Do say so in
-// the context that they give to their function.
-func AttemptNumber(ctx context.Context) int {
-	n, _ := ctx.Value(attemptKey{}).(int)
-	return n
+func (s *slots) Settle(t window.Ticket, v attempt.Verdict) {
+	// A second release would be an error, but an attempt ends once.
+	_ = Permit{s.limiter(), t}.release(v.Outcome, v.RetryAfter)
+}
+
+func (s *slots) Limits() (attempts int, timeout time.Duration) {
+	c := s.limiter().config.Load()
+	return c.MaxAttempts, c.AttemptTimeout
+}
+
+func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
+
+func (s *slots) Backoffs(failures int, last window.Outcome) int {
+	return Settings{Patience: s.limiter().config.Load().Patience}.backoffs(failures, last)
+}
+
+func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+	l := s.limiter()
+	l.mu.Lock()
+	d := l.core.RetryDelay(failures, last, retryAfter)
+	l.unlock(l.time())
+	return d
 }
 
 // WithSlot returns a context for what is done within an attempt that has a slot
-// of the limiter. Do and Each give such a one to their function; those who
-// drive their attempts themselves may use it too.
+// of the limiter. Do, Each and Begin give such a one; callers that take their
+// slots with Acquire may use it too, for as long as they hold the permit.
 func (l *Limiter) WithSlot(ctx context.Context) context.Context {
-	return context.WithValue(ctx, slotOf{l}, true)
+	return attempt.WithSlot(ctx, (*slots)(l))
 }
 
 // HasSlot reports whether the context is that of an attempt that has a slot of
-// the limiter already. The doors (httplimit.Transport, contrib/aws) then take
-// no second one: to wait for it while holding the first could last for ever.
-func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value(slotOf{l}) != nil }
+// the limiter and has not ended. What is begun with it takes no second one: to
+// wait for it while holding the first could last for ever.
+func (l *Limiter) HasSlot(ctx context.Context) bool { return attempt.Holds(ctx, (*slots)(l)) }

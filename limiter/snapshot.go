@@ -9,6 +9,8 @@ import (
 
 // Snapshot is how a limiter stood at one moment.
 type Snapshot struct {
+	// Name is the limiter's, Config.Name.
+	Name string `json:"name,omitempty"`
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
@@ -55,6 +57,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	s, c := l.core.State(), &l.counts
 	snapshot := Snapshot{
+		Name:         l.name,
 		Cwnd:         s.Cwnd,
 		Ssthresh:     s.Ssthresh,
 		InFlight:     l.core.Flying(),

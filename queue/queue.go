@@ -23,8 +23,8 @@ func (i *Item[T]) Queued() bool { return i.queue != nil }
 //
 // Every method takes constant time.
 type Queue[T any] struct {
-	// Bound is the most items that Push lets in; 0: no bound. PutBack pays no
-	// heed to it: what was let in once is not dropped.
+	// Bound is the most items that Push lets in; 0: no bound. PutBack
+	// ignores it: what was let in once is not dropped.
 	Bound int
 
 	head, tail *Item[T]

@@ -43,8 +43,8 @@ func (policy) Check(Document) error { return nil }
 
 func (a policy) Apply(d Document) {
 	caps := a.own
-	override(&caps.Attempts, d.Retry.MaxAttempts)
-	override(&caps.MaxDelay, time.Duration(d.Retry.MaxPause))
+	override(&caps.MaxAttempts, d.Retry.MaxAttempts)
+	override(&caps.PauseMax, time.Duration(d.Retry.MaxPause))
 	_ = a.p.SetCaps(caps)
 }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/schedule"
 )
 
@@ -55,19 +57,19 @@ type Client struct {
 // does nothing before Start.
 func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	if source == nil {
-		return nil, errors.New("remote: source: nil is not allowed")
+		return nil, fmt.Errorf("remote: %w", setting.Nil("source"))
 	}
 	if slices.Contains(appliers, nil) {
-		return nil, errors.New("remote: applier: nil is not allowed")
+		return nil, fmt.Errorf("remote: %w", setting.Nil("applier"))
 	}
 	s, err := s.withDefaults()
+	if f, ok := source.(*fileSource); ok && err == nil && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
+		err = setting.Wrong("store", strconv.Quote(s.Store), "another file than the source")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	if f, ok := source.(*File); ok && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
-		return nil, fmt.Errorf("remote: store: %q is not allowed, want another file than the source", s.Store)
-	}
-	polls, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: s.Period}, Clock: s.Clock})
+	polls, err := schedule.New(schedule.Config{Period: s.Period, Clock: s.Clock})
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
@@ -241,9 +243,9 @@ func (c *Client) offered(d Document, mark, from string) error {
 	s := c.Snapshot()
 	switch {
 	case d.Version < s.Version:
-		return &FieldError{"version", fmt.Sprint(d.Version), fmt.Sprintf("%d, which is in force, or more", s.Version)}
-	case d.Version == s.Version && !d.Equal(s.Document):
-		return &FieldError{"version", fmt.Sprintf("%d with other contents than what is in force by that version", d.Version), fmt.Sprintf("more than %d", s.Version)}
+		return wrong("version", fmt.Sprint(d.Version), fmt.Sprintf("%d, which is in force, or more", s.Version))
+	case d.Version == s.Version && !d.equal(s.Document):
+		return wrong("version", fmt.Sprintf("%d with other contents than what is in force by that version", d.Version), fmt.Sprintf("more than %d", s.Version))
 	case d.Version == s.Version:
 		c.mark = mark
 		return nil

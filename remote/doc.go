@@ -4,7 +4,7 @@
 //	periodicity remotely. Maintain a remotely configured client feature
 //	blacklist." (Seed 3.)
 //
-// A [Client] looks at a source, an [HTTP] address or a [File], at start and then
+// A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), at start and then
 // on a jittered schedule (package schedule). What it finds there is a small
 // [Document] of JSON:
 //

@@ -13,13 +13,13 @@ const (
 	Format = 1
 	// MaxSize is the most bytes that a document may have.
 	MaxSize = 256 << 10
-	// MaxVersion is the highest version: the highest whole number that all
+	// maxVersion is the highest version: the highest whole number that all
 	// readers of JSON agree on (RFC 8259, section 6).
-	MaxVersion = 1<<53 - 1
-	// MaxFeatures is the most features that may be off, MaxFeature the most
+	maxVersion = 1<<53 - 1
+	// maxFeatures is the most features that may be off, maxFeature the most
 	// bytes in the name of one.
-	MaxFeatures = 1000
-	MaxFeature  = 128
+	maxFeatures = 1000
+	maxFeature  = 128
 )
 
 // Document is what the service tells its clients: "Remote configure your
@@ -34,7 +34,7 @@ const (
 type Document struct {
 	// Format must be 1, the constant Format.
 	Format int `json:"format"`
-	// Version orders a source's documents: 1 to MaxVersion. A document is put in
+	// Version orders a source's documents: 1 to 2^53 - 1. A document is put in
 	// force only if its version is above that of the one in force; so to go back,
 	// publish the old contents with a new version.
 	Version uint64 `json:"version"`
@@ -45,7 +45,7 @@ type Document struct {
 	// Schedule is for work that repeats.
 	Schedule Schedule `json:"schedule,omitzero"`
 	// FeaturesOff has the features (tag.Tags.Feature) that must send nothing
-	// now: at most MaxFeatures, each once, of 1 to MaxFeature bytes of printable
+	// now: at most 1000, each once, of 1 to 128 bytes of printable
 	// text with no space at its ends.
 	FeaturesOff []string `json:"features_off,omitempty"`
 }
@@ -87,8 +87,8 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalText returns the duration as text.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Equal reports whether the documents say the same, features in any order.
-func (d Document) Equal(e Document) bool {
+// equal reports whether the documents say the same, features in any order.
+func (d Document) equal(e Document) bool {
 	a, b := slices.Sorted(slices.Values(d.FeaturesOff)), slices.Sorted(slices.Values(e.FeaturesOff))
 	return d.Format == e.Format && d.Version == e.Version && d.Window == e.Window &&
 		d.Retry == e.Retry && d.Schedule == e.Schedule && slices.Equal(a, b)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
@@ -96,7 +97,7 @@ func ExampleNew() {
 func ExampleParse() {
 	_, err := remote.Parse([]byte(`{"format": 1, "version": 2, "window": {"max": -8}}`))
 	var field *remote.FieldError
-	fmt.Println(errors.As(err, &field), field.Path)
+	fmt.Println(errors.As(err, &field), field.Name)
 	fmt.Println(err)
 	// Output:
 	// true window.max
@@ -192,7 +193,7 @@ func ExampleLimiters_Add() {
 			fmt.Println("goes on with settings of its own:", err)
 		}
 		return l, nil
-	}, 0, nil)
+	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -206,7 +207,7 @@ func ExampleLimiters_Add() {
 
 func ExampleFeatures() {
 	var features remote.Features // an applier of the program's Client
-	lim, err := limiter.New(aimd.Reno, limiter.Config{Guards: []limiter.Guard{&features}})
+	lim, err := limiter.New(aimd.Reno, limiter.Config{Guards: []attempt.Guard{&features}})
 	if err != nil {
 		panic(err)
 	}
@@ -262,7 +263,7 @@ type batches struct{ size int }
 
 func (b *batches) Check(d remote.Document) error {
 	if d.Window.Max > 0 && d.Window.Max < 10 {
-		return &remote.FieldError{Path: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+		return &remote.FieldError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
 	}
 	return nil
 }
@@ -305,7 +306,7 @@ func ExampleToPolicy() {
 	fmt.Println(retry.Do(context.Background(), policy, func(context.Context) error {
 		return &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable"}
 	}))
-	// Output: gave up after 1 attempt: limiter: attempt limit reached; last error: httplimit: 503 Service Unavailable
+	// Output: gave up after 1 attempt: attempt limit reached; last error: httplimit: 503 Service Unavailable
 }
 
 func ExampleToBudget() {
@@ -323,7 +324,7 @@ func ExampleToBudget() {
 }
 
 func ExampleToSchedule() {
-	uploads, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: 5 * time.Minute}})
+	uploads, err := schedule.New(schedule.Config{Period: 5 * time.Minute})
 	if err != nil {
 		panic(err)
 	}

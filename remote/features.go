@@ -8,8 +8,9 @@ import (
 
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
 )
 
 // ErrFeatureOff: the feature that the request belongs to must send nothing now.
@@ -22,7 +23,7 @@ var ErrFeatureOff = errors.New("remote: feature is off")
 // 3). A request belongs to the feature of its context's tags
 // (tag.WithFeature); one without a feature is never held back.
 //
-// It is an Applier; a limiter.Guard, for Do and Each, which then ask before
+// It is an Applier; an attempt.Guard, for Do and Each, which then ask before
 // each attempt; and it makes a RoundTripper, for HTTP clients. It is safe for any
 // number of goroutines, and answers without a lock. The zero value holds
 // nothing back.
@@ -45,8 +46,8 @@ func (f *Features) Admit(ctx context.Context, _ int) error {
 	return nil
 }
 
-// Ended is there for limiter.Guard; how attempts end makes no difference.
-func (f *Features) Ended(context.Context, limiter.Outcome) {}
+// Ended is there for attempt.Guard; how attempts end makes no difference.
+func (f *Features) Ended(context.Context, window.Outcome) {}
 
 // Check: a list that is valid fits.
 func (f *Features) Check(Document) error { return nil }
@@ -107,4 +108,4 @@ func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 func (f featureOff) NotSent() bool { return true }
 
 // Verdict is what limiters make of it.
-func (f featureOff) Verdict() limiter.Verdict { return limiter.Verdict{Outcome: limiter.Neutral} }
+func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

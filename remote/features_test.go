@@ -16,10 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
 )
 
 func off(features ...string) remote.Document {
@@ -36,14 +37,14 @@ func TestFeatures(t *testing.T) {
 	err := f.Admit(ctx("a"), 1)
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
 	require.EqualError(t, err, `remote: feature is off: "a"`)
-	require.Equal(t, limiter.Verdict{Outcome: limiter.Neutral}, limiter.Classify(fmt.Errorf("wrapped: %w", err)))
+	require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
 	require.True(t, f.Off("b"))
 	require.NoError(t, f.Admit(ctx("A"), 1))
 	require.NoError(t, f.Admit(ctx("ab"), 1))
 	require.NoError(t, f.Admit(t.Context(), 1), "what says nothing is not held back")
 	f.Apply(off("b"))
 	require.False(t, f.Off("a"))
-	f.Ended(ctx("b"), limiter.Success)
+	f.Ended(ctx("b"), window.Success)
 	require.True(t, f.Off("b"))
 }
 
@@ -126,7 +127,7 @@ func TestWhatWaitsForASlotSendsNothing(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, lim.Snapshot().Queued)
 		f.Apply(off("a"))
-		require.NoError(t, held.Done(limiter.Success))
+		require.NoError(t, held.Done(window.Success))
 		require.ErrorIs(t, <-result, remote.ErrFeatureOff)
 		require.Zero(t, sent)
 		s := lim.Snapshot()

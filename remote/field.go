@@ -6,21 +6,18 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
-// FieldError says what is wrong with a document.
-type FieldError struct {
-	// Path is where: "window.max", "features_off[3]"; "document" for the whole.
-	Path string
-	// Value is what stands there, cut short if it is long.
-	Value string
-	// Want is what is allowed.
-	Want string
-}
+// FieldError says what is wrong with a document: its Name is where, as
+// "window.max" or "features_off[3]", "document" for the whole; its Value is what
+// stands there, cut short if it is long; its Want what is allowed. All three are
+// strings. It is what all packages of this module say of a wrong setting.
+type FieldError = setting.Error
 
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %s is not allowed, want %s", e.Path, e.Value, e.Want)
+func wrong(path, value, want string) error {
+	return &FieldError{Name: path, Value: value, Want: want}
 }
 
 // field is one value of a document, for reading and for checking alike.
@@ -37,8 +34,8 @@ type field struct {
 var fields = []field{
 	one("format", fmt.Sprint("the number ", Format), integer,
 		func(v int) bool { return v == Format }, func(d *Document) *int { return &d.Format }),
-	one("version", fmt.Sprint("a whole number from 1 to ", uint64(MaxVersion)), natural,
-		func(v uint64) bool { return v >= 1 && v <= MaxVersion }, func(d *Document) *uint64 { return &d.Version }),
+	one("version", fmt.Sprint("a whole number from 1 to ", uint64(maxVersion)), natural,
+		func(v uint64) bool { return v >= 1 && v <= maxVersion }, func(d *Document) *uint64 { return &d.Version }),
 	one("window.min", wantWindow, number, isWindow, func(d *Document) *float64 { return &d.Window.Min }),
 	one("window.max", wantWindow, number, isWindow, func(d *Document) *float64 { return &d.Window.Max }),
 	one("window.factor", wantPart, number, isPart, func(d *Document) *float64 { return &d.Window.Factor }),

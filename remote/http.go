@@ -7,8 +7,11 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 const (
@@ -20,35 +23,36 @@ const (
 	maxRedirects = 3
 )
 
-// HTTP is a document that is fetched with GET, and with the ETag of the one
-// before in If-None-Match, so that one that stays the same costs its server
-// a 304 without a body (RFC 9110, section 13.1.2).
-//
-// It trusts the server with what a valid document can say, and with no more.
-// It reads MaxSize bytes at most, as they are after decompression, and takes
-// nothing but a 200 of type application/json (or a type that ends in +json). It
-// follows three redirects at most, on the same host, and none from https to http. What
-// the whole may take, the Client's Settings.Timeout bounds.
-type HTTP struct {
+// webSource is the Source of NewHTTP.
+type webSource struct {
 	url    *url.URL
 	client *http.Client
 	header http.Header
 }
 
-// HTTPSettings are what an HTTP may be made with. Zero fields take the
-// documented default.
+// HTTPSettings are what NewHTTP takes. Zero fields take the documented default.
 type HTTPSettings struct {
 	// Client does the sending; nil: one that keeps no connection open from one
 	// fetch to the next. Its CheckRedirect, if it has one, decides on redirects.
 	Client *http.Client
 	// Header is sent along: "Authorization", say. Accept, Accept-Encoding and
-	// If-None-Match are the HTTP's own.
+	// If-None-Match are NewHTTP's own.
 	Header http.Header
 }
 
-// NewHTTP returns the source that fetches from the address, or an error that
-// says what is wrong with it.
-func NewHTTP(address string, s HTTPSettings) (*HTTP, error) {
+// NewHTTP returns the source that fetches the document at an address with GET, and
+// with the ETag of the one before in If-None-Match, so that one that stays the
+// same costs its server a 304 without a body (RFC 9110, section 13.1.2).
+//
+// It trusts the server with what a valid document can say, and with no more.
+// It reads MaxSize bytes at most, as they are after decompression, and takes
+// nothing but a 200 of type application/json (or a type that ends in +json). It
+// follows three redirects at most, on the same host, and none from https to http.
+// What the whole may take, the Client's Settings.Timeout bounds.
+//
+// The error says what is wrong with the address. String is the address without
+// user, password and query; the mark is the ETag.
+func NewHTTP(address string, s HTTPSettings) (Source, error) {
 	u, err := url.Parse(address)
 	var parsing *url.Error
 	if errors.As(err, &parsing) {
@@ -58,9 +62,9 @@ func NewHTTP(address string, s HTTPSettings) (*HTTP, error) {
 		return nil, fmt.Errorf("remote: address: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("remote: address: %q is not allowed, want one that begins with http:// or https:// and a host", named(u))
+		return nil, fmt.Errorf("remote: %w", setting.Wrong("address", strconv.Quote(named(u)), "one that begins with http:// or https:// and a host"))
 	}
-	h := &HTTP{url: u, client: &http.Client{}, header: s.Header.Clone()}
+	h := &webSource{url: u, client: &http.Client{}, header: s.Header.Clone()}
 	if s.Client != nil {
 		*h.client = *s.Client
 	} else {
@@ -79,7 +83,7 @@ func NewHTTP(address string, s HTTPSettings) (*HTTP, error) {
 }
 
 // String is the address without user, password and query.
-func (h *HTTP) String() string { return named(h.url) }
+func (h *webSource) String() string { return named(h.url) }
 
 func named(u *url.URL) string {
 	// Opaque is what "localhost:80/a" has after the colon.
@@ -102,7 +106,7 @@ func nearby(req *http.Request, via []*http.Request) error {
 }
 
 // Fetch gets the document. The mark is its ETag.
-func (h *HTTP) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
+func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
 	data, mark, err = h.get(ctx, have)
 	var sending *url.Error
 	if errors.As(err, &sending) {
@@ -114,7 +118,7 @@ func (h *HTTP) Fetch(ctx context.Context, have string) (data []byte, mark string
 	return data, mark, err
 }
 
-func (h *HTTP) get(ctx context.Context, have string) (data []byte, mark string, err error) {
+func (h *webSource) get(ctx context.Context, have string) (data []byte, mark string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url.String(), nil)
 	if err != nil {
 		return nil, "", err

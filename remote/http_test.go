@@ -16,7 +16,7 @@ import (
 )
 
 // serve is a server on loopback, and a source that fetches from it.
-func serve(t *testing.T, h http.HandlerFunc) (*httptest.Server, *remote.HTTP) {
+func serve(t *testing.T, h http.HandlerFunc) (*httptest.Server, remote.Source) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

@@ -51,7 +51,7 @@ func TestStartIsBoundedInTime(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- c.Start(t.Context()) }()
 		<-waiting
-		mock.Add(remote.DefaultTimeout)
+		mock.Add(10 * time.Second)
 		require.NoError(t, <-done)
 		require.EqualValues(t, 1, c.Snapshot().Failures)
 	})

@@ -120,9 +120,9 @@ func (t tuned) check(d Document) error {
 	switch own := t.own; {
 	case with.Window.Min <= with.Window.Max:
 	case d.Window.Max == 0:
-		return &FieldError{"window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, " + plainNumber(own.Window.Max) + ", or window.max beside it"}
+		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, "+plainNumber(own.Window.Max)+", or window.max beside it")
 	default:
-		return &FieldError{"window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, " + plainNumber(own.Window.Min) + ", on, or window.min beside it"}
+		return wrong("window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, "+plainNumber(own.Window.Min)+", on, or window.min beside it")
 	}
 	return with.Validate()
 }

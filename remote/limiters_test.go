@@ -175,16 +175,16 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 func TestToPolicy(t *testing.T) {
 	p, err := retry.New(retry.Config{})
 	require.NoError(t, err)
-	own := retry.Caps{Attempts: 2}
+	own := retry.Caps{MaxAttempts: 2}
 	require.NoError(t, p.SetCaps(own))
 	a := remote.ToPolicy(p)
 	for _, c := range []struct {
 		said remote.Retry
 		want retry.Caps
 	}{
-		{fullDocument.Retry, retry.Caps{Attempts: 4, MaxDelay: 30 * time.Second}},
-		{remote.Retry{MaxPause: remote.Duration(time.Millisecond)}, retry.Caps{Attempts: 2, MaxDelay: time.Millisecond}},
-		{remote.Retry{MaxAttempts: 1000}, retry.Caps{Attempts: 1000}},
+		{fullDocument.Retry, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}},
+		{remote.Retry{MaxPause: remote.Duration(time.Millisecond)}, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}},
+		{remote.Retry{MaxAttempts: 1000}, retry.Caps{MaxAttempts: 1000}},
 		{remote.Retry{}, own},
 	} {
 		d := remote.Document{Format: 1, Version: 1, Retry: c.said}
@@ -211,7 +211,7 @@ func TestToBudget(t *testing.T) {
 }
 
 func TestToSchedule(t *testing.T) {
-	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: time.Hour}})
+	s, err := schedule.New(schedule.Config{Period: time.Hour})
 	require.NoError(t, err)
 	a := remote.ToSchedule(s)
 	for _, period := range []time.Duration{5 * time.Minute, time.Second, 168 * time.Hour} {

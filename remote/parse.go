@@ -47,7 +47,7 @@ func (d Document) validate() error {
 	for _, f := range fields {
 		v, ok := f.check(&d)
 		if !ok {
-			return &FieldError{f.path, fmt.Sprint(v), f.want}
+			return wrong(f.path, fmt.Sprint(v), f.want)
 		}
 	}
 	switch {
@@ -56,8 +56,8 @@ func (d Document) validate() error {
 	case d.Version == 0:
 		return missing("version")
 	case d.Window.Min > 0 && d.Window.Max > 0 && d.Window.Min > d.Window.Max:
-		return &FieldError{"window.min", plainNumber(d.Window.Min), "a number from 1 to window.max, which is " + plainNumber(d.Window.Max)}
-	case len(d.FeaturesOff) > MaxFeatures:
+		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to window.max, which is "+plainNumber(d.Window.Max))
+	case len(d.FeaturesOff) > maxFeatures:
 		return tooMany(len(d.FeaturesOff))
 	}
 	seen := map[string]bool{}
@@ -91,16 +91,16 @@ func parse(data []byte) (Document, error) {
 // whole returns the members of the document as a whole.
 func whole(data []byte) ([]member, error) {
 	if len(data) > MaxSize {
-		return nil, &FieldError{"document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", MaxSize)}
+		return nil, wrong("document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", MaxSize))
 	}
 	if !utf8.Valid(data) {
-		return nil, &FieldError{"document", "text that is not UTF-8", "JSON in UTF-8"}
+		return nil, wrong("document", "text that is not UTF-8", "JSON in UTF-8")
 	}
 	// This reads to the end, bounds the depth, and goes no further down than
 	// that; below, nothing is looked into before its name is known.
 	var raw json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, &FieldError{"document", broken(data, err), "one JSON object, and nothing after it"}
+		return nil, wrong("document", broken(data, err), "one JSON object, and nothing after it")
 	}
 	return members("", bytes.TrimSpace(raw))
 }
@@ -136,10 +136,10 @@ func (d *Document) read(m member) error {
 	}
 	i := slices.IndexFunc(fields, func(f field) bool { return f.path == m.path })
 	if i < 0 {
-		return &FieldError{m.path, "a field of that name", "only " + siblings(m.section)}
+		return wrong(m.path, "a field of that name", "only "+siblings(m.section))
 	}
 	if !fields[i].read(d, m.raw) {
-		return &FieldError{m.path, brief(m.raw), fields[i].want}
+		return wrong(m.path, brief(m.raw), fields[i].want)
 	}
 	return nil
 }
@@ -147,43 +147,43 @@ func (d *Document) read(m member) error {
 func (d *Document) readFeatures(raw json.RawMessage) error {
 	var all []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &all) != nil {
-		return &FieldError{"features_off", brief(raw), "an array of features"}
+		return wrong("features_off", brief(raw), "an array of features")
 	}
-	if len(all) > MaxFeatures {
+	if len(all) > maxFeatures {
 		return tooMany(len(all))
 	}
 	for i, r := range all {
 		name, ok := text(bytes.TrimSpace(r))
 		if !ok {
-			return &FieldError{fmt.Sprintf("features_off[%d]", i), brief(r), wantFeature}
+			return wrong(fmt.Sprintf("features_off[%d]", i), brief(r), wantFeature)
 		}
 		d.FeaturesOff = append(d.FeaturesOff, name)
 	}
 	return nil
 }
 
-var wantFeature = fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", MaxFeature)
+var wantFeature = fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", maxFeature)
 
 func checkFeature(i int, name string, seen map[string]bool) error {
 	path := fmt.Sprintf("features_off[%d]", i)
 	unprintable := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	switch {
-	case len(name) < 1 || len(name) > MaxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable):
-		return &FieldError{path, short(strconv.Quote(name)), wantFeature}
+	case len(name) < 1 || len(name) > maxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable):
+		return wrong(path, short(strconv.Quote(name)), wantFeature)
 	case seen[name]:
-		return &FieldError{path, fmt.Sprintf("%q a second time", name), "each feature once"}
+		return wrong(path, fmt.Sprintf("%q a second time", name), "each feature once")
 	}
 	seen[name] = true
 	return nil
 }
 
 func tooMany(n int) error {
-	return &FieldError{"features_off", fmt.Sprintf("%d features", n), fmt.Sprintf("%d features at most", MaxFeatures)}
+	return wrong("features_off", fmt.Sprintf("%d features", n), fmt.Sprintf("%d features at most", maxFeatures))
 }
 
 func missing(path string) error {
 	i := slices.IndexFunc(fields, func(f field) bool { return f.path == path })
-	return &FieldError{path, "nothing", fields[i].want}
+	return wrong(path, "nothing", fields[i].want)
 }
 
 // member is a value of a JSON object.
@@ -197,7 +197,7 @@ type member struct {
 // is its path, "" that of the document.
 func members(section string, raw json.RawMessage) ([]member, error) {
 	if raw[0] != '{' {
-		return nil, &FieldError{cmp.Or(section, "document"), brief(raw), "an object"}
+		return nil, wrong(cmp.Or(section, "document"), brief(raw), "an object")
 	}
 	var all []member
 	seen := map[string]bool{}
@@ -213,7 +213,7 @@ func members(section string, raw json.RawMessage) ([]member, error) {
 		key, _ := t.(string)
 		m := member{section: section, path: join(section, plain(key))}
 		if seen[key] {
-			return nil, &FieldError{m.path, "a second value", "each field at most once"}
+			return nil, wrong(m.path, "a second value", "each field at most once")
 		}
 		seen[key] = true
 		if err := dec.Decode(&m.raw); err != nil {

@@ -10,11 +10,11 @@ import (
 
 // Defaults of the settings.
 const (
-	// DefaultPeriod: "period = 300 // Once every 5 minutes" (seed 3).
-	DefaultPeriod = 5 * time.Minute
-	// DefaultTimeout: our choice. Longer than a good source ever takes, and not so
+	// defaultPeriod: "period = 300 // Once every 5 minutes" (seed 3).
+	defaultPeriod = 5 * time.Minute
+	// defaultTimeout: our choice. Longer than a good source ever takes, and not so
 	// long that a program cannot start behind a bad one.
-	DefaultTimeout = 10 * time.Second
+	defaultTimeout = 10 * time.Second
 )
 
 // Settings are what a Client may be made with. Zero fields take the documented
@@ -22,13 +22,15 @@ const (
 type Settings struct {
 	// Period is the time from one look at the source to the next, on average:
 	// each falls on any moment of its cell of a grid (package schedule), so that
-	// many clients never ask together. 1 s to 24 h; 0 means DefaultPeriod.
+	// many clients never ask together. 1 s to 24 h; 0 means 5 min.
 	Period time.Duration
 	// Timeout bounds one look at the source, the first one in Start among them:
-	// 1 ms to 10 min; 0 means DefaultTimeout.
+	// 1 ms to 10 min; 0 means 10 s.
 	Timeout time.Duration
 	// Store is the path of a file that keeps the last good document for the next
-	// start, with mode 0600, in a directory that is there; "": none.
+	// start, with mode 0600, in a directory that is there; "": none. What has that
+	// name and is no regular file is left as it is, and Snapshot.StoreError names
+	// it; a link is followed once, and the file behind it replaced.
 	Store string
 	// Observer is called with the state after each look at the source, whatever
 	// came of it, by the goroutine that looked: the place for a line in a log. It
@@ -39,10 +41,10 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := setting.Duration("period", &s.Period, DefaultPeriod, time.Second, 24*time.Hour); err != nil {
+	if err := setting.Duration("period", &s.Period, defaultPeriod, time.Second, 24*time.Hour); err != nil {
 		return s, err
 	}
-	if err := setting.Duration("timeout", &s.Timeout, DefaultTimeout, time.Millisecond, 10*time.Minute); err != nil {
+	if err := setting.Duration("timeout", &s.Timeout, defaultTimeout, time.Millisecond, 10*time.Minute); err != nil {
 		return s, err
 	}
 	if s.Clock == nil {

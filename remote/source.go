@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // ErrUnchanged is what a Source answers when the document is the one that was
 // fetched before.
 var ErrUnchanged = errors.New("remote: unchanged")
 
-// Source is where documents come from: HTTP, File, or one of your own.
+// Source is where documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
 	// Fetch returns the document as it is now, and a mark by which it is known
 	// again (an ETag), "" if there is none. have is the mark of the document in
@@ -27,7 +30,11 @@ type Source interface {
 	String() string
 }
 
-// File is a document in a local file, which is read again and again. There is
+// fileSource is the Source of NewFile.
+type fileSource struct{ path string }
+
+// NewFile returns the source that reads the document in a local file, which need
+// not be there yet, again and again. Its mark is a hash of the contents. There is
 // no watching by the system's notices: they differ by system, are not there on
 // network drives, and get lost where the file is replaced rather than written
 // (as Kubernetes does). And it reads the whole file, of 256 KiB at most, rather
@@ -35,21 +42,18 @@ type Source interface {
 //
 // Replace the file by renaming another one over it. One that is read half
 // written is refused, and read again at the next time.
-type File struct{ path string }
-
-// NewFile returns the source that reads the file, which need not be there yet.
-func NewFile(path string) (*File, error) {
+func NewFile(path string) (Source, error) {
 	if path == "" {
-		return nil, errors.New(`remote: file: "" is not allowed, want a path`)
+		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
 	}
-	return &File{path}, nil
+	return &fileSource{path}, nil
 }
 
 // String is the path.
-func (f *File) String() string { return f.path }
+func (f *fileSource) String() string { return f.path }
 
 // Fetch reads the file. The mark is a hash of its contents.
-func (f *File) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
+func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
@@ -72,7 +76,7 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %v is not allowed, want a regular file", path, info.Mode().Type())
+		return nil, notRegular(path, info.Mode())
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,6 +84,10 @@ func readFile(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return readAll(f, most, path)
+}
+
+func notRegular(path string, m fs.FileMode) error {
+	return setting.Wrong(path, m.Type(), "a regular file")
 }
 
 // readAll reads to the end, or returns an error where that is more than most.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -39,10 +40,23 @@ func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 // NotSent says that nothing was sent; other guards count the attempt for nothing.
 func (e *BudgetError) NotSent() bool { return true }
 
+// BudgetSettings are the rules of a retry budget. Zero fields take the documented
+// default.
+type BudgetSettings struct {
+	// Share is the most of all requests, the retries among them, that may be
+	// retries: greater than 0, less than 1; 0 means 0.1.
+	Share float64
+	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
+	Window time.Duration
+	// Floor is how many retries there may be within the Window in any case, for
+	// clients that send little: 1 or more; 0 means 3, negative none.
+	Floor int
+}
+
 // Budget bounds the retries of all who share it to a share of all their requests.
 // One Budget speaks for one service. Share it among all callers of the process:
 // where each has one of its own, the floor rules rather than the share (aimd sim
-// run seed3-budget). It is safe for any number of goroutines.
+// run retry-budget). It is safe for any number of goroutines.
 // Make one with NewBudget.
 //
 // It is a guard of limiters and of retry policies. Put it last among the
@@ -51,14 +65,14 @@ type Budget struct {
 	clock clock.Clock
 	// mu guards core.
 	mu   sync.Mutex
-	core BudgetCore
+	core budget.Core
 }
 
 // NewBudget returns a budget for a client that has sent nothing, or an error that
 // names the setting that is wrong, its value and what is allowed. c is the
 // source of time, nil the real one.
 func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
-	core, err := NewBudgetCore(s)
+	core, err := budget.New(budget.Settings(s))
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
@@ -82,8 +96,9 @@ func (b *Budget) Admit(_ context.Context, attempt int) error {
 	if b.core.Asked(now) {
 		return nil
 	}
-	e := b.core.exhausted(now)
-	return &e
+	e := &BudgetError{Settings: BudgetSettings(b.core.Settings())}
+	e.Over, e.Requests, e.Retries = b.core.Exhausted(now)
+	return e
 }
 
 // Ended makes no difference: a retry is paid for however it ends.
@@ -101,7 +116,7 @@ func (b *Budget) Counts() (requests, retries int) {
 func (b *Budget) Settings() BudgetSettings {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.core.Settings()
+	return BudgetSettings(b.core.Settings())
 }
 
 // Reconfigure puts the budget under new rules while it works, or returns an
@@ -109,7 +124,7 @@ func (b *Budget) Settings() BudgetSettings {
 func (b *Budget) Reconfigure(s BudgetSettings) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.core.Reconfigured(s); err != nil {
+	if err := b.core.Reconfigured(budget.Settings(s)); err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
 	return nil

@@ -17,13 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
+	"github.com/aimd-go/aimd/window"
 )
 
-var _ limiter.Policy = (*retry.Policy)(nil)
+var _ attempt.Policy = (*retry.Policy)(nil)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -63,11 +65,11 @@ func attempts(t *testing.T, ctx context.Context, p *retry.Policy, cause error) (
 	t.Helper()
 	err = retry.Do(ctx, p, func(ctx context.Context) error {
 		n++
-		require.Equal(t, n, limiter.AttemptNumber(ctx))
+		require.Equal(t, n, attempt.Number(ctx))
 		return cause
 	})
 	require.ErrorIs(t, err, cause)
-	var story *limiter.Error
+	var story *attempt.Error
 	require.ErrorAs(t, err, &story)
 	require.Equal(t, n, story.Attempts)
 	return n, err
@@ -113,7 +115,7 @@ func TestTermsAndConditions(t *testing.T) {
 		{"Don't retry on out of quota!", status{code: 402}, 1, 1, 1},
 		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},
 		{"a cancellation", context.Canceled, 1, 1, 1},
-		{"nothing sent at last, but perhaps before", &limiter.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
+		{"nothing sent at last, but perhaps before", &attempt.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
 		{"no slot, nothing sent", unsent{limiter.ErrQueueFull}, 3, 3, 3},
 		{"no slot in time, nothing sent", unsent{context.DeadlineExceeded}, 3, 3, 3},
 		{"nothing sent, and nothing will be", unsent{limiter.ErrClosed}, 1, 1, 1},
@@ -135,7 +137,7 @@ func TestTermsAndConditions(t *testing.T) {
 				} {
 					n, err := attempts(t, by.ctx, by.policy, c.err)
 					assert.Equal(t, by.want, n, by.name)
-					assert.Equal(t, n == 3, errors.Is(err, limiter.ErrAttempts), by.name)
+					assert.Equal(t, n == 3, errors.Is(err, attempt.ErrAttempts), by.name)
 					assert.Equal(t, n == 1 && c.idempotent > 1, errors.Is(err, retry.ErrNotIdempotent), "%s: %v", by.name, err)
 				}
 			})
@@ -151,7 +153,7 @@ func TestIdempotentByContext(t *testing.T) {
 func TestDoRunsUntilSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, err := retry.Value(retry.WithIdempotent(t.Context()), nil, func(ctx context.Context) (int, error) {
-			if n := limiter.AttemptNumber(ctx); n < 3 {
+			if n := attempt.Number(ctx); n < 3 {
 				return n, status{code: 500}
 			}
 			return 42, nil
@@ -167,12 +169,12 @@ func TestDoRunsUntilSuccess(t *testing.T) {
 // Seed 3: "wait(delay * random(.5, 1.5)) ... delay = delay * 2".
 func TestTheDefaultBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPolicy(t, retry.Config{Idempotent: true, Attempts: 12})
+		p := newPolicy(t, retry.Config{Idempotent: true, MaxAttempts: 12})
 		seen := map[int][]time.Duration{}
 		for range 200 {
 			last := time.Now()
 			_ = retry.Do(t.Context(), p, func(ctx context.Context) error {
-				n := limiter.AttemptNumber(ctx)
+				n := attempt.Number(ctx)
 				seen[n] = append(seen[n], time.Since(last))
 				last = time.Now()
 				return status{code: 503}
@@ -197,9 +199,9 @@ func TestAPredicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("queue capacity")
 		p := newPolicy(t, retry.Config{
-			Backoff:  backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second},
-			Attempts: -1,
-			If:       func(err error) bool { return errors.Is(err, full) },
+			Backoff:     backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second},
+			MaxAttempts: -1,
+			If:          func(err error) bool { return errors.Is(err, full) },
 		})
 		start := time.Now()
 		n, err := attempts(t, t.Context(), p, full)
@@ -224,7 +226,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		{-time.Hour, 0, 50 * time.Millisecond, 150 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPolicy(t, retry.Config{Idempotent: true, RetryAfterMax: c.bound, Attempts: 2})
+			p := newPolicy(t, retry.Config{Idempotent: true, RetryAfterMax: c.bound, MaxAttempts: 2})
 			seen := map[time.Duration]bool{}
 			for range 50 {
 				start := time.Now()
@@ -262,7 +264,7 @@ func TestAnAttemptThatTakesTooLong(t *testing.T) {
 		p := newPolicy(t, retry.Config{Timeouts: true, AttemptTimeout: time.Second})
 		start := time.Now()
 		require.NoError(t, retry.Do(t.Context(), p, func(ctx context.Context) error {
-			if limiter.AttemptNumber(ctx) == 1 {
+			if attempt.Number(ctx) == 1 {
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -277,11 +279,38 @@ func TestWrongPoliciesAreNamed(t *testing.T) {
 		"retry: longest Retry-After: 1µs is not allowed, want a duration from 1ms to 24h0m0s":     {RetryAfterMax: time.Microsecond},
 		"retry: longest Retry-After: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: 48 * time.Hour},
 		"retry: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":     {AttemptTimeout: -time.Second},
-		"retry: guard: nil is not allowed": {Guards: limiter.Guards{nil}},
+		"retry: guard: nil is not allowed": {Guards: attempt.Guards{nil}},
 	} {
 		_, err := retry.New(c)
 		assert.EqualError(t, err, want)
 	}
 	_, err := retry.New(retry.Config{Backoff: backoff.Exponential{Factor: -1}})
 	assert.ErrorContains(t, err, "factor: -1 is not allowed")
+}
+
+// A driver that makes an error of its own of the end of its context: the attempt's
+// time ran out, and the operation's did not.
+func TestAnAttemptTimeoutIsATimeoutWhateverTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPolicy(t, retry.Config{Idempotent: true, AttemptTimeout: time.Second})
+		n := 0
+		require.NoError(t, retry.Do(t.Context(), p, func(ctx context.Context) error {
+			if n++; n == 1 {
+				<-ctx.Done()
+				return errors.New("driver: bad connection")
+			}
+			return nil
+		}))
+		require.Equal(t, 2, n)
+	})
+}
+
+func TestTheLongestRetryAfterIsThatOfLimiters(t *testing.T) {
+	d := newPolicy(t, retry.Config{Idempotent: true}).Decide(t.Context(), attempt.Failure{
+		Attempt: 1, Err: errors.New("busy"),
+		Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 24 * time.Hour},
+	})
+	require.True(t, d.Retry)
+	require.GreaterOrEqual(t, d.RetryAfter, limiter.DefaultRetryAfterMax)
+	require.LessOrEqual(t, d.RetryAfter, limiter.DefaultRetryAfterMax+time.Second)
 }

@@ -8,8 +8,7 @@
 // aimd.WithPolicy gives the same policy to a limiter, and httplimit.NewRetrier to an
 // http.Client.
 //
-// [Budget] holds the retries of all who share it to a share of their requests;
-// [BudgetCore] is its pure part.
+// [Budget] holds the retries of all who share it to a share of their requests.
 //
 // What happens if
 //   - the work may not be done twice: it is not tried again, unless it certainly was

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -21,7 +21,7 @@ var busy = &httplimit.StatusError{StatusCode: 503, Status: "503 Slow Down"}
 func ExampleDo() {
 	ctx := retry.WithIdempotent(context.Background())
 	err := retry.Do(ctx, nil, func(ctx context.Context) error {
-		if n := limiter.AttemptNumber(ctx); n < 3 {
+		if n := attempt.Number(ctx); n < 3 {
 			fmt.Println("attempt", n, "fails")
 			return busy
 		}
@@ -56,7 +56,7 @@ func ExampleWithIdempotent() {
 	fmt.Println(retry.Do(retry.WithIdempotent(ctx), policy, fails))
 	// Output:
 	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
-	// gave up after 3 attempts: limiter: attempt limit reached; last error: httplimit: 503 Slow Down
+	// gave up after 3 attempts: attempt limit reached; last error: httplimit: 503 Slow Down
 }
 
 func ExampleValue() {
@@ -75,10 +75,10 @@ func ExampleNew() {
 		panic(err)
 	}
 	policy, err := retry.New(retry.Config{
-		Idempotent: true,
-		Attempts:   5,
-		Backoff:    backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
-		Guards:     limiter.Guards{budget},
+		Idempotent:  true,
+		MaxAttempts: 5,
+		Backoff:     backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
+		Guards:      attempt.Guards{budget},
 	})
 	if err != nil {
 		panic(err)
@@ -101,9 +101,9 @@ func ExampleNew() {
 // try.
 func ExampleConfig_predicate() {
 	policy, err := retry.New(retry.Config{
-		Backoff:  backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
-		Attempts: -1,
-		If:       func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
+		Backoff:     backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
+		MaxAttempts: -1,
+		If:          func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
 	})
 	if err != nil {
 		panic(err)
@@ -129,24 +129,4 @@ func ExampleBudget() {
 	}
 	fmt.Println("retries with 90 first attempts:", retries)
 	// Output: retries with 90 first attempts: 10
-}
-
-// The pure part takes the time as an argument.
-func ExampleBudgetCore() {
-	core, err := retry.NewBudgetCore(retry.BudgetSettings{Share: 0.2})
-	if err != nil {
-		panic(err)
-	}
-	for range 80 {
-		core.Sent(start)
-	}
-	retries := 0
-	for core.Asked(start) {
-		retries++
-	}
-	fmt.Println(core.Counts(start))
-	fmt.Println(retries)
-	// Output:
-	// 100 20
-	// 20
 }

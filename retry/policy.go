@@ -2,7 +2,6 @@ package retry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,32 +11,32 @@ import (
 	"github.com/benbjohnson/clock"
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/setting"
-	"github.com/aimd-go/aimd/limiter"
 )
 
-// Defaults of a policy's settings.
-const (
-	// DefaultAttempts: "if a request has already failed three times, we let the
-	// failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
-	DefaultAttempts = 3
-	// DefaultRetryAfterMax is that of limiters.
-	DefaultRetryAfterMax = limiter.DefaultRetryAfterMax
-)
+// defaultAttempts: "if a request has already failed three times, we let the
+// failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
+const defaultAttempts = 3
 
-// DefaultBackoff is seed 3's form, "wait(delay * random(.5, 1.5)) ... delay =
+// defaultRetryAfterMax is that of limiters; our choice: a mistaken or malicious
+// header must not stop a client for good.
+const defaultRetryAfterMax = 5 * time.Minute
+
+// defaultBackoff is seed 3's form, "wait(delay * random(.5, 1.5)) ... delay =
 // delay * 2", from 100 ms to 30 s.
-var DefaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
+var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
 
 // Config is what a Policy is made from. Zero fields take the documented default.
 type Config struct {
 	// Backoff is how long an operation waits before each retry, and whether
-	// there is a further one; nil: DefaultBackoff.
+	// there is a further one; nil: 100 ms, doubling up to 30 s,
+	// each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
-	// Attempts is the most attempts of an operation, the first among them: from
-	// 1, which means no retries; 0 means DefaultAttempts, negative no limit.
-	Attempts int
+	// MaxAttempts is the most attempts of an operation, the first among them: from
+	// 1, which means no retries; 0 means 3, negative no limit.
+	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the
 	// same effect as once. Without it only what was certainly not done is
 	// tried again. For single operations there is WithIdempotent.
@@ -50,7 +49,7 @@ type Config struct {
 	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
 	If func(error) bool
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
-	// count as this: 1 ms to 24 h; 0 means DefaultRetryAfterMax.
+	// count as this: 1 ms to 24 h; 0 means 5 min.
 	RetryAfterMax time.Duration
 	// Rand is the source of jitter; nil: one with a random seed. It is used by one
 	// goroutine at a time.
@@ -59,12 +58,12 @@ type Config struct {
 	// Guards are asked before each attempt: a throttle, a Budget. The budget comes
 	// last, since it counts what is sent. In a limiter they are asked after those
 	// of the limiter, so give a guard to one of the two.
-	Guards limiter.Guards
+	Guards attempt.Guards
 
 	// A limiter has these three itself, and its own count there.
 
-	// Classifier tells what an attempt's error means; nil: limiter.Classify.
-	Classifier limiter.Classifier
+	// Classifier tells what an attempt's error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
 	// AttemptTimeout ends the context of a single attempt, which then counts as a
 	// timeout; 0: none.
 	AttemptTimeout time.Duration
@@ -79,24 +78,27 @@ type Config struct {
 //     known to be idempotent (Config.Idempotent, WithIdempotent). Other
 //     work is tried again only if it was certainly not sent: the connection could not
 //     be made, or a door (httplimit, contrib/grpc) had no slot for it.
-//   - "Back off exponentially on retries. Jitter retries": DefaultBackoff.
+//   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s,
+//     each of 0.5 to 1.5 times that.
 //   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429
 //     and 408 are of that class by their number only, and are tried again.
-//   - "Do retry on server errors (HTTP 500 errors)", those that can pass: 500,
-//     502, 503, 504, 529. "Do retry on network errors."
+//   - "Do retry on server errors (HTTP 500 errors)", those that can pass: all but
+//     501 and 505. "Do retry on network errors."
 //   - "Do retry (carefully) on timeouts": of work that is idempotent; of other
 //     work if it is asked for (Config.Timeouts).
 //   - "Don't retry on out of quota": an error code that says so is final, though
 //     its status be 429.
 //
-// What is what is told by the classifier (limiter.Classify). A Retry-After is
+// What is what is told by the classifier (attempt.Classify). A Retry-After is
 // obeyed, with up to half of it, a second at the most, added as jitter.
 //
-// A Policy serves retry.Do and Value, and as limiter.Policy the Do and Each of a
+// A Policy serves retry.Do and Value, and as attempt.Policy the Do and Each of a
 // limiter. It is safe for any number of goroutines. Make one with New; nil is the
 // default policy.
 type Policy struct {
 	c Config
+	// runner is that of Do.
+	runner attempt.Runner
 	// caps are nil until SetCaps.
 	caps atomic.Pointer[Caps]
 	// mu guards c.Rand.
@@ -110,27 +112,31 @@ func New(c Config) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	return &Policy{c: c}, nil
+	p := &Policy{c: c}
+	p.runner = attempt.Runner{
+		Policy: p, Guards: c.Guards, Classifier: c.Classifier, Clock: c.Clock, AttemptTimeout: c.AttemptTimeout,
+	}
+	return p, nil
 }
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Backoff == nil {
-		c.Backoff = DefaultBackoff
+		c.Backoff = defaultBackoff
 	}
 	if err := backoff.Check(c.Backoff); err != nil {
 		return c, err
 	}
-	if c.Attempts == 0 {
-		c.Attempts = DefaultAttempts
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = defaultAttempts
 	}
-	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return c, err
 	}
-	if c.AttemptTimeout < 0 {
-		return c, fmt.Errorf("attempt timeout: %v is not allowed, want a positive duration, or 0 for none", c.AttemptTimeout)
+	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, errors.New("guard: nil is not allowed")
+		return c, setting.Nil("guard")
 	}
 	c.Guards = slices.Clone(c.Guards)
 	if c.Rand == nil {
@@ -158,38 +164,21 @@ func (p *Policy) orDefault() *Policy {
 	return p
 }
 
-// Loop is how the policy's operations run without a limiter, for those who
-// build a client of their own upon it. Most callers want Do or Value.
-func (p *Policy) Loop() limiter.Loop {
-	p = p.orDefault()
-	return limiter.Loop{
-		Policy: p, Guards: p.c.Guards, Classifier: p.c.Classifier,
-		Clock: p.c.Clock, AttemptTimeout: p.c.AttemptTimeout,
-	}
-}
+// Runner is how the policy's operations run without a limiter, for those who
+// build a client of their own upon it. Most callers want Do or Value. It is to be
+// copied before anything in it is changed.
+func (p *Policy) Runner() *attempt.Runner { return &p.orDefault().runner }
 
 // Guards are those that the policy brings along; see Config.Guards.
-func (p *Policy) Guards() limiter.Guards { return p.orDefault().c.Guards }
+func (p *Policy) Guards() attempt.Guards { return p.orDefault().c.Guards }
 
-// Decide implements limiter.Policy.
-func (p *Policy) Decide(ctx context.Context, f limiter.Failure) limiter.Decision {
+// Decide implements attempt.Policy.
+func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	p = p.orDefault()
 	if ok, reason := p.may(ctx, f.Err, f.Verdict); !ok {
-		return limiter.Decision{Reason: reason}
-	}
-	if p.exhausted(f.Attempt) {
-		return limiter.Decision{Reason: limiter.ErrAttempts}
+		return attempt.Decision{Reason: reason}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	d := limiter.Decision{Retry: true}
-	if f.Backoff > 0 {
-		delay, more := p.c.Backoff.Delay(backoff.State{Retry: f.Backoff, Last: f.Last, Elapsed: f.Elapsed}, p.c.Rand)
-		if !more {
-			return limiter.Decision{Reason: ErrBackoff}
-		}
-		d.Delay = p.capped(delay)
-	}
-	d.RetryAfter = limiter.RetryAfter(f.Verdict.RetryAfter, p.c.RetryAfterMax, p.c.Rand)
-	return d
+	return p.rules().Decide(f)
 }

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"net"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
-// What a policy says no with, beside limiter.ErrAttempts.
+// What a policy says no with, beside attempt.ErrAttempts.
 var (
 	// ErrNotIdempotent: the error might pass, but the work may have been done,
 	// and it is not known that it may be done twice.
@@ -32,18 +33,18 @@ func Idempotent(ctx context.Context) bool { return ctx.Value(idempotentKey{}) !=
 
 // may reports whether the terms allow another attempt after the error; if not, and
 // the error itself would, the reason why.
-func (p *Policy) may(ctx context.Context, err error, v limiter.Verdict) (bool, error) {
+func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, error) {
 	if p.c.If != nil {
 		return p.c.If(err), nil
 	}
 	unsent := notSent(err)
 	// To wait in line again may help, where a classifier knows no more than that
 	// there was no answer.
-	full := unsent && (errors.Is(err, limiter.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
+	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
 	switch {
 	case !v.Retry && !full:
 		return false, nil
-	case unsent, p.c.Idempotent, Idempotent(ctx), v.Outcome == limiter.Timeout && p.c.Timeouts:
+	case unsent, p.c.Idempotent, Idempotent(ctx), v.Outcome == window.Timeout && p.c.Timeouts:
 		return true, nil
 	}
 	return false, ErrNotIdempotent
@@ -52,7 +53,7 @@ func (p *Policy) may(ctx context.Context, err error, v limiter.Verdict) (bool, e
 // notSent reports whether nothing of a request reached the service: a door had
 // no slot for it (NotSent() bool), or there was no connection.
 func notSent(err error) bool {
-	var story *limiter.Error
+	var story *attempt.Error
 	if errors.As(err, &story) && story.Attempts > 1 {
 		return false // the last attempt was not sent; those before it may have been
 	}

@@ -1,12 +1,10 @@
 // Package schedule does work again and again, at times that many clients never
-// share: "Rule 1: Jitter Everything!" (seed 3).
+// share: "Rule 1: Jitter Everything!" ([SafeClients]).
 //
-// [Core] is the pure part: it says when the next run is to begin, the time is an
-// argument. [Schedule] is the driver around it: a loop that waits, contexts, a
-// clock. Most users make a Schedule with [New] and call Run.
+// Make a [Schedule] with [New] and call Run.
 //
 // Not the period is random but the time of the run within it, on a grid that all
-// clients have in common. It is seed 3's last form, "Jittering without startup
+// clients have in common. It is the last form of [SafeClients], "Jittering without startup
 // oscillations: Jitter execution time, not period":
 //
 //	period = 300; next_execution = now()
@@ -24,8 +22,8 @@
 // other: from the first cell after a common start on, all clients together send
 // at a steady rate. Two runs of one client are nothing to two periods apart, one
 // on average. The order of the two lines matters: truncated after the random
-// part has been added, all clients run at the instants of the grid, which is the
-// seed's "Introducing synchronization by mistake".
+// part has been added, all clients run at the instants of the grid, which is
+// its "Introducing synchronization by mistake".
 //
 // What happens if
 //   - a run takes longer than until the next one: there are never two at once.
@@ -40,8 +38,12 @@
 //     later than it was, so that it cannot be put off for ever.
 //   - the job panics: the panic goes to the caller of Run, as if it had called
 //     the job itself; nothing is recovered, nothing stays locked, Drain returns,
-//     and Run may be called again. A job that shall survive its panics recovers
-//     by itself.
+//     and Run may be called again. A job that must survive its panics recovers
+//     from them.
 //   - the wall clock is set: a wait goes on by the monotonic clock; the next plan
 //     is made on the grid of the new time.
+//
+// [SafeClients] is "Safe Client Behaviour", 2018; docs/sources.md says more.
+//
+// [SafeClients]: https://www.usenix.org/conference/srecon18asia/presentation/goh
 package schedule

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // What a Schedule says no with. Context errors come as they are, unwrapped.
@@ -19,9 +21,20 @@ var (
 	ErrStopped = errors.New("schedule: stopped")
 )
 
-// Config is what a Schedule is made from: the rules of its Core and a clock.
+// Config is what a Schedule is made from.
 type Config struct {
-	Settings
+	// Period is the time between two runs on average, and the cell of the grid,
+	// which is aligned to the zero time in UTC: 10 ms to a year. 5 min is
+	// common.
+	Period time.Duration
+	// StartWithin spreads the first run: it begins any time from the start until
+	// so long after; up to a year. Many clients may start together, so it
+	// should not be much less than the period. 0: the first run is in the first
+	// whole cell of the grid, nothing to two periods from the start.
+	StartWithin time.Duration
+	// Rand is the source of jitter, used by nothing else at the same time; nil:
+	// one with a random seed.
+	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 }
@@ -35,7 +48,7 @@ type Schedule struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	core    Core // guarded by mu, as is all below
+	core    grid.Core // guarded by mu, as is all below
 	stopped bool
 	runs    uint64
 	// done is closed when the Run that is being called returns; nil: none is.
@@ -52,7 +65,7 @@ func New(c Config) (*Schedule, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	core, err := NewCore(c.Clock.Now(), c.Settings)
+	core, err := grid.New(c.Clock.Now(), grid.Settings{Period: c.Period, StartWithin: c.StartWithin, Rand: c.Rand})
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
@@ -115,7 +128,9 @@ func (s *Schedule) Drain(ctx context.Context) error {
 }
 
 // SetPeriod changes the period from now on, or returns an error that says what
-// is allowed. See [Core.SetPeriod]. A job under way is left alone.
+// is allowed. The run that is planned comes on the new grid if that is sooner;
+// else the change counts from the run after it. The same period again changes
+// nothing. A job under way is left alone.
 func (s *Schedule) SetPeriod(p time.Duration) error {
 	s.mu.Lock()
 	err := s.core.SetPeriod(s.clock.Now(), p)

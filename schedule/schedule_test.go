@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +17,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// period is "300 // Once every 5 minutes", and epoch is on its grid.
+const period = 300 * time.Second
+
+var epoch = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+
 func newSchedule(t *testing.T) *schedule.Schedule {
 	t.Helper()
-	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: period, Rand: newRand(1)}})
+	s, err := schedule.New(schedule.Config{Period: period, Rand: rand.New(rand.NewPCG(1, 1))})
 	require.NoError(t, err)
 	return s
 }
@@ -203,7 +209,7 @@ func TestAPanicGoesToTheCallerAndLeavesNothingBehind(t *testing.T) {
 func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
 	m := clock.NewMock()
 	m.Set(epoch)
-	s, err := schedule.New(schedule.Config{Settings: schedule.Settings{Period: period}, Clock: m})
+	s, err := schedule.New(schedule.Config{Period: period, Clock: m})
 	require.NoError(t, err)
 	planned := s.Snapshot().Next
 	m.Set(epoch.Add(20*period + period/2)) // nobody waits yet
@@ -225,4 +231,11 @@ func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
 	assert.EqualValues(t, 1, s.Snapshot().Runs)
 	cancel()
 	require.ErrorIs(t, <-result, context.Canceled)
+}
+
+func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
+	_, err := schedule.New(schedule.Config{})
+	require.EqualError(t, err, "schedule: period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
+	_, err = schedule.New(schedule.Config{Period: period, StartWithin: -1})
+	require.EqualError(t, err, "schedule: start within: -1ns is not allowed, want a duration from 0s to 8760h0m0s")
 }

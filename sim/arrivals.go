@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // arrivals says when operations are born.
@@ -103,7 +103,7 @@ func (b *arrivals) first(e *engine, c *client) {
 	case b.conf.Arrivals == Closed:
 		d = b.think(e)
 	case b.conf.Form == JitteredTime:
-		c.schedule = checked(schedule.NewCore(epoch, schedule.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
+		c.schedule = checked(grid.New(epoch, grid.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
 		d = b.planned(c)
 	case b.conf.Form == JitteredSlip:
 		d = b.period(e, c)

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // The kinds of Clients.Arrivals.
@@ -145,17 +145,17 @@ func (s Clients) onGrid() bool {
 }
 
 func (s Clients) check(c checker) {
-	c.count("count", s.Count, 0, MaxClients)
-	c.count("operations", s.Operations, 0, MaxOperations)
+	c.count("count", s.Count, 0, maxClients)
+	c.count("operations", s.Operations, 0, maxOperations)
 	c.oneOf("arrivals", s.Arrivals, Once, Steady, Poisson, OnOff, Closed, Periodic)
-	c.number("rate", s.Rate, 0, MaxRate)
-	c.duration("on", s.On, 0, MaxHorizon)
-	c.duration("off", s.Off, 0, MaxHorizon)
-	c.duration("think", s.Think, 0, MaxHorizon)
-	c.duration("period", s.Period, 0, MaxHorizon)
+	c.number("rate", s.Rate, 0, maxRate)
+	c.duration("on", s.On, 0, maxHorizon)
+	c.duration("off", s.Off, 0, maxHorizon)
+	c.duration("think", s.Think, 0, maxHorizon)
+	c.duration("period", s.Period, 0, maxHorizon)
 	c.oneOf("form", s.Form, FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
 	c.oneOf("start", s.Start, Together, Jittered, Scattered)
-	c.duration("timeout", s.Timeout, 0, MaxHorizon)
+	c.duration("timeout", s.Timeout, 0, maxHorizon)
 	c.duration("lateness", s.Lateness, 0, time.Minute)
 	arrivals := s.withDefaults().Arrivals
 	s.checkStart(c, arrivals)
@@ -175,7 +175,7 @@ func (s Clients) check(c checker) {
 	if arrivals != Periodic {
 		return
 	}
-	_, err := schedule.NewCore(epoch, schedule.Settings{Period: s.Period})
+	_, err := grid.New(epoch, grid.Settings{Period: s.Period})
 	c.setting(err, map[string]string{"period": "period"})
 	if s.Start != "" && s.onGrid() {
 		c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
@@ -185,13 +185,13 @@ func (s Clients) check(c checker) {
 // checkStart checks what makes some of the operations come later.
 func (s Clients) checkStart(c checker, arrivals string) {
 	// So that the last one starts within what a horizon may be.
-	c.duration("stagger", s.Stagger, 0, MaxHorizon/time.Duration(max(s.Count, 1)))
+	c.duration("stagger", s.Stagger, 0, maxHorizon/time.Duration(max(s.Count, 1)))
 	if s.Stagger > 0 && arrivals != Once && arrivals != Closed {
 		c.fail("stagger", "%v is not allowed with arrivals: %s", s.Stagger, arrivals)
 	}
 	b := c.in("burst")
-	b.duration("at", s.Burst.At, 0, MaxHorizon)
-	b.count("operations", s.Burst.Operations, 0, MaxOperations)
+	b.duration("at", s.Burst.At, 0, maxHorizon)
+	b.count("operations", s.Burst.Operations, 0, maxOperations)
 	switch {
 	case s.Burst.Operations == 0:
 		b.unused("operations", "at", s.Burst.At)

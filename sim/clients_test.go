@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/window"
 )
 
 // requests is how many requests were sent in each interval.
@@ -141,8 +142,7 @@ func TestStartsAndBursts(t *testing.T) {
 	assert.Equal(t, 8*sec, r.Optimum)
 }
 
-// Timers that fire late: three operations one after the other through a window of one,
-// each refused once and tried again after 100 ms.
+// Timers that fire late: those of waits before retries, of timeouts, and of a limiter.
 func TestLateness(t *testing.T) {
 	s := sim.Scenario{Server: sim.Server{Outages: []sim.Outage{{For: 50 * ms}}}, Clients: clients(1, 0)}
 	assert.Equal(t, 100*ms, run(t, s, fixed(100*ms)).Makespan)
@@ -157,4 +157,27 @@ func TestLateness(t *testing.T) {
 	assert.Zero(t, late.Done)
 	assert.Less(t, late.TimedOut, 36_000)
 	assert.Greater(t, late.TimedOut, 33_000, "an hour of 100 to 110 ms each")
+}
+
+// paced lets one go each 100 ms.
+type paced struct{}
+
+func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+	s.Gap = 100 * ms
+	return s
+}
+
+func (paced) Timed() bool { return true }
+
+// A limiter makes up for a timer that is up to 20 ms late, and for no more: up to 60 ms
+// cost 13 ms on average.
+func TestLatenessOfGaps(t *testing.T) {
+	s := sim.Scenario{Clients: clients(100, 0)}
+	st := sim.Strategy{Window: sim.Window{NewLaw: func(window.Settings) window.Law { return paced{} }, Initial: 1, Max: 1}}
+	on := run(t, s, st).Makespan
+	assert.InDelta(t, 9.9, on.Seconds(), 0.2)
+	s.Clients.Lateness = 10 * ms
+	assert.InDelta(t, 0, (run(t, s, st).Makespan - on).Seconds(), 0.02)
+	s.Clients.Lateness = 60 * ms
+	assert.InDelta(t, 99*0.0133, (run(t, s, st).Makespan - on).Seconds(), 0.3)
 }

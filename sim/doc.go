@@ -29,5 +29,5 @@
 // end, so "events" is a result as well: nothing will come of it.
 //
 // What is not there: bandwidth and the sizes of requests, answers that take time
-// to arrive, lost packets, and clients that tell the server when they give up.
+// to arrive, single lost packets, and clients that tell the server when they give up.
 package sim

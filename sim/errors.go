@@ -1,13 +1,15 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // FieldError says which field of a scenario is wrong, and why.
@@ -70,24 +72,19 @@ func (c checker) fail(field, format string, args ...any) {
 }
 
 func (c checker) number(field string, v, lo, hi float64) {
-	if v >= lo && v <= hi && !math.IsNaN(v) {
-		return
-	}
-	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	c.fail(field, "%v is not allowed, want a number from %s to %s", v, plain(lo), plain(hi))
+	c.of(field, setting.Number(field, &v, 0, lo, hi))
 }
 
 func (c checker) count(field string, v, lo, hi int) {
-	if v < lo || v > hi {
-		c.fail(field, "%d is not allowed, want a number from %d to %d", v, lo, hi)
-	}
+	c.of(field, setting.Count(field, &v, 0, lo, hi))
 }
 
 func (c checker) duration(field string, v, lo, hi time.Duration) {
-	if v < lo || v > hi {
-		c.fail(field, "%v is not allowed, want a duration from %v to %v", v, lo, hi)
-	}
+	c.of(field, setting.Duration(field, &v, 0, lo, hi))
 }
+
+// of notes what is wrong with one field.
+func (c checker) of(field string, err error) { c.setting(err, map[string]string{field: field}) }
 
 // oneOf allows some words, and nothing at all.
 func (c checker) oneOf(field, v string, allowed ...string) {
@@ -107,17 +104,16 @@ func (c checker) unused(without string, settings ...any) {
 	}
 }
 
-// setting puts an error of a package of ours, "setting: what is wrong", down to
-// the field that the setting has here.
+// setting puts an error of a package of ours about a setting down to the field
+// that the setting has here.
 func (c checker) setting(err error, fields map[string]string) {
 	if err == nil {
 		return
 	}
-	text := strings.TrimPrefix(err.Error(), "limiter: ")
-	name, problem, _ := strings.Cut(text, ": ")
-	if field, ok := fields[name]; ok {
-		c.fail(field, "%s", problem)
+	var wrong *setting.Error
+	if errors.As(err, &wrong) && fields[wrong.Name] != "" {
+		c.fail(fields[wrong.Name], "%s", wrong.Problem())
 	} else {
-		c.fail("", "%s", text)
+		c.fail("", "%v", err)
 	}
 }

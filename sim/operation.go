@@ -3,13 +3,14 @@ package sim
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/backoff"
+	loop "github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/grid"
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -21,7 +22,7 @@ type operation struct {
 	// born is when, and sent when its first attempt was, negative before.
 	born, sent time.Duration
 	// failures is how many times it failed, and waited the backoff's own wait
-	// after the last, without what Retry-After added: limiter.Loop's last.
+	// after the last, without what Retry-After added: loop.Failure's Last.
 	failures int
 	waited   time.Duration
 }
@@ -34,8 +35,8 @@ type party struct {
 	// wake is when the core is to be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards; nil: none.
-	budget   *retry.BudgetCore
-	throttle *throttle.Core
+	budget   *budget.Core
+	throttle *rejection.Core
 }
 
 // client is one of those who ask.
@@ -46,7 +47,7 @@ type client struct {
 	left int
 	// schedule is that of a client of JitteredTime, grid the time of one of
 	// JitteredSlip.
-	schedule *schedule.Core
+	schedule *grid.Core
 	grid     time.Duration
 	// done is how many operations were done, the last of them at the time last.
 	done int
@@ -59,10 +60,10 @@ func newParty(e *engine, id int32) *party {
 		p.core = checked(limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
-		p.budget = checked(retry.NewBudgetCore(b.settings()))
+		p.budget = checked(budget.New(b.settings()))
 	}
 	if t := e.strategy.Throttle; t.K > 0 {
-		p.throttle = checked(throttle.NewCore(t.settings(e.random.Rand)))
+		p.throttle = checked(rejection.New(t.settings(e.random.Rand)))
 	}
 	return p
 }
@@ -104,7 +105,7 @@ func (e *engine) bear(c *client) {
 }
 
 // leave asks the guards for leave for an operation's next attempt: before the
-// delay that precedes it, as a limiter.Loop does, and the budget last.
+// delay that precedes it, as a loop.Runner does, and the budget last.
 func (e *engine) leave(op *operation) bool {
 	now := epoch.Add(e.now)
 	p := op.client.party
@@ -197,37 +198,33 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 }
 
 // delay is how long an operation waits before its next attempt, and whether
-// there is one: what limiter.Loop decides.
+// there is one.
 func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
-	retry, core := e.strategy.Retry, op.client.core
-	switch {
-	case e.backoff == nil && core == nil:
-		return 0, false
-	case retry.Attempts > 0 && op.failures >= retry.Attempts:
-		return 0, false
-	case e.backoff == nil:
-		return core.RetryDelay(op.failures, o, retryAfter), true
+	since := op.sent
+	if since < 0 { // carrier sense kept back every attempt so far
+		since = op.born
 	}
-	var d time.Duration
-	n := op.failures
-	if core != nil {
-		n = limiter.Settings{Patience: e.strategy.Window.Patience}.Backoffs(n, o)
+	f := loop.Failure{
+		Attempt: op.failures, Last: op.waited, Elapsed: e.now - since,
+		Verdict: loop.Verdict{Outcome: o, Retry: true, RetryAfter: retryAfter},
 	}
-	if n > 0 {
-		var again bool
-		since := op.sent
-		if since < 0 { // carrier sense kept back every attempt so far
-			since = op.born
-		}
-		if d, again = e.backoff.Delay(backoff.State{Retry: n, Last: op.waited, Elapsed: e.now - since}, e.random); !again {
-			return 0, false
+	s := e.strategy.Retry
+	var policy func(loop.Failure) loop.Decision
+	if e.backoff != nil {
+		policy = retry.Rules{
+			MaxAttempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: limiter.DefaultRetryAfterMax, Rand: e.random,
+		}.Decide
+		if !s.RetryAfter { // a client that does not read it
+			f.Verdict.RetryAfter = 0
 		}
 	}
-	op.waited = d
-	if retry.RetryAfter {
-		d = max(d, limiter.RetryAfter(retryAfter, limiter.DefaultRetryAfterMax, e.random))
+	var pacing loop.Pacing
+	if op.client.core != nil {
+		pacing = op.client.core
 	}
-	return d, true
+	d := loop.Decide(f, policy, pacing, s.Attempts)
+	op.waited = d.Delay
+	return d.Wait(), d.Retry
 }
 
 // retried: an operation's wait is over.

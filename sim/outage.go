@@ -65,16 +65,16 @@ func (o Outage) end() time.Duration { return o.From + o.For }
 func (s Server) checkTimes(c checker) {
 	f := c.in("failures")
 	f.number("rate", s.Failures.Rate, 0, 1)
-	f.duration("from", s.Failures.From, 0, MaxHorizon)
-	f.duration("for", s.Failures.For, 0, MaxHorizon)
+	f.duration("from", s.Failures.From, 0, maxHorizon)
+	f.duration("for", s.Failures.For, 0, maxHorizon)
 	for i, ch := range s.Capacity {
 		c := c.item("capacity", i)
-		c.duration("at", ch.At, 0, MaxHorizon)
+		c.duration("at", ch.At, 0, maxHorizon)
 		if i > 0 && ch.At < s.Capacity[i-1].At {
 			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
 		}
-		c.count("slots", ch.Slots, 0, MaxSlots)
-		c.number("rate", ch.Rate, 0, MaxRate)
+		c.count("slots", ch.Slots, 0, maxSlots)
+		c.number("rate", ch.Rate, 0, maxRate)
 		if ch.Slots > 0 && s.Slots == 0 {
 			c.fail("slots", "%d is not allowed where the server has no slots", ch.Slots)
 		}
@@ -84,12 +84,12 @@ func (s Server) checkTimes(c checker) {
 	}
 	for i, o := range s.Outages {
 		c := c.item("outages", i)
-		c.duration("from", o.From, 0, MaxHorizon)
-		c.duration("for", o.For, 1, MaxHorizon)
+		c.duration("from", o.From, 0, maxHorizon)
+		c.duration("for", o.For, 1, maxHorizon)
 		if i > 0 && o.From < s.Outages[i-1].end() {
 			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
 		}
 		c.oneOf("kind", o.Kind, Errors, Silent, Lost)
-		c.count("backlog", o.Backlog, 0, MaxSlots)
+		c.count("backlog", o.Backlog, 0, maxSlots)
 	}
 }

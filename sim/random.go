@@ -46,7 +46,7 @@ func (r random) upTo(d time.Duration) time.Duration { return stretched(d, r.Floa
 
 // stretched is d * by, to the nearest nanosecond, within what a Duration holds.
 func stretched(d time.Duration, by float64) time.Duration {
-	return time.Duration(min(max(math.RoundToEven(float64(d)*by), 0), float64(MaxDuration)))
+	return time.Duration(min(max(math.RoundToEven(float64(d)*by), 0), float64(maxDuration)))
 }
 
 // logarithm is the natural one of a number greater than 0.

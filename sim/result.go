@@ -52,7 +52,9 @@ type Result struct {
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant: the same operations sent so that
 	// each arrives just when the server has room for it. 0 where there is no
-	// number of operations, or where it comes to no end either.
+	// number of operations, or where it comes to no end either. Where times vary it
+	// has those of its own order, so that a run may be shorter by chance, by the
+	// time of one operation or so.
 	Optimum time.Duration
 
 	// SinceBirth and SinceSend are the latencies of done operations, from their birth

@@ -94,13 +94,13 @@ func (e *engine) at(t time.Duration, k kind, id int32, gen uint32) {
 // after makes an event happen after a while.
 func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
 	// No sum of a time within the horizon and a duration overflows.
-	e.at(e.now+min(d, MaxDuration), k, id, gen)
+	e.at(e.now+min(d, maxDuration), k, id, gen)
 }
 
 // late is when a client's timer fires that was set to d.
 func (e *engine) late(d time.Duration) time.Duration {
 	if most := e.scenario.Clients.Lateness; most > 0 && d > 0 {
-		d = min(d, MaxDuration) + e.random.upTo(most)
+		d = min(d, maxDuration) + e.random.upTo(most)
 	}
 	return d
 }

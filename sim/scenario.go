@@ -4,39 +4,39 @@ import "time"
 
 // Bounds of a scenario, so that every run ends and fits into memory. Our choice.
 const (
-	// MaxOperations is the most operations in one run.
-	MaxOperations = 10_000_000
-	// MaxClients is the most clients: with a throttle each, some 800 MB.
-	MaxClients = 100_000
-	// MaxHorizon is the longest virtual time.
-	MaxHorizon = 30 * 24 * time.Hour
-	// MaxDuration is the longest single duration.
-	MaxDuration = 100 * 365 * 24 * time.Hour
-	// MaxRate is the highest rate, a second.
-	MaxRate = 1e7
-	// MaxSlots is the largest number of slots, workers or places.
-	MaxSlots = 10_000_000
+	// maxOperations is the most operations in one run.
+	maxOperations = 10_000_000
+	// maxClients is the most clients: with a throttle each, some 800 MB.
+	maxClients = 100_000
+	// maxHorizon is the longest virtual time.
+	maxHorizon = 30 * 24 * time.Hour
+	// maxDuration is the longest single duration.
+	maxDuration = 100 * 365 * 24 * time.Hour
+	// maxRate is the highest rate, a second.
+	maxRate = 1e7
+	// maxSlots is the largest number of slots, workers or places.
+	maxSlots = 10_000_000
 )
 
 // Defaults of a scenario.
 const (
-	// DefaultHorizon ends a run with a number of operations that does not end
+	// defaultHorizon ends a run with a number of operations that does not end
 	// by itself.
-	DefaultHorizon = time.Hour
-	// DefaultOpenHorizon ends a run without a number of operations.
-	DefaultOpenHorizon = 5 * time.Minute
-	// DefaultMaxEvents ends a run: some seconds of a machine's time. With a
-	// number of operations it is DefaultFiniteEvents and DefaultEventsEach more for
+	defaultHorizon = time.Hour
+	// defaultOpenHorizon ends a run without a number of operations.
+	defaultOpenHorizon = 5 * time.Minute
+	// defaultMaxEvents ends a run: some seconds of a machine's time. With a
+	// number of operations it is defaultFiniteEvents and defaultEventsEach more for
 	// each of them: plain backoff has 60, at the worst, and what needs more than
 	// that does not end.
-	DefaultMaxEvents    = 20_000_000
-	DefaultFiniteEvents = 1_000_000
-	DefaultEventsEach   = 200
-	// DefaultRuns is how often a scenario is run, each with a seed of its own:
+	defaultMaxEvents    = 20_000_000
+	defaultFiniteEvents = 1_000_000
+	defaultEventsEach   = 200
+	// defaultRuns is how often a scenario is run, each with a seed of its own:
 	// 21, so that the median is one of the runs.
-	DefaultRuns = 21
-	// DefaultTraceInterval is the interval of the traces.
-	DefaultTraceInterval = 100 * time.Millisecond
+	defaultRuns = 21
+	// defaultTraceInterval is the interval of the traces.
+	defaultTraceInterval = 100 * time.Millisecond
 )
 
 // Scenario is a service, its clients, and the strategies to compare. It needs
@@ -61,13 +61,13 @@ type Scenario struct {
 	// Seed is that of the first run; the next has Seed + 1, and so on.
 	Seed uint64 `yaml:"seed"`
 	// Runs is how many runs there are for each strategy, 1 to 10000; 0 means
-	// DefaultRuns. For who runs the scenario; one Run is one of them.
+	// 21. For who runs the scenario; one Run is one of them.
 	Runs int `yaml:"runs"`
-	// Horizon ends a run on virtual time, up to MaxHorizon; 0 means
-	// DefaultHorizon, or DefaultOpenHorizon without a number of operations.
+	// Horizon ends a run on virtual time, up to 30 days; 0 means
+	// 1 h, or 5 min without a number of operations.
 	Horizon time.Duration `yaml:"horizon"`
 	// MaxEvents ends a run after so many events, up to 2000000000; 0 means
-	// DefaultMaxEvents, or as many as are enough for the operations.
+	// 20 000 000, or as many as are enough for the operations.
 	MaxEvents int `yaml:"max_events"`
 	// Warmup is what MeanRate and PeakRate leave out at the start; shorter than
 	// the Horizon.
@@ -87,7 +87,7 @@ type Scenario struct {
 // Trace says how finely the traces are taken.
 type Trace struct {
 	// Interval is the time from one sample to the next, 1 ms to 1 h; 0 means
-	// DefaultTraceInterval. It doubles while a run lasts longer than
+	// 100 ms. It doubles while a run lasts longer than
 	// MaxSamples of it, so that traces stay small.
 	Interval time.Duration `yaml:"interval"`
 	// Off leaves the traces out.
@@ -125,12 +125,12 @@ func (s Scenario) check(c checker) {
 		}
 	}
 	c.count("runs", s.Runs, 0, 10_000)
-	c.duration("horizon", s.Horizon, 0, MaxHorizon)
+	c.duration("horizon", s.Horizon, 0, maxHorizon)
 	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
 	c.duration("warmup", s.Warmup, 0, max(0, s.WithDefaults().Horizon-1))
 	w := c.in("watch")
-	w.duration("from", s.Watch.From, 0, MaxHorizon)
-	w.duration("for", s.Watch.For, 0, MaxHorizon)
+	w.duration("from", s.Watch.From, 0, maxHorizon)
+	w.duration("for", s.Watch.For, 0, maxHorizon)
 	if s.Watch.For == 0 && s.Watch.From >= 0 {
 		w.unused("for", "from", s.Watch.From)
 	}
@@ -146,22 +146,22 @@ func (s Scenario) WithDefaults() Scenario {
 	s.Clients = s.Clients.withDefaults()
 	s.Server = s.Server.withDefaults()
 	if s.Runs == 0 {
-		s.Runs = DefaultRuns
+		s.Runs = defaultRuns
 	}
 	if s.Horizon == 0 {
-		s.Horizon = DefaultHorizon
+		s.Horizon = defaultHorizon
 		if s.Clients.Operations == 0 {
-			s.Horizon = DefaultOpenHorizon
+			s.Horizon = defaultOpenHorizon
 		}
 	}
 	if s.MaxEvents == 0 {
-		s.MaxEvents = DefaultMaxEvents
+		s.MaxEvents = defaultMaxEvents
 		if n := s.Clients.total(); n > 0 {
-			s.MaxEvents = DefaultFiniteEvents + DefaultEventsEach*n
+			s.MaxEvents = defaultFiniteEvents + defaultEventsEach*n
 		}
 	}
 	if s.Trace.Interval == 0 {
-		s.Trace.Interval = DefaultTraceInterval
+		s.Trace.Interval = defaultTraceInterval
 	}
 	if len(s.Strategies) == 0 {
 		s.Strategies = Strategies()

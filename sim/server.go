@@ -167,20 +167,20 @@ func (s Server) withDefaults() Server {
 }
 
 func (s Server) check(c checker) {
-	c.duration("connect", s.Connect, 0, MaxHorizon)
-	c.duration("service", s.Service, 0, MaxHorizon)
+	c.duration("connect", s.Connect, 0, maxHorizon)
+	c.duration("service", s.Service, 0, maxHorizon)
 	s.ConnectSpread.check(c.in("connect_spread"))
 	s.Spread.check(c.in("spread"))
-	c.count("slots", s.Slots, 0, MaxSlots)
-	c.count("queue", s.Queue, 0, MaxSlots)
+	c.count("slots", s.Slots, 0, maxSlots)
+	c.count("queue", s.Queue, 0, maxSlots)
 	if s.Queue > 0 && s.Slots == 0 {
 		c.fail("queue", "%d is not allowed without slots, for which to wait", s.Queue)
 	}
 	r := c.in("refusal")
-	r.duration("time", s.Refusal.Time, 0, MaxHorizon)
+	r.duration("time", s.Refusal.Time, 0, maxHorizon)
 	s.Refusal.Spread.check(r.in("spread"))
-	r.duration("retry_after", s.Refusal.RetryAfter, 0, MaxHorizon)
-	r.duration("retry_after_jitter", s.Refusal.RetryAfterJitter, 0, MaxHorizon)
+	r.duration("retry_after", s.Refusal.RetryAfter, 0, maxHorizon)
+	r.duration("retry_after_jitter", s.Refusal.RetryAfterJitter, 0, maxHorizon)
 	s.checkLoad(c)
 	s.checkTimes(c)
 }
@@ -188,9 +188,9 @@ func (s Server) check(c checker) {
 // checkLoad checks what depends on the load.
 func (s Server) checkLoad(c checker) {
 	r := c.in("rate")
-	r.number("per_second", s.Rate.PerSecond, 0, MaxRate)
+	r.number("per_second", s.Rate.PerSecond, 0, maxRate)
 	if s.Rate.Burst != 0 {
-		r.number("burst", s.Rate.Burst, 1, MaxRate)
+		r.number("burst", s.Rate.Burst, 1, maxRate)
 	}
 	r.duration("window", s.Rate.Window, 0, time.Hour)
 	switch most := s.Rate.PerSecond * s.Rate.Window.Seconds(); {
@@ -199,18 +199,18 @@ func (s Server) checkLoad(c checker) {
 		r.unused("per_second", "window", s.Rate.Window)
 	case s.Rate.Burst > 1:
 		r.fail("burst", "%v is not allowed with a window, which has no bucket", s.Rate.Burst)
-	case most < 1 || most > MaxSlots:
-		r.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", s.Rate.Window, s.Rate.PerSecond, MaxSlots)
+	case most < 1 || most > maxSlots:
+		r.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", s.Rate.Window, s.Rate.PerSecond, maxSlots)
 	}
 	d := c.in("slowdown")
-	d.count("limit", s.Slowdown.Limit, 0, MaxSlots)
+	d.count("limit", s.Slowdown.Limit, 0, maxSlots)
 	if f := s.Slowdown.Factor; f != 0 && !(f > 1 && f <= 1000) {
 		d.fail("factor", "%v is not allowed, want a number greater than 1, to 1000", f)
 	}
 	if s.Slowdown.Scale != 0 {
 		d.number("scale", s.Slowdown.Scale, 0.01, 1e6)
 	}
-	d.duration("max", s.Slowdown.Max, 0, MaxDuration)
+	d.duration("max", s.Slowdown.Max, 0, maxDuration)
 	if s.Slowdown.Limit > 0 {
 		if s.Spread.Kind != "" && s.Spread.Kind != Constant {
 			d.fail("limit", "%d is not allowed with a spread: a slowdown makes every request wait equally long", s.Slowdown.Limit)
@@ -220,11 +220,11 @@ func (s Server) checkLoad(c checker) {
 		}
 	}
 	k := c.in("knee")
-	k.count("at", s.Knee.At, 0, MaxSlots)
+	k.count("at", s.Knee.At, 0, maxSlots)
 	k.number("slope", s.Knee.Slope, 0, 100)
 	m := c.in("medium")
-	m.count("places", s.Medium.Places, 0, MaxSlots)
-	m.duration("jam", s.Medium.Jam, 0, MaxHorizon)
+	m.count("places", s.Medium.Places, 0, maxSlots)
+	m.duration("jam", s.Medium.Jam, 0, maxHorizon)
 }
 
 func (s Spread) withDefaults() Spread {

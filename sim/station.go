@@ -110,7 +110,7 @@ func (s *station) look(e *engine) {
 		due = e.attempts.at(s.ages.first()).began + s.delay(s.ages.len())
 	case len(s.works) > 0:
 		left := float64(max(0, s.works[0].until-s.work) * s.stretch(len(s.works)))
-		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(MaxDuration)))
+		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(maxDuration)))
 	}
 	if due < s.looks {
 		s.looks = due

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -74,7 +74,7 @@ type Retry struct {
 	// 0: no limit.
 	Elapsed time.Duration `yaml:"elapsed"`
 	// RetryAfter obeys the service: a retry waits at least as long as it says, and
-	// a little longer; see limiter.RetryAfter. A Window without a Kind always does.
+	// a little longer; see attempt.RetryAfter. A Window without a Kind always does.
 	RetryAfter bool `yaml:"retry_after"`
 	// Backoff is one from elsewhere, in the place of Kind to CapLast; nil: none.
 	Backoff backoff.Backoff `yaml:"-"`
@@ -152,12 +152,12 @@ type Budget struct {
 	Floor  int           `yaml:"floor"`
 }
 
-func (b Budget) settings() retry.BudgetSettings {
-	return retry.BudgetSettings{Share: b.Share, Window: b.Window, Floor: b.Floor}
+func (b Budget) settings() budget.Settings {
+	return budget.Settings{Share: b.Share, Window: b.Window, Floor: b.Floor}
 }
 
 func (b Budget) check(c checker) {
-	_, err := retry.NewBudgetCore(b.settings())
+	_, err := budget.New(b.settings())
 	c.setting(err, map[string]string{"budget share": "share", "budget window": "window"})
 }
 
@@ -168,13 +168,13 @@ type Throttle struct {
 	// K is how many requests there may be for each accepted one, 1 to 100; 0: no
 	// throttle.
 	K float64 `yaml:"k"`
-	// Window and Probe are those of throttle.Settings.
+	// Window and Probe are those of throttle.Config.
 	Window time.Duration `yaml:"window"`
 	Probe  time.Duration `yaml:"probe"`
 }
 
-func (t Throttle) settings(r *rand.Rand) throttle.Settings {
-	return throttle.Settings{K: t.K, Window: t.Window, Probe: t.Probe, Rand: r}
+func (t Throttle) settings(r *rand.Rand) rejection.Settings {
+	return rejection.Settings{K: t.K, Window: t.Window, Probe: t.Probe, Rand: r}
 }
 
 func (t Throttle) check(c checker) {
@@ -182,7 +182,7 @@ func (t Throttle) check(c checker) {
 		c.unused("k", "window", t.Window, "probe", t.Probe)
 		return
 	}
-	_, err := throttle.NewCore(t.settings(nil))
+	_, err := rejection.New(t.settings(nil))
 	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
 }
 

@@ -163,12 +163,12 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, 1, s.Clients.Count)
 	assert.Equal(t, 1, s.Clients.Operations)
 	assert.Equal(t, sim.Once, s.Clients.Arrivals)
-	assert.Equal(t, sim.DefaultHorizon, s.Horizon)
+	assert.Equal(t, time.Hour, s.Horizon)
 	assert.Equal(t, sim.Strategies(), s.Strategies)
 	assert.Equal(t, s, s.WithDefaults())
 	s = sim.Scenario{Clients: sim.Clients{Rate: 5}}.WithDefaults()
 	assert.Equal(t, sim.Steady, s.Clients.Arrivals)
-	assert.Equal(t, sim.DefaultOpenHorizon, s.Horizon)
+	assert.Equal(t, 5*time.Minute, s.Horizon)
 }
 
 // "a run has bounds on events and virtual time and says when it hit them"

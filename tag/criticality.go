@@ -1,11 +1,16 @@
 package tag
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aimd-go/aimd/internal/setting"
+)
 
 // Criticality is how bad it is if a request fails: the four levels of the SRE
-// book, chapter "Handling Overload", which seed 3 points to. What is less
-// critical is shed first. The zero value is Critical, so that who says nothing
-// is neither preferred nor dropped first. Values are ordered.
+// book, chapter "Handling Overload", which "Safe Client Behaviour"
+// points to. What is less critical is shed first. The zero value is Critical, so
+// that a caller that says nothing is neither preferred nor dropped first. Values are ordered.
 type Criticality int8
 
 const (
@@ -39,31 +44,22 @@ func (c Criticality) String() string {
 	return fmt.Sprintf("Criticality(%d)", int8(c))
 }
 
-// ParseCriticality returns the criticality of that name, or an error that says
-// which names there are.
-func ParseCriticality(name string) (Criticality, error) {
-	for _, c := range Criticalities {
-		if names[c] == name {
-			return c, nil
-		}
-	}
-	return Critical, fmt.Errorf("criticality: %q is not allowed, want sheddable, sheddable-plus, critical or critical-plus", name)
-}
-
 // MarshalText returns the name, or an error if c is none of Criticalities.
 func (c Criticality) MarshalText() ([]byte, error) {
 	if !c.Valid() {
-		return nil, fmt.Errorf("criticality: %d is not allowed, want -2 to 1", int8(c))
+		return nil, setting.Wrong("criticality", int8(c), "a number from %d to %d", Sheddable, CriticalPlus)
 	}
 	return []byte(c.String()), nil
 }
 
-// UnmarshalText is ParseCriticality.
+// UnmarshalText reads a name, or returns an error that says which there are, and
+// then changes nothing.
 func (c *Criticality) UnmarshalText(text []byte) error {
-	v, err := ParseCriticality(string(text))
-	if err != nil {
-		return err
+	for _, known := range Criticalities {
+		if names[known] == string(text) {
+			*c = known
+			return nil
+		}
 	}
-	*c = v
-	return nil
+	return setting.Wrong("criticality", strconv.Quote(string(text)), "sheddable, sheddable-plus, critical or critical-plus")
 }

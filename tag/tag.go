@@ -1,12 +1,14 @@
 // Package tag is what a client tells about a request beside the request: who
 // sends it, for which feature, how bad it is if it fails, and which attempt it
-// is. Seed 3: "Expose information to server. Tag requests with client name and
-// version, feature that triggered the request, severity of failing the request,
-// retry or initial request".
+// is. "Expose information to server. Tag requests with client name and version,
+// feature that triggered the request, severity of failing the request, retry or
+// initial request" ([Safe Client Behaviour], 2018).
 //
-// The tags travel in the context. The doors (httplimit, contrib/grpc) put them
-// on the wire and take them from it; throttle, admission and remote decide by
-// them.
+// The tags travel in the context. The integrations (httplimit, contrib/grpc)
+// put them on the wire and take them from it; throttle, admission and remote
+// decide by them.
+//
+// [Safe Client Behaviour]: https://www.usenix.org/conference/srecon18asia/presentation/goh
 package tag
 
 import "context"
@@ -31,7 +33,7 @@ func (t Tags) Retry() bool { return t.Attempt > 1 }
 // key is that of the tags in a context.
 type key struct{}
 
-// NewContext returns a context with the tags, in the place of those it had.
+// NewContext returns a context with the tags, instead of those it had.
 func NewContext(ctx context.Context, t Tags) context.Context {
 	return context.WithValue(ctx, key{}, t)
 }

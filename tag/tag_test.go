@@ -15,7 +15,7 @@ import (
 func TestTagsTravelInTheContext(t *testing.T) {
 	ctx := context.Background()
 	assert.Zero(t, tag.FromContext(ctx))
-	assert.Equal(t, tag.Critical, tag.FromContext(ctx).Criticality, "who says nothing is critical")
+	assert.Equal(t, tag.Critical, tag.FromContext(ctx).Criticality, "a request that says nothing is critical")
 
 	ctx = tag.NewContext(ctx, tag.Tags{Client: "backup", Version: "1.4.2", Attempt: 2})
 	ctx = tag.WithCriticality(tag.WithFeature(ctx, "nightly"), tag.Sheddable)
@@ -35,10 +35,10 @@ func TestCriticalityHasANameEachAndAnOrder(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		assert.Equal(t, c, back)
 	}
-	_, err := tag.ParseCriticality("urgent")
+	err := new(tag.Criticality).UnmarshalText([]byte("urgent"))
 	assert.EqualError(t, err, `criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus`)
 	_, err = tag.Criticality(7).MarshalText()
-	assert.EqualError(t, err, "criticality: 7 is not allowed, want -2 to 1")
+	assert.EqualError(t, err, "criticality: 7 is not allowed, want a number from -2 to 1")
 	c := tag.Sheddable
 	require.Error(t, c.UnmarshalText([]byte("x")))
 	assert.Equal(t, tag.Sheddable, c, "a wrong name changes nothing")
@@ -52,17 +52,16 @@ func ExampleWithCriticality() {
 	// Output: {Client:photos Version:2.1 Feature:thumbnails Criticality:sheddable-plus Attempt:0}
 }
 
-func ExampleParseCriticality() {
-	c, err := tag.ParseCriticality("sheddable-plus") // from a flag, or a file of settings
-	fmt.Println(c, err, c < tag.Critical)
-	_, err = tag.ParseCriticality("urgent")
-	fmt.Println(err)
+func ExampleCriticality_UnmarshalText() {
+	var c tag.Criticality // from a flag, or a file of settings
+	fmt.Println(c.UnmarshalText([]byte("sheddable-plus")), c, c < tag.Critical)
+	fmt.Println(c.UnmarshalText([]byte("urgent")))
 	// Output:
-	// sheddable-plus <nil> true
+	// <nil> sheddable-plus true
 	// criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus
 }
 
-// A handler decides by what the door found in the request's headers.
+// A handler decides by what the server found in the request's headers.
 func ExampleFromContext() {
 	ctx := tag.NewContext(context.Background(), tag.Tags{Client: "photos", Attempt: 2})
 	tags := tag.FromContext(ctx)

@@ -14,8 +14,6 @@
 //	accepted    1 in 1    1 in 2    1 in 3    1 in 4    1 in 10    none of 99
 //	rejected        0%        0%     33%         50%        80%           99%
 //
-// [Core] is the pure part, [Throttle] the driver: a lock and a clock around it.
-//
 // What counts as accepted: every answer that is no refusal, a 404 or a 500
 // as well as a 200: the service took the request and dealt with it. An
 // overload (429, 503, RESOURCE_EXHAUSTED...) and a timeout are not accepted. What
@@ -24,7 +22,7 @@
 //
 // What happens if
 //   - all is refused: the first request of every second still goes
-//     (Settings.Probe), so that the end of the trouble is seen.
+//     (Config.Probe), so that the end of the trouble is seen.
 //   - background work is refused and interactive work is not: each criticality
 //     has counts of its own (tag.Criticality), so only the first is throttled.
 //   - little was sent yet: one refusal and no accept is one half already, whatever

@@ -35,7 +35,7 @@ func ExampleThrottle_Do() {
 
 // In a limiter it is a guard, of Do and Each and of the doors.
 func ExampleNew() {
-	th, err := throttle.New(throttle.Config{Settings: throttle.Settings{K: 1.5}})
+	th, err := throttle.New(throttle.Config{K: 1.5})
 	if err != nil {
 		panic(err)
 	}
@@ -70,26 +70,4 @@ func ExampleThrottle_Admit() {
 	// Output:
 	// most are rejected: true
 	// interactive requests go: true
-}
-
-// The pure part takes the time as an argument.
-func ExampleCore() {
-	core, err := throttle.NewCore(throttle.Settings{})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println("the first goes:", core.Asked(start, tag.Critical))
-	for i := range 99 {
-		o := window.Overload
-		if i < 33 {
-			o = window.Success
-		}
-		core.Ended(start, tag.Critical, o)
-	}
-	fmt.Println("of the next are rejected:", core.Rejection(start, tag.Critical))
-	fmt.Println("other kinds:", core.Rejection(start, tag.Sheddable))
-	// Output:
-	// the first goes: true
-	// of the next are rejected: 0.33
-	// other kinds: 0
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -18,26 +19,35 @@ import (
 // them. One Throttle speaks for one service. It is safe for any number of
 // goroutines. Make one with New.
 //
-// It is a guard of limiters and of retry policies (limiter.Guard), of their Do
+// It is a guard of limiters and of retry policies (attempt.Guard), of their Do
 // and of the doors with them. Alone, it is used with Do, or with Admit and Ended.
 // A request should come by it once.
 type Throttle struct {
-	clock    clock.Clock
-	classify limiter.Classifier
+	clock clock.Clock
+	// runner is that of Do.
+	runner attempt.Runner
 	// mu guards core.
 	mu   sync.Mutex
-	core Core
+	core rejection.Core
 }
 
 // Config is what a Throttle is made from. Zero fields take the documented default.
 type Config struct {
-	// Settings are the rules. If Rand is nil a Throttle takes a source with a
-	// random seed.
-	Settings
+	// Window is the time that is looked back upon: 1 s to 1 h; 0 means 2 min.
+	Window time.Duration
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0
+	// means 2. Smaller rejects more and sooner.
+	K float64
+	// Probe is the floor: a request goes, whatever the probability, if none of its
+	// criticality went for this time. 1 ms to Window; 0 means 1 s.
+	Probe time.Duration
+	// Rand is the source of chance, used by nothing else at the same time; nil:
+	// one with a random seed.
+	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Classifier tells Do what an error means; nil: limiter.Classify.
-	Classifier limiter.Classifier
+	// Classifier tells Do what an error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
 }
 
 // New returns a throttle that has seen nothing, or an error that names the
@@ -49,37 +59,26 @@ func New(c Config) (*Throttle, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	if c.Classifier == nil {
-		c.Classifier = limiter.Classify
-	}
-	core, err := NewCore(c.Settings)
+	core, err := rejection.New(rejection.Settings{Window: c.Window, K: c.K, Probe: c.Probe, Rand: c.Rand})
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	// What it does not know is an answer of the service, as in limiters.
-	return &Throttle{clock: c.Clock, classify: limiter.FirstOf(c.Classifier), core: core}, nil
+	t := &Throttle{clock: c.Clock, core: core}
+	t.runner = attempt.Runner{Guards: attempt.Guards{t}, Classifier: c.Classifier, Clock: c.Clock}
+	return t, nil
 }
 
 // Do runs fn, once, unless the request is rejected; then it returns an [*Error],
 // which is an ErrThrottled. Else it returns what fn did, and counts that by
 // what the classifier says of it. If fn panics, that counts as nothing.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
-	if err := t.Admit(ctx, limiter.AttemptNumber(ctx)); err != nil {
+	a, err := t.runner.Begin(ctx, attempt.Number(ctx))
+	if err != nil {
 		return err
 	}
-	settled := false
-	defer func() {
-		if !settled {
-			t.Ended(ctx, 0)
-		}
-	}()
-	err := fn(ctx)
-	v := limiter.Verdict{Outcome: window.Success}
-	if err != nil {
-		v = t.classify(err)
-	}
-	settled = true
-	limiter.Guards{t}.Settle(ctx, v, err)
+	defer a.Drop()
+	err = fn(a.Context())
+	a.End(err)
 	return err
 }
 
@@ -101,8 +100,8 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 }
 
 // Ended tells how a request that was admitted ended, with the context that
-// Admit had. See [Core.Ended] for what counts as accepted. Neutral
-// counts as nothing if the context has ended: then the caller gave up, and the
+// Admit had. What counts as accepted stands in the package's comment. The zero
+// Outcome counts as nothing: nothing is known. So does Neutral if the context has ended: then the caller gave up, and the
 // service said nothing.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {

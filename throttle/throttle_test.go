@@ -16,21 +16,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
-var _ limiter.Guard = (*throttle.Throttle)(nil)
+var _ attempt.Guard = (*throttle.Throttle)(nil)
 
-func newThrottle(t *testing.T, s throttle.Settings) (*throttle.Throttle, *clock.Mock) {
+func newThrottle(t *testing.T, c throttle.Config) (*throttle.Throttle, *clock.Mock) {
 	t.Helper()
 	mock := clock.NewMock()
-	s.Rand = rand.New(rand.NewPCG(1, 2))
-	th, err := throttle.New(throttle.Config{Settings: s, Clock: mock})
+	c.Rand, c.Clock = rand.New(rand.NewPCG(1, 2)), mock
+	th, err := throttle.New(c)
 	require.NoError(t, err)
 	return th, mock
+}
+
+func TestWrongSettingsAreNamed(t *testing.T) {
+	_, err := throttle.New(throttle.Config{K: 0.9})
+	require.EqualError(t, err, "throttle: multiplier K: 0.9 is not allowed, want a number from 1 to 100")
 }
 
 // refuse makes the throttle believe that the last n requests were refused.
@@ -41,7 +46,7 @@ func refuse(ctx context.Context, th *throttle.Throttle, n int) {
 }
 
 func TestAnErrorThatCallersCanTell(t *testing.T) {
-	th, mock := newThrottle(t, throttle.Settings{})
+	th, mock := newThrottle(t, throttle.Config{})
 	ctx := tag.WithCriticality(t.Context(), tag.SheddablePlus)
 	require.NoError(t, th.Admit(ctx, 1))
 	refuse(ctx, th, 10_000)
@@ -60,14 +65,14 @@ func TestAnErrorThatCallersCanTell(t *testing.T) {
 
 	require.NoError(t, th.Admit(t.Context(), 1), "others are not concerned")
 	assert.Positive(t, th.Rejection(tag.SheddablePlus))
-	mock.Add(throttle.DefaultProbe)
+	mock.Add(time.Second)
 	assert.Zero(t, th.Rejection(tag.SheddablePlus))
 	require.NoError(t, th.Admit(ctx, 1), "a probe")
 }
 
 // A cancellation by the caller says nothing, however it is told.
 func TestACancelledRequestCountsAsNothing(t *testing.T) {
-	th, _ := newThrottle(t, throttle.Settings{})
+	th, _ := newThrottle(t, throttle.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, th.Admit(ctx, 1))
 	cancel()
@@ -135,11 +140,11 @@ func TestWhatDoCounts(t *testing.T) {
 		{io.ErrUnexpectedEOF, 0, 0},
 		{&throttle.Error{}, 0, 0}, // of another throttle, beneath
 	} {
-		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) limiter.Verdict {
+		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) attempt.Verdict {
 			if errors.Is(err, refused) {
-				return limiter.Verdict{Outcome: limiter.Overload}
+				return attempt.Verdict{Outcome: window.Overload}
 			}
-			return limiter.FirstOf(limiter.Classify)(err)
+			return attempt.FirstOf(attempt.Classify)(err)
 		}})
 		require.NoError(t, err)
 		require.Equal(t, c.err, th.Do(t.Context(), func(context.Context) error { return c.err }))
@@ -150,7 +155,7 @@ func TestWhatDoCounts(t *testing.T) {
 
 // What its classifier does not know is an answer, as in limiters.
 func TestDoWithAnErrorThatItsClassifierDoesNotKnow(t *testing.T) {
-	nothing := func(error) limiter.Verdict { return limiter.Verdict{} }
+	nothing := func(error) attempt.Verdict { return attempt.Verdict{} }
 	for err, want := range map[error]int{errors.New("malformed answer"): 1, io.ErrUnexpectedEOF: 0} {
 		th, e := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: nothing})
 		require.NoError(t, e)
@@ -161,10 +166,10 @@ func TestDoWithAnErrorThatItsClassifierDoesNotKnow(t *testing.T) {
 }
 
 func TestDoWhereNothingIsSaid(t *testing.T) {
-	th, _ := newThrottle(t, throttle.Settings{})
+	th, _ := newThrottle(t, throttle.Config{})
 	require.Panics(t, func() { _ = th.Do(t.Context(), func(context.Context) error { panic("boom") }) })
 	ctx, cancel := context.WithCancel(t.Context())
-	require.ErrorIs(t, th.Do(ctx, func(context.Context) error { cancel(); return status(404) }), status(404))
+	require.ErrorIs(t, th.Do(ctx, func(context.Context) error { cancel(); return status(500) }), status(500))
 	requests, _ := th.Counts(tag.Critical)
 	require.Zero(t, requests)
 	refuse(t.Context(), th, 10_000)
@@ -174,7 +179,7 @@ func TestDoWhereNothingIsSaid(t *testing.T) {
 // In a limiter's Do, and under a retry policy, it is a guard.
 func TestAThrottleInALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th, err := throttle.New(throttle.Config{Settings: throttle.Settings{Rand: rand.New(rand.NewPCG(1, 2))}})
+		th, err := throttle.New(throttle.Config{Rand: rand.New(rand.NewPCG(1, 2))})
 		require.NoError(t, err)
 		l, err := aimd.NewReno(aimd.WithGuard(th), aimd.WithMaxAttempts(1), aimd.WithoutPause())
 		require.NoError(t, err)

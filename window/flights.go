@@ -1,12 +1,12 @@
 package window
 
 // recent is how many chunks of 64 ids a flights keeps at hand: 4096 ids. What
-// flies longer than that many later sends is kept aside.
+// is in flight for longer than that many later sends is kept aside.
 const recent = 64
 
 // flights is the set of ids in flight. Ids are given in order, so it is enough
 // to remember which of them have landed: a bit each, for the latest ids, and for
-// the few chunks before them from which something still flies. Its size is
+// the few chunks before them of which something is still in flight. Its size is
 // that of the set, not of the ids ever given.
 //
 // The zero value is the empty set, with no id given.
@@ -18,7 +18,7 @@ type flights struct {
 	// landings has a bit for each of the latest ids, set when it has landed:
 	// that of chunk c, the ids from 64c to 64c+63, at c%recent.
 	landings [recent]uint64
-	// old has the landings of earlier chunks from which something still flies.
+	// old has the landings of earlier chunks of which something is still in flight.
 	old map[uint64]uint64
 }
 

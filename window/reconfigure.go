@@ -7,8 +7,8 @@ import "errors"
 //
 // The law is made anew, so one that keeps state of its own begins it anew. Cwnd
 // moves to the nearest that the new bounds allow, and all else stays: ssthresh,
-// the gap, what flies, the burst that counted last, the streak. Where more flies
-// than may now, nothing is taken back; the window opens once enough has landed.
+// the gap, what is in flight, the burst that counted last, the streak. Where more is
+// than may be now, nothing is taken back; the window opens once enough has landed.
 //
 // Of s, Initial is where a law restarts (Tahoe) and no new start, and Ssthresh
 // and Timed have no effect.
@@ -19,7 +19,7 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	}
 	law := newLaw(s)
 	if law.Timed() && !w.timed {
-		// What flies was sent without a time.
+		// What is in flight was sent without a time.
 		return errors.New("law: one that needs round-trip times is not allowed, the window does not measure them")
 	}
 	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max

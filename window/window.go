@@ -3,6 +3,8 @@ package window
 import (
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Ticket names one attempt in flight: a fresh id, given at send, and the time
@@ -160,13 +162,13 @@ func (w *Window) Restarted() { w.resize(w.min) }
 // error that names what is wrong with it. A window that today's bounds do not
 // allow is put to the nearest that they do.
 func (w *Window) Restored(s State) error {
-	if err := CheckRange("restored cwnd", s.Cwnd, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("restored cwnd", &s.Cwnd, 0, MinWindow, MaxWindow); err != nil {
 		return err
 	}
-	if err := CheckRange("restored ssthresh", s.Ssthresh, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("restored ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow); err != nil {
 		return err
 	}
-	if err := CheckRange("restored gap in seconds", s.Gap.Seconds(), 0, MaxGap.Seconds()); err != nil {
+	if err := setting.Duration("restored gap", &s.Gap, 0, 0, MaxGap); err != nil {
 		return err
 	}
 	w.state = s

@@ -69,7 +69,7 @@ func (t *trace) wantCwnd(want float64) {
 	require.InDelta(t, want, t.State().Cwnd, 1e-9)
 }
 
-// Design, point 1: "One fresh id per attempt, given at send."
+// docs/design.md, rule 1: "One fresh id per attempt, given at send."
 func TestIDsAreFreshAndRise(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{})
 	k := w.send(3)
@@ -84,7 +84,7 @@ func TestIDsAreFreshAndRise(t *testing.T) {
 	require.Equal(t, 3, w.Flying())
 }
 
-// Design, point 1: "At the first overload of a burst ignored becomes a copy of
+// docs/design.md, rule 1: "At the first overload of a burst ignored becomes a copy of
 // flying, and overloads of ignored ids change nothing".
 func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 16})
@@ -118,7 +118,7 @@ func TestFlyingCountsTheAnsweredAttempt(t *testing.T) {
 	require.Equal(t, []int{3, 2, 1}, told)
 }
 
-// Design, point 3: "Growth only while the window is what limits: max(cwnd,
+// docs/design.md, rule 3: "Growth only while the window is what limits: max(cwnd,
 // min(flying+1, cwnd+step))."
 func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 20})
@@ -133,7 +133,7 @@ func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
 	w.wantCwnd(21)
 }
 
-// Design, point 4: "Admit while flying + 1 <= cwnd; always admit one when
+// docs/design.md, rule 4: "Admit while flying + 1 <= cwnd; always admit one when
 // nothing flies. cwnd never falls below 1".
 func TestAdmission(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 2.9})
@@ -150,7 +150,7 @@ func TestAdmission(t *testing.T) {
 	require.False(t, w.Open())
 }
 
-// Design, point 7: "A late answer (after a timeout or a cancellation freed the
+// docs/design.md, rule 7: "A late answer (after a timeout or a cancellation freed the
 // slot) and a second answer for the same attempt change nothing."
 func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 4})
@@ -171,7 +171,7 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 	require.Equal(t, 4, w.Flying())
 }
 
-// Design, point 9: "A caller's cancellation, a 404, a 413 say nothing about
+// docs/design.md, rule 9: "A caller's cancellation, a 404, a 413 say nothing about
 // load: neutral. A timeout is overload."
 func TestNeutralSaysNothing(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 8})
@@ -249,7 +249,7 @@ func TestRestartAndRestore(t *testing.T) {
 		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "restored cwnd: NaN is not allowed, want a number from 1 to 1048576"},
 		{window.State{Ssthresh: 1}, "restored cwnd: 0 is not allowed, want a number from 1 to 1048576"},
 		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "restored ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
-		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap in seconds: -1 is not allowed, want a number from 0 to 60"},
+		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap: -1s is not allowed, want a duration from 0s to 1m0s"},
 	} {
 		require.EqualError(t, w.Restored(c.state), c.want)
 		w.wantCwnd(100)

@@ -3,8 +3,8 @@ module github.com/aimd-go/aimd/cmd/aimd
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
-	github.com/aimd-go/aimd/contrib/aws v0.0.0
+	github.com/aimd-go/aimd v0.1.0
+	github.com/aimd-go/aimd/contrib/aws v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14
@@ -21,6 +21,8 @@ require (
 	golang.org/x/term v0.29.0
 	gonum.org/v1/plot v0.17.0
 )
+
+require github.com/russross/blackfriday/v2 v2.1.0 // indirect
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
@@ -42,6 +44,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
 	github.com/benbjohnson/clock v1.3.5 // indirect
+	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
@@ -54,9 +57,4 @@ require (
 	golang.org/x/sys v0.35.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 	golang.org/x/tools v0.36.0 // indirect
-)
-
-replace (
-	github.com/aimd-go/aimd => ../..
-	github.com/aimd-go/aimd/contrib/aws => ../../contrib/aws
 )

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -28,7 +31,7 @@ func TestAnswers(t *testing.T) {
 			for i := 0; i < len(header); i += 2 {
 				w.Header().Set(header[i], header[i+1])
 			}
-			answer(w, r, status, body)
+			fakes3.Answer(w, r, status, body)
 		}
 	}
 	const html = "<html><body>503 Service Temporarily Unavailable</body></html>"
@@ -38,7 +41,7 @@ func TestAnswers(t *testing.T) {
 		// code is that of the final error, empty if the second attempt succeeds.
 		code string
 	}{
-		"SlowDown":                   {answer: refuse, want: outcomes{successes: 1, overloads: 1}},
+		"SlowDown":                   {answer: fakes3.Refuse, want: outcomes{successes: 1, overloads: 1}},
 		"503 of a proxy":             {answer: status(503, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 of a proxy":             {answer: status(429, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 with a code":            {answer: status(429, strings.ReplaceAll(slowDown, "SlowDown", "TooManyRequests")), want: outcomes{successes: 1, overloads: 1}},
@@ -46,9 +49,9 @@ func TestAnswers(t *testing.T) {
 		"403 with Retry-After":       {answer: status(403, html, "X-Amz-Retry-After", "20"), want: outcomes{successes: 1, overloads: 1}},
 		"SlowDown inside a 200":      {answer: status(200, slowDown), want: outcomes{successes: 1, overloads: 1}},
 		"RequestTimeout":             {answer: status(400, strings.ReplaceAll(slowDown, "SlowDown", "RequestTimeout")), want: outcomes{successes: 1, timeouts: 1}},
-		"404 is neutral and final":   {answer: status(404, strings.ReplaceAll(slowDown, "SlowDown", "NoSuchUpload")), want: outcomes{neutrals: 1}, code: "NoSuchUpload"},
-		"403 is neutral and final":   {answer: status(403, strings.ReplaceAll(slowDown, "SlowDown", "AccessDenied")), want: outcomes{neutrals: 1}, code: "AccessDenied"},
-		"400 that is no XML":         {answer: status(400, html), want: outcomes{neutrals: 1}, code: "BadRequest"},
+		"404 is a final answer":      {answer: status(404, strings.ReplaceAll(slowDown, "SlowDown", "NoSuchUpload")), want: outcomes{clientErrors: 1}, code: "NoSuchUpload"},
+		"403 is a final answer":      {answer: status(403, strings.ReplaceAll(slowDown, "SlowDown", "AccessDenied")), want: outcomes{clientErrors: 1}, code: "AccessDenied"},
+		"400 that is no XML":         {answer: status(400, html), want: outcomes{clientErrors: 1}, code: "BadRequest"},
 	} {
 		for _, retries2026 := range []string{"", "true"} {
 			t.Run(name+", AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
@@ -62,7 +65,7 @@ func TestAnswers(t *testing.T) {
 				} else {
 					require.NoError(t, err)
 				}
-				requests, _ := s.counts()
+				requests, _ := s.Counts()
 				require.EqualValues(t, requests, l.Snapshot().Attempts())
 				requireOutcomes(t, l, c.want)
 			})
@@ -75,12 +78,16 @@ func TestMissingBucketIsFinal(t *testing.T) {
 	l := newLimiter(t)
 	_, err := s.client(l).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("missing"), Key: aws.String("k"), Body: strings.NewReader("x")})
 	requireCode(t, err, "NoSuchBucket")
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Equal(t, 1, requests)
-	requireOutcomes(t, l, outcomes{neutrals: 1})
+	requireOutcomes(t, l, outcomes{clientErrors: 1})
 }
 
 func TestRetryAfterDelaysTheOperation(t *testing.T) {
+	synctest.Test(t, testRetryAfterDelaysTheOperation)
+}
+
+func testRetryAfterDelaysTheOperation(t *testing.T) {
 	now := clock.NewMock()
 	var times []time.Time
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
@@ -89,13 +96,13 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 			return false
 		}
 		w.Header().Set("Retry-After", "60")
-		answer(w, r, http.StatusTooManyRequests, "")
+		fakes3.Answer(w, r, http.StatusTooManyRequests, "")
 		return true
 	}))
 	l := newLimiter(t, aimd.WithClock(now))
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
 	require.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits")
 	for {
 		select {
@@ -115,7 +122,7 @@ func TestRetryAfterDelaysTheOperation(t *testing.T) {
 // limiter's own backoff would never end on a clock that stands still.
 func TestNeutralFailureBacksOffOnce(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
-	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { answer(w, r, http.StatusInternalServerError, "") }))
+	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, http.StatusInternalServerError, "") }))
 	l := newLimiter(t, aimd.WithClock(clock.NewMock()))
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
@@ -124,9 +131,9 @@ func TestNeutralFailureBacksOffOnce(t *testing.T) {
 func TestConnectionsAsOverload(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
 	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	for want, classify := range map[outcomes]limiter.Classifier{
-		{successes: 1, neutrals: 1}:  limiter.Classify,
-		{successes: 1, overloads: 1}: limiter.FirstOf(limiter.ConnectionsAsOverload, limiter.Classify),
+	for want, classify := range map[outcomes]attempt.Classifier{
+		{successes: 1, neutrals: 1}:  attempt.Classify,
+		{successes: 1, overloads: 1}: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify),
 	} {
 		s := newStore(t, once(cut))
 		l := newLimiter(t, aimd.WithClassifier(classify))

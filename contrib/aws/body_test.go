@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -22,6 +23,10 @@ import (
 )
 
 func TestStreamHoldsTheSlotUntilClose(t *testing.T) {
+	synctest.Test(t, testStreamHoldsTheSlotUntilClose)
+}
+
+func testStreamHoldsTheSlotUntilClose(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t)
 	c := s.client(l)
@@ -30,7 +35,7 @@ func TestStreamHoldsTheSlotUntilClose(t *testing.T) {
 	require.NoError(t, err)
 	done := make(chan error)
 	go func() { done <- put(t.Context(), c, "k2", "x") }()
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	require.Equal(t, 1, l.Snapshot().InFlight)
 	require.NoError(t, out.Body.Close())
 	require.NoError(t, <-done)
@@ -55,6 +60,10 @@ func TestStreamHoldsTheSlotUntilEOF(t *testing.T) {
 }
 
 func TestStreamHoldsTheSlotUntilTheContextEnds(t *testing.T) {
+	synctest.Test(t, testStreamHoldsTheSlotUntilTheContextEnds)
+}
+
+func testStreamHoldsTheSlotUntilTheContextEnds(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t)
 	c := s.client(l)
@@ -64,7 +73,7 @@ func TestStreamHoldsTheSlotUntilTheContextEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, l.Snapshot().InFlight)
 	cancel()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
 	_ = out.Body.Close()
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
 }
@@ -153,5 +162,5 @@ func TestNothingToReadReleasesAtOnce(t *testing.T) {
 	requireCode(t, err, "NoSuchKey")
 	_, err = c.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
 	require.NoError(t, err)
-	requireOutcomes(t, l, outcomes{successes: 5, neutrals: 2})
+	requireOutcomes(t, l, outcomes{successes: 5, clientErrors: 2})
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -60,85 +62,91 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 	for _, retries2026 := range []string{"", "true"} {
 		t.Run("AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
 			t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
-			s := newStore(t, func(s *store) { s.slots, s.service = 8, 10*time.Millisecond })
-			l := newLimiter(t)
-			c := s.client(l)
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t, slots(8, 10*time.Millisecond))
+				l := newLimiter(t)
+				c := s.client(l)
 
-			want, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
+				want, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
 
-			require.Empty(t, errs)
-			require.Equal(t, want, s.content(t))
-			requests, refused := s.counts()
-			require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
-			require.EqualValues(t, requests, l.Snapshot().Attempts(), "one attempt for each request")
-			requireOutcomes(t, l, outcomes{successes: 300, overloads: uint64(refused)})
+				require.Empty(t, errs)
+				require.Equal(t, want, s.content(t))
+				requests, refused := s.Counts()
+				require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
+				require.EqualValues(t, requests, l.Snapshot().Attempts(), "one attempt for each request")
+				requireOutcomes(t, l, outcomes{successes: 300, overloads: uint64(refused)})
+			})
 		})
 	}
 }
 
 // Without retries of the SDK the caller sees the refusals, and the window still learns.
 func TestBulkUploadWithRetriesDisabled(t *testing.T) {
-	s := newStore(t, func(s *store) { s.slots, s.service = 8, 10*time.Millisecond })
-	l := newLimiter(t)
-	c := s.client(l, func(cfg *aws.Config) { cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} } })
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, slots(8, 10*time.Millisecond))
+		l := newLimiter(t)
+		c := s.client(l, func(cfg *aws.Config) { cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} } })
 
-	_, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
+		_, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
 
-	requests, refused := s.counts()
-	require.Equal(t, 300, requests)
-	require.NotZero(t, refused)
-	require.Len(t, errs, refused)
-	require.Len(t, s.content(t), 300-refused)
-	for _, err := range errs {
-		requireCode(t, err, "SlowDown")
-	}
-	requireOutcomes(t, l, outcomes{successes: uint64(300 - refused), overloads: uint64(refused)})
+		requests, refused := s.Counts()
+		require.Equal(t, 300, requests)
+		require.NotZero(t, refused)
+		require.Len(t, errs, refused)
+		require.Len(t, s.content(t), 300-refused)
+		for _, err := range errs {
+			requireCode(t, err, "SlowDown")
+		}
+		requireOutcomes(t, l, outcomes{successes: uint64(300 - refused), overloads: uint64(refused)})
+	})
 }
 
 // Whatever goes wrong, in whatever order: every slot comes back, once.
 func TestNothingLeaksInDisorder(t *testing.T) {
-	s := newStore(t, func(s *store) { s.slots, s.service = 8, time.Millisecond }, scripted(func(w http.ResponseWriter, r *http.Request) bool {
-		switch rand.IntN(8) {
-		case 0:
-			refuse(w, r)
-		case 1:
-			answer(w, r, http.StatusInternalServerError, "")
-		case 2:
-			answer(w, r, http.StatusOK, slowDown)
-		case 3:
-			w.Header().Set("Content-Length", "100")
-			_, _ = io.WriteString(w, "cut")
-			// Once an answer has begun, net/http does not repeat the request by itself.
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		case 4:
-			hang(r)
-		default:
-			return false
-		}
-		return true
-	}))
-	l := newLimiter(t)
-	c := s.client(l)
-	require.NoError(t, s.put("k", strings.Repeat("x", 1<<16)))
-	var wg sync.WaitGroup
-	for range 32 {
-		wg.Go(func() {
-			for range 20 {
-				disorderly(t.Context(), c)
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, slots(8, time.Millisecond), scripted(func(w http.ResponseWriter, r *http.Request) bool {
+			switch rand.IntN(8) {
+			case 0:
+				fakes3.Refuse(w, r)
+			case 1:
+				fakes3.Answer(w, r, http.StatusInternalServerError, "")
+			case 2:
+				fakes3.Answer(w, r, http.StatusOK, slowDown)
+			case 3:
+				w.Header().Set("Content-Length", "100")
+				_, _ = io.WriteString(w, "cut")
+				// Once an answer has begun, net/http does not repeat the request by itself.
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			case 4:
+				hang(r)
+			default:
+				return false
 			}
-		})
-	}
-	wg.Wait()
-	// A body that was left open is released on its context's own goroutine.
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
-	requireIdle(t, l)
-	requests, _ := s.counts()
-	require.GreaterOrEqual(t, l.Snapshot().Attempts(), uint64(requests), "some are cancelled before the server sees them")
-	now := l.Snapshot()
-	require.NotZero(t, now.Successes)
-	require.NotZero(t, now.Overloads)
-	require.NotZero(t, now.Neutrals)
+			return true
+		}))
+		l := newLimiter(t)
+		c := s.client(l)
+		require.NoError(t, s.put("k", strings.Repeat("x", 1<<16)))
+		var wg sync.WaitGroup
+		for range 32 {
+			wg.Go(func() {
+				for range 20 {
+					disorderly(t.Context(), c)
+				}
+			})
+		}
+		wg.Wait()
+		// A body that was left open is released on its context's own goroutine.
+		settled(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
+		requireIdle(t, l)
+		requests, _ := s.Counts()
+		require.GreaterOrEqual(t, l.Snapshot().Attempts(), uint64(requests), "some are cancelled before the server sees them")
+		now := l.Snapshot()
+		require.NotZero(t, now.Successes)
+		require.NotZero(t, now.Overloads)
+		require.NotZero(t, now.Neutrals)
+	})
 }
 
 // disorderly runs one operation that may be cut short anywhere.
@@ -170,41 +178,43 @@ func TestTransferManager(t *testing.T) {
 	for _, retries2026 := range []string{"", "true"} {
 		t.Run("AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
 			t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
-			var completed int // only one CompleteMultipartUpload at a time
-			s := newStore(t, func(s *store) { s.slots, s.service = 2, 10*time.Millisecond }, scripted(func(w http.ResponseWriter, r *http.Request) bool {
-				if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") {
-					return false
-				}
-				completed++
-				if completed == 1 {
-					answer(w, r, http.StatusOK, slowDown)
-				}
-				return completed == 1
-			}))
-			l := newLimiter(t, aimd.WithInitialWindow(6))
-			tm := transfermanager.New(s.client(l), func(o *transfermanager.Options) {
-				o.PartSizeBytes, o.Concurrency = 5<<20, 8
+			synctest.Test(t, func(t *testing.T) {
+				var completed int // only one CompleteMultipartUpload at a time
+				s := newStore(t, slots(2, 10*time.Millisecond), scripted(func(w http.ResponseWriter, r *http.Request) bool {
+					if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") {
+						return false
+					}
+					completed++
+					if completed == 1 {
+						fakes3.Answer(w, r, http.StatusOK, slowDown)
+					}
+					return completed == 1
+				}))
+				l := newLimiter(t, aimd.WithInitialWindow(6))
+				tm := transfermanager.New(s.client(l), func(o *transfermanager.Options) {
+					o.PartSizeBytes, o.Concurrency = 5<<20, 8
+				})
+				content := make([]byte, 31<<20)
+				_, _ = rand.NewChaCha8([32]byte{}).Read(content)
+
+				_, err := tm.UploadObject(t.Context(), &transfermanager.UploadObjectInput{
+					Bucket: aws.String(bucket), Key: aws.String("big"), Body: bytes.NewReader(content)})
+				require.NoError(t, err)
+				require.Equal(t, 2, completed)
+				requests, refused := s.Counts()
+				require.EqualValues(t, requests, l.Snapshot().Attempts())
+				// Create, 7 parts, Complete; and the SlowDown in the 200.
+				requireOutcomes(t, l, outcomes{successes: 9, overloads: uint64(refused) + 1})
+
+				into := &bytesAt{b: make([]byte, len(content))}
+				_, err = tm.DownloadObject(t.Context(), &transfermanager.DownloadObjectInput{
+					Bucket: aws.String(bucket), Key: aws.String("big"), WriterAt: into})
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(content, into.b), "what came down is what went up")
+				requests, _ = s.Counts()
+				require.EqualValues(t, requests, l.Snapshot().Attempts())
+				requireIdle(t, l)
 			})
-			content := make([]byte, 31<<20)
-			_, _ = rand.NewChaCha8([32]byte{}).Read(content)
-
-			_, err := tm.UploadObject(t.Context(), &transfermanager.UploadObjectInput{
-				Bucket: aws.String(bucket), Key: aws.String("big"), Body: bytes.NewReader(content)})
-			require.NoError(t, err)
-			require.Equal(t, 2, completed)
-			requests, refused := s.counts()
-			require.EqualValues(t, requests, l.Snapshot().Attempts())
-			// Create, 7 parts, Complete; and the SlowDown in the 200.
-			requireOutcomes(t, l, outcomes{successes: 9, overloads: uint64(refused) + 1})
-
-			into := &bytesAt{b: make([]byte, len(content))}
-			_, err = tm.DownloadObject(t.Context(), &transfermanager.DownloadObjectInput{
-				Bucket: aws.String(bucket), Key: aws.String("big"), WriterAt: into})
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(content, into.b), "what came down is what went up")
-			requests, _ = s.counts()
-			require.EqualValues(t, requests, l.Snapshot().Attempts())
-			requireIdle(t, l)
 		})
 	}
 }

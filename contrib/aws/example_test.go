@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net/http/httptest"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
@@ -92,17 +88,8 @@ func ExampleLimit_downloads() {
 // loadConfig starts a store that takes 8 requests at a time and answers SlowDown
 // to the rest, and returns a config for it.
 func loadConfig() (aws.Config, func()) {
-	s := &store{slots: 8, service: 5 * time.Millisecond, transport: newTransport()}
-	backend := s3mem.New()
-	if err := backend.CreateBucket("photos"); err != nil {
-		log.Fatal(err)
-	}
-	s.next = gofakes3.New(backend).Server()
-	s.Server = httptest.NewServer(s)
+	s, stop := startStore("photos", slots(8, 0))
 	cfg := s.config()
 	cfg.ServiceOptions = append(cfg.ServiceOptions, func(_ string, o any) { o.(*s3.Options).UsePathStyle = true })
-	return cfg, func() {
-		s.transport.CloseIdleConnections()
-		s.Close()
-	}
+	return cfg, stop
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // warden is a guard that keeps what it was told.
@@ -26,7 +28,7 @@ func (w *warden) Admit(_ context.Context, attempt int) error {
 	return nil
 }
 
-func (w *warden) Ended(_ context.Context, o limiter.Outcome) { w.note(o.String()) }
+func (w *warden) Ended(_ context.Context, o window.Outcome) { w.note(o.String()) }
 
 func (w *warden) note(s string) {
 	w.mu.Lock()
@@ -43,7 +45,7 @@ func (w *warden) told() []string {
 }
 
 func TestGuards(t *testing.T) {
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	var w warden
 	l := newLimiter(t, aimd.WithGuard(&w))
 	c := s.client(l)
@@ -58,7 +60,7 @@ func TestGuards(t *testing.T) {
 
 	_, err = get(t.Context(), c, "missing")
 	requireCode(t, err, "NoSuchKey")
-	require.Equal(t, []string{"1", "neutral"}, w.told())
+	require.Equal(t, []string{"1", "client error"}, w.told())
 
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
 	require.Equal(t, []string{"1", "success"}, w.told(), "Do has asked them")
@@ -96,7 +98,7 @@ func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
 				go func() { _, _ = l.Acquire(ctx) }() // it ends with the test
 				require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
 			}
-			c := newStore(t, once(refuse)).client(l)
+			c := newStore(t, once(fakes3.Refuse)).client(l)
 			require.Panics(t, func() { _ = put(t.Context(), c, "k", "x") })
 			require.Equal(t, want, w.told())
 		})
@@ -107,10 +109,10 @@ func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
 func TestARetryBudget(t *testing.T) {
 	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 	require.NoError(t, err)
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	l := newLimiter(t, aimd.WithGuard(budget))
 	err = put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, retry.ErrBudget)
 	requireCode(t, err, "SlowDown")
-	requireOutcomes(t, l, outcomes{overloads: 1 + retry.DefaultFloor})
+	requireOutcomes(t, l, outcomes{overloads: 1 + 3})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -31,7 +32,7 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 }
 
 func TestRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	l := newLimiter(t)
 	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 }), "k", "x")
 	requireCode(t, err, "SlowDown")
@@ -39,7 +40,7 @@ func TestRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
 }
 
 func TestPartsOfLimitOnOneClient(t *testing.T) {
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	l := newLimiter(t)
 	c := s3.NewFromConfig(s.config(), func(o *s3.Options) {
 		o.UsePathStyle = true
@@ -51,7 +52,7 @@ func TestPartsOfLimitOnOneClient(t *testing.T) {
 }
 
 func TestTwoLimiters(t *testing.T) {
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	service, account := newLimiter(t), newLimiter(t)
 	c := s.client(service, func(cfg *aws.Config) { aimdaws.Limit(cfg, account) })
 	require.NoError(t, put(t.Context(), c, "k", "x"))
@@ -71,7 +72,7 @@ func TestTwoLimiters(t *testing.T) {
 }
 
 func TestTheSameLimiterTwiceCountsOnce(t *testing.T) {
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	l := oneSlot(t)
 	require.NoError(t, put(t.Context(), s.client(l, func(cfg *aws.Config) { aimdaws.Limit(cfg, l) }), "k", "x"))
 	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
@@ -79,7 +80,7 @@ func TestTheSameLimiterTwiceCountsOnce(t *testing.T) {
 
 // Do and Each have a slot already, and make the next attempt themselves.
 func TestWithinDoAndEachOfTheSameLimiter(t *testing.T) {
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	l := oneSlot(t)
 	c := s.client(l)
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
@@ -119,7 +120,7 @@ func TestCredentialsFromWithinAnAttempt(t *testing.T) {
 		}))
 	})
 	require.NoError(t, put(t.Context(), outer, "k", "x"))
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Equal(t, 2, requests)
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
@@ -139,7 +140,7 @@ func TestMissingCredentials(t *testing.T) {
 	})
 	requireCode(t, put(t.Context(), c, "k", "x"), "RequestTimeout")
 	require.Equal(t, 3, asked)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{neutrals: 3})
 }
@@ -147,7 +148,7 @@ func TestMissingCredentials(t *testing.T) {
 // Only failures in a row count against what fails before it is sent.
 func TestCredentialsThatComeAndGo(t *testing.T) {
 	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
-	s := newStore(t, once(refuse))
+	s := newStore(t, once(fakes3.Refuse))
 	l := newLimiter(t)
 	asked := 0
 	c := s.client(l, func(cfg *aws.Config) {

@@ -11,7 +11,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // operation is one call of the SDK, and the middleware of its stack in three
@@ -22,14 +24,14 @@ import (
 type operation struct {
 	l *limiter.Limiter
 	// guards are the limiter's; nil where somebody else has asked them.
-	guards limiter.Guards
+	guards attempt.Guards
 
 	// attempts is how many got a slot, failures how many of them failed.
 	attempts, failures int
 	// unsent is how many attempts in a row failed before they were sent.
 	unsent int
 	// last, cause and ended are how, with what error and when the last attempt failed.
-	last  limiter.Verdict
+	last  attempt.Verdict
 	cause error
 	ended time.Time
 	// stopped: no attempt was made though the SDK wanted one.
@@ -56,7 +58,7 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 	}
 	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
 	if o.stopped || forgotten {
-		err = &limiter.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
+		err = &attempt.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
 	}
 	return out, metadata, err
 }
@@ -81,7 +83,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	defer func() {
 		if !returned { // a panic in the stack
 			defer o.guards.Ended(ctx, 0) // whatever the limiter's observer does
-			_ = p.Done(limiter.Neutral)
+			_ = p.Done(window.Neutral)
 		}
 	}()
 	out, metadata, err = next.HandleFinalize(o.l.WithSlot(ctx), in)
@@ -147,7 +149,7 @@ func (o *operation) waited(ctx context.Context) (limiter.Permit, error) {
 	if o.failures > 0 {
 		acquire = o.l.Reacquire
 		failures, v := o.failures, o.last
-		if v.Outcome == limiter.Neutral {
+		if v.Outcome == window.Neutral {
 			// The SDK has backed off for this one already.
 			failures = 0
 		}
@@ -161,14 +163,14 @@ func (o *operation) waited(ctx context.Context) (limiter.Permit, error) {
 }
 
 // answered classifies the end of an attempt, releases its permit and tells the guards.
-func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) limiter.Verdict {
-	v := limiter.Verdict{Outcome: limiter.Neutral}
+func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) attempt.Verdict {
+	v := attempt.Verdict{Outcome: window.Neutral}
 	classified := false
 	// Deferred, because the classifier may be the user's and panic.
 	defer func() {
 		// Deferred once more: they are told whatever the limiter's observer does.
 		if classified && o.sent {
-			defer o.guards.Settle(ctx, v, err)
+			defer o.guards.Ended(ctx, told(ctx, v, err))
 		} else {
 			defer o.guards.Ended(ctx, 0)
 		}
@@ -176,16 +178,25 @@ func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) l
 	}()
 	v = verdict(o.l, err)
 	classified = true
-	if !o.sent || v.Outcome == limiter.Timeout && ctx.Err() != nil {
+	if !o.sent || v.Outcome == window.Timeout && ctx.Err() != nil {
 		// The service was not asked; or the caller's time was up, of which
 		// most may have gone in the queue.
-		v.Outcome = limiter.Neutral
+		v.Outcome = window.Neutral
 	}
 	return v
 }
 
+// told is what guards hear: nothing, where the service said nothing.
+func told(ctx context.Context, v attempt.Verdict, err error) window.Outcome {
+	var status interface{ HTTPStatusCode() int }
+	if v.Outcome == window.Neutral && (ctx.Err() != nil || !errors.As(err, &status) || status.HTTPStatusCode() < 400) {
+		return 0
+	}
+	return v.Outcome
+}
+
 // failed notes how an attempt failed, and returns the error for the retryer.
-func (o *operation) failed(v limiter.Verdict, err error) error {
+func (o *operation) failed(v attempt.Verdict, err error) error {
 	o.failures++
 	o.last, o.cause, o.ended = v, err, time.Now()
 	if o.sent {

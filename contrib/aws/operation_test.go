@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,7 +21,10 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // gate is a script that holds every request until it is told what to do with it.
@@ -34,13 +38,17 @@ func newGate() gate { return gate{make(chan string), make(chan bool)} }
 func (g gate) script(w http.ResponseWriter, r *http.Request) bool {
 	g.arrived <- r.URL.Path
 	if <-g.refuse {
-		refuse(w, r)
+		fakes3.Refuse(w, r)
 		return true
 	}
 	return false
 }
 
 func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
+	synctest.Test(t, testRefusedOperationGoesBeforeNewOnes)
+}
+
+func testRefusedOperationGoesBeforeNewOnes(t *testing.T) {
 	g := newGate()
 	s := newStore(t, scripted(g.script))
 	l := oneSlot(t)
@@ -56,13 +64,14 @@ func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
 	start("first")
 	require.Equal(t, "/bucket/first", <-g.arrived)
 	start("second")
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	start("third")
-	eventually(t, l, queued(2))
+	settled(t, l, queued(2))
 
 	g.refuse <- true
 	require.Equal(t, "/bucket/second", <-g.arrived, "the slot goes to the next one while the refused one waits")
-	eventually(t, l, queued(2))
+	time.Sleep(time.Second) // longer than its delay
+	settled(t, l, queued(2))
 	g.refuse <- false
 	require.Equal(t, "/bucket/first", <-g.arrived)
 	g.refuse <- false
@@ -72,7 +81,9 @@ func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
 	requireOutcomes(t, l, outcomes{successes: 3, overloads: 1})
 }
 
-func TestSigningComesAfterTheWait(t *testing.T) {
+func TestSigningComesAfterTheWait(t *testing.T) { synctest.Test(t, testSigningComesAfterTheWait) }
+
+func testSigningComesAfterTheWait(t *testing.T) {
 	g := newGate()
 	s := newStore(t, scripted(g.script))
 	l := oneSlot(t)
@@ -89,7 +100,7 @@ func TestSigningComesAfterTheWait(t *testing.T) {
 	<-g.arrived
 	require.EqualValues(t, 1, signed.Load())
 	wg.Go(func() { _ = put(t.Context(), c, "second", "2") })
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	require.EqualValues(t, 1, signed.Load(), "nothing is signed while it waits")
 	g.refuse <- false
 	<-g.arrived
@@ -118,12 +129,14 @@ func TestContextOverBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, put(ctx, s.client(l), "k", "x"), context.Canceled)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{})
 }
 
-func TestCancelledWhileQueued(t *testing.T) {
+func TestCancelledWhileQueued(t *testing.T) { synctest.Test(t, testCancelledWhileQueued) }
+
+func testCancelledWhileQueued(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t)
 	p, err := l.Acquire(t.Context())
@@ -131,12 +144,12 @@ func TestCancelledWhileQueued(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- put(ctx, s.client(l), "k", "x") }()
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	cancel()
 	err = <-done
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "gave up before the first attempt")
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
@@ -154,7 +167,9 @@ func TestCancelledInFlight(t *testing.T) {
 }
 
 // "If the caller's own time is up, a timeout says nothing."
-func TestDeadlineInFlightIsNeutral(t *testing.T) {
+func TestDeadlineInFlightIsNeutral(t *testing.T) { synctest.Test(t, testDeadlineInFlightIsNeutral) }
+
+func testDeadlineInFlightIsNeutral(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	s := newStore(t, scripted(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -168,7 +183,9 @@ func TestDeadlineInFlightIsNeutral(t *testing.T) {
 }
 
 // The attempt's own time is up: the HTTP client's, say.
-func TestTimeoutOfOneAttempt(t *testing.T) {
+func TestTimeoutOfOneAttempt(t *testing.T) { synctest.Test(t, testTimeoutOfOneAttempt) }
+
+func testTimeoutOfOneAttempt(t *testing.T) {
 	s := newStore(t, once(func(_ http.ResponseWriter, r *http.Request) { hang(r) }))
 	s.transport.ResponseHeaderTimeout = 500 * time.Millisecond
 	l := newLimiter(t)
@@ -182,17 +199,19 @@ func TestClosedLimiter(t *testing.T) {
 	l.Close()
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, limiter.ErrClosed)
-	requests, _ := s.counts()
+	requests, _ := s.Counts()
 	require.Zero(t, requests)
 	requireOutcomes(t, l, outcomes{})
 }
 
 // Not even a classifier that finds everything worth another try keeps an
 // operation going whose limiter is closed or whose context is over.
-func TestNoRetryOfWhatIsOver(t *testing.T) {
+func TestNoRetryOfWhatIsOver(t *testing.T) { synctest.Test(t, testNoRetryOfWhatIsOver) }
+
+func testNoRetryOfWhatIsOver(t *testing.T) {
 	s := newStore(t)
-	l := oneSlot(t, aimd.WithClassifier(func(error) limiter.Verdict {
-		return limiter.Verdict{Outcome: limiter.Overload, Retry: true}
+	l := oneSlot(t, aimd.WithClassifier(func(error) attempt.Verdict {
+		return attempt.Verdict{Outcome: window.Overload, Retry: true}
 	}))
 	c := s.client(l)
 	p, err := l.Acquire(t.Context())
@@ -202,21 +221,23 @@ func TestNoRetryOfWhatIsOver(t *testing.T) {
 	require.ErrorIs(t, put(ctx, c, "k", "x"), context.DeadlineExceeded)
 	l.Close()
 	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
 // The limiter closes while an operation waits for its second attempt.
-func TestClosedBetweenAttempts(t *testing.T) {
+func TestClosedBetweenAttempts(t *testing.T) { synctest.Test(t, testClosedBetweenAttempts) }
+
+func testClosedBetweenAttempts(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Retry-After", "3600")
-		refuse(w, r)
+		fakes3.Refuse(w, r)
 		return true
 	}))
 	l := newLimiter(t)
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	eventually(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
+	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
 	l.Close()
 	err := <-done
 	require.ErrorIs(t, err, limiter.ErrClosed)
@@ -225,7 +246,9 @@ func TestClosedBetweenAttempts(t *testing.T) {
 	requireOutcomes(t, l, outcomes{overloads: 1})
 }
 
-func TestFullQueue(t *testing.T) {
+func TestFullQueue(t *testing.T) { synctest.Test(t, testFullQueue) }
+
+func testFullQueue(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t, aimd.WithQueueBound(1))
 	p, err := l.Acquire(t.Context())
@@ -233,9 +256,9 @@ func TestFullQueue(t *testing.T) {
 	c := s.client(l)
 	done := make(chan error)
 	go func() { done <- put(t.Context(), c, "waits", "x") }()
-	eventually(t, l, queued(1))
+	settled(t, l, queued(1))
 	require.ErrorIs(t, put(t.Context(), c, "too many", "x"), limiter.ErrQueueFull)
-	require.NoError(t, p.Done(limiter.Neutral))
+	require.NoError(t, p.Done(window.Neutral))
 	require.NoError(t, <-done)
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
 }
@@ -251,27 +274,28 @@ func TestPanicReleases(t *testing.T) {
 }
 
 func TestPanicInTheClassifierReleases(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
-	l := newLimiter(t, aimd.WithClassifier(func(error) limiter.Verdict { panic("classifier") }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
+	l := newLimiter(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("classifier") }))
 	require.PanicsWithValue(t, "classifier", func() { _ = put(t.Context(), s.client(l), "k", "x") })
 	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
 
 // The SDK goes on trying while nobody listens, and forgets why when the time is
 // up; the caller gets to know.
-func TestRefusedConnection(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+func TestRefusedConnection(t *testing.T) { synctest.Test(t, testRefusedConnection) }
+
+func testRefusedConnection(t *testing.T) {
 	s := newStore(t)
+	s.transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
 	l := newLimiter(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err = put(ctx, s.client(l, func(cfg *aws.Config) { cfg.BaseEndpoint = aws.String("http://" + address) }), "k", "x")
+	err := put(ctx, s.client(l), "k", "x")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	var story *limiter.Error
+	var story *attempt.Error
 	require.True(t, errors.As(err, &story))
 	require.NotZero(t, story.Attempts)
 	requireOutcomes(t, l, outcomes{neutrals: uint64(story.Attempts)})
@@ -280,7 +304,8 @@ func TestRefusedConnection(t *testing.T) {
 // A body that cannot be rewound gets one attempt; the error still tells what
 // was wrong with it.
 func TestBodyThatCannotBeRewound(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
+	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
 	l := newLimiter(t)
 	c := s.client(l, func(cfg *aws.Config) {

@@ -18,7 +18,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/limiter"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 // responseError is an error as the SDK makes it.
@@ -31,12 +33,12 @@ func responseError(status int, code string) error {
 
 func TestRetryer(t *testing.T) {
 	mine := errors.New("mine")
-	r := aimdaws.Retryer(newLimiter(t, aimd.WithClassifier(limiter.FirstOf(func(err error) limiter.Verdict {
+	r := aimdaws.Retryer(newLimiter(t, aimd.WithClassifier(attempt.FirstOf(func(err error) attempt.Verdict {
 		if errors.Is(err, mine) {
-			return limiter.Verdict{Outcome: limiter.Neutral, Retry: true}
+			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
 		}
-		return limiter.Verdict{}
-	}, limiter.Classify))))
+		return attempt.Verdict{}
+	}, attempt.Classify))))
 	for _, c := range []struct {
 		err          error
 		retry, paced bool
@@ -89,6 +91,7 @@ func newTLSServer(t *testing.T, h http.Handler) *httptest.Server {
 
 func TestCertificateThatIsNotTrustedIsFinal(t *testing.T) {
 	s := newStore(t)
+	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
 	l := newLimiter(t)
 	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.BaseEndpoint = aws.String(secure.URL) }), "k", "x")

@@ -4,14 +4,11 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,112 +20,61 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const bucket = "bucket"
+const (
+	bucket   = "bucket"
+	slowDown = fakes3.SlowDown
+)
 
-// slowDown is the refusal of S3.
-const slowDown = `<?xml version="1.0" encoding="UTF-8"?>
-<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`
-
-// store is an S3 server on loopback, behind a gate that refuses what is too much.
+// store is an S3 server in memory, and the connections to it.
 type store struct {
-	*httptest.Server
-	backend gofakes3.Backend
-	next    http.Handler
-
-	// slots is how many requests it takes at a time (0: any number), and
-	// service how long it takes for each.
-	slots   int
-	service time.Duration
-	// script answers a request in the store's place if it returns true; nil: never.
-	script func(http.ResponseWriter, *http.Request) bool
-
-	mu                     sync.Mutex
-	requests, refused      int
-	inFlight, mostInFlight int
-	paths                  []string
-	transport              *http.Transport
+	fakes3.Store
+	backend   gofakes3.Backend
+	transport *http.Transport
 }
 
 func newStore(t *testing.T, change ...func(*store)) *store {
 	t.Helper()
-	s := &store{backend: s3mem.New()}
-	require.NoError(t, s.backend.CreateBucket(bucket))
-	s.next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	for _, f := range change {
-		f(s)
-	}
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Start()
-	s.transport = newTransport()
-	t.Cleanup(func() {
-		s.transport.CloseIdleConnections()
-		s.Close()
-	})
+	s, stop := startStore(bucket, change...)
+	t.Cleanup(stop)
 	return s
 }
 
+func startStore(bucket string, change ...func(*store)) (*store, func()) {
+	s := &store{backend: s3mem.New(), transport: newTransport()}
+	if err := s.backend.CreateBucket(bucket); err != nil {
+		panic(err) // a new backend has none
+	}
+	s.Next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	for _, f := range change {
+		f(s)
+	}
+	s.StartInMemory()
+	s.transport.DialContext = s.Dial
+	return s, func() {
+		s.transport.CloseIdleConnections()
+		s.Close()
+	}
+}
+
+// slots is a change of newStore.
+func slots(n int, service time.Duration) func(*store) {
+	return func(s *store) { s.Slots, s.Service = n, service }
+}
+
 // scripted is a change of newStore.
-func scripted(script func(http.ResponseWriter, *http.Request) bool) func(*store) {
-	return func(s *store) { s.script = script }
+func scripted(script fakes3.Script) func(*store) {
+	return func(s *store) { s.Script = script }
 }
 
 // once scripts the first request only.
 func once(answer http.HandlerFunc) func(*store) {
-	var first sync.Once
-	return scripted(func(w http.ResponseWriter, r *http.Request) (answered bool) {
-		first.Do(func() {
-			answer(w, r)
-			answered = true
-		})
-		return answered
-	})
-}
-
-func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.requests++
-	s.paths = append(s.paths, r.URL.Path)
-	full := s.slots > 0 && s.inFlight >= s.slots
-	if full {
-		s.refused++
-	} else {
-		s.inFlight++
-		s.mostInFlight = max(s.mostInFlight, s.inFlight)
-	}
-	s.mu.Unlock()
-	if full {
-		refuse(w, r)
-		return
-	}
-	defer func() {
-		s.mu.Lock()
-		s.inFlight--
-		s.mu.Unlock()
-	}()
-	if s.script != nil && s.script(w, r) {
-		return
-	}
-	time.Sleep(s.service)
-	s.next.ServeHTTP(w, r)
-}
-
-// refuse answers SlowDown, and reads the body first: a server that does not may
-// reset the connection before the client has seen the answer.
-func refuse(w http.ResponseWriter, r *http.Request) {
-	answer(w, r, http.StatusServiceUnavailable, slowDown)
-}
-
-func answer(w http.ResponseWriter, r *http.Request, status int, body string) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
+	return scripted(fakes3.First(func(*http.Request) bool { return true }, answer))
 }
 
 // hang holds a request until its client has gone, which a server sees only once
@@ -136,13 +82,6 @@ func answer(w http.ResponseWriter, r *http.Request, status int, body string) {
 func hang(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
-}
-
-// counts is how many requests came, and how many of them the gate refused.
-func (s *store) counts() (requests, refused int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests, s.refused
 }
 
 // put stores an object behind the gate's back.
@@ -218,30 +157,26 @@ func get(ctx context.Context, c *s3.Client, key string) (*s3.GetObjectOutput, er
 	return c.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
 }
 
-// eventually waits until the limiter stands as asked.
-func eventually(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
+// settled waits until nothing goes on but time, and asserts that the limiter
+// stands as asked then.
+func settled(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
 	t.Helper()
-	require.Eventually(t, func() bool { return want(l.Snapshot()) }, 10*time.Second, time.Millisecond,
-		"the limiter stands at %v", fmt.Stringer(lazy{l}))
+	synctest.Wait()
+	require.True(t, want(l.Snapshot()), "the limiter stands at %v", l.Snapshot())
 }
 
 func queued(n int) func(limiter.Snapshot) bool {
 	return func(s limiter.Snapshot) bool { return s.Queued == n }
 }
 
-// lazy prints the limiter when the message is made.
-type lazy struct{ l *limiter.Limiter }
-
-func (z lazy) String() string { return z.l.Snapshot().String() }
-
 // outcomes is what a test expects of a limiter in the end.
-type outcomes struct{ successes, overloads, timeouts, neutrals uint64 }
+type outcomes struct{ successes, overloads, timeouts, neutrals, clientErrors uint64 }
 
 // requireOutcomes checks that every permit was released, once, and with what.
 func requireOutcomes(t *testing.T, l *limiter.Limiter, want outcomes) {
 	t.Helper()
 	s := l.Snapshot()
-	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals})
+	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors})
 	requireIdle(t, l)
 }
 

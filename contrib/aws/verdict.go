@@ -7,12 +7,13 @@ import (
 
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 )
 
 // verdict is what the limiter's classifier says of an error of the SDK.
-func verdict(l *limiter.Limiter, err error) limiter.Verdict {
+func verdict(l *limiter.Limiter, err error) attempt.Verdict {
 	return l.Classify(withRetryAfter(err))
 }
 

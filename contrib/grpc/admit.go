@@ -1,8 +1,8 @@
 package aimdgrpc
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,91 +12,56 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
-// ServerOption is a setting of [Admit] and the server interceptors. A wrong value
-// is an error of theirs that names the setting, the value and what is allowed.
-type ServerOption func(*serverSettings) error
-
-type serverSettings struct {
-	code    codes.Code
-	bypass  func(ctx context.Context, method string) bool
-	tags    func(ctx context.Context, method string) tag.Tags
-	outcome func(codes.Code) window.Outcome
-	slow    time.Duration
+// ServerConfig is how [Admit] and the server interceptors do their work. Zero
+// fields take the documented default.
+type ServerConfig struct {
+	// Code is that of refusals: codes.Unavailable or codes.ResourceExhausted; 0
+	// means Unavailable. Balancers and the retry policies of gRPC's own clients
+	// commonly take the first as a sign to try elsewhere, or again, and the second
+	// not.
+	Code codes.Code
+	// Bypass says which calls pass by: they need no place, never wait, and are never
+	// refused. method is the full one, "/grpc.health.v1.Health/Check". nil: those of
+	// gRPC's health service. A probe that is refused takes the server out of service
+	// when it is needed most, and a Watch would hold a place for good.
+	Bypass func(ctx context.Context, method string) bool
+	// Tags says where a call's tags come from; nil: from its metadata, what is
+	// malformed there left out and told to nobody. To log it, call ParseTags here.
+	// Where clients may lie about themselves, make the tags from what they have
+	// proved, such as the certificate.
+	Tags func(ctx context.Context, method string) tag.Tags
+	// Outcome says what the code with which a handler ended says to an adaptive
+	// limit; what is no valid outcome counts as Neutral. nil: as the comment of
+	// Admit says. Set it where a RESOURCE_EXHAUSTED speaks of one client's quota,
+	// not of the load: such a client could narrow the limit for all.
+	Outcome func(codes.Code) window.Outcome
+	// Slow is how long a handler may take until its first message or header; what
+	// is slower counts as a timeout for an adaptive limit. It is what makes an
+	// adaptive limit of use for a service that gets slow instead of refusing: say,
+	// five times what it takes without load. The call goes on. 0: none is too slow.
+	Slow time.Duration
 }
 
-// WithCode sets the code of refusals: codes.Unavailable, the default, or
-// codes.ResourceExhausted. Balancers and the retry policies of gRPC's own
-// clients commonly take the first as a sign to try elsewhere, or again, and the
-// second not.
-func WithCode(c codes.Code) ServerOption {
-	return func(s *serverSettings) error {
-		if c != codes.Unavailable && c != codes.ResourceExhausted {
-			return fmt.Errorf("code of refusals: %v is not allowed, want Unavailable or ResourceExhausted", c)
-		}
-		s.code = c
-		return nil
+func (s ServerConfig) withDefaults() (ServerConfig, error) {
+	s.Code = cmp.Or(s.Code, codes.Unavailable)
+	if s.Bypass == nil {
+		s.Bypass = isHealth
 	}
-}
-
-// WithBypass sets which calls pass by: they need no place, never wait, and are
-// never refused. method is the full one, "/grpc.health.v1.Health/Check". Default:
-// those of gRPC's health service. A probe that is refused takes the server out of
-// service when it is needed most, and a Watch would hold a place for good.
-func WithBypass(pass func(ctx context.Context, method string) bool) ServerOption {
-	return func(s *serverSettings) error {
-		if pass == nil {
-			return errors.New("bypass: nil is not allowed")
-		}
-		s.bypass = pass
-		return nil
+	if s.Tags == nil {
+		s.Tags = incomingTags
 	}
-}
-
-// WithTags sets where a call's tags come from. Default: from its metadata, what
-// is malformed there left out and told to nobody; to log it, call ParseTags here.
-// Where clients may lie about themselves, make the
-// tags from what they have proved, such as the certificate.
-func WithTags(of func(ctx context.Context, method string) tag.Tags) ServerOption {
-	return func(s *serverSettings) error {
-		if of == nil {
-			return errors.New("tags: nil is not allowed")
-		}
-		s.tags = of
-		return nil
+	if s.Outcome == nil {
+		s.Outcome = outcomeOf
 	}
-}
-
-// WithOutcome sets what the code with which a handler ended says to an adaptive
-// limit; what is no valid outcome counts as Neutral. Default: as the comment of
-// [Admit] says. Set it where a RESOURCE_EXHAUSTED speaks of one client's quota, not
-// of the load: such a client could narrow the limit for all.
-func WithOutcome(of func(codes.Code) window.Outcome) ServerOption {
-	return func(s *serverSettings) error {
-		if of == nil {
-			return errors.New("outcome: nil is not allowed")
-		}
-		s.outcome = of
-		return nil
-	}
-}
-
-// WithSlow sets how long a handler may take until its first message or header;
-// what is slower counts as a timeout for an adaptive limit. It is what makes an
-// adaptive limit of use for a service that gets slow rather than refuse: say,
-// five times what it takes without load. The call goes on. Default: none is too
-// slow.
-func WithSlow(d time.Duration) ServerOption {
-	return func(s *serverSettings) error {
-		if d <= 0 {
-			return fmt.Errorf("slow: %v is not allowed, want a positive duration", d)
-		}
-		s.slow = d
-		return nil
-	}
+	return s, cmp.Or(
+		setting.OneOf("code of refusals", s.Code, codes.Unavailable, codes.ResourceExhausted),
+		setting.Optional("slow", s.Slow),
+	)
 }
 
 // Admit returns the options that put the controller in front of all services of
@@ -104,7 +69,7 @@ func WithSlow(d time.Duration) ServerOption {
 // the rest with UNAVAILABLE and a jittered RetryInfo. Who is served first, and who
 // is refused first, goes by the tags of [ParseTags].
 //
-//	opts, err := aimdgrpc.Admit(controller)
+//	opts, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
 //	...
 //	server := grpc.NewServer(opts...)
 //
@@ -119,7 +84,7 @@ func WithSlow(d time.Duration) ServerOption {
 //
 // What an adaptive limit hears: a handler that ends with UNAVAILABLE or
 // RESOURCE_EXHAUSTED is overload; one that ends with DEADLINE_EXCEEDED though the call
-// has time left, and one slower than [WithSlow] allows, a timeout. A call whose
+// has time left, and one slower than ServerConfig.Slow allows, a timeout. A call whose
 // client has gone says nothing, whatever it ended with; nor does one else whose deadline,
 // which the client chooses by itself, has passed. Nor do a panic and the codes CANCELLED, UNKNOWN,
 // INTERNAL, UNIMPLEMENTED and DATA_LOSS. All else is a success.
@@ -127,8 +92,8 @@ func WithSlow(d time.Duration) ServerOption {
 // gRPC reads the request of a unary call before it asks any interceptor, so what
 // waits in the queue has its request in memory. To bound the calls of one
 // connection before that, there is grpc.MaxConcurrentStreams.
-func Admit(c *admission.Controller, opts ...ServerOption) ([]grpc.ServerOption, error) {
-	g, err := newGate(c, opts)
+func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error) {
+	g, err := newGate(c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +102,8 @@ func Admit(c *admission.Controller, opts ...ServerOption) ([]grpc.ServerOption, 
 
 // UnaryServerInterceptor is the part of Admit for calls with one request and one
 // answer.
-func UnaryServerInterceptor(c *admission.Controller, opts ...ServerOption) (grpc.UnaryServerInterceptor, error) {
-	g, err := newGate(c, opts)
+func UnaryServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.UnaryServerInterceptor, error) {
+	g, err := newGate(c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -146,27 +111,23 @@ func UnaryServerInterceptor(c *admission.Controller, opts ...ServerOption) (grpc
 }
 
 // StreamServerInterceptor is the part of Admit for streams.
-func StreamServerInterceptor(c *admission.Controller, opts ...ServerOption) (grpc.StreamServerInterceptor, error) {
-	g, err := newGate(c, opts)
+func StreamServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.StreamServerInterceptor, error) {
+	g, err := newGate(c, s)
 	if err != nil {
 		return nil, err
 	}
 	return g.stream, nil
 }
 
-func newGate(c *admission.Controller, opts []ServerOption) (*gate, error) {
+func newGate(c *admission.Controller, s ServerConfig) (*gate, error) {
+	s, err := s.withDefaults()
 	if c == nil {
-		return nil, errors.New("aimdgrpc: a nil controller is not allowed")
+		err = setting.Nil("controller")
 	}
-	g := &gate{controller: c, settings: serverSettings{
-		code: codes.Unavailable, bypass: isHealth, tags: incomingTags, outcome: outcomeOf,
-	}}
-	for _, o := range opts {
-		if err := o(&g.settings); err != nil {
-			return nil, fmt.Errorf("aimdgrpc: %w", err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("aimdgrpc: %w", err)
 	}
-	return g, nil
+	return &gate{controller: c, settings: s}, nil
 }
 
 // isHealth reports whether the method is of the health service:

@@ -36,9 +36,9 @@ func oneByOne(t *testing.T, bound int) *admission.Controller {
 }
 
 // admitted starts a server behind the controller, and returns a client of it.
-func admitted(t *testing.T, c *admission.Controller, s *service, opts ...aimdgrpc.ServerOption) pb.TestServiceClient {
+func admitted(t *testing.T, c *admission.Controller, s *service, conf aimdgrpc.ServerConfig) pb.TestServiceClient {
 	t.Helper()
-	admit, err := aimdgrpc.Admit(c, opts...)
+	admit, err := aimdgrpc.Admit(c, conf)
 	require.NoError(t, err)
 	client, _ := dial(t, start(t, s, admit...), tagged(t, "photos", "2.1")...)
 	return client
@@ -73,7 +73,7 @@ func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 	client := admitted(t, c, &service{
 		unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { return check(ctx) },
 		duplex: func(s duplexServer) error { return check(s.Context()) },
-	})
+	}, aimdgrpc.ServerConfig{})
 	ctx := tag.WithFeature(t.Context(), "thumbnails")
 	for _, send := range []func() error{
 		func() error { return call(ctx, client) },
@@ -101,7 +101,7 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted} {
 		t.Run(code.String(), func(t *testing.T) {
 			c := oneByOne(t, -1)
-			client := admitted(t, c, &service{}, aimdgrpc.WithCode(code))
+			client := admitted(t, c, &service{}, aimdgrpc.ServerConfig{Code: code})
 			release := held(t, c)
 			delays := map[time.Duration]bool{}
 			for range 10 {
@@ -111,7 +111,7 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
 				after, ok := aimdgrpc.RetryAfter(err)
 				require.True(t, ok)
-				assert.GreaterOrEqual(t, after, admission.DefaultRetryAfterMin/2)
+				assert.GreaterOrEqual(t, after, time.Second/2)
 				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
 				delays[after] = true
 
@@ -139,7 +139,7 @@ func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 		seen <- err
 		return reply, err
 	})
-	admit, err := aimdgrpc.Admit(c)
+	admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
 	require.NoError(t, err)
 	client, _ := dial(t, start(t, &service{}, append([]grpc.ServerOption{see}, admit...)...))
 	defer held(t, c)()
@@ -155,7 +155,7 @@ func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 // "most critical first (interactive before background)"
 func TestBackgroundIsShedFirst(t *testing.T) {
 	c := oneByOne(t, 1)
-	client := admitted(t, c, &service{})
+	client := admitted(t, c, &service{}, aimdgrpc.ServerConfig{})
 	release := held(t, c)
 	background := async(func() error { return call(tag.WithCriticality(t.Context(), tag.Sheddable), client) })
 	queued(t, c, 1)
@@ -174,7 +174,7 @@ func TestAClientThatVanishes(t *testing.T) {
 		close(arrived)
 		<-s.Context().Done()
 		return s.Context().Err()
-	}})
+	}}, aimdgrpc.ServerConfig{})
 	ctx, cancel := context.WithCancel(t.Context())
 	serving, err := client.FullDuplexCall(ctx)
 	require.NoError(t, err)
@@ -196,12 +196,12 @@ func TestAClientThatVanishes(t *testing.T) {
 // "panics release and go on"
 func TestAHandlerThatPanics(t *testing.T) {
 	c := oneByOne(t, -1)
-	unary, err := aimdgrpc.UnaryServerInterceptor(c)
+	unary, err := aimdgrpc.UnaryServerInterceptor(c, aimdgrpc.ServerConfig{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "mine", func() {
 		_, _ = unary(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { panic("mine") })
 	})
-	stream, err := aimdgrpc.StreamServerInterceptor(c)
+	stream, err := aimdgrpc.StreamServerInterceptor(c, aimdgrpc.ServerConfig{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "mine", func() {
 		_ = stream(nil, served{ctx: t.Context()}, &grpc.StreamServerInfo{}, func(any, grpc.ServerStream) error { panic("mine") })
@@ -230,7 +230,7 @@ func TestAStreamMayReleaseItsPlaceEarly(t *testing.T) {
 		_ = s.Send(&pb.StreamingOutputCallResponse{})
 		_, _ = s.Recv()
 		return nil
-	}})
+	}}, aimdgrpc.ServerConfig{})
 	stream, err := client.FullDuplexCall(t.Context())
 	require.NoError(t, err)
 	_, err = stream.Recv()
@@ -244,7 +244,7 @@ func TestAStreamMayReleaseItsPlaceEarly(t *testing.T) {
 
 func TestProbesPassBy(t *testing.T) {
 	c := oneByOne(t, -1)
-	admit, err := aimdgrpc.Admit(c)
+	admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
 	require.NoError(t, err)
 	_, conn := dial(t, start(t, &service{}, admit...))
 	defer held(t, c)()
@@ -256,7 +256,7 @@ func TestProbesPassBy(t *testing.T) {
 	_, err = watch.Recv()
 	require.NoError(t, err)
 
-	bypass, err := aimdgrpc.UnaryServerInterceptor(c, aimdgrpc.WithBypass(func(_ context.Context, method string) bool { return method == "/mine" }))
+	bypass, err := aimdgrpc.UnaryServerInterceptor(c, aimdgrpc.ServerConfig{Bypass: func(_ context.Context, method string) bool { return method == "/mine" }})
 	require.NoError(t, err)
 	handle := func(ctx context.Context, _ any) (any, error) {
 		_, ok := admission.FromContext(ctx)
@@ -269,14 +269,11 @@ func TestProbesPassBy(t *testing.T) {
 	requireCode(t, codes.Unavailable, err)
 }
 
-func TestWrongServerOptions(t *testing.T) {
+func TestWrongServerConfigs(t *testing.T) {
 	c := oneByOne(t, -1)
-	for want, o := range map[string]aimdgrpc.ServerOption{
-		"aimdgrpc: code of refusals: Internal is not allowed, want Unavailable or ResourceExhausted": aimdgrpc.WithCode(codes.Internal),
-		"aimdgrpc: bypass: nil is not allowed":                                                       aimdgrpc.WithBypass(nil),
-		"aimdgrpc: tags: nil is not allowed":                                                         aimdgrpc.WithTags(nil),
-		"aimdgrpc: outcome: nil is not allowed":                                                      aimdgrpc.WithOutcome(nil),
-		"aimdgrpc: slow: -1ns is not allowed, want a positive duration":                              aimdgrpc.WithSlow(-1),
+	for want, o := range map[string]aimdgrpc.ServerConfig{
+		"aimdgrpc: code of refusals: Internal is not allowed, want Unavailable or ResourceExhausted": {Code: codes.Internal},
+		"aimdgrpc: slow: -1ns is not allowed, want a positive duration, or 0 for none":               {Slow: -1},
 	} {
 		_, err := aimdgrpc.Admit(c, o)
 		assert.EqualError(t, err, want)
@@ -285,6 +282,6 @@ func TestWrongServerOptions(t *testing.T) {
 		_, err = aimdgrpc.StreamServerInterceptor(c, o)
 		assert.EqualError(t, err, want)
 	}
-	_, err := aimdgrpc.Admit(nil)
-	assert.EqualError(t, err, "aimdgrpc: a nil controller is not allowed")
+	_, err := aimdgrpc.Admit(nil, aimdgrpc.ServerConfig{})
+	assert.EqualError(t, err, "aimdgrpc: controller: nil is not allowed")
 }

@@ -20,7 +20,7 @@ func BenchmarkCall(b *testing.B) {
 	require.NoError(b, err)
 	controller, err := admission.New(admission.Fixed(64), admission.Config{})
 	require.NoError(b, err)
-	admit, err := aimdgrpc.Admit(controller)
+	admit, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
 	require.NoError(b, err)
 	for _, c := range []struct {
 		name   string

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 const (
@@ -23,25 +24,26 @@ const (
 	longestDelay = 365 * 24 * time.Hour
 )
 
-// Classify is a limiter.Classifier for clients without the interceptors of this
-// package, which do the same: limiter.Classify knows the codes, but not what
+// Classify is an attempt.Classifier for clients without the interceptors of this
+// package, which do the same: attempt.Classify knows the codes, but not what
 // else is in a status. It leaves errors that are no status to the next of
-// limiter.FirstOf:
+// attempt.FirstOf:
 //
-//	aimd.WithClassifier(limiter.FirstOf(aimdgrpc.Classify, limiter.Classify))
+//	aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify))
 //
 // It says:
 //
 //   - RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED
-//     timeout, all to be tried again; every other code is neutral and final.
+//     timeout, all to be tried again; the rest is final: a client error or
+//     neutral, as attempt.Classify says.
 //   - RetryInfo in the details is the service's Retry-After.
 //   - A RESOURCE_EXHAUSTED that says that a message is too large is neutral and
 //     final: gRPC has no code of its own for that, and it stays too large.
-func Classify(err error) limiter.Verdict {
+func Classify(err error) attempt.Verdict {
 	if _, ok := status.FromError(err); !ok {
-		return limiter.Verdict{}
+		return attempt.Verdict{}
 	}
-	return limiter.Classify(told(err, nil))
+	return attempt.Classify(told(err, nil))
 }
 
 // RetryAfter returns the delay that the service asked for with an error: the
@@ -76,12 +78,12 @@ func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) RetryAfter() time.Duration  { return e.after }
 
-// Verdict is what limiter.Classify says of the code, corrected.
-func (e *answerError) Verdict() limiter.Verdict {
+// Verdict is what attempt.Classify says of the code, corrected.
+func (e *answerError) Verdict() attempt.Verdict {
 	if e.tooLarge {
-		return limiter.Verdict{Outcome: limiter.Neutral}
+		return attempt.Verdict{Outcome: window.Neutral}
 	}
-	v := limiter.Classify(e.error)
+	v := attempt.Classify(e.error)
 	v.Retry = v.Retry && !e.hopeless
 	v.RetryAfter = e.after
 	return v
@@ -94,7 +96,7 @@ func told(err error, trailer metadata.MD) error {
 	if err == nil || !ok {
 		return err
 	}
-	var known interface{ Verdict() limiter.Verdict }
+	var known interface{ Verdict() attempt.Verdict }
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}

@@ -20,17 +20,19 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 var (
-	overload = limiter.Verdict{Outcome: limiter.Overload, Retry: true}
-	timeout  = limiter.Verdict{Outcome: limiter.Timeout, Retry: true}
-	final    = limiter.Verdict{Outcome: limiter.Neutral}
+	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
+	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
+	final    = attempt.Verdict{Outcome: window.Neutral}
 )
 
-func after(v limiter.Verdict, d time.Duration) limiter.Verdict {
+func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
 	v.RetryAfter = d
 	return v
 }
@@ -48,10 +50,10 @@ func TestClassify(t *testing.T) {
 	second := durationpb.New(time.Second)
 	for _, c := range []struct {
 		err  error
-		want limiter.Verdict
+		want attempt.Verdict
 	}{
-		{errors.New("any"), limiter.Verdict{}},
-		{context.DeadlineExceeded, limiter.Verdict{}},
+		{errors.New("any"), attempt.Verdict{}},
+		{context.DeadlineExceeded, attempt.Verdict{}},
 		{refused, overload},
 		{fmt.Errorf("call: %w", refused), overload},
 		{status.Error(codes.Unavailable, ""), overload},
@@ -89,8 +91,8 @@ func TestRetryInfoOfAServer(t *testing.T) {
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Minute))
 	}})
 	err := call(t.Context(), client)
-	l.told(limiter.Overload)
-	assert.Equal(t, after(overload, time.Minute), limiter.Classify(err))
+	l.told(window.Overload)
+	assert.Equal(t, after(overload, time.Minute), attempt.Classify(err))
 	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
 	s, ok := status.FromError(err)
 	require.True(t, ok)
@@ -121,10 +123,10 @@ func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
 }
 
 func TestPushback(t *testing.T) {
-	forbidden := limiter.Verdict{Outcome: limiter.Overload}
+	forbidden := attempt.Verdict{Outcome: window.Overload}
 	for _, c := range []struct {
 		trailer []string
-		want    limiter.Verdict
+		want    attempt.Verdict
 	}{
 		{nil, overload},
 		{[]string{"0"}, overload},
@@ -150,15 +152,15 @@ func TestPushback(t *testing.T) {
 			})
 			var trailer metadata.MD
 			err := call(t.Context(), client, grpc.Trailer(&trailer))
-			l.told(limiter.Overload)
-			assert.Equal(t, c.want, limiter.Classify(err))
+			l.told(window.Overload)
+			assert.Equal(t, c.want, attempt.Classify(err))
 			assert.Equal(t, []string{"kept"}, trailer.Get("mine"), "the caller's own option still works")
 
 			stream, err := client.FullDuplexCall(t.Context())
 			require.NoError(t, err)
 			_, err = stream.Recv()
-			l.told(limiter.Overload)
-			assert.Equal(t, c.want, limiter.Classify(err))
+			l.told(window.Overload)
+			assert.Equal(t, c.want, attempt.Classify(err))
 			requireCode(t, codes.ResourceExhausted, err)
 		})
 	}
@@ -172,7 +174,7 @@ func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
 	}})
 	d, _ := aimdgrpc.RetryAfter(call(t.Context(), client))
 	assert.Equal(t, 2*time.Second, d)
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }
 
 // A service that forbids a retry is not asked again.
@@ -183,8 +185,8 @@ func TestDoGivesUpWhereRetriesAreForbidden(t *testing.T) {
 		return refused
 	}})
 	err := l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) })
-	l.told(limiter.Overload)
-	var story *limiter.Error
+	l.told(window.Overload)
+	var story *attempt.Error
 	require.ErrorAs(t, err, &story)
 	assert.Equal(t, 1, story.Attempts)
 	requireCode(t, codes.ResourceExhausted, err)
@@ -213,7 +215,7 @@ func TestAMessageThatIsTooLarge(t *testing.T) {
 				return err
 			})
 			requireCode(t, codes.ResourceExhausted, err)
-			l.told(limiter.Neutral)
+			l.told(window.Neutral)
 		})
 	}
 }

@@ -34,8 +34,8 @@
 // many calls at a time, a short queue, and the rest is shed, the least critical first.
 //
 // What the limiter is told: RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
-// DEADLINE_EXCEEDED is a timeout, every other code neutral; a RetryInfo in the
-// status, and the trailer grpc-retry-pushback-ms, are the service's Retry-After.
+// DEADLINE_EXCEEDED is a timeout, a final answer such as NOT_FOUND is a client
+// error, every other code neutral; a RetryInfo in the status, and the trailer grpc-retry-pushback-ms, are the service's Retry-After.
 // See [Classify]. The limiter's own classifier has the last word.
 //
 // What happens if

@@ -29,7 +29,7 @@ func ExampleAdmit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opts, err := aimdgrpc.Admit(controller)
+	opts, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,7 +85,6 @@ func newDemoService(slots int32) *demoService {
 		if s.busy.Add(1) > s.slots {
 			return refused
 		}
-		time.Sleep(2 * time.Millisecond) // the service time
 		return nil
 	}
 	return s

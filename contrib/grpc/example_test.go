@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -125,7 +125,7 @@ func ExampleSlotPerMessage() {
 // Within Do around a client without the interceptors, for what a status says
 // besides its code.
 func ExampleClassify() {
-	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(aimdgrpc.Classify, limiter.Classify)))
+	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)))
 	if err != nil {
 		log.Fatal(err)
 	}

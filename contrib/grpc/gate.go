@@ -22,7 +22,7 @@ import (
 // gate is what a server's interceptors have in common.
 type gate struct {
 	controller *admission.Controller
-	settings   serverSettings
+	settings   ServerConfig
 }
 
 func (g *gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
@@ -51,9 +51,9 @@ func (g *gate) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServer
 
 // admit waits for the call's place. Its error is a status.
 func (g *gate) admit(ctx context.Context, method string, setTrailer func(metadata.MD)) (*service, error) {
-	tags := g.settings.tags(ctx, method)
+	tags := g.settings.Tags(ctx, method)
 	s := &service{gate: g, ctx: tag.NewContext(ctx, tags), outcome: window.Neutral}
-	if g.settings.bypass(ctx, method) {
+	if g.settings.Bypass(ctx, method) {
 		return s, nil
 	}
 	p, err := g.controller.Admit(s.ctx, tags)
@@ -61,7 +61,7 @@ func (g *gate) admit(ctx context.Context, method string, setTrailer func(metadat
 	switch {
 	case errors.As(err, &shed):
 		setTrailer(metadata.Pairs(pushback, strconv.FormatInt(milliseconds(shed.RetryAfter), 10)))
-		return nil, &refusal{shed, g.settings.code}
+		return nil, &refusal{shed, g.settings.Code}
 	case err != nil:
 		return nil, status.FromContextError(err).Err() // nobody reads this
 	}
@@ -104,7 +104,7 @@ func (s *service) SendMsg(m any) error {
 }
 
 func (s *service) begin() {
-	if s.gate.settings.slow > 0 && s.head.Load() == 0 {
+	if s.gate.settings.Slow > 0 && s.head.Load() == 0 {
 		s.head.CompareAndSwap(0, int64(max(s.permit.Held(), 1)))
 	}
 }
@@ -113,13 +113,13 @@ func (s *service) begin() {
 func (s *service) ended(err error) {
 	s.begin() // a handler that sent nothing answers now
 	set := &s.gate.settings
-	o := set.outcome(codeOf(err))
+	o := set.Outcome(codeOf(err))
 	switch {
 	case s.ctx.Err() == context.Canceled:
 		// Whatever was answered then: many handlers make UNAVAILABLE of it.
 		o = window.Neutral
 	case o == window.Overload:
-	case set.slow > 0 && time.Duration(s.head.Load()) > set.slow:
+	case set.Slow > 0 && time.Duration(s.head.Load()) > set.Slow:
 		o = window.Timeout
 	case s.ctx.Err() != nil, !o.Valid():
 		o = window.Neutral

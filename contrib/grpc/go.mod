@@ -3,7 +3,7 @@ module github.com/aimd-go/aimd/contrib/grpc
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
+	github.com/aimd-go/aimd v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260706201446-f0a921348800

@@ -6,7 +6,6 @@ import (
 	"io"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,10 +15,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
+	"github.com/aimd-go/aimd/window"
 )
 
 // guard keeps what it was asked and told.
@@ -27,7 +28,7 @@ type guard struct {
 	refusal  error
 	mu       sync.Mutex
 	attempts []int
-	ended    []limiter.Outcome
+	ended    []window.Outcome
 }
 
 func (g *guard) Admit(_ context.Context, attempt int) error {
@@ -37,7 +38,7 @@ func (g *guard) Admit(_ context.Context, attempt int) error {
 	return g.refusal
 }
 
-func (g *guard) Ended(_ context.Context, o limiter.Outcome) {
+func (g *guard) Ended(_ context.Context, o window.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = append(g.ended, o)
@@ -54,13 +55,13 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
-		want limiter.Outcome
-		told limiter.Outcome
+		want window.Outcome
+		told window.Outcome
 	}{
-		{"success", io.EOF, limiter.Success, limiter.Success},
-		{"overload", refused, limiter.Overload, limiter.Overload},
-		{"an answer", status.Error(codes.NotFound, ""), limiter.Neutral, limiter.Neutral},
-		{"not sent", &aimdgrpc.NotSentError{Err: limiter.ErrQueueFull}, limiter.Neutral, 0},
+		{"success", io.EOF, window.Success, window.Success},
+		{"overload", refused, window.Overload, window.Overload},
+		{"an answer", status.Error(codes.NotFound, ""), window.ClientError, window.ClientError},
+		{"not sent", &aimdgrpc.NotSentError{Err: limiter.ErrQueueFull}, window.Neutral, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, g := guarded(t)
@@ -76,25 +77,25 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 			require.Equal(t, c.err, invoke(t.Context(), l, func(context.Context) error { return c.err }))
 			l.told(c.want)
 			assert.Equal(t, []int{0, 0}, g.attempts)
-			assert.Equal(t, []limiter.Outcome{c.told, c.told}, g.ended)
+			assert.Equal(t, []window.Outcome{c.told, c.told}, g.ended)
 		})
 	}
 }
 
 func TestGuardsHearThatTheServiceSaidNothing(t *testing.T) {
-	l, g := guarded(t, aimd.WithClassifier(func(error) limiter.Verdict { panic("mine") }))
+	l, g := guarded(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
 	for _, f := range []func(context.Context) error{
 		func(context.Context) error { panic("mine") },
 		func(context.Context) error { return refused },
 	} {
 		assert.Panics(t, func() { _ = invoke(t.Context(), l, f) })
-		l.told(limiter.Neutral)
+		l.told(window.Neutral)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	require.Panics(t, func() {
 		_ = invoke(ctx, l, func(context.Context) error { cancel(); return context.Canceled })
 	})
-	l.told(limiter.Neutral)
+	l.told(window.Neutral)
 	_, err := openStream(ctx, l, nil)
 	require.ErrorIs(t, err, context.Canceled, "over already: the guards are not asked")
 	p, err := l.Acquire(t.Context())
@@ -103,10 +104,10 @@ func TestGuardsHearThatTheServiceSaidNothing(t *testing.T) {
 	go func() { l.waiting(1); cancel() }()
 	_, err = openStream(ctx, l, nil)
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, p.Done(limiter.Success))
-	l.told(limiter.Success)
+	require.NoError(t, p.Done(window.Success))
+	l.told(window.Success)
 	assert.Equal(t, []int{0, 0, 0, 0}, g.attempts)
-	assert.Equal(t, []limiter.Outcome{0, 0, 0, 0}, g.ended)
+	assert.Equal(t, []window.Outcome{0, 0, 0, 0}, g.ended)
 }
 
 // Do asks the guards, and the call within goes with that.
@@ -120,10 +121,10 @@ func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
-	l.told(limiter.Overload)
-	l.told(limiter.Success)
+	l.told(window.Overload)
+	l.told(window.Success)
 	assert.Equal(t, []int{1, 2}, g.attempts)
-	assert.Equal(t, []limiter.Outcome{limiter.Overload, limiter.Success}, g.ended)
+	assert.Equal(t, []window.Outcome{window.Overload, window.Success}, g.ended)
 }
 
 func TestAGuardThatRefuses(t *testing.T) {
@@ -148,7 +149,7 @@ func TestTheThrottleAtTheDoor(t *testing.T) {
 			throttled++
 			continue
 		}
-		l.told(limiter.Overload)
+		l.told(window.Overload)
 	}
 	assert.Greater(t, throttled, 100)
 	requests, accepts := guard.Counts(tag.Critical)
@@ -166,7 +167,7 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 	first := async(func() error { return call(t.Context(), client) })
 	l.waiting(1)
 	tries := 0
-	loop := limiter.Loop{Policy: again{}}
+	loop := attempt.Runner{Policy: again{}}
 	second := async(func() error {
 		return loop.Do(t.Context(), func(ctx context.Context) error {
 			if tries++; tries == 1 {
@@ -176,7 +177,7 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 		})
 	})
 	l.waiting(2)
-	require.NoError(t, p.Done(limiter.Success))
+	require.NoError(t, p.Done(window.Success))
 	for _, attempt := range []int{2, 0} { // one slot: one at a time
 		tags, err := aimdgrpc.ParseTags(<-seen)
 		require.NoError(t, err)
@@ -186,7 +187,7 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 	require.NoError(t, <-first)
 	assert.Equal(t, []int{0, 2}, g.attempts)
 	for range 3 {
-		l.told(limiter.Success)
+		l.told(window.Success)
 	}
 }
 
@@ -194,8 +195,8 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 func TestTheLaterMessagesOfAStreamAreNoRetries(t *testing.T) {
 	l, g := guarded(t)
 	client := limited(t, l, &service{})
-	err := limiter.Loop{Policy: again{}}.Do(t.Context(), func(ctx context.Context) error {
-		if limiter.AttemptNumber(ctx) == 1 {
+	err := (&attempt.Runner{Policy: again{}}).Do(t.Context(), func(ctx context.Context) error {
+		if attempt.Number(ctx) == 1 {
 			return refused
 		}
 		stream, err := client.FullDuplexCall(ctx, aimdgrpc.SlotPerMessage())
@@ -214,46 +215,6 @@ func TestTheLaterMessagesOfAStreamAreNoRetries(t *testing.T) {
 // again is a policy that tries everything again at once.
 type again struct{}
 
-func (again) Decide(context.Context, limiter.Failure) limiter.Decision {
-	return limiter.Decision{Retry: true}
-}
-
-// "Each Admit that returned nil is followed by exactly one Ended, whatever
-// happens": also where the limiter's observer panics.
-func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		kind limiter.Kind
-		call func(ctx context.Context, l watched) error
-		want limiter.Outcome
-	}{
-		{"in the queue", limiter.Full, func(ctx context.Context, l watched) error {
-			_, ok := l.TryAcquire()
-			require.True(t, ok)
-			waits, cancel := context.WithCancel(ctx)
-			defer cancel()
-			go func() { _, _ = l.Acquire(waits) }() // it ends with the test
-			require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
-			return invoke(ctx, l, func(context.Context) error { return nil })
-		}, 0},
-		{"at an answer", limiter.Cut, func(ctx context.Context, l watched) error {
-			return invoke(ctx, l, func(context.Context) error { return refused })
-		}, limiter.Overload},
-		{"at a panic", limiter.Steady, func(ctx context.Context, l watched) error {
-			return invoke(ctx, l, func(context.Context) error { panic("mine") })
-		}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := &guard{}
-			lim, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithQueueBound(1), aimd.WithGuard(g),
-				aimd.WithObserver(func(e limiter.Event) {
-					if e.Kind == c.kind {
-						panic("observer")
-					}
-				}))
-			require.NoError(t, err)
-			require.Panics(t, func() { _ = c.call(t.Context(), watched{Limiter: lim, t: t}) })
-			assert.Equal(t, []limiter.Outcome{c.want}, g.ended)
-		})
-	}
+func (again) Decide(context.Context, attempt.Failure) attempt.Decision {
+	return attempt.Decision{Retry: true}
 }

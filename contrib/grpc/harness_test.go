@@ -22,7 +22,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,14 +34,14 @@ type watched struct {
 	*limiter.Limiter
 	t *testing.T
 	// outcomes has the attempts' outcomes, in order.
-	outcomes chan limiter.Outcome
+	outcomes chan window.Outcome
 }
 
 // watch returns a limiter with the options. After the test all slots must be
 // free, and none released twice.
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
-	w := watched{t: t, outcomes: make(chan limiter.Outcome, 10_000)}
+	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
 	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind != limiter.Late && e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
@@ -64,7 +66,7 @@ func one(t *testing.T, opts ...aimd.Option) watched {
 }
 
 // ended waits until the next attempt ended, and says how.
-func (w watched) ended(want limiter.Outcome) {
+func (w watched) ended(want window.Outcome) {
 	w.t.Helper()
 	select {
 	case got := <-w.outcomes:
@@ -75,7 +77,7 @@ func (w watched) ended(want limiter.Outcome) {
 }
 
 // told asserts that the attempt has ended already, and how.
-func (w watched) told(want limiter.Outcome) {
+func (w watched) told(want window.Outcome) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.outcomes, "the slot was not released at once")
 	w.ended(want)
@@ -176,11 +178,25 @@ func startUntil(t testing.TB, s *service, opts ...grpc.ServerOption) (address st
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return listener.Addr().String(), serve(listener, s, opts...)
+}
+
+// serve serves until stop.
+func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop func()) {
 	server := grpc.NewServer(opts...)
 	pb.RegisterTestServiceServer(server, s)
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	served := async(func() error { return server.Serve(listener) })
-	return listener.Addr().String(), func() { server.Stop(); <-served }
+	return func() { server.Stop(); <-served }
+}
+
+// inMemory starts a server whose connections are pipes, for a test on virtual
+// time, and returns what dials it.
+func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
+	t.Helper()
+	listener := pipenet.Listen()
+	t.Cleanup(serve(listener, s, opts...))
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx, "", "") })
 }
 
 // dial returns a client of the server, and its connection.

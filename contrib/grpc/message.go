@@ -43,7 +43,7 @@ func (s *stream) next() error {
 	a, err := s.door.admit(s.ctx, 1)
 	switch {
 	case err == nil:
-		s.held.Store(&a)
+		s.held.Store(a)
 		if s.over.Load() { // meanwhile; nobody else may look again
 			s.drop()
 		}

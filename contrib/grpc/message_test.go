@@ -14,6 +14,7 @@ import (
 	"github.com/aimd-go/aimd"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // perMessage opens a stream with a slot per message; its first message is not sent yet.
@@ -21,7 +22,7 @@ func perMessage(t *testing.T, l watched, s *service) (duplexClient, context.Canc
 	t.Helper()
 	client := limited(t, l, s, grpc.WithDefaultCallOptions(aimdgrpc.SlotPerMessage()))
 	require.NoError(t, call(t.Context(), client), "it changes nothing for other calls")
-	l.told(limiter.Success)
+	l.told(window.Success)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	stream, err := client.FullDuplexCall(ctx)
@@ -38,7 +39,7 @@ func TestASlotPerMessage(t *testing.T) {
 		l.held(1)
 		_, err := stream.Recv()
 		require.NoError(t, err)
-		l.told(limiter.Success)
+		l.told(window.Success)
 		l.held(0)
 	}
 	require.NoError(t, stream.CloseSend())
@@ -62,12 +63,12 @@ func TestAServerThatSpeaksFirst(t *testing.T) {
 	l.held(1)
 	_, err := stream.Recv()
 	require.NoError(t, err)
-	l.told(limiter.Success)
+	l.told(window.Success)
 	require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
 	l.held(1)
 	_, err = stream.Recv()
 	require.NoError(t, err)
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 func TestAMessageWaitsForItsSlot(t *testing.T) {
@@ -81,15 +82,15 @@ func TestAMessageWaitsForItsSlot(t *testing.T) {
 		return err
 	}
 	require.NoError(t, exchange())
-	l.told(limiter.Success)
+	l.told(window.Success)
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
 	second := async(exchange)
 	l.waiting(1)
-	require.NoError(t, p.Done(limiter.Success))
-	l.told(limiter.Success)
+	require.NoError(t, p.Done(window.Success))
+	l.told(window.Success)
 	require.NoError(t, <-second)
-	l.told(limiter.Success)
+	l.told(window.Success)
 	require.NoError(t, stream.CloseSend())
 	_, err = stream.Recv()
 	require.ErrorIs(t, err, io.EOF)
@@ -106,16 +107,16 @@ func TestAMessageThatIsOvertaken(t *testing.T) {
 		l.held(1)
 		require.NoError(t, stream.Send(&pb.StreamingInputCallRequest{}))
 		require.NoError(t, stream.Send(&pb.StreamingInputCallRequest{}))
-		l.told(limiter.Neutral)
+		l.told(window.Neutral)
 		require.NoError(t, stream.Send(&pb.StreamingInputCallRequest{}))
-		l.told(limiter.Neutral)
+		l.told(window.Neutral)
 		stream2 := stream
 		stream, err = client.StreamingInputCall(context.WithoutCancel(l.WithSlot(t.Context())))
 		require.NoError(t, err)
 		answer, err := stream2.CloseAndRecv()
 		require.NoError(t, err)
 		assert.EqualValues(t, 3, answer.GetAggregatedPayloadSize())
-		l.told(limiter.Success)
+		l.told(window.Success)
 		_, err = stream.CloseAndRecv()
 		require.NoError(t, err)
 		stream, err = client.StreamingInputCall(t.Context())
@@ -123,7 +124,7 @@ func TestAMessageThatIsOvertaken(t *testing.T) {
 	}
 	_, err = stream.CloseAndRecv()
 	require.NoError(t, err)
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 func TestARefusedMessageIsAnOverload(t *testing.T) {
@@ -135,7 +136,7 @@ func TestARefusedMessageIsAnOverload(t *testing.T) {
 	require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
 	_, err := stream.Recv()
 	requireCode(t, codes.ResourceExhausted, err)
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }
 
 func TestAMessageThatGetsNoSlotEndsTheStream(t *testing.T) {
@@ -162,8 +163,8 @@ func TestAMessageThatGetsNoSlotEndsTheStream(t *testing.T) {
 		require.Error(t, <-sent)
 		_, err = stream.Recv()
 		requireCode(t, codes.Canceled, err)
-		require.NoError(t, p.Done(limiter.Success))
-		l.told(limiter.Success)
+		require.NoError(t, p.Done(window.Success))
+		l.told(window.Success)
 	})
 	t.Run("ended by the server while it waits", func(t *testing.T) {
 		l := one(t)
@@ -183,8 +184,8 @@ func TestAMessageThatGetsNoSlotEndsTheStream(t *testing.T) {
 		_, err = stream.Recv()
 		requireCode(t, codes.ResourceExhausted, err)
 		require.ErrorIs(t, <-sent, io.EOF, "the status is for RecvMsg to tell")
-		require.NoError(t, p.Done(limiter.Success))
-		l.told(limiter.Success)
+		require.NoError(t, p.Done(window.Success))
+		l.told(window.Success)
 	})
 }
 
@@ -194,7 +195,7 @@ func exchanged(t *testing.T, l watched, stream duplexClient) {
 	require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
 	_, err := stream.Recv()
 	require.NoError(t, err)
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 // Many streams share few slots, and none waits for itself.
@@ -235,6 +236,6 @@ func TestMoreStreamsThanSlots(t *testing.T) {
 	assert.LessOrEqual(t, len(l.outcomes), 16*50+16)
 	assert.Positive(t, len(l.outcomes))
 	for len(l.outcomes) > 0 {
-		assert.Contains(t, []limiter.Outcome{limiter.Success, limiter.Neutral}, <-l.outcomes)
+		assert.Contains(t, []window.Outcome{window.Success, window.Neutral}, <-l.outcomes)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // NotSentError is the error of a call that got no slot. Nothing of it was
@@ -42,8 +44,8 @@ func (e *NotSentError) GRPCStatus() *status.Status {
 }
 
 // NotSent says that there was no answer, whatever the status. Guards (see
-// limiter.Guards) count such an attempt for nothing.
+// attempt.Guards) count such an attempt for nothing.
 func (e *NotSentError) NotSent() bool { return true }
 
 // Verdict says that the error says nothing about load, whatever its code.
-func (e *NotSentError) Verdict() limiter.Verdict { return limiter.Verdict{Outcome: limiter.Neutral} }
+func (e *NotSentError) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

@@ -62,9 +62,9 @@ func TestWhatAHandlersEndSaysToTheLimit(t *testing.T) {
 		{gone, nil, window.Neutral},
 	} {
 		controller, told := outcomes(t)
-		unary, err := aimdgrpc.UnaryServerInterceptor(controller)
+		unary, err := aimdgrpc.UnaryServerInterceptor(controller, aimdgrpc.ServerConfig{})
 		require.NoError(t, err)
-		stream, err := aimdgrpc.StreamServerInterceptor(controller)
+		stream, err := aimdgrpc.StreamServerInterceptor(controller, aimdgrpc.ServerConfig{})
 		require.NoError(t, err)
 		// Admitted before its context ended.
 		ctx := &ends{Context: t.Context()}
@@ -89,9 +89,9 @@ type ends struct{ context.Context }
 func TestASlowAnswerIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		controller, told := outcomes(t)
-		unary, err := aimdgrpc.UnaryServerInterceptor(controller, aimdgrpc.WithSlow(time.Second))
+		unary, err := aimdgrpc.UnaryServerInterceptor(controller, aimdgrpc.ServerConfig{Slow: time.Second})
 		require.NoError(t, err)
-		stream, err := aimdgrpc.StreamServerInterceptor(controller, aimdgrpc.WithSlow(time.Second))
+		stream, err := aimdgrpc.StreamServerInterceptor(controller, aimdgrpc.ServerConfig{Slow: time.Second})
 		require.NoError(t, err)
 		answer := func(first, rest time.Duration, err error, begin func(grpc.ServerStream) error) {
 			_ = stream(nil, served{ctx: t.Context()}, &grpc.StreamServerInfo{}, func(_ any, s grpc.ServerStream) error {
@@ -129,8 +129,10 @@ func TestOutcomesAndTagsOfTheServersOwn(t *testing.T) {
 	controller, told := outcomes(t)
 	of := map[codes.Code]window.Outcome{codes.NotFound: window.Overload}
 	unary, err := aimdgrpc.UnaryServerInterceptor(controller,
-		aimdgrpc.WithOutcome(func(c codes.Code) window.Outcome { return of[c] }),
-		aimdgrpc.WithTags(func(_ context.Context, method string) tag.Tags { return tag.Tags{Feature: method} }))
+		aimdgrpc.ServerConfig{
+			Outcome: func(c codes.Code) window.Outcome { return of[c] },
+			Tags:    func(_ context.Context, method string) tag.Tags { return tag.Tags{Feature: method} },
+		})
 	require.NoError(t, err)
 	for _, c := range []codes.Code{codes.NotFound, codes.ResourceExhausted} {
 		_, err = unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/s/m"}, func(ctx context.Context, _ any) (any, error) {

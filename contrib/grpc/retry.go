@@ -14,13 +14,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
 )
 
 // Retry returns an option by which every unary call of a client is one operation
 // of do, and so may be made several times: the Do of a limiter, or that of a
-// retry.Policy's Loop.
+// retry.Policy's Runner.
 //
 //	opts := append([]grpc.DialOption{aimdgrpc.Retry(lim.Do), creds}, aimdgrpc.Limit(lim)...)
 //
@@ -32,7 +32,7 @@ import (
 // was refused, was unavailable or timed out, though that may have been done.
 //
 // A call whose first attempt fails for good fails with that error. Otherwise the
-// error tells the whole story: it is a *limiter.Error, with the code of the last
+// error tells the whole story: it is an *attempt.Error, with the code of the last
 // attempt, or that of the context if it has ended. If no attempt was made it is a
 // [NotSentError].
 //
@@ -67,7 +67,7 @@ func idempotent(method string) bool {
 
 // whole is the error of a call that was an operation.
 func whole(err error) error {
-	var story *limiter.Error
+	var story *attempt.Error
 	switch {
 	case !errors.As(err, &story):
 		return err
@@ -80,7 +80,7 @@ func whole(err error) error {
 }
 
 // callError is the story of a call as a status.
-type callError struct{ story *limiter.Error }
+type callError struct{ story *attempt.Error }
 
 func (e *callError) Error() string { return e.story.Error() }
 func (e *callError) Unwrap() error { return e.story }

@@ -18,10 +18,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // policy is a policy that does not wait.
@@ -54,11 +56,11 @@ func TestACallIsTriedAgainByAPolicy(t *testing.T) {
 	l, g := guarded(t)
 	f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
 	client, _ := dial(t, start(t, f.service()),
-		append([]grpc.DialOption{aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Loop().Do)}, aimdgrpc.Limit(l.Limiter)...)...)
+		append([]grpc.DialOption{aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do)}, aimdgrpc.Limit(l.Limiter)...)...)
 	require.NoError(t, call(t.Context(), client))
-	l.told(limiter.Overload)
-	l.told(limiter.Timeout)
-	l.told(limiter.Success)
+	l.told(window.Overload)
+	l.told(window.Timeout)
+	l.told(window.Success)
 	assert.Equal(t, []int{1, 2, 3}, g.attempts)
 }
 
@@ -67,9 +69,9 @@ func TestACallIsAnOperationOfTheLimiter(t *testing.T) {
 	f := &failing{errs: []error{refused, refused}}
 	client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
 	require.NoError(t, call(t.Context(), client))
-	l.told(limiter.Overload)
-	l.told(limiter.Overload)
-	l.told(limiter.Success)
+	l.told(window.Overload)
+	l.told(window.Overload)
+	l.told(window.Success)
 	assert.Equal(t, []int{1, 2, 3}, g.attempts)
 }
 
@@ -80,7 +82,7 @@ func TestACallIsNotTriedAgainWhereThatIsForbidden(t *testing.T) {
 		calls++
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1"))
 		return refused
-	}}), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Loop().Do))
+	}}), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do))
 	err := call(t.Context(), client)
 	requireCode(t, codes.ResourceExhausted, err)
 	assert.EqualError(t, err, refused.Error(), "the error of an only attempt is its own")
@@ -89,11 +91,11 @@ func TestACallIsNotTriedAgainWhereThatIsForbidden(t *testing.T) {
 
 func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 	f := &failing{errs: []error{refused, refused, withRetryInfo(codes.Unavailable, nil)}}
-	client, _ := dial(t, start(t, f.service()), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Loop().Do))
+	client, _ := dial(t, start(t, f.service()), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do))
 	err := call(t.Context(), client)
-	require.ErrorIs(t, err, limiter.ErrAttempts)
+	require.ErrorIs(t, err, attempt.ErrAttempts)
 	requireCode(t, codes.Unavailable, err)
-	var story *limiter.Error
+	var story *attempt.Error
 	require.ErrorAs(t, err, &story)
 	assert.Equal(t, 3, story.Attempts)
 	s, ok := status.FromError(err)
@@ -107,7 +109,7 @@ func TestTheErrorOfACallWhoseContextEnds(t *testing.T) {
 		ctx := newTerm()
 		client, _ := dial(t, start(t, &service{}), aimdgrpc.Retry(func(context.Context, func(context.Context) error) error {
 			ctx.end(end)
-			return &limiter.Error{Attempts: 2, Reason: ctx.Err(), Cause: refused}
+			return &attempt.Error{Attempts: 2, Reason: ctx.Err(), Cause: refused}
 		}))
 		err := call(ctx, client)
 		requireCode(t, want, err)
@@ -136,7 +138,7 @@ func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
 // option of the method.
 func TestAMethodThatSaysThatItIsIdempotent(t *testing.T) {
 	register(t)
-	tried := aimdgrpc.Retry(policy(t, retry.Config{}).Loop().Do)
+	tried := aimdgrpc.Retry(policy(t, retry.Config{}).Runner().Do)
 	f := &failing{errs: []error{refused, refused, refused}}
 	_, conn := dial(t, start(t, f.service()), tried, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, _ string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -21,12 +22,12 @@ func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
 }
 
 func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	a, err := d.admit(ctx, limiter.AttemptNumber(ctx))
+	a, err := d.admit(ctx, attempt.Number(ctx))
 	if err != nil {
 		return nil, err
 	}
 	s := &stream{door: d, caller: ctx}
-	s.held.Store(&a)
+	s.held.Store(a)
 	if isPerMessage(opts) {
 		s.ctx, s.cancel = context.WithCancel(ctx)
 		s.unused = true
@@ -60,7 +61,7 @@ type stream struct {
 	// caller is the context of who opened the stream.
 	caller context.Context
 	// held is the attempt at hand; nil: it has ended. Whoever swaps it out ends it.
-	held atomic.Pointer[attempt]
+	held atomic.Pointer[attempt.Attempt]
 	// busy counts the calls of the stream's methods that have not returned.
 	busy atomic.Int32
 	// over: the stream has ended. It is set before held is swapped out.
@@ -177,13 +178,13 @@ func (s *stream) letGo() {
 // release ends the attempt at hand, if it has not ended.
 func (s *stream) release(err error) {
 	if a := s.held.Swap(nil); a != nil {
-		a.end(err)
+		a.End(err)
 	}
 }
 
 // drop is release where nothing was learned.
 func (s *stream) drop() {
 	if a := s.held.Swap(nil); a != nil {
-		a.drop()
+		a.Drop()
 	}
 }

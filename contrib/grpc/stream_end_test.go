@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
+
+	"github.com/aimd-go/aimd/window"
 )
 
 // silent is a service whose streams say nothing until the client goes.
@@ -27,13 +28,13 @@ func TestTheEndOfTheContextEndsAStream(t *testing.T) {
 		name    string
 		end     error
 		reading bool
-		want    limiter.Outcome
+		want    window.Outcome
 	}{
-		{"cancelled, nobody reads", context.Canceled, false, limiter.Neutral},
-		{"cancelled, somebody reads", context.Canceled, true, limiter.Neutral},
+		{"cancelled, nobody reads", context.Canceled, false, window.Neutral},
+		{"cancelled, somebody reads", context.Canceled, true, window.Neutral},
 		// As with httplimit: the reader was slow, not the service.
-		{"deadline, nobody reads", context.DeadlineExceeded, false, limiter.Neutral},
-		{"deadline, somebody reads", context.DeadlineExceeded, true, limiter.Timeout},
+		{"deadline, nobody reads", context.DeadlineExceeded, false, window.Neutral},
+		{"deadline, somebody reads", context.DeadlineExceeded, true, window.Timeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := one(t)
@@ -89,7 +90,7 @@ func TestTheEndOfTheConnectionEndsAStreamThatNobodyReads(t *testing.T) {
 	require.NoError(t, err)
 	l.held(1)
 	require.NoError(t, conn.Close())
-	l.ended(limiter.Neutral)
+	l.ended(window.Neutral)
 }
 
 func TestAServerThatDiesEndsItsStreams(t *testing.T) {
@@ -108,5 +109,5 @@ func TestAServerThatDiesEndsItsStreams(t *testing.T) {
 	stop()
 	_, err = stream.Recv()
 	requireCode(t, codes.Unavailable, err)
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }

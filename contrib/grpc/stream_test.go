@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
+
+	"github.com/aimd-go/aimd/window"
 )
 
 // openStream opens a stream through the interceptor, with the function in the
@@ -51,9 +52,9 @@ func TestAServersStreamHoldsItsSlotToTheEnd(t *testing.T) {
 	}
 	_, err = stream.Recv()
 	require.ErrorIs(t, err, io.EOF)
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 	require.NoError(t, <-second)
-	l.told(limiter.Success)
+	l.told(window.Success)
 	_, err = stream.Recv()
 	require.Error(t, err, "after the end")
 }
@@ -70,7 +71,7 @@ func TestAClientsStreamHoldsItsSlotToTheAnswer(t *testing.T) {
 	answer, err := stream.CloseAndRecv()
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, answer.GetAggregatedPayloadSize())
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 func TestADuplexStreamHoldsItsSlotToTheEnd(t *testing.T) {
@@ -87,7 +88,7 @@ func TestADuplexStreamHoldsItsSlotToTheEnd(t *testing.T) {
 	l.held(1)
 	_, err = stream.Recv()
 	require.ErrorIs(t, err, io.EOF)
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 func TestARefusalOfAStreamIsAnOverload(t *testing.T) {
@@ -122,7 +123,7 @@ func TestARefusalOfAStreamIsAnOverload(t *testing.T) {
 			require.NoError(t, err)
 			l.held(1)
 			requireCode(t, codes.ResourceExhausted, c.read(stream))
-			l.told(limiter.Overload)
+			l.told(window.Overload)
 		})
 	}
 }
@@ -134,7 +135,7 @@ func TestASendThatFailsEndsTheStream(t *testing.T) {
 		require.NoError(t, err)
 		err = stream.Send(&pb.StreamingOutputCallRequest{Payload: &pb.Payload{Body: make([]byte, 9)}})
 		requireCode(t, codes.ResourceExhausted, err)
-		l.told(limiter.Neutral)
+		l.told(window.Neutral)
 	})
 	t.Run("there", func(t *testing.T) {
 		l := one(t)
@@ -147,7 +148,7 @@ func TestASendThatFailsEndsTheStream(t *testing.T) {
 		l.held(1) // nobody knows yet what the server said
 		_, err = stream.Recv()
 		requireCode(t, codes.ResourceExhausted, err)
-		l.told(limiter.Overload)
+		l.told(window.Overload)
 	})
 }
 
@@ -156,10 +157,10 @@ func TestAStreamThatCannotBeOpened(t *testing.T) {
 	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l.Limiter)...)
 	_, err := client.FullDuplexCall(t.Context())
 	requireCode(t, codes.Unavailable, err)
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 	_, err = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, refused })
 	assert.Same(t, refused, err)
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }
 
 func TestPanicsInAStream(t *testing.T) {
@@ -168,7 +169,7 @@ func TestPanicsInAStream(t *testing.T) {
 	assert.PanicsWithValue(t, "mine", func() {
 		_, _ = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { mine(); return nil, nil }, aimdgrpc.SlotPerMessage())
 	})
-	l.told(limiter.Neutral)
+	l.told(window.Neutral)
 	stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) {
 		return &handmade{recv: func() error { mine(); return nil }}, nil
 	})
@@ -176,7 +177,7 @@ func TestPanicsInAStream(t *testing.T) {
 	for range 2 {
 		assert.PanicsWithValue(t, "mine", func() { _ = stream.RecvMsg(nil) })
 	}
-	l.told(limiter.Neutral)
+	l.told(window.Neutral)
 }
 
 // Of such streams only their methods and the context tell the end.
@@ -188,12 +189,12 @@ func TestStreamsOfOtherInterceptors(t *testing.T) {
 		name string
 		call func(grpc.ClientStream) error
 		err  error
-		want limiter.Outcome
+		want window.Outcome
 	}{
-		{"received to the end", recv, io.EOF, limiter.Success},
-		{"receive", recv, refused, limiter.Overload},
-		{"send", send, refused, limiter.Overload},
-		{"header", header, refused, limiter.Overload},
+		{"received to the end", recv, io.EOF, window.Success},
+		{"receive", recv, refused, window.Overload},
+		{"send", send, refused, window.Overload},
+		{"header", header, refused, window.Overload},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, ctx := one(t), newCounted()
@@ -217,7 +218,7 @@ func TestStreamsOfOtherInterceptors(t *testing.T) {
 	require.NoError(t, err)
 	l.held(1)
 	cancel()
-	l.ended(limiter.Neutral)
+	l.ended(window.Neutral)
 }
 
 // counted is a context that knows how many watch it by context.AfterFunc.
@@ -251,7 +252,7 @@ func TestAStreamThatEndsWhileItIsOpened(t *testing.T) {
 			return &handmade{}, nil
 		})
 	require.NoError(t, err)
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 	assert.Zero(t, ctx.watching)
 }
 
@@ -265,7 +266,7 @@ func TestACallThatAStreamsOpeningMakes(t *testing.T) {
 	require.NoError(t, err)
 	l.held(1)
 	require.Equal(t, io.EOF, stream.RecvMsg(nil))
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 func TestAStreamWithinAnAttemptTakesNoSecondSlot(t *testing.T) {
@@ -281,11 +282,11 @@ func TestAStreamWithinAnAttemptTakesNoSecondSlot(t *testing.T) {
 		}
 		return err
 	}))
-	l.told(limiter.Success)
+	l.told(window.Success)
 	// Also without an end: the stream has no slot of its own to give back.
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
 		_, err := client.FullDuplexCall(ctx, aimdgrpc.SlotPerMessage())
 		return err
 	}))
-	l.told(limiter.Success)
+	l.told(window.Success)
 }

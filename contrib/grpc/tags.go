@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -51,7 +51,7 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	}
 	// A call that is made in the service of one that was a retry is no better than
 	// that, so the attempt is the higher of the two numbers.
-	tags.Attempt = max(tags.Attempt, limiter.AttemptNumber(ctx))
+	tags.Attempt = max(tags.Attempt, attempt.Number(ctx))
 	md, ok := metadata.FromOutgoingContext(ctx) // a copy
 	if !ok {
 		md = make(metadata.MD, len(tagKeys))

@@ -92,7 +92,7 @@ func TestTagRefusesNamesThatCannotBeSent(t *testing.T) {
 	_, err := aimdgrpc.Tag("my client", "1")
 	assert.ErrorContains(t, err, `client: "my client" is not allowed, want `)
 	_, err = aimdgrpc.Tag("", "1")
-	assert.ErrorContains(t, err, `version: "1" is not allowed without a client`)
+	assert.ErrorContains(t, err, `version: "1" without a client is not allowed`)
 	_, err = aimdgrpc.Tag("client", "1;")
 	assert.ErrorContains(t, err, `version: "1;" is not allowed, want `)
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -17,20 +18,14 @@ func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
 }
 
 func (d *door) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	a, err := d.admit(ctx, limiter.AttemptNumber(ctx))
+	a, err := d.admit(ctx, attempt.Number(ctx))
 	if err != nil {
 		return err
 	}
-	returned := false
-	defer func() {
-		if !returned { // a panic in what is inside of this
-			a.drop()
-		}
-	}()
+	defer a.Drop() // a panic in what is inside of this
 	var trailer metadata.MD
-	err = invoke(d.limiter.WithSlot(ctx), method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
-	returned = true
+	err = invoke(a.Context(), method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
 	err = told(err, trailer)
-	a.end(err)
+	a.End(err)
 	return err
 }

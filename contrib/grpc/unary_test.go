@@ -15,8 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // invoke calls through the interceptor, with the function in the place of gRPC.
@@ -42,16 +44,16 @@ func TestACallHoldsItsSlotUntilItReturns(t *testing.T) {
 	l.held(1)
 	goOn <- struct{}{}
 	require.NoError(t, <-first)
-	l.ended(limiter.Success)
+	l.ended(window.Success)
 	<-arrived
 	l.held(1)
 	goOn <- struct{}{}
 	require.NoError(t, <-second)
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 // "codes classified (RESOURCE_EXHAUSTED, UNAVAILABLE overload; DEADLINE_EXCEEDED
-// timeout; the rest neutral)"
+// timeout), a final answer a client error, the rest neutral.
 func TestWhatTheCodesMean(t *testing.T) {
 	l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
 	var code codes.Code
@@ -59,14 +61,17 @@ func TestWhatTheCodesMean(t *testing.T) {
 		return status.Error(code, "")
 	}})
 	for code = codes.OK; code <= codes.Unauthenticated; code++ {
-		want := limiter.Neutral
+		want := window.Neutral
 		switch code {
 		case codes.OK:
-			want = limiter.Success
+			want = window.Success
 		case codes.ResourceExhausted, codes.Unavailable:
-			want = limiter.Overload
+			want = window.Overload
 		case codes.DeadlineExceeded:
-			want = limiter.Timeout
+			want = window.Timeout
+		case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
+			codes.FailedPrecondition, codes.OutOfRange, codes.Unauthenticated:
+			want = window.ClientError
 		}
 		err := call(t.Context(), client)
 		assert.Equal(t, code, status.Code(err))
@@ -75,21 +80,21 @@ func TestWhatTheCodesMean(t *testing.T) {
 }
 
 func TestAClassifierOfTheLimiterHasTheWord(t *testing.T) {
-	l := watch(t, aimd.WithClassifier(func(err error) limiter.Verdict {
+	l := watch(t, aimd.WithClassifier(func(err error) attempt.Verdict {
 		if status.Code(err) == codes.NotFound {
-			return limiter.Verdict{Outcome: limiter.Overload}
+			return attempt.Verdict{Outcome: window.Overload}
 		}
-		return limiter.Verdict{}
+		return attempt.Verdict{}
 	}))
 	require.Error(t, invoke(t.Context(), l, func(context.Context) error { return status.Error(codes.NotFound, "") }))
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }
 
 func TestAServiceThatIsAway(t *testing.T) {
 	l := one(t)
 	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l.Limiter)...)
 	requireCode(t, codes.Unavailable, call(t.Context(), client))
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }
 
 func TestNotSent(t *testing.T) {
@@ -117,9 +122,9 @@ func TestNotSent(t *testing.T) {
 		requireCode(t, codes.ResourceExhausted, err)
 		assert.ErrorIs(t, err, limiter.ErrQueueFull)
 		assert.EqualError(t, err, "rpc error: code = ResourceExhausted desc = aimdgrpc: not sent: limiter: queue full")
-		require.NoError(t, p.Done(limiter.Neutral))
+		require.NoError(t, p.Done(window.Neutral))
 		require.NoError(t, <-next)
-		assert.ElementsMatch(t, []limiter.Outcome{limiter.Neutral, limiter.Success}, []limiter.Outcome{<-l.outcomes, <-l.outcomes})
+		assert.ElementsMatch(t, []window.Outcome{window.Neutral, window.Success}, []window.Outcome{<-l.outcomes, <-l.outcomes})
 	})
 	t.Run("the context ends in the queue", func(t *testing.T) {
 		for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {
@@ -132,8 +137,8 @@ func TestNotSent(t *testing.T) {
 			requireCode(t, want, err)
 			assert.ErrorIs(t, err, end)
 			l.held(1)
-			require.NoError(t, p.Done(limiter.Neutral))
-			l.told(limiter.Neutral)
+			require.NoError(t, p.Done(window.Neutral))
+			l.told(window.Neutral)
 		}
 	})
 }
@@ -148,7 +153,7 @@ func notSent(t *testing.T, l watched, ctx context.Context) error {
 	var e *aimdgrpc.NotSentError
 	require.ErrorAs(t, err, &e)
 	// "exhausted means fail at once with a named error, never a tighter loop"
-	assert.Equal(t, limiter.Verdict{Outcome: limiter.Neutral}, limiter.Classify(err), "whatever its code")
+	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(err), "whatever its code")
 	if ctx.Err() != nil || l.Snapshot().InFlight == 0 {
 		_, inStream := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) {
 			t.Error("opened")
@@ -164,14 +169,14 @@ func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wait time.Duration
-		want limiter.Outcome
-	}{{"no wait", 0, limiter.Timeout}, {"a short one", 50 * time.Second, limiter.Timeout}, {"a long one", 51 * time.Second, limiter.Neutral}} {
+		want window.Outcome
+	}{{"no wait", 0, window.Timeout}, {"a short one", 50 * time.Second, window.Timeout}, {"a long one", 51 * time.Second, window.Neutral}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := one(t)
 				p, err := l.Acquire(t.Context())
 				require.NoError(t, err)
-				time.AfterFunc(c.wait, func() { _ = p.Done(limiter.Success) })
+				time.AfterFunc(c.wait, func() { _ = p.Done(window.Success) })
 				if c.wait == 0 {
 					synctest.Wait()
 				}
@@ -182,7 +187,7 @@ func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
 					return status.FromContextError(ctx.Err()).Err()
 				})
 				requireCode(t, codes.DeadlineExceeded, err)
-				l.told(limiter.Success)
+				l.told(window.Success)
 				l.told(c.want)
 			})
 		})
@@ -195,11 +200,11 @@ func TestTheServersDeadlineIsATimeout(t *testing.T) {
 		return status.Error(codes.DeadlineExceeded, "of my own")
 	}})
 	requireCode(t, codes.DeadlineExceeded, call(t.Context(), client))
-	l.told(limiter.Timeout)
+	l.told(window.Timeout)
 }
 
 func TestEndsOfTheContextDuringACall(t *testing.T) {
-	for want, end := range map[limiter.Outcome]error{limiter.Neutral: context.Canceled, limiter.Timeout: context.DeadlineExceeded} {
+	for want, end := range map[window.Outcome]error{window.Neutral: context.Canceled, window.Timeout: context.DeadlineExceeded} {
 		l := one(t)
 		ctx := newTerm()
 		client := limited(t, l, &service{unary: func(server context.Context, _ *pb.SimpleRequest) error {
@@ -217,12 +222,12 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 	assert.PanicsWithValue(t, "mine", func() {
 		_ = invoke(t.Context(), l, func(context.Context) error { panic("mine") })
 	})
-	l.told(limiter.Neutral)
-	classify := one(t, aimd.WithClassifier(func(error) limiter.Verdict { panic("mine") }))
+	l.told(window.Neutral)
+	classify := one(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
 	assert.PanicsWithValue(t, "mine", func() {
 		_ = invoke(t.Context(), classify, func(context.Context) error { return refused })
 	})
-	classify.told(limiter.Neutral)
+	classify.told(window.Neutral)
 }
 
 // Neither Do around a call nor a call within a call waits for a second slot
@@ -237,23 +242,23 @@ func TestACallWithinAnAttemptTakesNoSecondSlot(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
-	l.told(limiter.Overload)
-	l.told(limiter.Success)
+	l.told(window.Overload)
+	l.told(window.Success)
 	require.NoError(t, invoke(t.Context(), l, func(ctx context.Context) error { return call(ctx, client) }))
-	l.told(limiter.Success)
+	l.told(window.Success)
 }
 
 func TestTwoLimiters(t *testing.T) {
 	service1, account := one(t), one(t, aimd.WithQueueBound(1))
 	client := limited(t, account, &service{}, aimdgrpc.Limit(service1.Limiter)...)
 	require.NoError(t, call(t.Context(), client))
-	account.told(limiter.Success)
-	service1.told(limiter.Success)
+	account.told(window.Success)
+	service1.told(window.Success)
 
 	service1.Close()
 	err := call(t.Context(), client)
 	assert.ErrorIs(t, err, limiter.ErrClosed)
-	account.told(limiter.Neutral)
+	account.told(window.Neutral)
 }
 
 func TestLimitPanicsWithoutALimiter(t *testing.T) {
@@ -270,7 +275,7 @@ func TestOtherErrorsStayWhatTheyAre(t *testing.T) {
 	l := one(t)
 	mine := errors.New("mine")
 	assert.Same(t, mine, invoke(t.Context(), l, func(context.Context) error { return mine }))
-	l.told(limiter.Neutral)
+	l.told(window.Neutral)
 	assert.Same(t, refused, invoke(t.Context(), l, func(context.Context) error { return refused }))
-	l.told(limiter.Overload)
+	l.told(window.Overload)
 }

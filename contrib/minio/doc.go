@@ -17,7 +17,7 @@
 // The other way is a client with MaxRetries 1 and no limiter under it, inside
 // Do of a limiter that knows minio-go's errors:
 //
-//	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify)))
+//	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
 //	...
 //	err = lim.Do(ctx, func(ctx context.Context) error {
 //		_, err := client.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"log"
 	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
 	"github.com/aimd-go/aimd"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
-	"github.com/aimd-go/aimd/limiter"
+
+	"github.com/aimd-go/aimd/attempt"
 )
 
 func ExampleLimit() {
 	ctx := context.Background()
-	store := start(8, 5*time.Millisecond, nil) // takes 8 requests at a time, answers SlowDown to the rest
+	store := start(8, 0, nil) // takes 8 requests at a time, answers SlowDown to the rest
 	defer store.Close()
 
 	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
@@ -49,7 +49,7 @@ func ExampleLimit() {
 }
 
 func ExampleClassify() {
-	lim, err := aimd.NewReno(aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify)))
+	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,7 +3,7 @@ module github.com/aimd-go/aimd/contrib/minio
 go 1.25.0
 
 require (
-	github.com/aimd-go/aimd v0.0.0
+	github.com/aimd-go/aimd v0.1.0
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/minio/minio-go/v7 v7.3.0
 	github.com/stretchr/testify v1.12.1

@@ -7,7 +7,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 // errorDocument is the most of a body that is looked at for an error, in bytes:
@@ -73,10 +74,10 @@ func meant(body []byte) int {
 	if xml.Unmarshal(body, &e) != nil {
 		return 0
 	}
-	switch v := limiter.Classify(response{code: e.Code}); {
-	case v.Outcome == limiter.Overload:
+	switch v := attempt.Classify(response{code: e.Code}); {
+	case v.Outcome == window.Overload:
 		return http.StatusServiceUnavailable
-	case v.Outcome == limiter.Timeout:
+	case v.Outcome == window.Timeout:
 		return http.StatusGatewayTimeout
 	case v.Retry:
 		return http.StatusInternalServerError

@@ -5,10 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +20,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
+	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -30,102 +28,31 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const bucket = "bucket"
 
-// slowDown is the refusal of S3.
-const slowDown = `<?xml version="1.0" encoding="UTF-8"?>
-<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`
-
-// script answers a request in the store's place if it returns true.
-type script func(http.ResponseWriter, *http.Request) bool
-
-// store is an S3 server on loopback that takes so many requests at a time (0:
-// any number) and refuses the rest.
+// store is an S3 server in memory.
 type store struct {
-	*httptest.Server
+	fakes3.Store
 	backend gofakes3.Backend
-	next    http.Handler
-	slots   int
-	service time.Duration
-	script  script
-
-	mu                          sync.Mutex
-	requests, refused, inFlight int
 }
 
-func newStore(t *testing.T, slots int, service time.Duration, answer script) *store {
+func newStore(t *testing.T, slots int, service time.Duration, script fakes3.Script) *store {
 	t.Helper()
-	s := start(slots, service, answer)
+	s := start(slots, service, script)
 	t.Cleanup(s.Close)
 	return s
 }
 
-func start(slots int, service time.Duration, answer script) *store {
-	s := &store{backend: s3mem.New(), slots: slots, service: service, script: answer}
+func start(slots int, service time.Duration, script fakes3.Script) *store {
+	s := &store{backend: s3mem.New()}
 	// Not WithAutoBucket: of two first requests at a time the one may find no bucket.
 	for _, name := range []string{bucket, "photos"} {
 		if err := s.backend.CreateBucket(name); err != nil {
 			panic(err) // a new backend has none
 		}
 	}
-	s.next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Start()
+	s.Next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	s.Slots, s.Service, s.Script = slots, service, script
+	s.StartInMemory()
 	return s
-}
-
-func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.requests++
-	full := s.slots > 0 && s.inFlight >= s.slots
-	if full {
-		s.refused++
-	} else {
-		s.inFlight++
-	}
-	s.mu.Unlock()
-	if full {
-		answer(w, r, http.StatusServiceUnavailable, slowDown)
-		return
-	}
-	defer func() {
-		s.mu.Lock()
-		s.inFlight--
-		s.mu.Unlock()
-	}()
-	if s.script != nil && s.script(w, r) {
-		return
-	}
-	time.Sleep(s.service)
-	s.next.ServeHTTP(w, r)
-}
-
-// answer reads the body first: a server that does not may reset the connection
-// before the client has seen the answer.
-func answer(w http.ResponseWriter, r *http.Request, status int, body string) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
-}
-
-// first scripts only the first request that matches.
-func first(match func(*http.Request) bool, do http.HandlerFunc) script {
-	var once sync.Once
-	return func(w http.ResponseWriter, r *http.Request) (answered bool) {
-		if match(r) {
-			once.Do(func() {
-				do(w, r)
-				answered = true
-			})
-		}
-		return answered
-	}
-}
-
-func (s *store) counts() (requests, refused int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests, s.refused
 }
 
 // options are those of a client of the store, without a limiter.
@@ -135,7 +62,18 @@ func (s *store) options() *minio.Options {
 		// Else the client asks for the region of each bucket first.
 		Region:       "us-east-1",
 		BucketLookup: minio.BucketLookupPath,
+		Transport:    s.transport(),
 	}
+}
+
+// transport is minio-go's own, with connections to the store.
+func (s *store) transport() *http.Transport {
+	tr, err := minio.DefaultTransport(false)
+	if err != nil {
+		panic(err) // it reads no certificates here
+	}
+	tr.DialContext = s.Dial
+	return tr
 }
 
 // endpoint is where the store listens, host and port.

@@ -8,36 +8,37 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
-// Classify is a limiter.Classifier that knows the errors of minio-go, which
-// limiter.Classify cannot read: an ErrorResponse has its code and status in
+// Classify is an attempt.Classifier that knows the errors of minio-go, which
+// attempt.Classify cannot read: an ErrorResponse has its code and status in
 // fields, and a connection that was cut off comes as text. It leaves all
-// others to the next of limiter.FirstOf:
+// others to the next of attempt.FirstOf:
 //
-//	aimd.WithClassifier(limiter.FirstOf(aimdminio.Classify, limiter.Classify))
+//	aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify))
 //
-// Codes and statuses are read as limiter.Classify does. Beside these, 499 and
+// Codes and statuses are read as attempt.Classify does. Beside these, 499 and
 // 520, which minio-go itself tries again, are neutral and tried again.
-func Classify(err error) limiter.Verdict {
+func Classify(err error) attempt.Verdict {
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) {
 		switch answer.StatusCode {
 		case 499, 520: // nginx: the client has gone; Cloudflare: the origin is unwell
-			return limiter.Verdict{Outcome: limiter.Neutral, Retry: true}
+			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
 		}
 		r := response{code: answer.Code}
 		if answer.StatusCode >= http.StatusBadRequest {
-			return limiter.Classify(statusResponse{r, answer.StatusCode})
+			return attempt.Classify(statusResponse{r, answer.StatusCode})
 		}
 		// The error of an answer of 200.
-		return limiter.Classify(r)
+		return attempt.Classify(r)
 	}
 	if hungUp(err) {
-		return limiter.Verdict{Outcome: limiter.Neutral, Retry: true}
+		return attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	}
-	return limiter.Verdict{}
+	return attempt.Verdict{}
 }
 
 // hungUp reports whether the service closed the connection before it answered:
@@ -48,7 +49,7 @@ func hungUp(err error) bool {
 		strings.HasPrefix(sending.Err.Error(), "Connection closed by foreign host")
 }
 
-// response is an API error in the form that limiter.Classify reads.
+// response is an API error in the form that attempt.Classify reads.
 type response struct{ code string }
 
 func (r response) Error() string     { return r.code }

@@ -57,8 +57,8 @@ func (c *Counter) Sum(now time.Time) int {
 	return c.Within(now, len(c.ring)-1)
 }
 
-// Within is the number of events within the last so many buckets, all of them
-// at the most, and in the one that is not over yet.
+// Within is the number of events within the last so many buckets, at most all
+// of them, and in the one that is not over yet.
 func (c *Counter) Within(now time.Time, buckets int) int {
 	sum := 0
 	for n := c.bucket(now) - int64(min(buckets, len(c.ring)-1)); n <= c.newest; n++ {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/versity/versitygw/backend/posix"
+	"github.com/versity/versitygw/s3api/middlewares"
 	"github.com/versity/versitygw/s3response"
 )
 
@@ -38,29 +40,48 @@ type counts struct {
 
 // PutObject implements versitygw's backend.
 func (s *store) PutObject(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
-	defer s.serve(ctx)()
+	defer s.serve()()
+	s.work(ctx)
 	return s.Posix.PutObject(ctx, in)
 }
 
-// UploadPart implements versitygw's backend.
+// UploadPart implements versitygw's backend. The service time lies between the end of
+// the body and the part's being there, so that an abort may come in between.
 func (s *store) UploadPart(ctx context.Context, in *s3.UploadPartInput) (*s3.UploadPartOutput, error) {
-	defer s.serve(ctx)()
+	defer s.serve()()
+	if _, known := in.Body.(middlewares.ChecksumReader); known || in.Body == nil {
+		s.work(ctx) // versitygw looks at the body's type
+	} else {
+		in.Body = io.MultiReader(in.Body, workReader(func() { s.work(ctx) }))
+	}
 	return s.Posix.UploadPart(ctx, in)
 }
 
-// serve takes the service time, and returns what to do at the end.
-func (s *store) serve(ctx context.Context) (done func()) {
-	began := time.Now()
-	s.mu.Lock()
-	s.inFlight++
-	s.counted.Most = max(s.counted.Most, s.inFlight)
-	s.mu.Unlock()
+// workReader has nothing to read, after some work.
+type workReader func()
+
+func (w workReader) Read([]byte) (int, error) {
+	w()
+	return 0, io.EOF
+}
+
+// work takes the service time.
+func (s *store) work(ctx context.Context) {
 	t := time.NewTimer(time.Duration(float64(s.service) * (1 + spread*(2*rand.Float64()-1))))
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-ctx.Done():
 	}
+}
+
+// serve counts an upload, and returns what to do at its end.
+func (s *store) serve() (done func()) {
+	began := time.Now()
+	s.mu.Lock()
+	s.inFlight++
+	s.counted.Most = max(s.counted.Most, s.inFlight)
+	s.mu.Unlock()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -1,164 +1,243 @@
 package demo
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/measure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/store"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
 
-// watcher notes what it is told.
-type watcher struct {
-	begun    []string
-	ended    []measure.Result
-	warnings []error
-	// meter is that of the run that began last.
-	meter *measure.Meter
-}
-
-func (w *watcher) Begin(strategy string, m *measure.Meter) {
-	w.begun, w.meter = append(w.begun, strategy), m
-}
-func (w *watcher) End(r measure.Result) { w.ended = append(w.ended, r) }
-func (w *watcher) Warn(err error)       { w.warnings = append(w.warnings, err) }
-
-// tiny is a run of no time. Without refusals, since the SDK's own strategies then wait for seconds.
-func tiny() Config {
-	return Config{
-		Objects: 40, Size: 1000, Goroutines: 8, Slots: 8, Service: time.Millisecond,
-		Factor: 0.9, Only: Strategies(), Limit: time.Minute,
-	}
-}
-
-func all(t *testing.T, ctx context.Context, c Config, w *watcher) []measure.Result {
+// aimd runs a command line in an empty directory.
+func aimd(t *testing.T, args ...string) clitest.Outcome {
 	t.Helper()
-	var results []measure.Result
-	for r, err := range Run(ctx, c, w) {
-		require.NoError(t, err)
-		results = append(results, r)
-	}
-	assert.Equal(t, results, w.ended)
-	assert.Empty(t, w.warnings)
-	return results
+	return clitest.Run(t, []*cobra.Command{Command()}, args...)
 }
 
-func TestEveryStrategyStoresEverything(t *testing.T) {
-	var w watcher
-	results := all(t, t.Context(), tiny(), &w)
-	assert.Equal(t, []string{"sdk-default", "backoff", "sdk-adaptive", "tahoe", "reno"}, w.begun)
-	for _, r := range results {
-		assert.Equal(t, 40, r.Operations, r.Strategy)
-		assert.Equal(t, 40, r.Attempts, r.Strategy)
-		assert.Zero(t, r.Lost, r.Strategy)
-		assert.Zero(t, r.Refused, r.Strategy)
-		assert.Equal(t, 0.005, r.OptimumS, r.Strategy)
-		assert.Positive(t, r.P99S, r.Strategy)
-		windowed := r.Strategy == "tahoe" || r.Strategy == "reno"
-		assert.Equal(t, windowed, r.Factor == 0.9, r.Strategy)
-		assert.Equal(t, windowed, r.Samples[0].Cwnd == 20, r.Strategy)
-	}
+// tiny are flags for a run of no time.
+func tiny(args ...string) []string {
+	return append([]string{"demo", "--objects", "20", "--size", "1KiB", "--goroutines", "4", "--slots", "4", "--service", "1ms"}, args...)
 }
 
-func TestRefusedUploadsAreNotLost(t *testing.T) {
-	c := tiny()
-	c.Objects, c.Goroutines, c.Slots = 200, 30, 4
-	c.Only = []string{"reno", "tahoe", "backoff"} // in any order
-	var w watcher
-	for _, r := range all(t, t.Context(), c, &w) {
-		assert.Zero(t, r.Lost, r.Strategy)
-		assert.Positive(t, r.Refused, r.Strategy)
-		assert.Equal(t, r.Operations+r.Refused, r.Attempts, r.Strategy)
-		assert.LessOrEqual(t, r.Peak, 4, r.Strategy)
-	}
-	assert.Equal(t, []string{"backoff", "tahoe", "reno"}, w.begun)
+func tinyAPI(args ...string) []string {
+	return append([]string{"demo", "api", "--requests", "20", "--workers", "4", "--rate", "100000", "--burst", "1000", "--service", "1ms"}, args...)
 }
 
-// counted is the embedded store, whose own counts are taken right after the uploads.
-type counted struct {
-	embedded
-	served, refused int
-}
-
-func (s *counted) open(strategy) (*place, error) {
-	shop, err := store.Start(store.Config{Slots: s.c.Slots, Service: s.c.Service, Bucket: ownBucket})
-	if err != nil {
-		return nil, err
-	}
-	p := placeIn(shop)
-	p.peak = func() int {
-		s.served, s.refused = shop.Served(), shop.Refused()
-		return shop.Peak()
-	}
-	return p, nil
-}
-
-func TestClientAndStoreCountTheSame(t *testing.T) {
-	c := tiny()
-	c.Objects, c.Goroutines, c.Slots = 200, 30, 4
-	site := &counted{embedded: embedded{c}}
-	reno := slices.IndexFunc(strategies, func(s strategy) bool { return s.name == "reno" })
-	r, err := c.run(t.Context(), site, strategies[reno], &watcher{})
-	require.NoError(t, err)
-	assert.Equal(t, site.refused, r.Refused)
-	assert.Equal(t, site.served+site.refused, r.Attempts)
-}
-
-func TestInterruption(t *testing.T) {
-	for _, name := range Strategies() {
+func TestJSON(t *testing.T) {
+	for name, c := range map[string]struct {
+		args       []string
+		strategies []string
+	}{
+		"demo":          {tiny("--json"), []string{"sdk-default", "backoff", "sdk-adaptive", "tahoe", "reno"}},
+		"demo, chosen":  {tiny("--json", "--only", "reno,tahoe"), []string{"tahoe", "reno"}},
+		"demo, a dash":  {tiny("-json", "-only=reno", "-quick"), []string{"reno"}},
+		"demo api":      {tinyAPI("--json"), []string{"plain", "backoff", "tahoe", "reno"}},
+		"demo api, one": {tinyAPI("--json", "--only", "plain"), []string{"plain"}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			s, backend := server(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "object-") && !strings.HasSuffix(r.URL.Path, "0") {
-					_, _ = io.Copy(io.Discard, r.Body)
-					interrupt()
-					<-r.Context().Done() // no answer
-					return
+			got := aimd(t, c.args...)
+			require.Zero(t, got.Status, got.Stderr)
+			var strategies []string
+			for line := range strings.Lines(got.Stdout) {
+				var row map[string]any
+				require.NoError(t, json.Unmarshal([]byte(line), &row), line)
+				var keys []string
+				for k := range row {
+					keys = append(keys, k)
 				}
-				next.ServeHTTP(w, r)
-			})
-			c := remote(s, "mine")
-			c.Only = []string{name}
-			r := all(t, ctx, c, &watcher{})[0]
-			assert.True(t, r.Interrupted)
-			assert.Less(t, r.Operations, c.Objects)
-			assert.Zero(t, r.Lost, "what had not ended is not lost")
-			assert.Empty(t, r.Reason)
-			assert.Equal(t, []string{"keep"}, keys(t, backend, "mine"), "tidied up all the same")
+				assert.ElementsMatch(t, []string{"strategy", "factor", "operations", "attempts", "refused", "lost", "makespan_s", "optimum_s", "p99_s"}, keys)
+				strategy := row["strategy"].(string)
+				strategies = append(strategies, strategy)
+				assert.Equal(t, 20.0, row["operations"])
+				assert.Zero(t, row["lost"])
+				assert.Positive(t, row["optimum_s"])
+				windowed := strategy == "tahoe" || strategy == "reno"
+				assert.Equal(t, map[bool]any{true: 0.9, false: 0.0}[windowed], row["factor"])
+			}
+			assert.Equal(t, c.strategies, strategies)
+			assert.Empty(t, clitest.Files(t), "no page unless asked for")
 		})
 	}
 }
 
-func TestNoStrategyAfterAnInterruption(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var w watcher
-	for _, err := range Run(ctx, tiny(), &w) {
-		require.NoError(t, err)
-		cancel()
+func TestTableAndPage(t *testing.T) {
+	got := aimd(t, tiny("--only", "sdk-default,reno", "--factor", "0.75")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "20 objects of 1KiB, uploaded from 4 goroutines")
+	assert.Contains(t, got.Stdout, "serves 4 requests at a time, 1ms ±20% each")
+	assert.Contains(t, got.Stdout, "│ reno 0.75 ")
+	assert.Contains(t, got.Stdout, "Page with the curves: aimd-demo.html")
+	assert.Contains(t, got.Stderr, "none lost")
+	assert.Equal(t, []string{"aimd-demo.html"}, clitest.Files(t))
+	page, err := os.ReadFile("aimd-demo.html")
+	require.NoError(t, err)
+	command := regexp.MustCompile(`<code>(.*)</code>`).FindSubmatch(page)
+	require.NotNil(t, command)
+	assert.Equal(t, "aimd demo --objects=20 --size=1KiB --goroutines=4 --slots=4 --service=1ms --only=sdk-default,reno --factor=0.75", string(command[1]))
+	assert.False(t, regexp.MustCompile(`(?i)(src|href)\s*=`).Match(page))
+}
+
+func TestAPITableAndPage(t *testing.T) {
+	got := aimd(t, tinyAPI("--only", "plain,tahoe")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "20 requests from a pool of 4 workers")
+	assert.Contains(t, got.Stdout, "│ tahoe 0.9 ")
+	assert.Equal(t, []string{"aimd-demo-api.html"}, clitest.Files(t))
+}
+
+func TestFilesAsAskedFor(t *testing.T) {
+	got := aimd(t, tiny("--only", "reno", "--html", "", "--figures", "a/b")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, []string{"a"}, clitest.Files(t))
+	figures, err := filepath.Glob("a/b/*")
+	require.NoError(t, err)
+	assert.Len(t, figures, 6)
+
+	got = aimd(t, tiny("--only", "reno", "--json", "--html", "page.html")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
+	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "nothing but JSON")
+	assert.Contains(t, got.Stderr, "Page with the curves: page.html")
+}
+
+func TestBadCommandLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"nonsense":                                     `unknown command "nonsense" for "aimd"`,
+		"demo nonsense":                                `unknown command "nonsense" for "aimd demo"`,
+		"demo --nonsense":                              `unknown flag: --nonsense`,
+		"demo --objects 0":                             `invalid argument "0" for "--objects" flag: want a whole number from 1 to 1000000`,
+		"demo --objects -5":                            `invalid argument "-5" for "--objects" flag: want a whole number from 1`,
+		"demo --objects 1.5":                           `invalid argument "1.5" for "--objects" flag: want a whole number`,
+		"demo --size 0":                                `invalid argument "0" for "--size" flag: want a size from 1B to 1GiB, like 512, 64KiB or 1.5MB`,
+		"demo --size 64XB":                             `invalid argument "64XB" for "--size" flag: want a size`,
+		"demo --size 2GiB":                             `invalid argument "2GiB" for "--size" flag: want a size`,
+		"demo --size NaN":                              `invalid argument "NaN" for "--size" flag: want a size`,
+		"demo --goroutines 0":                          `invalid argument "0" for "--goroutines" flag: want a whole number from 1 to 10000`,
+		"demo --slots 0":                               `invalid argument "0" for "--slots" flag: want a whole number from 1 to 10000`,
+		"demo --service 0":                             `invalid argument "0" for "--service" flag: want a duration from 1ms to 1m, like 100ms`,
+		"demo --service 100":                           `invalid argument "100" for "--service" flag: want a duration`,
+		"demo --jitter 1.5":                            `invalid argument "1.5" for "--jitter" flag: want a number from 0 to 1`,
+		"demo --factor 0":                              `invalid argument "0" for "--factor" flag: want a number greater than 0 and less than 1`,
+		"demo --factor 1":                              `invalid argument "1" for "--factor" flag: want a number greater than 0 and less than 1`,
+		"demo --factor NaN":                            `invalid argument "NaN" for "--factor" flag: want`,
+		"demo --factor Inf":                            `invalid argument "Inf" for "--factor" flag: want`,
+		"demo -factor -1":                              `invalid argument "-1" for "--factor" flag: want`,
+		"demo --only best":                             `invalid argument "best" for "--only" flag: want one or more of sdk-default,backoff,sdk-adaptive,tahoe,reno`,
+		"demo --only reno,":                            `invalid argument "reno," for "--only" flag: want one or more`,
+		"demo --limit -1s":                             `invalid argument "-1s" for "--limit" flag: want a duration from 0s to 24h`,
+		"demo --endpoint localhost":                    `invalid argument "localhost" for "--endpoint" flag: want a URL like http://127.0.0.1:9000`,
+		"demo --endpoint ftp://x":                      `invalid argument "ftp://x" for "--endpoint" flag: want a URL`,
+		"demo --endpoint http://a:b@x":                 `for "--endpoint" flag: want a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)`,
+		"demo --bucket UPPER":                          `invalid argument "UPPER" for "--bucket" flag: want a bucket's name`,
+		"demo --bucket abc":                            `--bucket abc: goes only with --endpoint`,
+		"demo --objects 1000000":                       `--objects 1000000 of --size 64KiB: 62500 MiB are too much for a store in memory, want at most 4096 MiB`,
+		"demo --html no/such/page.html":                `--html no/such/page.html: there is no directory no/such`,
+		"demo --html .":                                `--html .: is a directory, want the name of a file`,
+		"demo --figures /dev/null":                     `--figures /dev/null: want a directory that can be made or written to: not a directory`,
+		"demo --endpoint http://127.0.0.1:1 --slots 8": `--slots and --service: with --endpoint want both or neither`,
+		"demo --endpoint http://127.0.0.1:1 --jitter 0.5": `--jitter: goes only without --endpoint`,
+		"demo api nonsense":           `unknown command "nonsense" for "aimd demo api"`,
+		"demo api --requests 0":       `invalid argument "0" for "--requests" flag: want a whole number from 1 to 1000000`,
+		"demo api --workers 0":        `invalid argument "0" for "--workers" flag: want a whole number from 1 to 10000`,
+		"demo api --rate 0":           `invalid argument "0" for "--rate" flag: want a number from 0.1 to 100000`,
+		"demo api --burst 0":          `invalid argument "0" for "--burst" flag: want a whole number from 1 to 100000`,
+		"demo api --retry-after 1m1":  `invalid argument "1m1" for "--retry-after" flag: want a duration from 1s to 1h`,
+		"demo api --only sdk-default": `invalid argument "sdk-default" for "--only" flag: want one or more of plain,backoff,tahoe,reno`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := aimd(t, strings.Fields(line)...)
+			assert.Equal(t, cli.WrongUsage, got.Status)
+			assert.Contains(t, got.Stderr, want)
+			assert.Regexp(t, `\nTry: aimd.* -h\n$`, got.Stderr)
+			assert.Empty(t, got.Stdout)
+			assert.Empty(t, clitest.Files(t))
+		})
 	}
-	assert.Equal(t, []string{"sdk-default"}, w.begun)
 }
 
-func TestOptimum(t *testing.T) {
-	c := Config{Slots: 32, Service: 100 * time.Millisecond}
-	assert.Equal(t, 6250*time.Millisecond, c.Optimum(2000))
-	assert.Equal(t, 100*time.Millisecond, c.Optimum(1), "one takes its service time")
-	assert.Zero(t, c.Optimum(0))
-	assert.Zero(t, Config{Service: time.Second}.Optimum(10), "slots not known")
+func TestAnEndpointThatRefuses(t *testing.T) {
+	got := aimd(t, "demo", "--endpoint", "http://127.0.0.1:1")
+	assert.Equal(t, cli.Failed, got.Status)
+	assert.Regexp(t, `^aimd: --endpoint http://127.0.0.1:1: nobody answers there: .*\n$`, got.Stderr)
+	assert.Empty(t, got.Stdout)
+	assert.Empty(t, clitest.Files(t))
 }
 
-func TestContentIsTheSameForAllStrategiesAndDiffersByObject(t *testing.T) {
-	assert.Equal(t, content(7, 1000), content(7, 1000))
-	assert.NotEqual(t, content(7, 1000), content(8, 1000))
-	assert.Len(t, content(7, 65536), 65536)
+// stopper interrupts with the first line that is written.
+type stopper struct {
+	bytes.Buffer
+	interrupt func()
+}
+
+func (s *stopper) Write(b []byte) (int, error) {
+	s.interrupt()
+	return s.Buffer.Write(b)
+}
+
+func TestInterruption(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: stdout, Stderr: stderr}.Run(ctx, tiny("--json")...))
+	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "the first strategy's row is known, the others were not begun")
+	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+}
+
+func TestInterruptionInTheMiddle(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	s3 := gofakes3.New(s3mem.New()).Server()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/reno/object-0000007") {
+			_, _ = io.Copy(io.Discard, r.Body)
+			interrupt()
+			<-r.Context().Done() // no answer
+			return
+		}
+		s3.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+
+	var stdout, stderr bytes.Buffer
+	args := []string{"demo", "--endpoint", server.URL, "--objects", "20", "--goroutines", "1", "--only", "tahoe,reno", "--json", "--html", "page.html"}
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: &stdout, Stderr: &stderr}.Run(ctx, args...))
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	require.Len(t, lines, 2)
+	assert.NotContains(t, lines[0], "interrupted")
+	assert.Regexp(t, `"strategy":"reno".*"operations":7,"attempts":8,"refused":0,"lost":0,.*"interrupted":true`, lines[1])
+	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	assert.Equal(t, []string{"page.html"}, clitest.Files(t), "what is known is shown")
+}
+
+func TestHelpTeaches(t *testing.T) {
+	got := aimd(t, "demo", "-h")
+	assert.Zero(t, got.Status)
+	for _, word := range []string{"sdk-adaptive", "p99", "lost", "optimum", "--endpoint URL", "(default 64KiB)"} {
+		assert.Contains(t, got.Stdout, word)
+	}
+}
+
+func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
+	got := aimd(t, "demo", "-quick", "-only", "reno", "-objects", "8", "-service", "1ms", "-html", "")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "8 objects of 16KiB, uploaded from 256 goroutines")
+	assert.Contains(t, got.Stdout, "1ms ±20% each")
 }

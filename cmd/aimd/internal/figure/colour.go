@@ -17,8 +17,9 @@ var (
 	Purple     = color.RGBA{0xCC, 0x79, 0xA7, 0xFF}
 	Sky        = color.RGBA{0x56, 0xB4, 0xE9, 0xFF}
 	Black      = color.RGBA{0x00, 0x00, 0x00, 0xFF}
-	pale       = color.RGBA{0xD0, 0xD0, 0xD0, 0xFF}
-	shade      = color.RGBA{0xE9, 0xE9, 0xE9, 0xFF}
+	// The grid and the shade are what they are on any background.
+	pale  = color.NRGBA{A: 0x48}
+	shade = color.NRGBA{A: 0x18}
 )
 
 // Curve is how a curve looks and what it stands for. Curves of one panel differ in

@@ -49,10 +49,15 @@ func (f Figure) noteHeight() vg.Length {
 	return 0.12 * vg.Inch // most of it stands where the x axis leaves room
 }
 
-// draw draws the whole figure. The labels of the axes, which are the same for
-// all panels, stand once. (gonum's own label would stand too high at a
-// logarithmic axis.)
-func (f Figure) draw(c draw.Canvas) {
+// draw draws the whole figure and returns where the data of each panel are. The
+// labels of the axes, which are the same for all panels, stand once. (gonum's own
+// label would stand too high at a logarithmic axis.)
+func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
+	return f.drawPanels(f.drawTexts(c))
+}
+
+// drawTexts draws what stands around the panels, and returns their canvas.
+func (f Figure) drawTexts(c draw.Canvas) draw.Canvas {
 	f.drawLegend(draw.Crop(c, 0, 0, c.Max.Y-c.Min.Y-f.legendHeight(), 0))
 	note := labelStyle()
 	note.XAlign, note.YAlign = draw.XCenter, draw.YBottom
@@ -61,8 +66,10 @@ func (f Figure) draw(c draw.Canvas) {
 	label := labelStyle()
 	label.XAlign, label.YAlign, label.Rotation = draw.XCenter, draw.YTop, math.Pi/2
 	c.FillText(label, vg.Point{X: c.Min.X, Y: (c.Min.Y + axisHeight + c.Max.Y) / 2}, f.Y)
-	c = draw.Crop(c, label.Height(f.Y)+vg.Points(8), 0, 0, 0)
+	return draw.Crop(c, label.Height(f.Y)+vg.Points(8), 0, 0, 0)
+}
 
+func (f Figure) drawPanels(c draw.Canvas) (all []vg.Rectangle) {
 	last := len(f.Panels) - 1
 	// What stands beside the data, in the panels that need most.
 	var left, right vg.Length
@@ -88,7 +95,9 @@ func (f Figure) draw(c draw.Canvas) {
 		// The data end at the same height in every panel, above its labels.
 		at.Min.Y -= data.Min.Y - at.Min.Y - vg.Points(14)
 		panel.plot.Draw(at)
+		all = append(all, panel.plot.DataCanvas(at).Rectangle)
 	}
+	return all
 }
 
 func labelStyle() text.Style {

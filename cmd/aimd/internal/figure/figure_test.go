@@ -2,7 +2,9 @@ package figure
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -41,20 +43,51 @@ func TestFiles(t *testing.T) {
 	p.Line(Nth("a", 0), Points{{X: 0, Y: 1}, {X: 10, Y: 4}})
 	dir := t.TempDir()
 	f := simple(p, Nth("a", 0))
-	for _, write := range []func(string) (string, error){f.WriteSVG, f.WritePNG} {
-		file, err := write(dir)
-		require.NoError(t, err)
-		assert.Equal(t, dir, filepath.Dir(file))
-		b, err := os.ReadFile(file)
-		require.NoError(t, err)
-		if strings.HasSuffix(file, ".png") {
-			c, err := png.DecodeConfig(bytes.NewReader(b))
-			require.NoError(t, err)
-			assert.Equal(t, 1200, c.Width)
-		}
-	}
-	_, err := f.WriteSVG(filepath.Join(dir, "no", "such"))
+	files, err := f.Write(dir, SVG, PNG)
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(dir, "simple.svg"), filepath.Join(dir, "simple.png")}, files)
+	text, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.NoError(t, xml.Unmarshal(text, new(struct{})))
+	assert.Contains(t, string(text), "prefers-color-scheme:dark")
+	assert.Contains(t, string(text), `<rect class="paper"`)
+	picture, err := os.ReadFile(files[1])
+	require.NoError(t, err)
+	c, err := png.DecodeConfig(bytes.NewReader(picture))
+	require.NoError(t, err)
+	assert.Equal(t, 1200, c.Width)
+	_, err = f.Write(filepath.Join(dir, "no", "such"), SVG)
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// In a page the figure has the page's colours, and each curve of the legend is found
+// by the style that data-pointer names.
+func TestInAPage(t *testing.T) {
+	p := NewPanel("", Axis{Max: 10}, Axis{Min: 1, Max: 100, Log: true})
+	var legend []Curve
+	for i := range 8 {
+		c := Nth(fmt.Sprintf("<%d>", i), i)
+		p.Line(c, Points{{X: 0, Y: 1}, {X: 10, Y: 40}})
+		legend = append(legend, c)
+	}
+	p.Shade(1, 2)
+	text := svg(t, simple(p, append(legend, Area("down"))...))
+	assert.NotContains(t, text, "#000000")
+	assert.NotContains(t, text, "#FFFFFF", "nothing is painted behind the panels")
+	var root struct {
+		Pointer string `xml:"data-pointer,attr"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(text), &root))
+	var r Reading
+	require.NoError(t, json.Unmarshal([]byte(root.Pointer), &r))
+	require.Len(t, r.Curves, 8, "an area is none")
+	for _, c := range r.Curves {
+		assert.Contains(t, text, `style="`+c.Style+`"`, c.Text)
+	}
+	require.Len(t, r.Panels, 1)
+	assert.True(t, r.Panels[0].Y.Log)
+	assert.Equal(t, []float64{0, 10, 1, 100}, []float64{r.Panels[0].X.Min, r.Panels[0].X.Max, r.Panels[0].Y.Min, r.Panels[0].Y.Max})
+	assert.Less(t, r.Panels[0].X.From, r.Panels[0].X.To)
 }
 
 // What is outside of the axes is not drawn, and does not stretch them.
@@ -116,7 +149,7 @@ func TestCells(t *testing.T) {
 	require.NoError(t, err)
 	assert.Positive(t, count(picture, Vermillion))
 	assert.Positive(t, count(picture, Blue))
-	assert.Equal(t, color.RGBA{255, 255, 255, 255}, tone(0))
+	assert.Equal(t, color.NRGBA{0, 0x72, 0xB2, 1}, tone(0))
 }
 
 func count(p image.Image, c color.RGBA) (n int) {

@@ -15,7 +15,7 @@ type Cell struct {
 	Column, Row int
 	// Text stands in it.
 	Text string
-	// Tone is from -1 to 1: how much of Orange or Blue it has; 0 is white.
+	// Tone is from -1 to 1: how much of Vermillion or Blue it has; 0 is none.
 	Tone float64
 }
 
@@ -40,13 +40,11 @@ func (h heat) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// tone mixes the colour with white.
+// tone is as opaque as the tone is strong, so that it goes with any background.
 func tone(t float64) color.Color {
 	full := Blue
 	if t < 0 {
 		full = Vermillion
 	}
-	share := min(math.Abs(t), 1)
-	mix := func(v uint8) uint8 { return uint8(255 - share*(255-float64(v))) }
-	return color.RGBA{mix(full.R), mix(full.G), mix(full.B), 255}
+	return color.NRGBA{full.R, full.G, full.B, uint8(max(1, 255*min(math.Abs(t), 1)))} // gonum divides by it
 }

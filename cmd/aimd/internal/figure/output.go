@@ -6,35 +6,66 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Parts of gonum's SVG that a page does not want, or wants better: the fonts
-// of the same measures where Liberation is not there, a size that fits.
-var (
-	prologue = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"`)
-	family   = regexp.MustCompile(`font-family:Liberation Sans`)
+// gonum's prologue, which a page does not want.
+var prologue = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"`)
+
+// own makes gonum's SVG ours: the fonts of the same measures where Liberation is not
+// there, and for black the colour of the text around it.
+var own = strings.NewReplacer(
+	"font-family:Liberation Sans", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif",
+	"stroke:#000000", "stroke:currentColor",
 )
 
-const families = `font-family:'Liberation Sans',Arial,Helvetica,sans-serif`
+// paper makes a file of its own legible on a dark page as well: by its own colours
+// where the reader understands these, on white where it does not.
+const paper = `<style>svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{color:#e6edf3}.paper{fill:#0d1117}}</style>
+<rect class="paper" width="100%" height="100%" fill="#fff"/>
+`
 
-// SVG returns the figure as an element that can stand in a page.
+// SVG returns the figure as an element that can stand in a page. It has the page's
+// background, the colour of its text, and for a script the data-pointer of a Reading.
 func (f Figure) SVG() ([]byte, error) {
-	canvas := vgsvg.New(width, f.height())
-	f.draw(draw.New(canvas))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, fmt.Errorf("drawing %s.svg: %w", f.Name, err)
+	s, frames, err := f.svg()
+	if err != nil {
+		return nil, err
 	}
-	size := fmt.Sprintf(`<svg width="%.0f" height="%.0f"`, width.Dots(96), f.height().Dots(96))
-	s := prologue.ReplaceAllLiteral(b.Bytes(), []byte(size))
-	return family.ReplaceAllLiteral(s, []byte(families)), nil
+	pointer, err := f.reading(frames)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Replace(s, []byte("<svg "), []byte(`<svg data-pointer="`+pointer+`" `), 1), nil
 }
 
-// PNG returns the figure as a picture of 1200 pixels across.
+func (f Figure) svg() ([]byte, []vg.Rectangle, error) {
+	canvas := vgsvg.New(width, f.height())
+	frames := f.draw(draw.New(canvas))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, nil, fmt.Errorf("drawing %s.svg: %w", f.Name, err)
+	}
+	size := fmt.Sprintf(`<svg fill="currentColor" width="%.0f" height="%.0f"`, width.Dots(96), f.height().Dots(96))
+	return []byte(own.Replace(string(prologue.ReplaceAllLiteral(b.Bytes(), []byte(size))))), frames, nil
+}
+
+// file is the figure as a file of its own.
+func (f Figure) file() ([]byte, error) {
+	s, _, err := f.svg()
+	if err != nil {
+		return nil, err
+	}
+	end := bytes.IndexByte(s, '>') + 1
+	return bytes.Join([][]byte{s[:end], []byte(paper), s[end:]}, []byte("\n")), nil
+}
+
+// PNG returns the figure as a picture of 1200 pixels across, on white.
 func (f Figure) PNG() ([]byte, error) {
 	canvas := vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(dpi))
 	f.draw(draw.New(canvas))
@@ -45,17 +76,29 @@ func (f Figure) PNG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// WriteSVG writes the figure into the directory and returns the file's name.
-func (f Figure) WriteSVG(dir string) (string, error) { return f.write(dir, ".svg", f.SVG) }
+// The forms of Write.
+const (
+	SVG = ".svg"
+	PNG = ".png"
+)
 
-// WritePNG writes the figure into the directory and returns the file's name.
-func (f Figure) WritePNG(dir string) (string, error) { return f.write(dir, ".png", f.PNG) }
-
-func (f Figure) write(dir, ext string, form func() ([]byte, error)) (string, error) {
-	b, err := form()
-	if err != nil {
-		return "", err
+// Write writes the figure into the directory in each of the forms, and returns the
+// names of the files.
+func (f Figure) Write(dir string, forms ...string) (files []string, err error) {
+	for _, form := range forms {
+		draw := f.file
+		if form == PNG {
+			draw = f.PNG
+		}
+		b, err := draw()
+		if err != nil {
+			return files, err
+		}
+		file := filepath.Join(dir, f.Name+form)
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			return files, err
+		}
+		files = append(files, file)
 	}
-	file := filepath.Join(dir, f.Name+ext)
-	return file, os.WriteFile(file, b, 0o644)
+	return files, nil
 }

@@ -15,7 +15,7 @@ type Axis struct {
 	Min, Max float64
 	// Log makes it logarithmic; Min is then greater than 0.
 	Log bool
-	// Labels make it an axis of categories, at 0, 1, 2 and so on, in the place of all
+	// Labels make it an axis of categories, at 0, 1, 2 and so on, instead of all
 	// else.
 	Labels []string
 }
@@ -27,11 +27,15 @@ type (
 )
 
 // Panel is one pair of axes with what is drawn into it, in the order of the calls.
-type Panel struct{ plot *plot.Plot }
+type Panel struct {
+	plot *plot.Plot
+	x, y Axis
+}
 
 // NewPanel returns an empty panel.
 func NewPanel(title string, x, y Axis) *Panel {
 	p := plot.New()
+	p.BackgroundColor = nil // the page's or the paper's
 	p.Title.Text = title
 	p.Title.TextStyle.Font.Size, p.Title.Padding = large, vg.Points(4)
 	p.Title.TextStyle.Font.Variant = "Sans"
@@ -40,7 +44,7 @@ func NewPanel(title string, x, y Axis) *Panel {
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = nil, pale
 	p.Add(grid)
-	return &Panel{p}
+	return &Panel{p, x, y}
 }
 
 // prepare gives an axis its range, with at most so many labelled ticks.

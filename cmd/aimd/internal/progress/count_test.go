@@ -36,7 +36,8 @@ func TestCountOfWhatIsSoonDone(t *testing.T) {
 func TestCountOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		c := newCount(&b, "runs", 2, true)
+		c := new(Count)
+		c.Line = newLine(&b, Every, func() int { return 80 }, c.text("runs", 2))
 		time.Sleep(950 * time.Millisecond)
 		c.Step()
 		time.Sleep(100 * time.Millisecond)

@@ -3,6 +3,7 @@ package upload
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -33,6 +34,7 @@ func (c Config) open(ctx context.Context, l *aimd.Limiter) (*bucket.Bucket, erro
 	transport := awshttp.NewBuildableClient().WithTimeout(c.Timeout).WithTransportOptions(func(t *http.Transport) {
 		// The default keeps 10 connections, and dials anew for all others.
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, int(c.MaxWindow)
+		t.DialContext = bounding(t.DialContext)
 	})
 	options := []func(*config.LoadOptions) error{config.WithHTTPClient(transport), config.WithLogger(logging.Nop{})}
 	if c.Endpoint != "" {
@@ -53,4 +55,22 @@ func (c Config) open(ctx context.Context, l *aimd.Limiter) (*bucket.Bucket, erro
 	cfg.APIOptions = append(cfg.APIOptions, wire.Watch)
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = c.Endpoint != "" && !c.VirtualHost })
 	return &bucket.Bucket{Client: client, Name: c.Bucket, Checksum: c.Checksum, Wire: wire}, nil
+}
+
+// writeBuffer is how much a connection takes that is not on its way yet. Without a
+// bound most of a part may be, and the progress counts it as sent. Our choice:
+// 5 MB/s and more for each connection over 100 ms, and there are as many as the window.
+const writeBuffer = 512 << 10
+
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// bounding bounds the write buffer of each connection.
+func bounding(dial dial) dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
+			_ = tcp.SetWriteBuffer(writeBuffer) // else it is as large as the system has it
+		}
+		return conn, err
+	}
 }

@@ -4,45 +4,68 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
 const long = `Upload puts files and directories into an S3 bucket, as fast as the store lets
 and no faster: one congestion window bounds the requests in flight, successes
 widen it, the first refusal of each burst narrows it.
 
-Keys      A file below DIR gets prefix/path-below-DIR as its key, with slashes. A
-          FILE gets prefix/name. Names that are not UTF-8 fail, keys must be. If two
-          have the same key, the first argument's goes and the other fails.
-Skipping  What the store has already, with the same size and checksum, is skipped:
-          run it again after an interruption, and it goes on. Sockets, pipes and devices
-          are skipped and reported. The bucket is listed beside the walk, in the
-          same order, so a thousand files cost one question; where ETags are no MD5s,
-          and where few files meet many objects, each is asked for by itself.
+Keys      A file below DIR gets prefix/path-below-DIR as its key, with slashes.
+          A FILE gets prefix/name. Names that are not UTF-8 fail, keys must be.
+          If two have the same key, the first argument's goes and the other
+          fails.
+Skipping  What the store has already, with the same size and checksum, is
+          skipped: run it again after an interruption, and it goes on. Sockets,
+          pipes and devices are skipped and reported. The bucket is listed
+          beside the walk, in the same order, so a thousand files cost one
+          question; where ETags are no MD5s, and where few files meet many
+          objects, each is asked for by itself.
 Verified  A checksum goes with every request and is compared with the store's
-          answer, or, where the store answers with none, the MD5 with its ETag. Only
-          then is a file reported as uploaded. A file that shrinks, grows, changes or
-          vanishes while it is read is reported as failed; the others go on.
-Parts     Large files go in parts, each in a slot of its own. Parts of what fails
-          are removed again. After a kill they are left: have the bucket's lifecycle
-          remove incomplete uploads.
-Retries   Each request is sent again until it is done or its error is final, without
-          end unless --max-attempts is given.
-Access    Credentials, profile and region are found as the AWS tools find them. With
-          --endpoint the region is us-east-1 unless it is set.
+          answer, or, where the store answers with none, the MD5 with its ETag.
+          Only then is a file reported as uploaded. A file that shrinks, grows,
+          changes or vanishes while it is read is reported as failed; the
+          others go on.
+Parts     Large files go in parts, each in a slot of its own. Parts of what
+          fails are removed again, for up to 10 s, until the store says that it
+          has none. A run that sent parts asks for incomplete uploads below the
+          prefix at its end, and names these, and what it could not remove, on
+          standard error and in the summary's incomplete_uploads (1000 at
+          most). They may be those of a run that was killed, which names none,
+          or that goes on elsewhere. Remove them with aws s3api
+          abort-multipart-upload, or by the bucket's lifecycle.
+Retries   Each request is sent again until it is done or its error is final,
+          without end unless --max-attempts is given.
+Access    Credentials, profile and region are found as the AWS tools find them.
+          With --endpoint the region is us-east-1 unless it is set.
 
-Ctrl-C stops it: nothing new is begun, what is under way is cut off and reported as
-failed, its parts are removed. Ctrl-C again ends it at once. The list of --failed has
-what was begun and is not there; what was not begun a second run finds by itself.
+Ctrl-C stops it: nothing new is begun, what is under way is cut off and
+reported as failed, its parts are removed. If that takes more than a second it
+says what it waits for. Ctrl-C again ends it at once. The summary says how many
+files were not begun. A reader of standard output that goes away, as head does,
+stops it in the same way.
+
+The list of --failed has all that is not in the store however the run ends,
+what was not begun as well: --from goes on with it. It is written beside the
+old list, in .NAME.aimd-new, and takes its place at the end; what ends the
+program at once leaves the old list. Only a list that an upload wrote, or that
+--from reads, is replaced.
 
 Standard output has the summary; with --json one object per file,
   {"path":..,"key":..,"size":..,"status":..,"error":..,"attempts":..}
-with status uploaded, skipped or failed (planned in a dry run), path_base64 if the
-path is not UTF-8, and in the end {"summary":{..}}. Standard error has the progress,
-what failed, and why files were skipped that were not there already.
+with status uploaded, skipped or failed (planned in a dry run), path_base64 if
+the path is not UTF-8, and in the end {"summary":{..}}. Standard error has the
+progress, what failed, what is incomplete, and why files were skipped that were
+not there already.
 
 Exit status: 0 all is there; 1 some files failed, or the store cannot be used;
 2 the command line is wrong; 130 interrupted.`
@@ -50,10 +73,10 @@ Exit status: 0 all is there; 1 some files failed, or the store cannot be used;
 const example = `  aimd upload photos s3://backup/photos                     # to AWS
   aimd upload . s3://backup/site --endpoint http://127.0.0.1:9000
   aimd upload --dry-run photos s3://backup/photos           # what would be sent
-  aimd upload a.iso b.iso s3://images                       # files: a.iso, b.iso
+  aimd upload a.iso b.iso s3://images           # files: a.iso, b.iso
   aimd upload -- -odd-name s3://backup                      # a name with a dash
 
-  # what failed goes into a list, separated by NUL; once more, these alone
+  # what is not there goes into a list, separated by NUL; once more, these alone
   aimd upload data s3://backup/data --failed failed.txt
   aimd upload data s3://backup/data --from failed.txt --failed failed.txt
 
@@ -61,14 +84,14 @@ const example = `  aimd upload photos s3://backup/photos                     # t
   find data -mtime -1 -type f -print0 > new
   aimd upload data s3://backup/data --from new
 
-  aimd upload data s3://backup/data --json | jq -r 'select(.status=="failed") | .path'`
+  aimd upload data s3://backup/data --json | jq -r .status`
 
 // Command is the command. usage makes an error one of the command line.
 func Command(usage func(*cobra.Command, error) error) *cobra.Command {
-	var c Config
+	c := defaults()
 	cmd := &cobra.Command{
 		Use:   "upload DIR|FILE... s3://bucket/prefix",
-		Short: "Upload files to S3, verified, resumable, at the speed that the store takes",
+		Short: "Upload files to S3, verified, resumable, as fast as the store lets",
 		Long:  long, Example: example,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := c.arguments(args); err != nil {
@@ -80,6 +103,9 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 			if err := c.check(); err != nil {
 				return usage(cmd, err)
 			}
+			// A reader that goes away, as head does, must not end it in the middle of things.
+			signal.Ignore(syscall.SIGPIPE)
+			defer signal.Reset(syscall.SIGPIPE)
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			_, err := Run(cmd.Context(), c)
 			return err
@@ -89,29 +115,55 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 	return cmd
 }
 
+// defaults is the configuration without any flag.
+func defaults() Config {
+	return Config{
+		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
+		PartSize: 8 << 20, Threshold: 16 << 20, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
+	}
+}
+
 func (c *Config) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
+	f.Var(value.Endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
-	f.Var(choice(&c.Links, []string{"follow", "files", "skip"}, []walk.Links{walk.FollowAll, walk.FollowFiles, walk.FollowNone}).preset("follow"),
+	f.Var(value.Choice(&c.Links, []string{"follow", "files", "skip"}, []walk.Links{walk.FollowAll, walk.FollowFiles, walk.FollowNone}),
 		"symlinks", "follow all but those that lead back up, only those to files, or skip them; what is skipped is reported")
 	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline; each below an argument")
-	f.StringVar(&c.Failed, "failed", "", "write the paths of what failed to this `file`, each ended by NUL, for --from and xargs -0")
+	f.StringVar(&c.Failed, "failed", "", "write the paths of what failed or was not begun to this `file`, each ended by NUL, for --from and xargs -0")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.BoolVarP(&c.Verbose, "verbose", "v", false, "a line for every file")
-	f.Var(checksum(&c.Checksum).preset("crc64nvme"), "checksum", "what goes with each request; md5 for stores that know no other")
-	f.Var(size(&c.PartSize, partLeast, partMost, "a size from 5MiB to 5GiB").preset("8MiB"), "part-size", "size of parts; grows so that there are at most 10000")
-	f.Var(size(&c.Threshold, 1, partMost, "a size from 1 to 5GiB").preset("16MiB"), "threshold", "files from this size on go in parts")
-	f.Var(timeout(&c.Timeout).preset("5m"), "timeout", "longest time for one attempt of a request; 0 for none")
-	f.Var(attempts(&c.MaxAttempts).preset("0"), "max-attempts", "most attempts for one request; 0 for no end")
-	f.Var(choice(&c.Law, []string{"reno", "tahoe"}, []string{"reno", "tahoe"}).preset("reno"), "law", "how the window adapts")
-	f.Var(factor(&c.Factor).preset("0.9"), "factor", "what a cut keeps of the window; 0.5 for a store whose limit varies much")
-	f.Var(window(&c.InitialWindow).preset("20"), "initial-window", "requests in flight to begin with")
-	f.Var(window(&c.MaxWindow).preset("256"), "max-window", "most requests in flight")
+	words, algorithms := checksums()
+	f.Var(value.Choice(&c.Checksum, words, algorithms), "checksum", "what goes with each request; md5 for stores that know no other")
+	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "size of parts; grows so that there are at most 10000")
+	f.Var(value.Size(&c.Threshold, 1, partMost), "threshold", "files from this size on go in parts")
+	f.Var(value.OrNone(value.Duration(&c.Timeout, time.Second, 24*time.Hour)), "timeout", "longest time for one attempt of a request; 0 for none")
+	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
+	f.Var(value.Choice(&c.Law, []string{"reno", "tahoe"}, []string{"reno", "tahoe"}), "law", "how the window adapts")
+	f.Var(value.Factor(&c.Factor), "factor", "what a cut keeps of the window; 0.5 for a store whose limit varies much")
+	f.Var(value.Decimal(&c.InitialWindow, 1, windowMost), "initial-window", "requests in flight to begin with")
+	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")
+}
+
+const (
+	// Bounds of a single upload and of a part:
+	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+	partLeast = 5 << 20
+	partMost  = 5 << 30
+	// windowMost is beyond what a store takes from one machine.
+	windowMost = 10_000
+)
+
+// checksums are the algorithms by their names; md5 is none of them.
+func checksums() (words []string, algorithms []*sum.Algorithm) {
+	for _, a := range sum.Algorithms() {
+		words, algorithms = append(words, strings.ToLower(a.Name)), append(algorithms, a)
+	}
+	return append(words, "md5"), append(algorithms, nil)
 }
 
 // arguments takes the arguments apart.
@@ -130,12 +182,15 @@ func (c *Config) check() error {
 		return errors.New("--virtual-host: goes only with --endpoint; AWS has it so anyway")
 	}
 	if c.Quiet && c.Verbose {
-		return errors.New("--quiet and --verbose: want one of them at the most")
+		return errors.New("--quiet and --verbose: want one of them at most")
 	}
 	for _, root := range c.Roots {
 		if _, err := os.Stat(root); err != nil {
 			return fmt.Errorf("%s: want a file or directory that can be read: %w", root, errors.Unwrap(err))
 		}
+	}
+	if c.Failed != "" {
+		return c.checkFailed()
 	}
 	return nil
 }

@@ -8,13 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
 
@@ -56,7 +54,7 @@ func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 		"DIR s3://bucket --symlinks some":         {`"some"`, "--symlinks", "one of follow, files, skip"},
 		"DIR s3://bucket --part-size 4MiB":        {`"4MiB"`, "--part-size", "5MiB to 5GiB"},
 		"DIR s3://bucket --part-size 9x":          {`"9x"`, "--part-size", "5MiB to 5GiB"},
-		"DIR s3://bucket --threshold 0":           {`"0"`, "--threshold", "1 to 5GiB"},
+		"DIR s3://bucket --threshold 0":           {`"0"`, "--threshold", "1B to 5GiB"},
 		"DIR s3://bucket --timeout 1ms":           {`"1ms"`, "--timeout", "1s to 24h"},
 		"DIR s3://bucket --max-attempts -1":       {`"-1"`, "--max-attempts", "whole number from 0"},
 		"DIR s3://bucket --max-window 0":          {`"0"`, "--max-window", "1 to 10000"},
@@ -70,26 +68,22 @@ func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 	}
 }
 
+// The flags tell of the defaults, and do not change them.
 func TestDefaults(t *testing.T) {
-	var c Config
-	c.flags(&cobra.Command{})
-	assert.Equal(t, Config{
-		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
-		PartSize: 8 << 20, Threshold: 16 << 20, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
-	}, c)
-}
-
-func TestSizes(t *testing.T) {
-	for s, want := range map[string]int64{
-		"1": 1, "512B": 512, "8MiB": 8 << 20, "8M": 8 << 20, "8Mi": 8 << 20, "8MB": 8e6, "1.5kB": 1500, "1 GiB": 1 << 30, "2g": 2 << 30, "3b": 3,
-		"": -1, "x": -1, "-1": -1, "1TiB": -1, "1e3": -1, "MiB": -1,
+	c, cmd := defaults(), new(cobra.Command)
+	c.flags(cmd)
+	assert.Equal(t, defaults(), c)
+	for name, want := range map[string]string{
+		"checksum": "crc64nvme", "symlinks": "follow", "law": "reno", "part-size": "8MiB", "threshold": "16MiB", "timeout": "5m", "factor": "0.9",
+		"initial-window": "20", "max-window": "256", "max-attempts": "0",
 	} {
-		n, ok := parseSize(s)
-		if !ok {
-			n = -1
-		}
-		assert.Equal(t, want, n, s)
+		assert.Equal(t, want, cmd.Flag(name).DefValue, name)
 	}
+	require.NoError(t, cmd.Flags().Parse([]string{"--checksum", "md5", "--timeout", "0", "--symlinks", "skip", "--part-size", "5GiB"}))
+	assert.Nil(t, c.Checksum)
+	assert.Zero(t, c.Timeout)
+	assert.Equal(t, walk.FollowNone, c.Links)
+	assert.EqualValues(t, partMost, c.PartSize)
 }
 
 func TestDestinations(t *testing.T) {
@@ -108,7 +102,7 @@ func TestJSON(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "content")
 	w.write("bad\xff", "x")
-	stdout, stderr, err := command(t, w.dir, "s3://bucket/p", "--endpoint", w.url, "--json")
+	stdout, stderr, err := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--json")
 	require.EqualError(t, err, "1 of 2 files failed")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 3)
@@ -116,7 +110,7 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
 	delete(summary["summary"], "seconds")
 	assert.Equal(t, map[string]any{
-		"uploaded": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
+		"uploaded": 1.0, "skipped": 0.0, "failed": 1.0, "not_begun": 0.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
 	}, summary["summary"])
 	all := strings.Join(lines[:2], "\n")
 	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"uploaded","attempts":1}`)
@@ -130,7 +124,7 @@ func TestWhatPeopleSee(t *testing.T) {
 	w.write("a", "content")
 	w.write("bell\a", "content")
 	require.NoError(t, os.Symlink(".", filepath.Join(w.dir, "loop")))
-	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.url}
+	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.URL}
 
 	stdout, stderr, err := command(t, append(to, "--dry-run")...)
 	require.NoError(t, err)
@@ -155,18 +149,18 @@ func TestWhatPeopleSee(t *testing.T) {
 func TestOneErrorAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "x")
-	_, _, err := command(t, w.dir, "s3://missing", "--endpoint", w.url)
-	require.EqualError(t, err, "--endpoint "+w.url+": there is no bucket missing; make it first")
+	_, _, err := command(t, w.dir, "s3://missing", "--endpoint", w.URL)
+	require.EqualError(t, err, "--endpoint "+w.URL+": there is no bucket missing; make it first")
 	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", "http://127.0.0.1:1")
 	require.ErrorContains(t, err, "--endpoint http://127.0.0.1:1: nobody answers there")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--from", w.dir+"/none")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
 	require.ErrorContains(t, err, "--from: open ")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url, "--failed", w.dir)
-	require.ErrorContains(t, err, "--failed: open ")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--failed", w.dir)
+	require.ErrorContains(t, err, "--failed "+w.dir+": is no regular file")
 	_, _, err = command(t, w.dir, "s3://bucket")
 	require.ErrorContains(t, err, "no AWS region found")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.url)
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL)
 	require.ErrorContains(t, err, "no AWS credentials found; set AWS_ACCESS_KEY_ID")
 }
 
@@ -174,7 +168,7 @@ func TestOneErrorAtTheStart(t *testing.T) {
 func TestFailedListWithinTheDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "x")
-	w.write("failed.txt", "of an earlier run")
+	w.write("failed.txt", "of an earlier run\x00")
 	o := w.run(func(c *Config) { c.Failed = filepath.Join(w.dir, "failed.txt") })
 	require.NoError(t, o.err)
 	assert.Equal(t, "the list that --failed writes", o.lines["failed.txt"].Error)

@@ -40,7 +40,7 @@ type Config struct {
 	// DryRun sends nothing but questions.
 	DryRun bool
 
-	// Failed names a file for the paths of what failed; "": none.
+	// Failed names a file for the paths of what is not in the store; "": none.
 	Failed string
 	// JSON, Quiet and Verbose say what is written of each file.
 	JSON, Quiet, Verbose bool

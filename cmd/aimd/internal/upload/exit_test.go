@@ -5,9 +5,11 @@ import (
 	"context"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/command"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -27,6 +29,6 @@ func TestExitStatus(t *testing.T) {
 		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, c.want, command.Run(c.ctx, c.args, &stdout, &stderr), "%v: %s", c.args, stderr.String())
+		assert.Equal(t, c.want, cli.Tool{Commands: []*cobra.Command{upload.Command(cli.Usage)}, Stdout: &stdout, Stderr: &stderr}.Run(c.ctx, c.args...), "%v: %s", c.args, stderr.String())
 	}
 }

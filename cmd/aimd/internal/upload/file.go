@@ -23,12 +23,12 @@ var errStopped = errors.New("not done: the upload was stopped")
 // file does all there is to do for one file.
 func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 	r := Result{Path: e.Path, Key: e.Key}
-	counted, attempts := bucket.CountAttempts(ctx)
 	sent := new(atomic.Int64)
-	r.Status, r.Size, r.Err = u.content(counted, e, found, func(n int64) {
+	followed, attempts := bucket.Follow(ctx, func(n int64) {
 		sent.Add(n)
 		u.report.bytes.Add(n)
 	})
+	r.Status, r.Size, r.Err = u.content(followed, e, found)
 	r.sent = sent.Load()
 	r.Attempts = attempts.Load()
 	if r.Err == nil {
@@ -39,13 +39,17 @@ func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 		u.stop(r.Err)
 	}
 	if ctx.Err() != nil {
-		r.Err, r.cut = errStopped, true
+		r.Err, r.cut = because(errStopped, r.Err), true
+	}
+	var left bucket.Left
+	if errors.As(r.Err, &left) {
+		u.report.left(left.Incomplete)
 	}
 	return r
 }
 
 // content opens the file, and uploads it if the store does not have it.
-func (u *run) content(ctx context.Context, e walk.Entry, found there, sent func(int64)) (Status, int64, error) {
+func (u *run) content(ctx context.Context, e walk.Entry, found there) (Status, int64, error) {
 	// A read that fails ends the file's requests, which would go on trying.
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
@@ -56,12 +60,22 @@ func (u *run) content(ctx context.Context, e walk.Entry, found there, sent func(
 	defer f.Close()
 	status, err := u.needed(ctx, e.Key, f, found)
 	if status == "" && err == nil {
-		status, err = Uploaded, u.put(ctx, e.Key, f, sent)
+		status, err = Uploaded, u.put(ctx, e.Key, f)
 	}
 	if err != nil {
-		err = reason(ctx, f, err)
+		err = because(reason(ctx, f, err), err)
 	}
 	return status, f.Size(), err
+}
+
+// because is why, and what err tells of parts that are left.
+func because(why, err error) error {
+	var left bucket.Left
+	if errors.As(err, &left) {
+		left.Err = why
+		return left
+	}
+	return why
 }
 
 // reason is why the file failed, seen from the file: what has changed in it
@@ -93,16 +107,11 @@ func (u *run) needed(ctx context.Context, key string, f *local.File, found there
 	return "", nil
 }
 
-func (u *run) put(ctx context.Context, key string, f *local.File, sent func(int64)) error {
+func (u *run) put(ctx context.Context, key string, f *local.File) error {
 	if f.Size() < u.Threshold {
-		err := u.bucket.Put(ctx, key, f)
-		if err == nil {
-			sent(f.Size())
-		}
-		return err
+		return u.bucket.Put(ctx, key, f)
 	}
 	return u.bucket.PutParts(ctx, key, f, bucket.Parts{
 		Size: bucket.PartSize(f.Size(), u.PartSize), Enter: u.parts.Enter, Leave: u.parts.Leave,
-		Sent: sent,
 	})
 }

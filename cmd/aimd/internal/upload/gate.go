@@ -48,6 +48,13 @@ func (g *gate) Enter(ctx context.Context) error {
 	return nil
 }
 
+// busy is how many are in.
+func (g *gate) busy() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.in
+}
+
 // Leave makes room.
 func (g *gate) Leave() {
 	g.mu.Lock()

@@ -3,8 +3,9 @@ package upload
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
 // moment is how an upload stands at a time.
@@ -33,30 +34,39 @@ func (m moment) all() float64  { return float64(m.allBytes) + fileWork*float64(m
 // gauge makes lines of moments. It knows how fast things went of late.
 type gauge struct {
 	last moment
-	// bytes and work are per second.
-	bytes, work float64
+	// time, bytes and work are what went by and was done, in seconds and bytes, the
+	// less of it the longer ago.
+	time, bytes, work float64
 }
 
-// memory is how long the rates remember, about. Our choice: long enough to be read,
-// short enough to see the store change.
-const memory = 10 * time.Second
+// memory is how long ago counts for a third. Our choice: long enough to be read,
+// short enough to see the store change, and longer than it takes
+// parts that begin together.
+const memory = 20 * time.Second
 
 // seen takes in one more moment.
 func (g *gauge) seen(m moment) {
-	dt := (m.at - g.last.at).Seconds()
+	dt := m.at - g.last.at
 	if dt <= 0 {
 		return
 	}
-	weight := 1 - math.Exp(-dt/memory.Seconds())
-	if g.last.at == 0 {
-		weight = 1
-	}
-	g.bytes += weight * (float64(m.bytes-g.last.bytes)/dt - g.bytes)
-	g.work += weight * ((m.done()-g.last.done())/dt - g.work)
+	keep := math.Exp(-dt.Seconds() / memory.Seconds())
+	g.time = g.time*keep + dt.Seconds()
+	g.bytes = g.bytes*keep + float64(m.bytes-g.last.bytes)
+	g.work = g.work*keep + m.done() - g.last.done()
 	g.last = m
 }
 
-// line is the moment in words.
+// rate is so much per second; 0 before there is a moment.
+func (g *gauge) rate(x float64) float64 {
+	if g.time == 0 {
+		return 0
+	}
+	return max(0, x/g.time) // less than 0 where bytes go once more
+}
+
+// line is the moment in words. What people wait for comes first: a terminal cuts
+// the end off.
 func (g *gauge) line(m moment) string {
 	total := func(n string) string {
 		if m.counted {
@@ -64,37 +74,33 @@ func (g *gauge) line(m moment) string {
 		}
 		return n + "+" // the walk has not come to its end
 	}
-	s := fmt.Sprintf("%d/%s files  %s of %s  %s/s  cwnd %.1f  %d refused", m.files, total(fmt.Sprint(max(m.allFiles, m.files))),
-		bytesShown(m.bytes), total(bytesShown(max(m.allBytes, m.bytes))), bytesShown(int64(g.bytes)), m.cwnd, m.refused)
+	s := ""
+	if m.trouble != nil {
+		s = fmt.Sprintf("waiting: %v  ", m.trouble)
+	} else if left, ok := g.left(m); ok {
+		s = fmt.Sprintf("%v left  ", left)
+	}
+	s += fmt.Sprintf("%d/%s files  %s of %s  %s/s  cwnd %.1f  %d refused", m.files, total(fmt.Sprint(max(m.allFiles, m.files))),
+		bytesShown(m.bytes), total(bytesShown(max(m.allBytes, m.bytes))), bytesShown(int64(g.rate(g.bytes))), m.cwnd, m.refused)
 	if m.failed > 0 {
 		s += fmt.Sprintf("  %d failed", m.failed)
-	}
-	if m.trouble != nil {
-		return fmt.Sprintf("%s  waiting: %v", s, m.trouble)
-	}
-	if left, ok := g.left(m); ok {
-		s += fmt.Sprintf("  %v left", left)
 	}
 	return s
 }
 
 // left is how long it will go on at this rate.
 func (g *gauge) left(m moment) (time.Duration, bool) {
-	seconds := (m.all() - m.done()) / g.work
+	seconds := (m.all() - m.done()) / g.rate(g.work)
 	if !m.counted || m.files >= m.allFiles || !(seconds < (100 * time.Hour).Seconds()) { // nothing moves
 		return 0, false
 	}
-	return time.Duration(math.Ceil(max(0, seconds))) * time.Second, true
+	return time.Duration(math.Ceil(max(0, seconds-1e-3))) * time.Second, true
 }
-
-const barWidth = 20
 
 // bar is the share of the work that is done. There is none before all is counted.
 func (g *gauge) bar(m moment) string {
 	if !m.counted || m.all() == 0 {
 		return ""
 	}
-	share := min(1, m.done()/m.all())
-	full := int(share * barWidth)
-	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
+	return progress.Bar(max(0, min(1, m.done()/m.all())))
 }

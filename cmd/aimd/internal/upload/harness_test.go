@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,28 +18,31 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/store"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+	"github.com/aimd-go/aimd/internal/fakes3"
 )
 
 const testBucket = "bucket"
 
-// world is a store behind a cap, a directory, and what goes between them.
+// world is a store that takes 16 requests at a time, and a directory.
 type world struct {
+	fakes3.Store
 	t   *testing.T
 	dir string
-	url string
-	*store.Store
+	// direct is where the store itself listens.
+	direct string
 
 	mu sync.Mutex
-	// requests counts what came through, by method, and by method and query key
+	// requests counts what the store let in, by method, and by method and query key
 	// of multipart requests: "PUT", "POST?uploads", "PUT?partNumber".
 	requests map[string]int
 	// intercept answers in the store's place if it returns true.
-	intercept func(w http.ResponseWriter, r *http.Request) bool
+	intercept fakes3.Script
 }
 
 func newWorld(t *testing.T) *world {
@@ -52,27 +53,16 @@ func newWorld(t *testing.T) *world {
 	} {
 		t.Setenv(name, value)
 	}
-	s, err := store.Start(store.Config{Slots: 16, Service: time.Millisecond, Bucket: testBucket})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	w := &world{t: t, dir: t.TempDir(), Store: s, requests: map[string]int{}}
-	to, err := url.Parse(s.URL())
-	require.NoError(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 100
-	proxy.Transport = transport
-	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
-	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if !w.comes(rw, r) {
-			proxy.ServeHTTP(rw, r)
-		}
-	}))
-	t.Cleanup(func() {
-		front.Close()
-		transport.CloseIdleConnections()
-	})
-	w.url = front.URL
+	objects := s3mem.New()
+	require.NoError(t, objects.CreateBucket(testBucket))
+	w := &world{t: t, dir: t.TempDir(), requests: map[string]int{}}
+	w.Slots, w.Service, w.Script = 16, time.Millisecond, w.comes
+	w.Next = gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	w.Start()
+	t.Cleanup(w.Close)
+	direct := httptest.NewServer(w.Next)
+	t.Cleanup(direct.Close)
+	w.direct = direct.URL
 	return w
 }
 
@@ -114,7 +104,7 @@ func (w *world) write(name, content string) string {
 // config is that of the command, with parts small enough to try them.
 func (w *world) config() Config {
 	return Config{
-		Roots: []string{w.dir}, Bucket: testBucket, Prefix: "p/", Endpoint: w.url,
+		Roots: []string{w.dir}, Bucket: testBucket, Prefix: "p/", Endpoint: w.URL,
 		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: time.Minute,
 		PartSize: 1 << 10, Threshold: 4 << 10, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
 		JSON: true, Stdout: io.Discard, Stderr: io.Discard,
@@ -175,7 +165,7 @@ func (o outcome) status(name string) string { return o.lines[name].Status }
 // client asks the store itself.
 func (w *world) client() *s3.Client {
 	return s3.NewFromConfig(aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(w.Store.URL()), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
+		Region: "us-east-1", BaseEndpoint: aws.String(w.direct), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
 	}, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
@@ -228,18 +218,13 @@ func isPart(r *http.Request) bool { return r.URL.Query().Has("partNumber") }
 
 func isPut(r *http.Request) bool { return r.Method == http.MethodPut && !isPart(r) }
 
-// refuse answers as S3 does to too many requests.
 func refuse(w http.ResponseWriter, r *http.Request) bool {
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
+	fakes3.Refuse(w, r)
 	return true
 }
 
 func deny(w http.ResponseWriter, r *http.Request, status int, code string) bool {
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code></Error>")
+	fakes3.Answer(w, r, status, "<Error><Code>"+code+"</Code></Error>")
 	return true
 }
 

@@ -1,16 +1,17 @@
 package upload
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"sync/atomic"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 )
 
 // Summary is what became of all files.
@@ -18,6 +19,10 @@ type Summary struct {
 	Uploaded int64 `json:"uploaded"`
 	Skipped  int64 `json:"skipped"`
 	Failed   int64 `json:"failed"`
+	// NotBegun is how many files came up after the run was stopped.
+	NotBegun int64 `json:"not_begun"`
+	// Uncounted: there may be more of these.
+	Uncounted bool `json:"uncounted,omitempty"`
 	// Planned is what a dry run would upload.
 	Planned int64 `json:"planned,omitempty"`
 	// Bytes is the size of what was uploaded, or would be.
@@ -28,6 +33,9 @@ type Summary struct {
 	Attempts    uint64 `json:"attempts"`
 	Refused     uint64 `json:"refused"`
 	Interrupted bool   `json:"interrupted"`
+	// Incomplete are uploads in parts that are left in the store, or may be, of
+	// this run or of others: bucket.IncompleteMost of each at most.
+	Incomplete []bucket.Incomplete `json:"incomplete_uploads,omitempty"`
 }
 
 // reporter tells of results as they come.
@@ -40,44 +48,68 @@ type reporter struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	Summary
-	failed *os.File
-	// broken is the first error of writing.
+	failed *list
+	// broken is the first error of writing. stop ends the run for want of readers.
 	broken error
-	// around has what is written to a terminal keep clear of the progress.
-	around func(write func())
+	stop   context.CancelCauseFunc
+	// around has what is written to a terminal keep clear of the progress. terminal:
+	// that goes for standard output as well.
+	around   func(write func())
+	terminal bool
 }
 
-// newReporter opens the list of what failed. Results are told through it only.
-func newReporter(c Config) (*reporter, error) {
-	r := &reporter{c: c, began: time.Now(), around: func(write func()) { write() }}
+// newReporter begins the list of what failed. Results are told through it only.
+func newReporter(c Config, stop context.CancelCauseFunc) (*reporter, error) {
+	r := &reporter{c: c, stop: stop, began: time.Now(), around: func(write func()) { write() }, terminal: terminal.Columns(c.Stdout) > 0}
 	if c.Failed == "" {
 		return r, nil
 	}
-	f, err := os.Create(c.Failed)
-	if err != nil {
+	var err error
+	if r.failed, err = newList(c.Failed); err != nil {
 		return nil, fmt.Errorf("--failed: %w", err)
 	}
-	r.failed = f
 	return r, nil
 }
 
 // writes reports whether the path is that of the list of what failed.
-func (r *reporter) writes(path string) bool {
-	if r.failed == nil || filepath.Base(path) != filepath.Base(r.c.Failed) {
-		return false
+func (r *reporter) writes(path string) bool { return r.failed != nil && r.failed.is(path) }
+
+// list has the path in the list of what failed.
+func (r *reporter) list(path string) {
+	if r.failed != nil {
+		r.keep("--failed", r.failed.add(path))
 	}
-	here, err := os.Stat(path)
-	if err != nil {
-		return false
+}
+
+// notBegun tells of a file that came up after the run was stopped.
+func (r *reporter) notBegun(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.NotBegun++
+	r.list(path)
+}
+
+// left notes an upload whose parts may be left in the store.
+func (r *reporter) left(x bucket.Incomplete) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.Incomplete) < 2*bucket.IncompleteMost && !slices.Contains(r.Incomplete, x) {
+		r.Incomplete = append(r.Incomplete, x)
 	}
-	list, err := r.failed.Stat()
-	return err == nil && os.SameFile(here, list)
+}
+
+// uncounted notes whether there was more that was not begun.
+func (r *reporter) uncounted(more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Uncounted = r.Uncounted || more
 }
 
 // tell tells of one file.
 func (r *reporter) tell(x Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.bytes.Add(x.Size - x.sent)
 	switch x.Status {
 	case Uploaded:
 		r.Uploaded++
@@ -85,19 +117,13 @@ func (r *reporter) tell(x Result) {
 	case Planned:
 		r.Planned++
 		r.Bytes += x.Size
-		r.bytes.Add(x.Size)
 	case Skipped:
 		r.Skipped++
-		r.bytes.Add(x.Size)
 	case Failed:
 		r.Failed++
-		r.bytes.Add(x.Size - x.sent)
-		if r.failed != nil {
-			_, err := r.failed.WriteString(x.Path + "\x00")
-			r.keep("--failed", err)
-		}
+		r.list(x.Path)
 	}
-	r.around(func() { r.write(x) })
+	r.write(x)
 }
 
 // write writes the line of one file: to standard output as JSON, or for people
@@ -110,15 +136,32 @@ func (r *reporter) write(x Result) {
 	reason := x.Err != nil && !x.cut
 	switch {
 	case r.c.Verbose, x.Status == Failed && reason, reason && !r.c.Quiet:
-		_, _ = fmt.Fprintln(r.c.Stderr, x)
+		r.stderr(x.String())
 	case x.Status == Planned && !r.c.Quiet:
-		_, err := fmt.Fprintln(r.c.Stdout, x)
-		r.keep("standard output", err)
+		r.stdout(func() error { _, err := fmt.Fprintln(r.c.Stdout, x); return err })
 	}
 }
 
 func (r *reporter) json(x any) {
-	r.keep("standard output", json.NewEncoder(r.c.Stdout).Encode(x))
+	r.stdout(func() error { return json.NewEncoder(r.c.Stdout).Encode(x) })
+}
+
+func (r *reporter) stderr(line string) {
+	r.around(func() { _, _ = fmt.Fprintln(r.c.Stderr, line) })
+}
+
+// stdout writes, and stops the run if nobody reads any more what becomes of it.
+func (r *reporter) stdout(write func() error) {
+	var err error
+	if r.terminal {
+		r.around(func() { err = write() })
+	} else {
+		err = write() // the progress need not make room
+	}
+	if err != nil {
+		r.keep("standard output", err)
+		r.stop(r.broken)
+	}
 }
 
 func (r *reporter) keep(what string, err error) {
@@ -129,12 +172,16 @@ func (r *reporter) keep(what string, err error) {
 
 // note tells people who want to know more something that is about no file.
 func (r *reporter) note(text string) {
-	if !r.c.Verbose {
-		return
+	if r.c.Verbose {
+		r.say(text)
 	}
+}
+
+// say tells everybody.
+func (r *reporter) say(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.around(func() { _, _ = fmt.Fprintln(r.c.Stderr, text) })
+	r.stderr(text)
 }
 
 // keepClear has all that is written from now on go through around.
@@ -149,6 +196,7 @@ func (r *reporter) now() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.Summary
+	s.Incomplete = slices.Clone(s.Incomplete)
 	s.Seconds = time.Since(r.began).Seconds()
 	return s
 }
@@ -158,17 +206,17 @@ func (r *reporter) close(s Summary) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed != nil {
-		r.keep("--failed", r.failed.Close())
+		// A list that lacks something must not replace one that may have it.
+		r.keep("--failed", r.failed.close(!s.Uncounted))
+	}
+	for _, x := range s.Incomplete {
+		r.stderr(fmt.Sprintf("incomplete: parts of %s are in the store, or may be (upload %s)", shown(x.Key), cmp.Or(shown(x.ID), "unknown")))
 	}
 	switch {
 	case r.c.JSON:
 		r.json(map[string]Summary{"summary": s})
 	case !r.c.Quiet:
-		_, err := fmt.Fprintln(r.c.Stdout, s)
-		r.keep("standard output", err)
-	}
-	if errors.Is(r.broken, io.ErrClosedPipe) {
-		return nil
+		r.stdout(func() error { _, err := fmt.Fprintln(r.c.Stdout, s); return err })
 	}
 	return r.broken
 }
@@ -176,9 +224,16 @@ func (r *reporter) close(s Summary) error {
 // String is the summary for people.
 func (s Summary) String() string {
 	took := time.Duration(s.Seconds * float64(time.Second)).Round(10 * time.Millisecond)
-	if s.Planned > 0 {
-		return fmt.Sprintf("would upload %d files (%s), %d skipped, %d failed", s.Planned, bytesShown(s.Bytes), s.Skipped, s.Failed)
+	rest := fmt.Sprintf("%d skipped, %d failed", s.Skipped, s.Failed)
+	if s.NotBegun > 0 || s.Uncounted {
+		more := ""
+		if s.Uncounted {
+			more = " or more"
+		}
+		rest += fmt.Sprintf(", %d%s not begun", s.NotBegun, more)
 	}
-	return fmt.Sprintf("%d uploaded (%s), %d skipped, %d failed in %v; %d requests, %d refused",
-		s.Uploaded, bytesShown(s.Bytes), s.Skipped, s.Failed, took, s.Attempts, s.Refused)
+	if s.Planned > 0 {
+		return fmt.Sprintf("would upload %d files (%s), %s", s.Planned, bytesShown(s.Bytes), rest)
+	}
+	return fmt.Sprintf("%d uploaded (%s), %s in %v; %d requests, %d refused", s.Uploaded, bytesShown(s.Bytes), rest, took, s.Attempts, s.Refused)
 }

@@ -31,7 +31,7 @@ type Result struct {
 	Status    Status
 	Err       error
 	Attempts  int64
-	// sent is how many bytes of it the store has taken.
+	// sent is how many bytes of it went out, and need not go again.
 	sent int64
 	// cut: it was under way when the run was stopped.
 	cut bool

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
@@ -31,6 +32,12 @@ const (
 	// deniedMost is how many files may be denied before any was uploaded. Our
 	// choice: one may be a rule for its key, so many are the credentials'.
 	deniedMost = 16
+	// countTime is how long what was not begun is counted if no list needs it.
+	countTime = 2 * time.Second
+	// lineEvery is how often the progress is written where there is no terminal.
+	lineEvery = 5 * time.Second
+	// incompleteTime bounds the question for parts that are left: a user may wait for it.
+	incompleteTime = 5 * time.Second
 )
 
 // run is one upload of many files.
@@ -60,19 +67,31 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	if u.report, err = newReporter(c); err != nil {
-		return Summary{}, err
-	}
-	u.bucket.OnNoChecksums = func() {
-		u.report.note("note: the store does not answer with checksums; its ETags are compared with MD5s instead")
-	}
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u.stop = stop
+	if u.report, err = newReporter(c, stop); err != nil {
+		return Summary{}, err
+	}
+	defer u.patience(stopped)()
+	u.bucket.OnNoChecksums = func() {
+		u.report.note("note: the store does not answer with checksums; its ETags are compared with MD5s instead")
+	}
 	hide := u.progress(stopped)
-	u.all(stopped, entries(stopped))
+	walking, cancel := u.walking(stopped)
+	defer cancel()
+	u.all(stopped, walking, entries(walking))
 	hide()
 	return u.end(ctx, stopped)
+}
+
+// walking is the context of the walk. It goes on after a stop, without uploading: a
+// list must have all that was not begun, and the summary tells how many these are.
+func (u *run) walking(stopped context.Context) (context.Context, context.CancelFunc) {
+	if u.Failed != "" {
+		return context.WithCancel(context.WithoutCancel(stopped))
+	}
+	return bucket.Outlast(stopped, countTime)
 }
 
 func (u *run) walker() walk.Walker { return walk.Walker{Links: u.Links, Prefix: u.Prefix} }
@@ -87,20 +106,28 @@ func (u *run) progress(ctx context.Context) (hide func()) {
 	if u.From == "" {
 		c.begin(ctx, u.walker(), u.Roots)
 	}
-	p := show(u.Stderr, func() moment {
-		s, l := u.report.now(), u.limiter.Snapshot()
-		return moment{
-			at:    time.Duration(s.Seconds * float64(time.Second)),
-			files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
-			allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
-			failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd, trouble: u.bucket.Wire.Trouble(troubleTime),
-		}
+	var g gauge
+	line := progress.NewLine(u.Stderr, lineEvery, func() string {
+		m := u.moment(&c)
+		g.seen(m)
+		return g.bar(m) + g.line(m)
 	})
-	u.report.keepClear(p.around)
+	u.report.keepClear(line.Around)
 	return func() {
 		cancel()
 		c.wg.Wait()
-		p.close()
+		line.Close()
+	}
+}
+
+// moment is how it stands now.
+func (u *run) moment(c *count) moment {
+	s, l := u.report.now(), u.limiter.Snapshot()
+	return moment{
+		at:    time.Duration(s.Seconds * float64(time.Second)),
+		files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
+		allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
+		failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd, trouble: u.bucket.Wire.Trouble(troubleTime),
 	}
 }
 
@@ -115,10 +142,9 @@ func (u *run) entries() (func(context.Context) iter.Seq[walk.Entry], func(), err
 		return nil, nil, fmt.Errorf("--from: %w", err)
 	}
 	defer f.Close()
-	// It is read to its end now: --failed may name the same file.
 	list, err := walk.ReadList(f, u.Roots)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--from: %w", err)
+		return nil, nil, fmt.Errorf("--from %s: %w", u.From, err)
 	}
 	return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Listed(ctx, list) }, list.Close, nil
 }
@@ -135,12 +161,18 @@ func (u *run) connect(ctx context.Context) (err error) {
 	return u.bucket.Probe(ctx, u.Endpoint, u.Prefix, !u.Force)
 }
 
-// all works on every file, as many at a time as the gate lets in.
-func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
+// all works on every file, as many at a time as the gate lets in. Once the context
+// has ended it notes the others as not begun, until walking ends, too.
+func (u *run) all(ctx, walking context.Context, entries iter.Seq[walk.Entry]) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	finder := u.bucket.Finder(u.Prefix)
 	for e := range entries {
+		if broken := (walk.Broken{}); errors.As(e.Err, &broken) {
+			u.stop(broken)
+			u.report.uncounted(true)
+			return
+		}
 		if e.Key != "" { // "": it lies below no argument
 			e.Key = u.Prefix + e.Key
 		}
@@ -152,22 +184,30 @@ func (u *run) all(ctx context.Context, entries iter.Seq[walk.Entry]) {
 			continue
 		}
 		if u.files.Enter(ctx) != nil {
-			return
+			u.report.notBegun(e.Path)
+			continue
 		}
-		var found there
-		if !u.Force {
-			var err error
-			if found.object, found.known, err = finder.Find(ctx, e.Key); err != nil {
-				u.files.Leave()
-				u.stop(fmt.Errorf("listing the bucket: %w", err))
-				return
-			}
+		found, err := u.find(ctx, finder, e.Key)
+		if err != nil {
+			u.files.Leave()
+			u.stop(fmt.Errorf("listing the bucket: %w", err))
+			u.report.notBegun(e.Path)
+			continue
 		}
 		wg.Go(func() {
 			defer u.files.Leave()
 			u.report.tell(u.file(ctx, e, found))
 		})
 	}
+	u.report.uncounted(walking.Err() != nil)
+}
+
+// find is what a listing tells of the object.
+func (u *run) find(ctx context.Context, finder *bucket.Finder, key string) (found there, err error) {
+	if !u.Force {
+		found.object, found.known, err = finder.Find(ctx, key)
+	}
+	return found, err
 }
 
 // unfit is the result of what cannot be uploaded.
@@ -179,8 +219,25 @@ func unfit(e walk.Entry) Result {
 	return Result{Path: e.Path, Key: e.Key, Status: Failed, Err: e.Err}
 }
 
+// incomplete asks for parts that are left, of this run or of one that was killed.
+func (u *run) incomplete(ctx context.Context) {
+	if !u.bucket.InParts() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), incompleteTime)
+	defer cancel()
+	all, err := u.bucket.Incomplete(ctx, u.Prefix)
+	if err != nil {
+		u.report.note(fmt.Sprintf("note: the store does not tell of incomplete uploads: %v", err))
+	}
+	for _, x := range all {
+		u.report.left(x)
+	}
+}
+
 // end tells how it went.
 func (u *run) end(ctx, stopped context.Context) (Summary, error) {
+	u.incomplete(ctx)
 	snapshot := u.limiter.Snapshot()
 	s := u.report.now()
 	s.Attempts, s.Refused = snapshot.Attempts(), snapshot.Overloads

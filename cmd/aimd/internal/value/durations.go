@@ -27,5 +27,5 @@ func Durations(to *[]time.Duration, lo, hi time.Duration) *Value[[]time.Duration
 		return strings.Join(texts, ",")
 	}
 	want := "durations from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", with commas between them, like 30s,30m"
-	return &Value[[]time.Duration]{to, "durations", want, parse, show}
+	return &Value[[]time.Duration]{to, "durations", want, parse, show, nil}
 }

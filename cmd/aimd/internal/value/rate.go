@@ -13,7 +13,7 @@ const maxRate = 1e12
 
 // Rate is how often something happens, per second.
 func Rate(to *float64) *Value[float64] {
-	return &Value[float64]{to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", parseRate, showRate}
+	return &Value[float64]{to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", parseRate, showRate, nil}
 }
 
 func parseRate(s string) (float64, bool) {

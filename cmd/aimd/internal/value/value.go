@@ -25,6 +25,8 @@ type Value[T any] struct {
 	want  string
 	parse func(string) (T, bool)
 	show  func(T) string
+	// words are those that are allowed, where there are a few.
+	words []string
 }
 
 // Set implements pflag.Value.
@@ -39,6 +41,9 @@ func (v *Value[T]) Set(s string) error {
 
 // Type implements pflag.Value: what stands for the value in the help.
 func (v *Value[T]) Type() string { return v.kind }
+
+// Words are the words that are allowed; nil: it takes no words.
+func (v *Value[T]) Words() []string { return v.words }
 
 // Want says what is allowed.
 func (v *Value[T]) Want() string { return v.want }
@@ -61,7 +66,7 @@ func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T) func(string)
 
 // Whole is a whole number from lo to hi.
 func Whole(to *int, lo, hi int) *Value[int] {
-	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa}
+	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa, nil}
 }
 
 // Natural is a whole number from 0, such as the seed of randomness.
@@ -71,13 +76,13 @@ func Natural(to *uint64) *Value[uint64] {
 		return x, err == nil
 	}
 	show := func(x uint64) string { return strconv.FormatUint(x, 10) }
-	return &Value[uint64]{to, "number", "a whole number from 0", parse, show}
+	return &Value[uint64]{to, "number", "a whole number from 0", parse, show, nil}
 }
 
 // Decimal is a number from lo to hi.
 func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
-	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat}
+	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat, nil}
 }
 
 // Factor is a number between 0 and 1, neither of them.
@@ -91,7 +96,20 @@ func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Duration is a duration from lo to hi, as Go writes it.
 func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {
-	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration}
+	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration, nil}
+}
+
+// OrNone lets a setting be 0 as well, for none.
+func OrNone[T any](v *Value[T]) *Value[T] {
+	parse := v.parse
+	v.want += ", or 0 for none"
+	v.parse = func(s string) (x T, ok bool) {
+		if s == "0" || s == "0s" {
+			return x, true
+		}
+		return parse(s)
+	}
+	return v
 }
 
 // ShowDuration leaves out the units that are zero: 1m, not 1m0s.
@@ -101,25 +119,25 @@ func ShowDuration(d time.Duration) string {
 	return regexp.MustCompile(`(\D)0m$`).ReplaceAllString(s, "$1")
 }
 
-const maxSize = 1 << 30
-
-// Size is a number of bytes, up to 1 GiB.
-func Size(to *int64) *Value[int64] {
-	return &Value[int64]{to, "size", "a size from 1 B to 1 GiB, like 512, 64KiB or 1.5MB", within(parseSize, 1, maxSize), ShowSize}
+// Size is a number of bytes from lo to hi.
+func Size(to *int64, lo, hi int64) *Value[int64] {
+	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", like 512, 64KiB or 1.5MB"
+	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize, nil}
 }
 
 var sizes = map[string]float64{
-	"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1e3, "M": 1 << 20, "MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GIB": 1 << 30, "GB": 1e9,
+	"": 1, "B": 1, "K": 1 << 10, "KI": 1 << 10, "KIB": 1 << 10, "KB": 1e3,
+	"M": 1 << 20, "MI": 1 << 20, "MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GI": 1 << 30, "GIB": 1 << 30, "GB": 1e9,
 }
 
 func parseSize(s string) (int64, error) {
-	digits := strings.TrimRight(s, "BbKkMmGgIi ")
-	unit, ok := sizes[strings.ToUpper(strings.TrimSpace(s[len(digits):]))]
-	x, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !ok || !(0 <= x*unit && x*unit <= maxSize) {
+	unit := strings.TrimLeft(s, "0123456789.")
+	x, err := strconv.ParseFloat(strings.TrimSuffix(s, unit), 64)
+	factor, ok := sizes[strings.ToUpper(strings.TrimPrefix(unit, " "))]
+	if err != nil || !ok || x*factor >= math.MaxInt64 {
 		return 0, errors.New("no size")
 	}
-	return int64(x * unit), nil
+	return int64(x * factor), nil
 }
 
 // ShowSize is n in the largest unit in which it is whole.
@@ -148,7 +166,19 @@ func Names(to *[]string, allowed []string) *Value[[]string] {
 		return all, true
 	}
 	show := func(all []string) string { return strings.Join(all, ",") }
-	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
+	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show, allowed}
+}
+
+// Choice is one of several words, each of which stands for a value.
+func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
+	parse := func(s string) (x T, ok bool) {
+		if i := slices.Index(words, s); i >= 0 {
+			return values[i], true
+		}
+		return x, false
+	}
+	show := func(x T) string { return words[slices.Index(values, x)] }
+	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show, words}
 }
 
 // Endpoint is the URL of a store.
@@ -157,7 +187,7 @@ func Endpoint(to *string) *Value[string] {
 		u, err := url.Parse(s)
 		return s, err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil
 	}
-	return &Value[string]{to, "URL", "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", parse, strings.Clone}
+	return &Value[string]{to, "URL", "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", parse, strings.Clone, nil}
 }
 
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
@@ -165,5 +195,5 @@ var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 // Bucket is the name of a bucket.
 func Bucket(to *string) *Value[string] {
 	parse := func(s string) (string, bool) { return s, bucketName.MatchString(s) }
-	return &Value[string]{to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", parse, strings.Clone}
+	return &Value[string]{to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", parse, strings.Clone, nil}
 }

@@ -10,15 +10,22 @@ import (
 func TestSizes(t *testing.T) {
 	for in, want := range map[string]int64{
 		"1": 1, "512": 512, "512B": 512, "64KiB": 65536, "64k": 65536, "64 KiB": 65536, "1.5MB": 1500000, "0.5M": 524288, "1GiB": 1 << 30,
+		"8Mi": 8 << 20, "1.5kB": 1500, "2g": 2 << 30, "3b": 3, "5GiB": 5 << 30,
 	} {
 		got, err := parseSize(in)
 		assert.NoError(t, err, in)
 		assert.Equal(t, want, got, in)
 	}
-	for _, in := range []string{"", "B", "KiB", "-1", "1e400", "Inf", "0x10", "1 2", "2GiB"} {
-		got, err := parseSize(in)
-		assert.True(t, err != nil || got > maxSize || got < 1, "%s: %d", in, got)
+	for _, in := range []string{"", "B", "KiB", "x", "-1", "1e3", "1e400", "Inf", "0x10", "1 2", "1TiB", "1.2.3", "1  k", "99999999999GiB"} {
+		_, err := parseSize(in)
+		assert.Error(t, err, in)
 	}
+	size := int64(7)
+	v := Size(&size, 5, 1<<30)
+	for _, in := range []string{"4", "1.1GiB"} {
+		assert.EqualError(t, v.Set(in), "want a size from 5B to 1GiB, like 512, 64KiB or 1.5MB")
+	}
+	assert.EqualValues(t, 7, size)
 	for want, n := range map[string]int64{"64KiB": 65536, "1000B": 1000, "3MiB": 3 << 20, "1GiB": 1 << 30, "0B": 0} {
 		assert.Equal(t, want, ShowSize(n))
 	}
@@ -30,4 +37,22 @@ func TestDurationsAreShownShort(t *testing.T) {
 	} {
 		assert.Equal(t, want, ShowDuration(d))
 	}
+}
+
+func TestChoice(t *testing.T) {
+	x := 2
+	v := Choice(&x, []string{"one", "two"}, []int{1, 2})
+	assert.Equal(t, "two", v.String())
+	assert.Equal(t, "one|two", v.Type())
+	assert.NoError(t, v.Set("one"))
+	assert.EqualError(t, v.Set("three"), "want one of one, two")
+	assert.Equal(t, 1, x)
+}
+
+func TestOrNone(t *testing.T) {
+	d := time.Minute
+	v := OrNone(Duration(&d, time.Second, time.Hour))
+	assert.EqualError(t, v.Set("1ms"), "want a duration from 1s to 1h, like 100ms, or 0 for none")
+	assert.NoError(t, v.Set("0"))
+	assert.Zero(t, d)
 }

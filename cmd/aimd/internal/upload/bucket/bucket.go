@@ -25,6 +25,12 @@ type Bucket struct {
 	// Wire watches the client's requests.
 	Wire *Wire
 
+	mu sync.Mutex
+	// open are the uploads in parts that are under way, by their IDs. Guarded by mu.
+	open map[string]Incomplete
+	// inParts: there was one. Guarded by mu.
+	inParts bool
+
 	noChecksums sync.Once
 	// OnNoChecksums is told once if the store answers with no checksum.
 	OnNoChecksums func()

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -43,7 +44,8 @@ type Finder struct {
 	covered, sparse int
 	// last is the key that was looked for last.
 	last string
-	// blind: the listing is not in order, as of some stores. It tells nothing.
+	// blind: the listing is not in order, as of some stores, or a page has no end.
+	// It tells nothing.
 	blind bool
 	// encoded: keys of the page came as in a URL, as was asked for.
 	encoded bool
@@ -94,6 +96,10 @@ func (f *Finder) next(ctx context.Context, from string) error {
 		in.StartAfter = &from
 	}
 	out, err := f.b.Client.ListObjectsV2(ctx, in)
+	if errors.Is(err, errLongAnswer) {
+		f.blind = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}

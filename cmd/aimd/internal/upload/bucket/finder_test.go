@@ -1,17 +1,21 @@
 package bucket
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,11 +26,12 @@ import (
 func bucketAt(t *testing.T, handler http.HandlerFunc) *Bucket {
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
+	wire := new(Wire)
 	client := s3.NewFromConfig(aws.Config{
 		Region: "us-east-1", BaseEndpoint: aws.String(s.URL), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
-		Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+		Retryer: func() aws.Retryer { return aws.NopRetryer{} }, APIOptions: []func(*middleware.Stack) error{wire.Watch},
 	}, func(o *s3.Options) { o.UsePathStyle = true })
-	return &Bucket{Client: client, Name: "bucket", Checksum: sum.CRC64NVME}
+	return &Bucket{Client: client, Name: "bucket", Checksum: sum.CRC64NVME, Wire: wire}
 }
 
 // listing is a bucket that can be listed, in pages of ten.
@@ -162,4 +167,23 @@ func TestFinderTellsErrors(t *testing.T) {
 	f := bucketAt(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }).Finder("")
 	_, _, err := f.Find(t.Context(), "a")
 	require.Error(t, err)
+}
+
+// A page without end, of a store that does not know of pages, does not fill the memory.
+func TestFinderDoesNotReadAPageWithoutEnd(t *testing.T) {
+	var written, pages atomic.Int64
+	b := bucketAt(t, func(w http.ResponseWriter, _ *http.Request) {
+		pages.Add(1)
+		_, err := io.WriteString(w, "<ListBucketResult><Contents><Key>")
+		for x := bytes.Repeat([]byte("x"), 1<<20); err == nil && written.Load() < 600<<20; {
+			_, err = w.Write(x)
+			written.Add(int64(len(x)))
+		}
+	})
+	b.Wire.longest = 1 << 20
+	f := b.Finder("")
+	assert.Equal(t, []int{-2, -2}, find(t, f, "a", "b"))
+	assert.EqualValues(t, 1, pages.Load())
+	assert.Less(t, written.Load(), int64(32<<20), "what is read, and what is on the way")
+	require.NoError(t, b.Probe(t.Context(), *b.Client.Options().BaseEndpoint, "", true))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,12 +44,10 @@ type Parts struct {
 	// Enter waits until one more part may be begun, Leave is called when one has ended.
 	Enter func(context.Context) error
 	Leave func()
-	// Sent is told of the bytes of each part that the store has.
-	Sent func(int64)
 }
 
 // PutParts uploads the file in parts, each a request of its own. When it returns
-// nil, the store has it; otherwise nothing is left but what the error tells of.
+// nil, the store has it; otherwise nothing is left there but what a Left tells of.
 func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Parts) error {
 	in := &s3.CreateMultipartUploadInput{
 		Bucket: &b.Name, Key: &key, ContentType: contentType(key),
@@ -58,12 +57,16 @@ func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Part
 		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithm(b.Checksum.Name), types.ChecksumTypeFullObject
 	}
 	// One that was begun without our knowing its name could not be aborted.
-	lasting, cancel := outlast(ctx)
+	lasting, cancel := Outlast(ctx, lastingTime)
 	defer cancel()
 	out, err := b.Client.CreateMultipartUpload(lasting, in)
+	if err != nil && ctx.Err() != nil && status(err) == 0 {
+		return Left{context.Cause(ctx), err, Incomplete{Key: key}}
+	}
 	if err != nil {
 		return err
 	}
+	defer b.opened(key, aws.ToString(out.UploadId))()
 	m := &multipart{b: b, key: key, f: f, parts: p, id: out.UploadId, digests: make([]*digest, (f.Size()+p.Size-1)/p.Size)}
 	m.done = make([]types.CompletedPart, len(m.digests))
 	if err = m.send(ctx); err == nil {
@@ -88,6 +91,8 @@ type multipart struct {
 	// goroutine, and read when all have ended.
 	digests []*digest
 	done    []types.CompletedPart
+	// unanswered is how many parts the store may still be about to keep.
+	unanswered atomic.Int64
 }
 
 // send sends all parts. The first that fails stops the others.
@@ -124,8 +129,13 @@ func (m *multipart) part(ctx context.Context, i int) error {
 		Body: m.f.Section(off, n), ContentLength: aws.Int64(n),
 	}
 	in.ChecksumCRC64NVME, in.ChecksumCRC32C, in.ChecksumCRC32, in.ContentMD5 = d.headers()
-	out, err := m.b.Client.UploadPart(ctx, in)
+	carrying, t := transferring(ctx, true)
+	defer t.end()
+	out, err := m.b.Client.UploadPart(carrying, in)
 	if err != nil {
+		if t.unanswered {
+			m.unanswered.Add(1)
+		}
 		return err
 	}
 	if err := d.verify(m.b, answer{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ETag}); err != nil {
@@ -136,7 +146,6 @@ func (m *multipart) part(ctx context.Context, i int) error {
 		PartNumber: number, ETag: out.ETag,
 		ChecksumCRC64NVME: in.ChecksumCRC64NVME, ChecksumCRC32C: in.ChecksumCRC32C, ChecksumCRC32: in.ChecksumCRC32,
 	}
-	m.parts.Sent(n)
 	return nil
 }
 
@@ -162,7 +171,7 @@ func (m *multipart) complete(ctx context.Context) error {
 		in.ChecksumCRC64NVME, in.ChecksumCRC32C, in.ChecksumCRC32, _ = whole.headers()
 		in.ChecksumType = types.ChecksumTypeFullObject
 	}
-	lasting, cancel := outlast(ctx)
+	lasting, cancel := Outlast(ctx, lastingTime)
 	defer cancel()
 	out, err := m.b.Client.CompleteMultipartUpload(lasting, in)
 	if err != nil {
@@ -202,24 +211,12 @@ func (m *multipart) compare(ctx context.Context, etag string) error {
 	return nil
 }
 
-// abort has the store forget the parts, even if the context has ended. It returns
-// the error that led here, and what else went wrong.
-func (m *multipart) abort(ctx context.Context, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastingTime)
-	defer cancel()
-	_, abortErr := m.b.Client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &m.b.Name, Key: &m.key, UploadId: m.id})
-	if abortErr != nil && !missing(abortErr) {
-		return fmt.Errorf("%w; and its parts are left in the store (upload %s): %w", err, aws.ToString(m.id), abortErr)
-	}
-	return err
-}
-
-// outlast is a context that ends some time after the given one, for a request
-// that is better not cut off.
-func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+// Outlast is a context that ends some time after the given one, for what is better
+// not cut off.
+func Outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(lastingTime, cancel)
+		t := time.AfterFunc(by, cancel)
 		context.AfterFunc(lasting, func() { t.Stop() })
 	})
 	return lasting, func() {

@@ -41,6 +41,9 @@ func (b *Bucket) Probe(parent context.Context, endpoint, prefix string, listing 
 		return b.explain(parent, where, err)
 	}
 	_, err := b.Client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.Name, Prefix: &prefix, MaxKeys: aws.Int32(1)})
+	if errors.Is(err, errLongAnswer) {
+		return nil // one that does not look at MaxKeys; the finder does without
+	}
 	return b.explain(parent, where, err)
 }
 

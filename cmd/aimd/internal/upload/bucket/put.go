@@ -29,7 +29,9 @@ func (b *Bucket) Put(ctx context.Context, key string, f *local.File) error {
 		Bucket: &b.Name, Key: &key, Body: f.Section(0, f.Size()), ContentLength: aws.Int64(f.Size()), ContentType: contentType(key),
 	}
 	in.ChecksumCRC64NVME, in.ChecksumCRC32C, in.ChecksumCRC32, in.ContentMD5 = sent.headers()
-	out, err := b.Client.PutObject(ctx, in)
+	carrying, t := transferring(ctx, false)
+	defer t.end()
+	out, err := b.Client.PutObject(carrying, in)
 	if err != nil {
 		return b.confirmed(ctx, key, f, err)
 	}

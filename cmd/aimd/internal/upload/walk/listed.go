@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -21,9 +22,13 @@ type List struct {
 // pathMost is the longest path in a list, in bytes.
 const pathMost = 1 << 20
 
+// errTooLong is of what is no list of paths.
+var errTooLong = fmt.Errorf("a path of more than %d bytes: no list of paths", pathMost)
+
 // ReadList reads paths that are ended by NUL if there is one among them, as find
 // -print0 and --failed write them, else by newlines. Each must lie below one of
-// the roots. Close the list when done.
+// the roots: one that does not becomes an Entry with an error, and a list of such
+// paths alone is refused. Close the list when done.
 func ReadList(r io.Reader, roots []string) (*List, error) {
 	l := &List{roots: roots, sorter: newSorter()}
 	b := bufio.NewReaderSize(r, pathMost)
@@ -32,21 +37,56 @@ func ReadList(r io.Reader, roots []string) (*List, error) {
 	if start, _ := b.Peek(pathMost); bytes.IndexByte(start, 0) >= 0 {
 		end = 0
 	}
+	some, below := false, false
+	err := records(b, end, func(path string) error {
+		key := keyBelow(path, roots)
+		some, below = true, below || key != ""
+		// Sorted by key, then path. A path below no root comes first, with an empty key.
+		return l.sorter.add(key + "\x00" + path)
+	})
+	if err == nil && some && !below {
+		err = errors.New("none of its paths lies below an argument")
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// records calls f with what stands before each end that is not empty, the last
+// perhaps without an end.
+func records(b *bufio.Reader, end byte, f func(string) error) error {
 	for {
-		path, err := b.ReadString(end)
-		if path = strings.TrimSuffix(path, string(rune(end))); path != "" {
-			// Sorted by key, then path. A path below no root comes first, with an empty key.
-			if err := l.sorter.add(keyBelow(path, roots) + "\x00" + path); err != nil {
-				l.Close()
-				return nil, err
+		record, err := b.ReadSlice(end)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return errTooLong
+		}
+		if path := strings.TrimSuffix(string(record), string(rune(end))); path != "" {
+			if err := f(path); err != nil {
+				return err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return l, nil
+			return nil
 		}
 		if err != nil {
-			l.Close()
-			return nil, err
+			return err
+		}
+	}
+}
+
+// IsList reports whether it is what --failed writes: paths, each ended by NUL. It
+// looks at all of it: an archive may well begin so.
+func IsList(r io.Reader) bool {
+	b := bufio.NewReaderSize(r, pathMost)
+	for {
+		record, err := b.ReadSlice(0)
+		switch {
+		case errors.Is(err, io.EOF):
+			return len(record) == 0
+		case err != nil, len(record) == 1:
+			return false
 		}
 	}
 }
@@ -94,7 +134,7 @@ func (w Walker) Listed(ctx context.Context, l *List) iter.Seq[Entry] {
 		covered, last := "", ""
 		for record, err := range l.sorter.all() {
 			if err != nil {
-				yield(Entry{Path: "the list", Err: err})
+				yield(Entry{Err: Broken{err}})
 				return
 			}
 			key, path, _ := strings.Cut(record, "\x00")

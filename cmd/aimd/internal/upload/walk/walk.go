@@ -35,6 +35,11 @@ type Ignored string
 
 func (i Ignored) Error() string { return string(i) }
 
+// Broken is the error that ends a walk before its end: what comes after it is not known.
+type Broken struct{ error }
+
+func (b Broken) Unwrap() error { return b.error }
+
 // What becomes of symbolic links.
 type Links string
 

@@ -1,0 +1,320 @@
+package attempt_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+var errOpaque = errors.New("the driver failed")
+
+// A deadline of the caller's is a timeout if the attempt had at least half of the
+// time from the request to the deadline; the wait for the slot had the rest.
+func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
+	const whole = time.Second
+	for _, c := range []struct {
+		name   string
+		waited time.Duration
+		want   window.Outcome
+	}{
+		{"the whole", 0, window.Timeout},
+		{"just above the half", whole/2 - 1, window.Timeout},
+		{"the half", whole / 2, window.Timeout},
+		{"just below the half", whole/2 + 1, window.Neutral},
+		{"nearly nothing", whole - 1, window.Neutral},
+	} {
+		for kind, err := range map[string]error{
+			"the context's": context.DeadlineExceeded, "opaque": errOpaque, "504": status{code: 504},
+		} {
+			t.Run(c.name+", "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := newDesk(1)
+					r := &attempt.Runner{Slots: d}
+					first, e := r.Begin(t.Context(), 1)
+					require.NoError(t, e)
+					time.AfterFunc(c.waited, func() { first.End(nil) })
+					ctx, cancel := context.WithTimeout(t.Context(), whole)
+					defer cancel()
+					require.ErrorIs(t, r.Do(ctx, func(ctx context.Context) error { <-ctx.Done(); return err }), err)
+					require.Equal(t, c.want, d.last(t))
+				})
+			})
+		}
+	}
+}
+
+// With nothing left at all nothing is sent, and nothing is learned.
+func TestADeadlineThatPassesInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, w := newDesk(0), &warden{}
+		r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := r.Begin(ctx, 1)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Empty(t, d.settled)
+		require.Equal(t, []string{"admitted 1", "none"}, w.log)
+	})
+}
+
+// The time of an operation counts from its start: the wait for the first slot, the
+// delays and the attempts before are among it.
+func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1)
+		r := &attempt.Runner{Slots: d}
+		first, err := r.Begin(t.Context(), 1)
+		require.NoError(t, err)
+		time.AfterFunc(20*time.Second, func() { first.End(nil) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.Error(t, r.Do(ctx, func(ctx context.Context) error {
+			if attempt.Number(ctx) == 1 {
+				return status{code: 503, after: 12 * time.Second}
+			}
+			<-ctx.Done() // after 28 s of the minute
+			return ctx.Err()
+		}))
+		require.Equal(t, window.Neutral, d.last(t))
+	})
+}
+
+func TestACancellationSaysNothing(t *testing.T) {
+	for _, err := range []error{context.Canceled, context.DeadlineExceeded, errOpaque} {
+		d, w := newDesk(1), &warden{}
+		r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		a, e := r.Begin(ctx, 1)
+		require.NoError(t, e)
+		cancel()
+		require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, a.End(err))
+		require.Equal(t, []string{"admitted 1", "none"}, w.log)
+	}
+}
+
+// What the service answered counts though the caller's time is up.
+func TestAnAnswerCountsAfterTheDeadline(t *testing.T) {
+	for err, want := range map[error]window.Outcome{status{code: 503}: window.Overload, status{code: 404}: window.ClientError} {
+		r := &attempt.Runner{}
+		ctx, cancel := context.WithCancel(t.Context())
+		a, e := r.Begin(ctx, 1)
+		require.NoError(t, e)
+		cancel()
+		require.Equal(t, want, a.End(err).Outcome)
+	}
+}
+
+// A socket or a timer that goes by the same deadline may be a little early.
+func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := late{t.Context(), time.Now().Add(time.Second)}
+		a, err := (&attempt.Runner{}).Begin(ctx, 1)
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		require.Equal(t, window.Timeout, a.End(errOpaque).Outcome)
+	})
+}
+
+// late is a context that does not end at its deadline.
+type late struct {
+	context.Context
+	at time.Time
+}
+
+func (l late) Deadline() (time.Time, bool) { return l.at, true }
+
+// If the attempt's own time ran out, and the classifier knows no better, that is a
+// timeout, and tried again.
+func TestTheAttemptsOwnTime(t *testing.T) {
+	for _, c := range []struct {
+		err      error
+		want     window.Outcome
+		attempts int
+	}{
+		{errOpaque, window.Timeout, 2},
+		{context.DeadlineExceeded, window.Timeout, 2},
+		{context.Canceled, window.Timeout, 2},
+		{status{code: 404}, window.ClientError, 1},
+		{status{code: 503}, window.Overload, 2},
+		{unsent{}, window.Timeout, 2},
+		{errors.Join(unsent{}, context.Canceled), window.Neutral, 1},
+	} {
+		for _, within := range []bool{false, true} { // the operation has a deadline too
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(1)
+				d.attempts, d.timeout = 2, time.Second
+				ctx := t.Context()
+				if within {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+				}
+				var story *attempt.Error
+				require.ErrorAs(t, (&attempt.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
+					<-ctx.Done()
+					return c.err
+				}), &story)
+				assert.Equal(t, c.attempts, story.Attempts, c.err)
+				assert.Equal(t, c.want, d.last(t), c.err)
+			})
+		}
+	}
+	// A classifier's word counts, be it neutral; and time that did not run out is none.
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1)
+		d.timeout = time.Second
+		r := &attempt.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }}
+		require.Error(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return errOpaque }))
+		require.Equal(t, window.Neutral, d.last(t))
+		r.Classifier = nil
+		require.Error(t, r.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second - 1); return errOpaque }))
+		require.Equal(t, window.Neutral, d.last(t))
+	})
+}
+
+// Guards hear what the service said, and nothing where it said nothing.
+func TestWhatGuardsAreTold(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	for _, c := range []struct {
+		over bool
+		err  error
+		want string
+	}{
+		{false, nil, "success"},
+		{false, status{code: 404}, "client error"},
+		{false, status{code: 500}, "neutral"},
+		{false, errors.New("malformed answer"), "neutral"},
+		{false, status{code: 503}, "overload"},
+		{false, context.DeadlineExceeded, "timeout"},
+		{false, context.Canceled, "none"},
+		{false, &net.OpError{Op: "dial", Err: errors.New("unreachable")}, "none"},
+		{false, io.ErrUnexpectedEOF, "none"},
+		{false, errors.Join(io.ErrUnexpectedEOF, status{code: 500}), "neutral"},
+		{false, unsent{}, "none"},
+		{true, status{code: 500}, "none"},
+		{true, status{code: 404}, "client error"},
+		{true, status{code: 503}, "overload"},
+	} {
+		var w warden
+		a, err := (&attempt.Runner{Guards: attempt.Guards{&w}}).Begin(ended, 1)
+		require.NoError(t, err)
+		if c.over {
+			cancel()
+		}
+		a.End(c.err)
+		assert.Equal(t, []string{"admitted 1", c.want}, w.log, "%v", c.err)
+		if c.over {
+			ended, cancel = context.WithCancel(t.Context())
+		}
+	}
+	cancel()
+}
+
+// An answer whose end comes later: what breaks off was answered nevertheless.
+func TestAnAnswerThatBegan(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		head error
+		end  func(*attempt.Attempt)
+		want window.Outcome
+		told string
+	}{
+		{"read", nil, func(a *attempt.Attempt) { a.End(nil) }, window.Success, "success"},
+		{"a 404, read", status{code: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error"},
+		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral"},
+		{"a refusal, broken off", status{code: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload"},
+		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral"},
+		{"a refusal, dropped", status{code: 503}, (*attempt.Attempt).Drop, window.Overload, "overload"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, w := newDesk(1), &warden{}
+			a, err := (&attempt.Runner{Slots: d, Guards: attempt.Guards{w}}).Begin(t.Context(), 0)
+			require.NoError(t, err)
+			a.Answered(c.head)
+			require.Empty(t, d.settled)
+			c.end(a)
+			require.Equal(t, c.want, d.last(t))
+			require.Equal(t, []string{"admitted 0", c.told}, w.log)
+		})
+	}
+}
+
+func TestAnAttemptEndsOnce(t *testing.T) {
+	d, w := newDesk(2), &warden{}
+	r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+	a, err := r.Begin(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, overload, a.End(status{code: 503}))
+	require.Zero(t, a.End(nil))
+	a.Drop()
+	require.Len(t, d.settled, 1)
+	require.Equal(t, []string{"admitted 1", "overload"}, w.log)
+	require.False(t, attempt.Holds(a.Context(), d), "what outlives it has no slot")
+}
+
+// A panic or an exit in anything that a user wrote leaves no slot and no guard
+// behind, and goes on.
+func TestAPanicLeavesNothingBehind(t *testing.T) {
+	for how, bang := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
+		ok := func(context.Context) error { return nil }
+		fails := func(context.Context) error { return status{code: 500} }
+		for name, c := range map[string]struct {
+			change func(*attempt.Runner)
+			fn     func(context.Context) error
+		}{
+			"fn":         {func(*attempt.Runner) {}, func(context.Context) error { bang(); return nil }},
+			"classifier": {func(r *attempt.Runner) { r.Classifier = func(error) attempt.Verdict { bang(); return overload } }, fails},
+			"policy": {func(r *attempt.Runner) {
+				r.Policy = &policy{decide: func(attempt.Failure) attempt.Decision { bang(); return attempt.Decision{} }}
+			}, fails},
+			"Admit": {func(r *attempt.Runner) { r.Guards = append(r.Guards, brittle{admit: bang}) }, ok},
+			"Ended": {func(r *attempt.Runner) { r.Guards = append(attempt.Guards{brittle{ended: bang}}, r.Guards...) }, ok},
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				d, w := newDesk(1), &warden{}
+				r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+				c.change(r)
+				went := make(chan any)
+				returned := false
+				go func() {
+					defer func() { went <- recover() }()
+					_ = r.Do(t.Context(), c.fn)
+					returned = true
+				}()
+				if v := <-went; how == "panic" {
+					require.Equal(t, "boom", v)
+				}
+				require.False(t, returned)
+				require.Len(t, d.free, 1, "the slot is free")
+				require.Zero(t, w.open)
+			})
+		}
+	}
+}
+
+// brittle is a guard that runs these, if it has them.
+type brittle struct{ admit, ended func() }
+
+func (b brittle) Admit(context.Context, int) error {
+	if b.admit != nil {
+		b.admit()
+	}
+	return nil
+}
+
+func (b brittle) Ended(context.Context, window.Outcome) {
+	if b.ended != nil {
+		b.ended()
+	}
+}

@@ -1,0 +1,182 @@
+package attempt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+type apiError struct {
+	code   string
+	status int
+}
+
+func (e apiError) Error() string       { return e.code }
+func (e apiError) ErrorCode() string   { return e.code }
+func (e apiError) HTTPStatusCode() int { return e.status }
+
+// grpcError has the methods of a gRPC status error, whose types this module
+// does not know.
+type grpcError struct{ code grpcCode }
+
+type grpcCode uint32
+
+type grpcStatus struct{ code grpcCode }
+
+func (s *grpcStatus) Code() grpcCode        { return s.code }
+func (e grpcError) Error() string           { return fmt.Sprintf("rpc error: code = %d", e.code) }
+func (e grpcError) GRPCStatus() *grpcStatus { return &grpcStatus{e.code} }
+
+// strange has methods of these names that are something else.
+type strange struct{}
+
+func (strange) Error() string      { return "strange" }
+func (strange) GRPCStatus() string { return "none" }
+
+// judged knows what it means, unless it is zero, and has a code that says otherwise.
+type judged attempt.Verdict
+
+func (judged) Error() string              { return "judged" }
+func (j judged) Verdict() attempt.Verdict { return attempt.Verdict(j) }
+func (judged) GRPCStatus() *grpcStatus    { return &grpcStatus{8} }
+
+type temporary bool
+
+func (temporary) Error() string     { return "temporary" }
+func (t temporary) Temporary() bool { return bool(t) }
+
+var (
+	success  = attempt.Verdict{Outcome: window.Success}
+	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
+	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
+	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	final    = attempt.Verdict{Outcome: window.Neutral}
+	refused  = attempt.Verdict{Outcome: window.ClientError}
+	unknown  = attempt.Verdict{}
+)
+
+func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
+	v.RetryAfter = d
+	return v
+}
+
+func TestClassify(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want attempt.Verdict
+	}{
+		{errors.New("any"), unknown},
+		{context.Canceled, final},
+		{context.DeadlineExceeded, timeout},
+		{fmt.Errorf("send: %w", context.Canceled), final},
+		{errors.Join(status{code: 503}, context.Canceled), final},
+
+		{status{code: 429}, overload},
+		{status{code: 503, after: time.Second}, after(overload, time.Second)},
+		{status{code: 503, after: -time.Second}, overload},
+		{status{code: 529}, overload},
+		{status{code: 408}, timeout},
+		{status{code: 504}, timeout},
+		{status{code: 500}, again},
+		{status{code: 502}, again},
+		{status{code: 501}, final},
+		{status{code: 505}, final},
+		{status{code: 507}, again},
+		{status{code: 599}, again},
+		{status{code: 600}, final},
+		{status{code: 400}, refused},
+		{status{code: 401, after: time.Minute}, refused},
+		{status{code: 404}, refused},
+		{status{code: 409}, refused},
+		{status{code: 412}, refused},
+		{status{code: 413}, refused},
+		{status{code: 403}, refused},
+		{status{code: 403, after: time.Minute}, after(overload, time.Minute)},
+
+		{errors.Join(status{code: 0}, syscall.ECONNREFUSED), again},
+		{errors.Join(status{code: 200}, context.DeadlineExceeded), timeout},
+		{status{code: 200}, unknown},
+
+		{apiError{"SlowDown", 200}, overload},
+		{apiError{"SlowDown", 503}, overload},
+		{apiError{"ThrottlingException", 400}, overload},
+		{apiError{"RequestTimeout", 400}, timeout},
+		{apiError{"InternalError", 200}, again},
+		{apiError{"NoSuchBucket", 404}, refused},
+		{apiError{"QuotaExceeded", 429}, final},
+		{apiError{"ServiceQuotaExceededException", 402}, final},
+		{apiError{"insufficient_quota", 503}, final},
+		{apiError{"Unheard", 429}, overload},
+		{fmt.Errorf("PutObject: %w", apiError{"SlowDown", 503}), overload},
+
+		{grpcError{8}, overload},
+		{grpcError{14}, overload},
+		{grpcError{4}, timeout},
+		{grpcError{3}, refused},
+		{grpcError{5}, refused},
+		{grpcError{6}, refused},
+		{grpcError{7}, refused},
+		{grpcError{9}, refused},
+		{grpcError{11}, refused},
+		{grpcError{16}, refused},
+		{grpcError{1}, final},
+		{grpcError{2}, final},
+		{grpcError{10}, final},
+		{grpcError{12}, final},
+		{grpcError{13}, final},
+		{grpcError{15}, final},
+		{fmt.Errorf("call: %w", grpcError{8}), overload},
+		{errors.Join(errors.New("other"), grpcError{8}), overload},
+		{strange{}, unknown},
+
+		{judged(final), final},
+		{judged(after(overload, time.Second)), after(overload, time.Second)},
+		{fmt.Errorf("call: %w", judged(timeout)), timeout},
+		{errors.Join(context.Canceled, judged(again)), again},
+		{judged{}, overload},
+
+		{os.ErrDeadlineExceeded, timeout},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, again},
+		{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, again},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, again},
+		{syscall.ENETUNREACH, again},
+		{fmt.Errorf("write: %w", syscall.EPIPE), again},
+		{io.ErrUnexpectedEOF, again},
+		{temporary(true), again},
+		{temporary(false), unknown},
+		{&net.DNSError{IsNotFound: true}, unknown},
+		{&net.DNSError{IsTimeout: true}, timeout},
+	} {
+		assert.Equal(t, c.want, attempt.Classify(c.err), "%#v", c.err)
+	}
+	assert.Equal(t, success, attempt.ClassifyStatus(204, 0))
+	assert.Equal(t, success, attempt.ClassifyStatus(304, 0))
+}
+
+func TestClassifiersCompose(t *testing.T) {
+	teapot := func(err error) attempt.Verdict {
+		var s status
+		if errors.As(err, &s) && s.code == 418 {
+			return overload
+		}
+		return attempt.Verdict{}
+	}
+	classify := attempt.FirstOf(teapot, attempt.ConnectionsAsOverload, attempt.Classify)
+	require.Equal(t, overload, classify(status{code: 418}))
+	require.Equal(t, overload, classify(syscall.ECONNRESET))
+	require.Equal(t, timeout, classify(status{code: 504}))
+	require.Equal(t, unknown, attempt.FirstOf(teapot)(io.EOF))
+	require.Equal(t, unknown, attempt.FirstOf()(io.EOF))
+}

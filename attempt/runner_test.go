@@ -1,0 +1,145 @@
+package attempt_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestARetryGoesToTheFront(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1)
+		r := &attempt.Runner{Slots: d}
+		fn, _ := failing(2, status{code: 503})
+		require.NoError(t, r.Do(t.Context(), fn))
+		for _, number := range []int{0, 1, 2} {
+			a, err := r.Begin(t.Context(), number)
+			require.NoError(t, err)
+			require.Equal(t, number, attempt.Number(a.Context()))
+			a.End(nil)
+		}
+		require.Equal(t, []string{"back", "front", "front", "back", "back", "front"}, d.taken)
+	})
+}
+
+// A runner without a limiter.
+func TestARunnerAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fn, calls := failing(9, status{code: 503})
+		require.EqualError(t, new(attempt.Runner).Do(t.Context(), fn), "failed after 1 attempt: 503 Service Unavailable",
+			"nothing is tried again without a policy")
+		require.Equal(t, 1, *calls)
+
+		var w warden
+		p := &policy{decide: func(f attempt.Failure) attempt.Decision {
+			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: attempt.ErrAttempts}
+		}}
+		r := &attempt.Runner{Policy: p, Guards: attempt.Guards{&w}, AttemptTimeout: time.Minute}
+		fn, calls = failing(9, status{code: 503})
+		start := time.Now()
+		require.ErrorIs(t, r.Do(t.Context(), fn), attempt.ErrAttempts)
+		require.Equal(t, 4, *calls)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		require.Equal(t, []int{1, 2, 3, 4}, []int{p.told[0].Backoff, p.told[1].Backoff, p.told[2].Backoff, p.told[3].Backoff},
+			"no window paces it")
+		require.Zero(t, w.open)
+
+		require.ErrorIs(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), attempt.ErrAttempts)
+		require.Equal(t, window.Timeout, p.told[len(p.told)-1].Verdict.Outcome)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.EqualError(t, r.Do(ctx, fn), "gave up before the first attempt: context canceled")
+		require.EqualError(t, new(attempt.Runner).Do(ctx, fn), "gave up before the first attempt: context canceled")
+		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, r.Do(ctx, fn), context.DeadlineExceeded)
+		require.Zero(t, w.open)
+	})
+}
+
+// What is begun within an attempt that has the slot takes no other, asks no guard
+// again and settles nothing; its retries are asked for, and back off from the
+// first on, since no window paces them.
+func TestAnOperationUnderASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, w := newDesk(1), &warden{}
+		r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+		start := time.Now()
+		require.NoError(t, r.Do(t.Context(), func(ctx context.Context) error {
+			a, err := r.Begin(ctx, attempt.Number(ctx))
+			require.NoError(t, err)
+			require.True(t, attempt.Holds(a.Context(), d))
+			require.Equal(t, overload, a.End(status{code: 503}))
+			fn, _ := failing(2, status{code: 503})
+			return r.Do(ctx, fn)
+		}))
+		require.Equal(t, 3*time.Second, time.Since(start))
+		require.Equal(t, []string{"back"}, d.taken)
+		require.Equal(t, []attempt.Verdict{{Outcome: window.Success}}, d.settled)
+		require.Equal(t, []string{"admitted 1", "admitted 2", "overload", "admitted 3", "success", "success"}, w.log)
+		require.False(t, attempt.Holds(t.Context(), d))
+	})
+}
+
+// A limiter that is closed lets what runs come to its end, and no more.
+func TestAnOperationUnderASlotOfAClosedLimiter(t *testing.T) {
+	d := newDesk(1)
+	p := &policy{decide: func(attempt.Failure) attempt.Decision { return attempt.Decision{Retry: true} }}
+	r := &attempt.Runner{Slots: d, Policy: p}
+	err := r.Do(t.Context(), func(ctx context.Context) error {
+		close(d.shut)
+		return r.Do(ctx, func(context.Context) error { return status{code: 503} })
+	})
+	require.ErrorIs(t, err, errShut)
+	var story *attempt.Error
+	require.ErrorAs(t, err, &story)
+	require.Equal(t, 1, story.Attempts)
+}
+
+// Slots of two limiters within one another.
+func TestTheSlotsOfTwo(t *testing.T) {
+	one, other, third := newDesk(1), newDesk(1), newDesk(1)
+	a, err := (&attempt.Runner{Slots: one}).Begin(t.Context(), 1)
+	require.NoError(t, err)
+	b, err := (&attempt.Runner{Slots: other}).Begin(attempt.WithSlot(a.Context(), third), 1)
+	require.NoError(t, err)
+	for _, d := range []*desk{one, other, third} {
+		require.True(t, attempt.Holds(b.Context(), d))
+	}
+	require.False(t, attempt.Holds(a.Context(), other))
+	a.End(nil)
+	require.False(t, attempt.Holds(b.Context(), one), "it has ended")
+	require.True(t, attempt.Holds(b.Context(), other))
+	b.End(nil)
+}
+
+// Where an SDK decides on retries, its own delay counts.
+func TestTheNextAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, w := newDesk(1), &warden{}
+		a, err := (&attempt.Runner{Slots: d, Guards: attempt.Guards{w}}).Begin(t.Context(), 1)
+		require.NoError(t, err)
+		a.End(status{code: 503, after: 10 * time.Second})
+		start := time.Now()
+		time.Sleep(4 * time.Second)
+		a, err = a.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 10*time.Second, time.Since(start))
+		require.Equal(t, 2, attempt.Number(a.Context()))
+		a.Drop()
+		start = time.Now()
+		a, err = a.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2*time.Second, time.Since(start), "the second backoff")
+		a.End(nil)
+		require.Equal(t, []string{"back", "front", "front"}, d.taken)
+		require.Equal(t, []string{"admitted 1", "overload", "admitted 2", "none", "admitted 3", "success"}, w.log)
+	})
+}

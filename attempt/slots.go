@@ -1,0 +1,26 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Slots gives attempts their slots, and says how operations are paced and
+// bounded. It is how a limiter is handed in. It must be safe for any number
+// of goroutines, and comparable.
+type Slots interface {
+	Pacing
+	// Take waits for a slot: a new operation's attempt at the end of the queue, a
+	// retry at its front.
+	Take(ctx context.Context, retry bool) (window.Ticket, error)
+	// Settle gives a slot back, once, with what the attempt came to.
+	Settle(t window.Ticket, v Verdict)
+	// Limits are the most attempts of an operation, and the time that a single
+	// one may take, as they are now; 0: no limit.
+	Limits() (attempts int, timeout time.Duration)
+	// Closed returns what is closed once there are no more slots, and the error
+	// that says so.
+	Closed() (<-chan struct{}, error)
+}

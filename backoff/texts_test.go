@@ -1,0 +1,144 @@
+package backoff_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/backoff"
+)
+
+// [Crash]: "delay = min(delay * Factor, MaxDelay); delay = delay +
+// norm_variate(delay * Jitter)", and "the first interval is equal MinDelay".
+func TestTheLoopOfCrashToTheLetter(t *testing.T) {
+	for name, c := range map[string]backoff.Compound{
+		"blue":  {Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)},
+		"green": {Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)},
+	} {
+		got := delays(c, newRand(1), 40)
+		r := newRand(1)
+		delay := float64(c.Min)
+		over := 0
+		for n, d := range got {
+			assert.InEpsilon(t, delay, d, 1e-8, "%s, retry %d", name, n+1)
+			if d > c.Max {
+				over++
+			}
+			delay = min(delay*c.Factor, float64(c.Max))
+			delay += delay * 0.1 * r.NormFloat64()
+		}
+		assert.Equal(t, c.Min, got[0])
+		// "The retry interval is limited MaxDelay (excluding Jitter)."
+		assert.Positive(t, over, "jitter goes beyond the cap")
+	}
+}
+
+// The text leaves open what follows a delay that jitter made 0: never a loop
+// without pauses.
+func TestTheLoopOfCrashRecoversFromZero(t *testing.T) {
+	c := backoff.Compound{Jitter: backoff.Normal(0.5)}
+	d, _ := c.Delay(backoff.State{Retry: 2}, fixed{normal: -3})
+	assert.Zero(t, d)
+	d, _ = c.Delay(backoff.State{Retry: 3, Last: d}, middle)
+	assert.Equal(t, 200*time.Millisecond, d)
+}
+
+// [Ethernet]: "delay = MIN( R * T * F ^ N , M )", "R should be a random number in
+// the range [1-2]", N "the number of retries so far".
+func TestTheFormulaOfEthernet(t *testing.T) {
+	const T, F, M = 10 * time.Millisecond, 2, time.Second
+	b := backoff.Exponential{Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap}
+	r := newRand(1)
+	for n, d := range delays(b, newRand(1), 100) {
+		R := 1 + r.Float64()
+		assert.InDelta(t, min(R*float64(T)*math.Pow(F, float64(n)), float64(M)), d, 1)
+	}
+	// "always more conservative than plain backoff"
+	plain := backoff.Exponential{Min: T, Factor: F, Max: M}
+	for n := 1; n < 20; n++ {
+		assert.GreaterOrEqual(t, one(t, b, n, r), one(t, plain, n, r))
+	}
+}
+
+// clojure is the function of [Clojure], its sleeps collected.
+func clojure(wait, rate, most float64, f func() error, slept *[]time.Duration) error {
+	if wait >= most { // we're over budget, just call f
+		return f()
+	}
+	if f() == nil {
+		return nil
+	}
+	*slept = append(*slept, time.Duration(wait*1e6))
+	return clojure(wait*rate, rate, most, f, slept)
+}
+
+// [Clojure]: "when the last wait is more than the max, it will try one more time.
+// Failures from that last try will propagate."
+func TestLastTryIsTheClojureFunction(t *testing.T) {
+	for _, c := range []struct {
+		wait, rate, most float64
+		calls            int
+	}{
+		{1000, 2, 10000, 5}, {1000, 2, 8000, 4}, {1000, 2, 8001, 5}, {1000, 2, 1000, 1}, {1000, 2, 1001, 2},
+		{50, 3, 30000, 7}, {500, 1.5, 60000, 13},
+	} {
+		var slept []time.Duration
+		calls := 0
+		err := clojure(c.wait, c.rate, c.most, func() error { calls++; return errors.New("busy") }, &slept)
+		assert.Error(t, err)
+		assert.Equal(t, c.calls, calls)
+
+		ms := func(x float64) time.Duration { return time.Duration(x * 1e6) }
+		b := backoff.LastTry{Time: ms(c.wait), Rate: c.rate, Max: ms(c.most)}
+		got := delays(b, nil, 100)
+		assert.Len(t, got, len(slept))
+		for i := range got {
+			assert.InDelta(t, slept[i], got[i], 1)
+		}
+		assert.Len(t, slept, calls-1, "each wait is followed by a call, the last by the last try")
+	}
+}
+
+// [Clojure]: "(exponential-backoff 1000 2 10000": the waits.
+func TestClojureHasOneLastTry(t *testing.T) {
+	assert.Equal(t, seconds(1, 2, 4, 8), delays(backoff.LastTry{}, nil, 100))
+}
+
+// [SafeClients]: "while not success && delay <= period: wait(delay * random(.5, 1.5));
+// success = send_rpc(); delay = delay * 2", with "period = 300; delay = 10".
+func TestTheCappedRetriesOfSafeClients(t *testing.T) {
+	for _, period := range []int64{300, 320, 319, 5} {
+		var want []float64
+		r := newRand(3)
+		for delay := int64(10); delay <= period; delay *= 2 {
+			want = append(want, float64(delay)*(.5+r.Float64()))
+		}
+		b := backoff.WithJitter(backoff.LastTry{
+			Time: 10 * time.Second, Rate: 2, Max: time.Duration(period)*time.Second + 1,
+		}, backoff.Proportional(0.5))
+		got := delays(b, newRand(3), 100)
+		assert.Len(t, got, len(want))
+		for i := range got {
+			assert.InDelta(t, want[i], got[i].Seconds(), 1e-6)
+		}
+	}
+}
+
+// The client of [Syncmusings], in the reading that fits its figures: 50 ms doubling, jitter
+// of U(0.4, 1.6), capped at 30 s after the jitter: "these are 'unfortunate' ones
+// which maxed out the retry period to 30s".
+func TestTheClientOfSyncmusings(t *testing.T) {
+	b := backoff.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), Order: backoff.JitterThenCap}
+	r := newRand(4)
+	for n, d := range delays(b, newRand(4), 100) {
+		want := min(50e6*math.Pow(2, float64(n))*(0.4+1.2*r.Float64()), 30e9)
+		assert.InDelta(t, want, d, 10)
+	}
+	// "retry periods grew so large they overflowed the 64-bit counters used to
+	// track time"
+	assert.Equal(t, 30*time.Second, one(t, b, 64, middle))
+	assert.Equal(t, 30*time.Second, one(t, b, math.MaxInt, middle))
+}

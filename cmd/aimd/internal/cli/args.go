@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Group is the command with others below it. By itself it shows its help.
+func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(below...)
+	return c
+}
+
+// NoArgs refuses arguments, and tells which command may have been meant.
+func NoArgs(c *cobra.Command, args []string) error {
+	err := cobra.NoArgs(c, args)
+	if err == nil {
+		return nil
+	}
+	var names []string
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() {
+			names = append(names, below.Name())
+		}
+	}
+	return Usage(c, fmt.Errorf("%w%s", err, DidYouMean(args[0], "", names)))
+}
+
+// OneArg refuses all but one argument.
+func OneArg(want string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usage(c, fmt.Errorf("%d arguments are not allowed, want %s", len(args), want))
+		}
+		return nil
+	}
+}
+
+// DidYouMean is the end of an error about a word that is not known: those that are
+// like it, each with the prefix; "" if none is.
+func DidYouMean(word, prefix string, known []string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra's own measure of likeness
+	for _, k := range known {
+		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	like := all.SuggestionsFor(word)
+	if len(like) == 0 {
+		return ""
+	}
+	return "; did you mean " + prefix + strings.Join(like, " or "+prefix) + "?"
+}
+
+// Flags are the command's own, to be shown in the order in which they are made.
+func Flags(c *cobra.Command) *pflag.FlagSet {
+	f := c.Flags()
+	f.SortFlags = false
+	return f
+}
+
+// NoDefault keeps the help from showing a default where there is none.
+func NoDefault(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f.Lookup(name).DefValue = ""
+	}
+}
+
+// completeWords lets the shell complete all flags whose values are words.
+func completeWords(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(interface{ Words() []string }); ok && len(v.Words()) > 0 {
+			Complete(c, f.Name, v.Words())
+		}
+	})
+	for _, below := range c.Commands() {
+		completeWords(below)
+	}
+}
+
+// Complete lets the shell complete the flag's value, or each of several with commas
+// between them.
+func Complete(c *cobra.Command, flag string, words []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := begun[:strings.LastIndex(begun, ",")+1]
+		var all []cobra.Completion
+		for _, w := range words {
+			all = append(all, before+w)
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // there is no such flag
+	}
+}

@@ -1,0 +1,136 @@
+// Package cli is the frame of the command line: the root command, its exit
+// statuses, and what the commands below it share.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/interrupt"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+)
+
+// Exit statuses; 0 is success.
+const (
+	Failed = 1
+	// WrongUsage: the command line is wrong, nothing was done.
+	WrongUsage  = 2
+	Interrupted = interrupt.Status
+)
+
+// ErrInterrupted ends a command that the user stopped.
+var ErrInterrupted = errors.New("interrupted")
+
+// usageError is an error in the command line.
+type usageError struct {
+	error
+	command string
+}
+
+func (e usageError) Unwrap() error { return e.error }
+
+// Usage makes an error of the command one of the command line; nil stays nil.
+func Usage(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err, c.CommandPath()}
+}
+
+// Tool is a command line tool: its commands, and where they write.
+type Tool struct {
+	Commands       []*cobra.Command
+	Stdout, Stderr io.Writer
+}
+
+// Run runs a command line, once, and returns the exit status. The first interrupt
+// stops it cleanly, the second at once.
+func (t Tool) Run(ctx context.Context, args ...string) int {
+	ctx, stop := interrupt.Context(ctx)
+	defer stop()
+
+	root, told := root(t.Commands), terminal.New(t.Stderr)
+	root.SetArgs(longFlags(args))
+	root.SetOut(terminal.New(t.Stdout))
+	root.SetErr(told)
+	return status(ctx, root.ExecuteContext(ctx), told)
+}
+
+// status tells the error, if there is one, and how to exit.
+func status(ctx context.Context, err error, stderr io.Writer) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, ErrInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "aimd: interrupted")
+		return Interrupted
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "aimd: %v\nTry: %s -h\n", err, usage.command)
+		return WrongUsage
+	}
+	fmt.Fprintf(stderr, "aimd: %v\n", err)
+	return Failed
+}
+
+// helpWidth is how wide the help is.
+const helpWidth = "80"
+
+func root(commands []*cobra.Command) *cobra.Command {
+	c := Group(&cobra.Command{
+		Use:   "aimd",
+		Short: "Adapt concurrency to what a service takes, by TCP congestion control",
+		Long: `aimd adapts the number of requests in flight to what a service takes, as TCP
+adapts to a network: successes widen a window, the first refusal of each burst
+narrows it, and nothing is lost. This tool shows what that is worth, and
+uploads.`,
+		Example: `  aimd demo                          # S3 uploads, a store that says SlowDown
+  aimd demo --quick                  # the same in some ten seconds
+  aimd demo api                      # a worker pool, an API that says 429
+  aimd upload photos s3://backup/pic # your own files, verified and resumable
+  aimd sim run window-vs-backoff     # what a strategy does to a service
+  aimd server -h                     # a service to crash with aimd client
+  aimd backoff plan -h               # which delays a service bears`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+	}, append(commands, manCommand())...)
+	completeWords(c)
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, suggestFlag(c, err)) })
+	return c
+}
+
+// suggestFlag adds the flag that may have been meant.
+func suggestFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var flags []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	return fmt.Errorf("%w%s", err, DidYouMean(unknown.GetSpecifiedName(), "--", flags))
+}
+
+// longFlags lets long flags have a single dash, as Go's own tools do: -quick is
+// --quick. There are no grouped short flags that it could be taken for.
+func longFlags(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i, a := range args {
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if len(a) > 2 && a[0] == '-' && 'a' <= a[1] && a[1] <= 'z' {
+			a = "-" + a
+		}
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func run(t *testing.T, result error, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	c := &cobra.Command{Use: "demo", Short: "Demo", Args: NoArgs, RunE: func(*cobra.Command, []string) error { return result }}
+	Flags(c).Int("slots", 0, "slots")
+	var out, told bytes.Buffer
+	status = Tool{[]*cobra.Command{c}, &out, &told}.Run(t.Context(), args...)
+	return status, out.String(), told.String()
+}
+
+func TestStatuses(t *testing.T) {
+	c := &cobra.Command{Use: "x"}
+	for _, x := range []struct {
+		result error
+		want   int
+		says   string
+	}{
+		{nil, 0, ""},
+		{errors.New("it\x1b[2J broke"), Failed, "aimd: it\\u001b[2J broke\n"},
+		{Usage(c, errors.New("wrong")), WrongUsage, "aimd: wrong\nTry: x -h\n"},
+		{ErrInterrupted, Interrupted, "aimd: interrupted\n"},
+		{context.Canceled, Failed, "aimd: context canceled\n"},
+	} {
+		status, _, says := run(t, x.result, "demo")
+		assert.Equal(t, x.want, status, x.result)
+		assert.Equal(t, x.says, says)
+	}
+	assert.NoError(t, Usage(c, nil))
+}
+
+func TestDidYouMean(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dmeo"}, `aimd: unknown command "dmeo" for "aimd"; did you mean demo?` + "\nTry: aimd -h\n"},
+		{[]string{"nonsense"}, `aimd: unknown command "nonsense" for "aimd"` + "\nTry: aimd -h\n"},
+		{[]string{"demo", "--slot", "3"}, "aimd: unknown flag: --slot; did you mean --slots?\nTry: aimd demo -h\n"},
+		{[]string{"demo", "-zzz"}, "aimd: unknown flag: --zzz\nTry: aimd demo -h\n"},
+		{[]string{"demo", "now"}, `aimd: unknown command "now" for "aimd demo"` + "\nTry: aimd demo -h\n"},
+	} {
+		status, stdout, says := run(t, nil, c.args...)
+		assert.Equal(t, WrongUsage, status)
+		assert.Equal(t, c.want, says)
+		assert.Empty(t, stdout)
+	}
+}
+
+func TestVersionIsOneLine(t *testing.T) {
+	status, stdout, _ := run(t, nil, "--version")
+	assert.Zero(t, status)
+	assert.Regexp(t, `^aimd \S+ \(.*go1\.\S+\)\n$`, stdout)
+
+	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v0.1.0"}}
+	assert.Equal(t, "v0.1.0 (go1.26.8)", describe(info))
+	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "60eb6a70123456789"}, {Key: "vcs.modified", Value: "true"}}
+	assert.Equal(t, "v0.1.0 (commit 60eb6a701234 with changes, go1.26.8)", describe(info))
+}
+
+func TestLongFlags(t *testing.T) {
+	in := []string{"demo", "-quick", "--json", "-h", "-", "-5", "-objects=3", "--", "-quick"}
+	assert.Equal(t, []string{"demo", "--quick", "--json", "-h", "-", "-5", "--objects=3", "--", "-quick"}, longFlags(in))
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }
+	require.NoError(t, WriteFile("html", filepath.Join(dir, "a"), write))
+	require.NoError(t, WriteFile("html", "", write), "none")
+	require.ErrorContains(t, WriteFile("html", dir, write), "is a directory")
+	require.ErrorIs(t, WriteFile("html", filepath.Join(dir, "b"), func(io.Writer) error { return io.ErrShortWrite }), io.ErrShortWrite)
+	require.NoError(t, CheckFile("html", ""))
+	require.NoError(t, CheckFile("html", filepath.Join(dir, "new")))
+	require.EqualError(t, CheckFile("html", dir), "--html "+dir+": is a directory, want the name of a file")
+	require.ErrorContains(t, CheckFile("html", filepath.Join(dir, "no", "page")), "there is no directory "+filepath.Join(dir, "no"))
+	require.NoError(t, MakeDir("csv", filepath.Join(dir, "c", "d")))
+	assert.DirExists(t, filepath.Join(dir, "c", "d"))
+	require.ErrorContains(t, MakeDir("csv", filepath.Join(dir, "a", "d")), "want a directory that can be made or written to: not a directory")
+	assert.Equal(t, os.ErrClosed, Reason(&os.PathError{Err: os.ErrClosed}))
+}
+
+// Indented lines are blocks of Markdown, kept as they are.
+func TestMarkdown(t *testing.T) {
+	assert.Equal(t, "One\ntwo\n\n      a  b\n      c\n\nthree\n\n\n      x\n", markdown("One\ntwo\n  a  b\n  c\nthree\n\n  x\n"))
+	assert.Equal(t, "One\n\n    Keys  a\n          b\n", markdown("One\nKeys  a\n      b\n"))
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// CheckFile finds out before all the work whether a file can be written; "" is none.
+func CheckFile(flag, name string) error {
+	if name == "" {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("--%s %s: is a directory, want the name of a file", flag, name)
+	}
+	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
+		return fmt.Errorf("--%s %s: there is no directory %s", flag, name, filepath.Dir(name))
+	}
+	return nil
+}
+
+// MakeDir makes a directory if it is not there; "" is none.
+func MakeDir(flag, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--%s %s: want a directory that can be made or written to: %w", flag, dir, Reason(err))
+	}
+	return nil
+}
+
+// WriteFile writes the file that a flag names; "" is none.
+func WriteFile(flag, name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err == nil {
+		err = errors.Join(write(f), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+// Reason is a file error without the path, which the message names already.
+func Reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// Line is the command line, such that it can be given again.
+func Line(c *cobra.Command) string {
+	words := []string{c.CommandPath()}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		v := f.Value.String()
+		if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`"'$&;|<>()*?\`, r) }) || v == "" {
+			v = strconv.Quote(v)
+		}
+		words = append(words, "--"+f.Name+"="+v)
+	})
+	return strings.Join(append(words, c.Flags().Args()...), " ")
+}

@@ -1,0 +1,202 @@
+package delays
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+)
+
+// aimd runs a command line in an empty directory.
+func aimd(t *testing.T, args ...string) clitest.Outcome {
+	t.Helper()
+	return clitest.Run(t, []*cobra.Command{Command()}, args...)
+}
+
+// "Exponential Backoff in Distributed Systems": "If you want to handle 1000 clients and have a maximum
+// recovery-after-failure time of one second, then you had better make sure that
+// your system can handle 1000 failed requests per second at a sustained rate."
+func TestBackoffPlan(t *testing.T) {
+	got := aimd(t, strings.Fields("backoff plan --clients 1000 --capacity 1000/s --recovery 1s")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, `1000 clients, 1000 failed requests per second, recovery within 1s: possible.
+
+  M, the longest delay   1s
+  rate in an outage      1000 requests per second
+  time to recovery       1s at most, 500ms on average
+  until all wait M       4 retries, 2.4s at most; the rate is higher until then
+
+delay = min(R * 100ms * 2^N, 1s), R random in [1, 2], N = 0, 1, 2...
+`, got.Stdout)
+
+	got = aimd(t, strings.Fields("backoff plan --clients 50000 --capacity 12000/min --recovery 1m --outage 30s,30m")...)
+	require.Zero(t, got.Status, got.Stderr)
+	for _, want := range []string{
+		"50000 clients, 200 failed requests per second, recovery within 1m: not possible.",
+		"  M, the longest delay   4m10s\n",
+		"  after an outage of 30s: recovery within 51.2s\n",
+		"  after an outage of 30m: recovery within 4m10s\n",
+		"Recovery within 1m takes a service that can fail 833.3 requests per second,\nor 12000 clients at most.\n",
+	} {
+		assert.Contains(t, got.Stdout, want)
+	}
+
+	got = aimd(t, strings.Fields("backoff plan --clients 1 --capacity 1000000 --recovery 10ms")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "1 clients, 1000000 failed requests per second, recovery within 10ms: not possible.")
+	assert.Contains(t, got.Stdout, "No recovery is quicker than the first delay, 100ms.")
+	assert.Contains(t, got.Stdout, "Careful: M is less than 2 * 100ms")
+	assert.NotContains(t, got.Stdout, "until all wait M")
+}
+
+func TestBackoffPlanJSON(t *testing.T) {
+	got := aimd(t, strings.Fields("backoff plan --clients 1000 --capacity 20/s --recovery 5m --first 10ms --factor 3 --outage 1s --json")...)
+	require.Zero(t, got.Status, got.Stderr)
+	require.Equal(t, 1, strings.Count(got.Stdout, "\n"))
+	var p planResult
+	d := json.NewDecoder(strings.NewReader(got.Stdout))
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(&p))
+	require.Len(t, p.Outages, 1)
+	assert.Positive(t, p.Settled)
+	assert.Equal(t, planResult{
+		Clients: 1000, Capacity: 20, Wanted: 300, First: 0.01, Factor: 3, Possible: true, Max: 50, Rate: 20, Recovery: 50,
+		Retries: 8, Settled: p.Settled, CapacityWanted: 1000.0 / 300, ClientsPossible: 6000,
+		Outages: []outageResult{{Length: 1, Recovery: 1.62}},
+	}, p)
+}
+
+func TestBackoffTable(t *testing.T) {
+	got := aimd(t, "backoff", "table", "--form", "clojure")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, `┌───────┬──────────┬────────┬─────────┬─────────┐
+│ retry │ shortest │ median │ longest │ elapsed │
+├───────┼──────────┼────────┼─────────┼─────────┤
+│     1 │       1s │     1s │      1s │      1s │
+│     2 │       2s │     2s │      2s │      3s │
+│     3 │       4s │     4s │      4s │      7s │
+│     4 │       8s │     8s │      8s │     15s │
+└───────┴──────────┴────────┴─────────┴─────────┘
+Then no more.
+`, got.Stdout)
+	got = aimd(t, strings.Fields("backoff table --form decorrelated --elapsed 1m --retries 9")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "│    9* │")
+	assert.Contains(t, got.Stdout, "\n* for some of the clients only\n")
+	got = aimd(t, strings.Fields("backoff table --attempts 1")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "\nThen no more.\n")
+}
+
+func TestBackoffTableOfEachForm(t *testing.T) {
+	for line, longest := range map[string]float64{
+		"":                                     0.8,
+		"--form exponential --jitter full":     0.8,
+		"--min 1s --factor 3 --max 20s":        20,
+		"--max 500ms --jitter proportional:.5": 0.75,
+		"--max 500ms --jitter proportional:.5 --cap-last": 0.5,
+		"--form compound --max 300ms":                     0.3,
+		"--form decorrelated --factor 2":                  1.6,
+		"--form fibonacci":                                0.3,
+		"--form constant":                                 0.1,
+		"--form constant --min 2s --jitter equal":         2,
+		"--form last-try":                                 8,
+		"--form last-try --min 1s --max 3s":               2,
+		"--form crash-blue":                               6,
+		"--form crash-green":                              8,
+		"--form ethernet":                                 1.6,
+		"--form safe-clients":                             120,
+		"--form syncmusings":                              0.64,
+		"--form seed4":                                    0.64, // as it was called before
+		"--form seed1":                                    1.6,
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := aimd(t, append([]string{"backoff", "table", "--json", "--retries", "4"}, strings.Fields(line)...)...)
+			require.Zero(t, got.Status, got.Stderr)
+			last := map[string]float64{}
+			for text := range strings.Lines(got.Stdout) {
+				var r map[string]float64
+				require.NoError(t, json.Unmarshal([]byte(text), &r), text)
+				assert.Len(t, r, 6)
+				assert.Equal(t, last["retry"]+1, r["retry"])
+				assert.EqualValues(t, 1000, r["clients"])
+				assert.LessOrEqual(t, r["shortest_s"], r["median_s"])
+				assert.LessOrEqual(t, r["median_s"], r["longest_s"])
+				assert.Greater(t, r["elapsed_s"], last["elapsed_s"])
+				last = r
+			}
+			assert.LessOrEqual(t, last["longest_s"], longest)
+			assert.Greater(t, last["longest_s"], longest*0.5)
+		})
+	}
+}
+
+func TestBadBackoffCommandLines(t *testing.T) {
+	const demand = "backoff plan --clients 10 --capacity 10/s --recovery 1s "
+	for line, want := range map[string]string{
+		"backoff nonsense":                       `unknown command "nonsense" for "aimd backoff"`,
+		"backoff plan nonsense":                  `unknown command "nonsense" for "aimd backoff plan"`,
+		"backoff plan":                           `--clients: is missing, want a whole number from 1 to 1000000000`,
+		"backoff plan --clients 3 --capacity 3":  `--recovery: is missing, want a duration from 1ms to 876000h, like 100ms`,
+		"backoff plan --clients 3 --recovery 3s": `--capacity: is missing, want a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h`,
+		"backoff plan --clients 0":               `invalid argument "0" for "--clients" flag: want a whole number from 1 to 1000000000`,
+		"backoff plan --capacity 0":              `invalid argument "0" for "--capacity" flag: want a rate greater than 0`,
+		"backoff plan --recovery 0s":             `invalid argument "0s" for "--recovery" flag: want a duration from 1ms`,
+		"backoff plan --clients 1000000000 --capacity 1e-9 --recovery 1s": `--capacity: 1e-09 per second is not allowed, want at least 0.317 for 1000000000 clients`,
+		demand + "--first 0":                           `invalid argument "0" for "--first" flag: want a duration from 1µs`,
+		demand + "--factor 1":                          `invalid argument "1" for "--factor" flag: want a number from 1.01 to 1000`,
+		demand + "--outage 0s":                         `invalid argument "0s" for "--outage" flag: want durations from 1ms to 876000h, with commas between them`,
+		"backoff table --form cubic":                   `--form cubic: is not known, want one of compound, constant, decorrelated, exponential, fibonacci, last-try, clojure`,
+		"backoff table --form fibonaci":                `; did you mean fibonacci?`,
+		"backoff table --form constant --max 1s":       `--max: does not go with --form constant`,
+		"backoff table --form clojure --jitter full":   `--jitter: does not go with --form clojure`,
+		"backoff table --form decorrelated --cap-last": `--cap-last: does not go with --form decorrelated`,
+		"backoff table --jitter some":                  `invalid argument "some" for "--jitter" flag: jitter: "some" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"backoff table --jitter normal:3":              `invalid argument "normal:3" for "--jitter" flag: jitter: normal:3 is not allowed, want a number from 0 to 1`,
+		"backoff table --min 1m --max 1s":              `--min: shortest delay: 1m0s is not allowed, want a duration from 1ns to 1s, the longest delay`,
+		"backoff table --min 0s":                       `invalid argument "0s" for "--min" flag: want a duration from 1ns to 876000h`,
+		"backoff table --factor 0.5":                   `invalid argument "0.5" for "--factor" flag: want a number from 1 to 1000`,
+		"backoff table --retries 0":                    `invalid argument "0" for "--retries" flag: want a whole number from 1 to 1000`,
+		"backoff table --attempts 0":                   `invalid argument "0" for "--attempts" flag: want a whole number from 1 to 1000000`,
+		"backoff table --elapsed -1s":                  `invalid argument "-1s" for "--elapsed" flag: want a duration from 1ns to 876000h`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := aimd(t, strings.Fields(line)...)
+			assert.Equal(t, cli.WrongUsage, got.Status)
+			assert.Contains(t, got.Stderr, want)
+			assert.Regexp(t, `\nTry: aimd.* -h\n$`, got.Stderr)
+			assert.Empty(t, got.Stdout)
+		})
+	}
+}
+
+func TestBackoffHelpTeaches(t *testing.T) {
+	for line, words := range map[string][]string{
+		"backoff":          {"plan", "table"},
+		"backoff plan -h":  {"M >= clients / capacity", "min(R * T * F^N, M)", "backoff.Exponential{", "--capacity rate", "needed\n", "(default 100ms)"},
+		"backoff table -h": {"decorrelated", "proportional:J", "syncmusings", "--jitter form", "--form form"},
+	} {
+		got := aimd(t, strings.Fields(line)...)
+		assert.Zero(t, got.Status)
+		assert.Contains(t, got.Stdout, "Examples:\n  aimd backoff")
+		assert.NotContains(t, got.Stdout, "default 0", line)
+		for _, word := range words {
+			assert.Contains(t, got.Stdout, word)
+		}
+	}
+}
+
+func TestRounded(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 1: "1ns", 123_456_789: "123.5ms", time.Second: "1s", 10*time.Second + 1: "10s", 83*time.Hour + time.Second: "83h", 2500 * time.Millisecond: "2.5s",
+	} {
+		assert.Equal(t, want, rounded(d))
+	}
+}

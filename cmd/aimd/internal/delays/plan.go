@@ -1,0 +1,188 @@
+// Package delays is aimd backoff: it helps to choose the delays between retries.
+package delays
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+)
+
+// Command is aimd backoff.
+func Command() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use: "backoff", Short: "Choose the delays between retries",
+		Long: `Backoff helps to choose the delays between retries: plan computes the longest
+delay from what the service bears, table shows the delays of a form.`,
+		Example: `  aimd backoff plan --clients 1000 --capacity 1000/s --recovery 1s
+  aimd backoff table --form exponential --jitter full`,
+	}, planCommand(), tableCommand())
+}
+
+const planLong = `Plan chooses M, the longest delay between two retries of a client. While a
+service is away, all its clients come to wait M, and each attempt fails:
+together they send clients / M requests per second, which the service, or what
+stands in front of it, must bear for as long as the outage lasts. When the
+service is back, a client finds out after M at the latest. So M cannot be
+chosen by taste:
+
+  M >= clients / capacity    or the retries alone keep the service down
+  M <= recovery              or the clients notice too late that it is back
+  M >= T                     T is the first delay: how long an answer may take
+
+Plan takes the lowest M that the service bears, and says whether that is within
+the wanted recovery. "M should be as low as possible to keep your customers
+happy, but high enough that the system can definitely handle requests from all
+clients at that sustained rate." (Exponential Backoff in Distributed Systems,
+Thain 2009)
+
+The delay before retry N+1 is then min(R * T * F^N, M), R random in [1, 2]: F
+hardly matters ("choose 2 as a nice round number"), R keeps the clients apart.
+R*T is cut by M if M is less than 2*T, and then the clients stay together: plan
+warns of it.
+
+How many retries come before M, and how long that takes, is shown too: until
+then the clients send more. An outage shorter than that ends sooner for them:
+--outage.
+
+In Go:
+  backoff.Exponential{
+      Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2),
+      Order: backoff.JitterThenCap,
+  }`
+
+const planExample = `  aimd backoff plan --clients 1000 --capacity 1000/s --recovery 1s
+  aimd backoff plan --clients 50000 --capacity 200/s --recovery 1m  # no
+  aimd backoff plan --clients 999 --capacity 20/s --recovery 5m --outage 1m,1h
+  aimd backoff plan --clients 9 --capacity 9/s --recovery 1s --json | jq .max_s`
+
+// planResult is the command's result, as JSON shows it.
+type planResult struct {
+	Clients         int            `json:"clients"`
+	Capacity        float64        `json:"capacity_per_s"`
+	Wanted          float64        `json:"wanted_recovery_s"`
+	First           float64        `json:"first_s"`
+	Factor          float64        `json:"factor"`
+	Possible        bool           `json:"possible"`
+	Max             float64        `json:"max_s"`
+	Rate            float64        `json:"rate_per_s"`
+	Recovery        float64        `json:"recovery_s"`
+	Retries         int            `json:"retries_to_max"`
+	Settled         float64        `json:"settled_s"`
+	CapacityWanted  float64        `json:"capacity_wanted_per_s"`
+	ClientsPossible int            `json:"clients_possible"`
+	Outages         []outageResult `json:"outages,omitempty"`
+}
+
+type outageResult struct {
+	Length   float64 `json:"outage_s"`
+	Recovery float64 `json:"recovery_s"`
+}
+
+func planCommand() *cobra.Command {
+	d := backoff.Demand{First: backoff.DefaultMin, Factor: backoff.DefaultFactor}
+	var outages []time.Duration
+	asJSON := false
+	c := &cobra.Command{
+		Use: "plan", Short: "Choose the longest delay by what the service bears",
+		Long: planLong, Example: planExample, Args: cli.NoArgs,
+	}
+	f := cli.Flags(c)
+	f.Var(value.Whole(&d.Clients, 1, 1_000_000_000), "clients", "how many clients there are; needed")
+	f.Var(value.Rate(&d.Capacity), "capacity", "how many requests the service can fail without harm, all day long; needed")
+	f.Var(value.Duration(&d.Recovery, time.Millisecond, backoff.MaxDelay), "recovery", "how long after the service is back the last client may find out; needed")
+	f.Var(value.Duration(&d.First, time.Microsecond, backoff.MaxDelay), "first", "T, the first delay: longer than 99% of the service's answers take")
+	f.Var(value.Decimal(&d.Factor, 1.01, backoff.MaxFactor), "factor", "F, by how much each delay is longer")
+	f.Var(value.Durations(&outages, time.Millisecond, backoff.MaxDelay), "outage", "lengths of outages, with commas between them, to tell the time to recovery after each")
+	f.BoolVar(&asJSON, "json", false, "write one JSON object, instead of text; times in seconds")
+	cli.NoDefault(f, "clients", "capacity", "recovery", "outage")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range []string{"clients", "capacity", "recovery"} {
+			if !f.Changed(name) {
+				return cli.Usage(c, fmt.Errorf("--%s: is missing, want %s", name, f.Lookup(name).Value.(interface{ Want() string }).Want()))
+			}
+		}
+		p, err := backoff.NewPlan(d)
+		if err != nil {
+			return cli.Usage(c, fmt.Errorf("--%w", err))
+		}
+		if asJSON {
+			return json.NewEncoder(c.OutOrStdout()).Encode(planJSON(d, p, outages))
+		}
+		_, err = fmt.Fprint(c.OutOrStdout(), planText(d, p, outages))
+		return err
+	}
+	return c
+}
+
+func planJSON(d backoff.Demand, p backoff.Plan, outages []time.Duration) planResult {
+	out := planResult{
+		Clients: d.Clients, Capacity: d.Capacity, Wanted: d.Recovery.Seconds(), First: d.First.Seconds(), Factor: d.Factor,
+		Possible: p.Possible, Max: p.Max.Seconds(), Rate: p.Rate, Recovery: p.Recovery.Seconds(), Retries: p.Retries,
+		Settled: p.Settled.Seconds(), CapacityWanted: p.CapacityWanted, ClientsPossible: p.ClientsPossible,
+	}
+	for _, o := range outages {
+		out.Outages = append(out.Outages, outageResult{o.Seconds(), p.RecoveryAfter(o).Seconds()})
+	}
+	return out
+}
+
+func planText(d backoff.Demand, p backoff.Plan, outages []time.Duration) string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	line("%d clients, %s failed requests per second, recovery within %s: %s", d.Clients, number(d.Capacity), rounded(d.Recovery),
+		map[bool]string{true: "possible.", false: "not possible."}[p.Possible])
+	line("")
+	line("  M, the longest delay   %s", rounded(p.Max))
+	line("  rate in an outage      %s requests per second", number(p.Rate))
+	line("  time to recovery       %s at most, %s on average", rounded(p.Recovery), rounded(p.Recovery/2))
+	if p.Retries > 0 {
+		line("  until all wait M       %d retries, %s at most; the rate is higher until then", p.Retries, rounded(p.Settled))
+	}
+	for _, o := range outages {
+		line("  after an outage of %s: recovery within %s", rounded(o), rounded(p.RecoveryAfter(o)))
+	}
+	line("")
+	line("delay = min(R * %s * %s^N, %s), R random in [1, 2], N = 0, 1, 2...", rounded(d.First), number(d.Factor), rounded(p.Max))
+	for _, s := range planAdvice(d, p) {
+		line("%s", s)
+	}
+	return out.String()
+}
+
+// planAdvice is what to do where the plan is not as wanted.
+func planAdvice(d backoff.Demand, p backoff.Plan) (all []string) {
+	switch {
+	case !p.Possible && p.Max == d.First:
+		all = append(all, fmt.Sprintf("No recovery is quicker than the first delay, %s.", rounded(d.First)))
+	case !p.Possible:
+		all = append(all, fmt.Sprintf("Recovery within %s takes a service that can fail %s requests per second,\nor %d clients at most.", rounded(d.Recovery), number(p.CapacityWanted), p.ClientsPossible))
+	}
+	if p.Max < 2*d.First {
+		all = append(all, fmt.Sprintf("Careful: M is less than 2 * %s, so that R hardly spreads the clients;\nwant a shorter --first.", rounded(d.First)))
+	}
+	return all
+}
+
+func number(x float64) string {
+	if x >= 1e4 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// rounded is d in as many digits as are worth reading.
+func rounded(d time.Duration) string {
+	unit := time.Nanosecond
+	for unit*10_000 <= d {
+		unit *= 10
+	}
+	return value.ShowDuration(d.Round(unit))
+}

@@ -1,0 +1,209 @@
+package delays
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/sim"
+)
+
+const tableLong = `Table shows the delays before the retries of an operation that fails and fails,
+as 1000 clients draw them: the shortest, the median and the longest, and the
+median of the time that all the delays up to this retry take.
+
+Forms:
+  exponential    min * factor^(N-1) up to max, then jitter; with --cap-last,
+                 jitter and then up to max
+  compound       each delay grows from the one before, jitter included
+  decorrelated   random between min and factor (3) times the delay before, up
+                 to max
+  fibonacci      min times 1, 1, 2, 3, 5, 8... up to max, then jitter
+  constant       min, then jitter
+  last-try       min (1s) * factor^(N-1) while less than max (10s), then no
+                 more; then jitter
+
+and with the parameters of the five texts (docs/sources.md):
+  crash-blue     compound: 100ms, 2.7, 10m; normal:0.1
+  crash-green    compound: 1s, 1.5, 5m; normal:0.1
+  ethernet       exponential: 100ms, 2, 30s; uniform:1:2, cap last
+  clojure        last-try: 1s, 2, 10s
+  safe-clients   last-try: 10s, 2, up to 300s; proportional:0.5
+  syncmusings    exponential: 50ms, 2, 30s; proportional:0.6, cap last
+
+Jitter of a delay d:
+  none             d
+  full             d * U(0, 1), which spreads best
+  equal            d * U(1/2, 1)
+  proportional:J   d * U(1-J, 1+J)
+  uniform:LO:HI    d * U(LO, HI)
+  normal:J         d * (1 + J * N(0, 1)), not less than 0`
+
+const tableExample = `  aimd backoff table                                # 100ms doubling to 30s
+  aimd backoff table --jitter full --max 10s --retries 8
+  aimd backoff table --form decorrelated --attempts 5
+  aimd backoff table --form clojure
+  aimd backoff table --json | jq -c '[.retry, .median_s]'`
+
+// choice is what the flags say.
+type choice struct {
+	form    string
+	own     sim.Retry
+	retries int
+}
+
+func tableCommand() *cobra.Command {
+	t := choice{form: sim.ExponentialRetry, retries: 12}
+	asJSON := false
+	c := &cobra.Command{
+		Use: "table", Short: "Show the delays of a form of backoff",
+		Long: tableLong, Example: tableExample, Args: cli.NoArgs,
+	}
+	f := cli.Flags(c)
+	t.flags(f)
+	f.BoolVar(&asJSON, "json", false, "write one JSON object per retry and line, instead of the table; times in seconds")
+	cli.Complete(c, "form", forms())
+	cli.Complete(c, "jitter", []string{"none", "full", "equal", "proportional:", "uniform:", "normal:"})
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		b, err := t.backoff(f)
+		if err != nil {
+			return cli.Usage(c, err)
+		}
+		rows := drawDelays(b, t.retries)
+		if !asJSON {
+			return writeRows(c.OutOrStdout(), rows, t.retries)
+		}
+		for _, r := range rows {
+			if err := json.NewEncoder(c.OutOrStdout()).Encode(r.json()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+func (t *choice) flags(f *pflag.FlagSet) {
+	r := &t.own
+	f.StringVar(&t.form, "form", t.form, "which `form`, of those above")
+	f.Var(value.Duration(&r.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or what stands above")
+	f.Var(value.Duration(&r.Max, 1, backoff.MaxDelay), "max", "longest delay; without it 30s, or what stands above")
+	f.Var(value.Decimal(&r.Factor, 1, backoff.MaxFactor), "factor", "by how much each delay is longer, from 1; without it 2, or what stands above")
+	f.TextVar(&r.Jitter, "jitter", backoff.Jitter{}, "what is random, a `form` of those above")
+	f.BoolVar(&r.CapLast, "cap-last", false, "the longest delay bounds what comes out of the jitter, not what goes in")
+	f.Var(value.Whole(&r.Attempts, 1, 1_000_000), "attempts", "no more after so many attempts, the first one included")
+	f.Var(value.Duration(&r.Elapsed, 1, backoff.MaxDelay), "elapsed", "no retry that would begin later than so long after the first attempt")
+	f.Var(value.Whole(&t.retries, 1, 1000), "retries", "how many retries to show")
+	cli.NoDefault(f, "min", "max", "factor", "attempts", "elapsed")
+}
+
+// backoff is what the flags ask for.
+func (t choice) backoff(f *pflag.FlagSet) (backoff.Backoff, error) {
+	r, complete, known := formNamed(t.form)
+	if !known {
+		return nil, fmt.Errorf("--form %s: is not known, want one of %s%s", t.form, strings.Join(forms(), ", "), cli.DidYouMean(t.form, "", forms()))
+	}
+	for _, name := range settings[sim.ExponentialRetry] {
+		if f.Changed(name) && (complete || !Takes(r.Kind, name)) {
+			return nil, fmt.Errorf("--%s: does not go with --form %s", name, t.form)
+		}
+	}
+	if !complete {
+		least := r.Min
+		kind := r.Kind
+		r = t.own
+		r.Kind = kind
+		if r.Min == 0 {
+			r.Min = least
+		}
+	}
+	r.Attempts, r.Elapsed = t.own.Attempts, t.own.Elapsed
+	b := r.Delays()
+	if err := backoff.Check(b); err != nil {
+		// Each flag by itself is right, but --min may be longer than --max.
+		return nil, fmt.Errorf("--min: %w, the longest delay", err)
+	}
+	return b, nil
+}
+
+// delayRow is what many clients wait before one retry.
+type delayRow struct {
+	retry                              int
+	shortest, median, longest, elapsed time.Duration
+	// clients are those that have this retry.
+	clients int
+}
+
+// delayClients is how many clients draw their delays.
+const delayClients = 1000
+
+// drawDelays has many clients draw their delays, always the same.
+func drawDelays(b backoff.Backoff, retries int) []delayRow {
+	r := rand.New(rand.NewPCG(0, 0))
+	delays, elapsed := make([][]time.Duration, retries), make([][]time.Duration, retries)
+	for range delayClients {
+		var s backoff.State
+		for i := range retries {
+			s.Retry++
+			d, ok := b.Delay(s, r)
+			if !ok {
+				break
+			}
+			s.Last, s.Elapsed = d, min(s.Elapsed+d, backoff.MaxDelay)
+			delays[i], elapsed[i] = append(delays[i], d), append(elapsed[i], s.Elapsed)
+		}
+	}
+	var rows []delayRow
+	for i, d := range delays {
+		n := len(d)
+		if n == 0 {
+			break
+		}
+		slices.Sort(d)
+		slices.Sort(elapsed[i])
+		rows = append(rows, delayRow{i + 1, d[0], d[n/2], d[n-1], elapsed[i][n/2], n})
+	}
+	return rows
+}
+
+func (r delayRow) json() any {
+	return struct {
+		Retry    int     `json:"retry"`
+		Clients  int     `json:"clients"`
+		Shortest float64 `json:"shortest_s"`
+		Median   float64 `json:"median_s"`
+		Longest  float64 `json:"longest_s"`
+		Elapsed  float64 `json:"elapsed_s"`
+	}{r.retry, r.clients, r.shortest.Seconds(), r.median.Seconds(), r.longest.Seconds(), r.elapsed.Seconds()}
+}
+
+func writeRows(w io.Writer, rows []delayRow, retries int) error {
+	t := table.Table{Columns: []table.Column{{Head: "retry"}, {Head: "shortest"}, {Head: "median"}, {Head: "longest"}, {Head: "elapsed"}}}
+	some := ""
+	for _, r := range rows {
+		n := fmt.Sprint(r.retry)
+		if r.clients < delayClients {
+			n, some = n+"*", "* for some of the clients only"
+		}
+		t.Rows = append(t.Rows, []table.Cell{{Text: n}, {Text: rounded(r.shortest)}, {Text: rounded(r.median)}, {Text: rounded(r.longest)}, {Text: rounded(r.elapsed)}})
+	}
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	end := ""
+	if len(rows) < retries {
+		end = "Then no more."
+	}
+	return table.Paragraphs(w, some, end)
+}

@@ -1,0 +1,107 @@
+// Package api sends the same jobs to a rate-limited API from a worker pool with several
+// strategies, one after the other, and measures what each of them costs. The API is
+// its own.
+package api
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+// Config is how much is to be done, by how many, and what the API allows.
+type Config struct {
+	// Requests are sent by so many Goroutines.
+	Requests, Goroutines int
+	Limits               Limits
+	// Factor is what Tahoe and Reno keep of the window at a cut.
+	Factor float64
+	// Only are the strategies to run, of Strategies.
+	Only []string
+	// Limit is the longest time for one strategy.
+	Limit time.Duration
+}
+
+// Optimum is the least time for so many requests: the burst at once, the others
+// as the tokens come, and the last one's service time.
+func (c Config) Optimum(requests int) time.Duration {
+	if requests == 0 {
+		return 0
+	}
+	rest := max(0, float64(requests-c.Limits.Burst))
+	return time.Duration(rest/c.Limits.Rate*float64(time.Second)) + c.Limits.Service
+}
+
+// strategies are all ways to deal with an API that says 429, in the order in which
+// they run. The names are fixed, scripts know them.
+var strategies = []string{"plain", "backoff", "tahoe", "reno"}
+
+// Strategies are the names of all strategies, in the order in which they run.
+func Strategies() []string { return slices.Clone(strategies) }
+
+func setUp(name string, factor float64) (set measure.Setup, err error) {
+	switch name {
+	case "plain":
+		return measure.Once(), nil
+	case "backoff":
+		return measure.Backoff()
+	case "tahoe":
+		set, _, err = measure.Windowed(aimd.NewTahoe, factor)
+	default:
+		set, _, err = measure.Windowed(aimd.NewReno, factor)
+	}
+	return set, err
+}
+
+// Run does all jobs once per strategy, each with an API that is new, and yields
+// how it went. It ends with the first error. When ctx ends the strategy that
+// runs is stopped and yielded as interrupted, and is the last.
+func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Result, error] {
+	return measure.Each(ctx, strategies, c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
+}
+
+func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measure.Result, error) {
+	server, err := start(c.Limits)
+	if err != nil {
+		return measure.Result{}, err
+	}
+	defer server.Close()
+	set, err := setUp(name, c.Factor)
+	if err != nil {
+		return measure.Result{}, err
+	}
+	defer set.Close()
+	m := measure.NewMeter(c.Requests, set.Window)
+	client, closeIdle := m.Client(c.Goroutines)
+	defer closeIdle()
+
+	w.Begin(name, m)
+	o := measure.Pool{Goroutines: c.Goroutines, Limit: c.Limit}.Run(ctx, m, func(ctx context.Context, i int) error {
+		return set.Retry(ctx, func(ctx context.Context) error { return send(ctx, client, server.URL, i) })
+	})
+	done := func(i int) bool { return server.servedTimes(strconv.Itoa(i)) > 0 }
+	r := o.Result(name, set.Factor, done, c.Optimum)
+	w.End(r)
+	return r, nil
+}
+
+// send does job i: one request.
+func send(ctx context.Context, client *http.Client, url string, i int) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/jobs/"+strconv.Itoa(i), nil)
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	return httplimit.Check(res)
+}

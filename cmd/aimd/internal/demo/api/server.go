@@ -1,0 +1,99 @@
+package api
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/loopback"
+)
+
+// Limits are how an API behaves.
+type Limits struct {
+	// Rate is how many requests per second it serves in the long run, Burst how
+	// many it serves at once after a rest.
+	Rate  float64
+	Burst int
+	// Service is how long each request takes.
+	Service time.Duration
+	// RetryAfter is what refused clients are told, in whole seconds.
+	RetryAfter time.Duration
+}
+
+// server is an API that runs: a token bucket, and 429 with Retry-After for requests that
+// it has no token for. Make one with start.
+type server struct {
+	*loopback.Server
+	limits Limits
+
+	mu sync.Mutex
+	// tokens were there at the time of filled. Invariant: 0 <= tokens <= Burst.
+	tokens float64
+	filled time.Time
+	// served counts how often each job was done.
+	served  map[string]int
+	refused int
+}
+
+// start starts an API with a full bucket. POST /jobs/{id} does a job.
+func start(l Limits) (s *server, err error) {
+	s = &server{limits: l, tokens: float64(l.Burst), filled: time.Now(), served: map[string]int{}}
+	s.Server, err = loopback.Start(func(at *loopback.Server) http.Handler {
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /jobs/{id}", func(w http.ResponseWriter, r *http.Request) { s.job(at, w, r) })
+		return mux
+	})
+	return s, err
+}
+
+// servedTimes is how often the job was done: the API's own record.
+func (s *server) servedTimes(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.served[id]
+}
+
+// refusals is how many requests got 429 since the start.
+func (s *server) refusals() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request) {
+	if !s.take(time.Now()) {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(s.limits.RetryAfter.Seconds()))))
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+		return
+	}
+	if !at.Work(s.limits.Service) {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	s.did(r.PathValue("id"))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// take takes a token out of the bucket if there is one.
+func (s *server) take(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.After(s.filled) {
+		s.tokens = min(s.tokens+now.Sub(s.filled).Seconds()*s.limits.Rate, float64(s.limits.Burst))
+		s.filled = now
+	}
+	if s.tokens < 1 {
+		s.refused++
+		return false
+	}
+	s.tokens--
+	return true
+}
+
+func (s *server) did(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served[id]++
+}

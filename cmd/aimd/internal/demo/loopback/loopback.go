@@ -1,0 +1,53 @@
+// Package loopback serves on a free port of the loopback interface, for a demo.
+package loopback
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Server is a server that runs. Make one with Start.
+type Server struct {
+	// URL is where it listens.
+	URL string
+
+	http    *http.Server
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// Start serves what handler makes, until Close. The handler may use the server.
+func Start(handler func(*Server) http.Handler) (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{URL: "http://" + l.Addr().String(), closed: make(chan struct{})}
+	s.http = &http.Server{Handler: handler(s), ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.http.Serve(l) }() // always ends with ErrServerClosed
+	return s, nil
+}
+
+// Work lasts for the time, and reports false if the server closes before. A client
+// that goes away does not shorten it: a service works on for nobody, too.
+func (s *Server) Work(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.closed:
+		return false
+	}
+}
+
+// Close stops the server at once. What is being served is cut off. It may be called
+// again.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		close(s.closed)
+		_ = s.http.Close() // its listener is all that could fail to close
+	})
+}

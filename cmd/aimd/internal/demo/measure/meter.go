@@ -1,0 +1,178 @@
+// Package measure runs a workload once and says what it cost: time, attempts,
+// refusals, how long the slowest took, and how all of it went over time.
+package measure
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Meter counts one run while it runs. All methods are safe for any number
+// of goroutines.
+type Meter struct {
+	operations int
+	// window is where the run's window is read, nil if it has none.
+	window func() Window
+
+	attempts, accepted, refused atomic.Int64
+	flying, done                atomic.Int64
+
+	mu sync.Mutex
+	// start and stop are when the run began and ended, zero before.
+	start, stop time.Time
+	// ends has one entry per operation.
+	ends    []end
+	reasons reasons
+	// samples are every spacing-th that were taken; seen counts those.
+	samples       []Sample
+	spacing, seen int
+}
+
+// Window is the congestion window of a run at some moment.
+type Window struct {
+	// Cwnd and Ssthresh are in attempts; 0 in a run without a window.
+	Cwnd, Ssthresh float64
+}
+
+// end is how an operation ended.
+type end struct {
+	state state
+	// took is from the moment when a goroutine picked it up.
+	took time.Duration
+}
+
+type state uint8
+
+const (
+	// pending: not begun, or not ended when the run was stopped.
+	pending state = iota
+	succeeded
+	failed
+)
+
+// NewMeter returns a meter for so many operations. window may be nil.
+func NewMeter(operations int, window func() Window) *Meter {
+	if window == nil {
+		window = func() Window { return Window{} }
+	}
+	return &Meter{operations: operations, window: window, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
+}
+
+// Transport counts the requests that go through it to next: every attempt, and
+// whether it was accepted (2xx) or refused (429, 503). It stands below all
+// retries, so that it sees what the service sees.
+func (m *Meter) Transport(next http.RoundTripper) http.RoundTripper {
+	return transport{m, next}
+}
+
+// Client returns a client that is metered, and keeps a connection for each goroutine.
+// (The default keeps 10, and the rest would dial anew for each request, whatever the
+// strategy.) The function closes them.
+func (m *Meter) Client(goroutines int) (client *http.Client, closeIdle func()) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, goroutines
+	return &http.Client{Transport: m.Transport(t)}, t.CloseIdleConnections
+}
+
+type transport struct {
+	meter *Meter
+	next  http.RoundTripper
+}
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.meter.attempts.Add(1)
+	t.meter.flying.Add(1)
+	defer t.meter.flying.Add(-1)
+	res, err := t.next.RoundTrip(r)
+	switch {
+	case err != nil:
+	case res.StatusCode/100 == 2:
+		t.meter.accepted.Add(1)
+	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
+		t.meter.refused.Add(1)
+	}
+	return res, err
+}
+
+// Sample is how a run stood at some moment. Counts are totals since its start.
+type Sample struct {
+	At time.Duration
+	Window
+	InFlight, Attempts, Accepted, Refused, Done int
+}
+
+// Now is how the run stands.
+func (m *Meter) Now() Sample {
+	s := Sample{
+		Window:   m.window(),
+		InFlight: int(m.flying.Load()),
+		Attempts: int(m.attempts.Load()),
+		Accepted: int(m.accepted.Load()),
+		Refused:  int(m.refused.Load()),
+		Done:     int(m.done.Load()),
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.start.IsZero():
+	case m.stop.IsZero():
+		s.At = time.Since(m.start)
+	default:
+		s.At = m.stop.Sub(m.start)
+	}
+	return s
+}
+
+// Operations is how many operations the run has.
+func (m *Meter) Operations() int { return m.operations }
+
+func (m *Meter) began() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.start = time.Now()
+}
+
+// stopped is called when all operations came to their end.
+func (m *Meter) stopped() {
+	m.mu.Lock()
+	m.stop = time.Now()
+	m.mu.Unlock()
+	s := m.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.samples = append(m.samples, s)
+}
+
+// sampled takes a sample. Of a long run it keeps every second, fourth... one,
+// so that they do not become too many.
+func (m *Meter) sampled() {
+	s := m.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.seen++; (m.seen-1)%m.spacing != 0 {
+		return
+	}
+	m.samples = append(m.samples, s)
+	if len(m.samples) < maxSamples {
+		return
+	}
+	for i := range maxSamples / 2 {
+		m.samples[i] = m.samples[2*i]
+	}
+	m.samples = m.samples[:maxSamples/2]
+	m.spacing *= 2
+}
+
+func (m *Meter) ended(i int, took time.Duration, err error) {
+	m.done.Add(1)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		m.ends[i] = end{failed, took}
+		m.reasons.add(err)
+		return
+	}
+	m.ends[i] = end{succeeded, took}
+}

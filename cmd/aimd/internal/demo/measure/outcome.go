@@ -1,0 +1,131 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Outcome is what a run itself knows of how it went. Result says how it
+// compares and what was lost, which takes the service's own account.
+type Outcome struct {
+	Attempts, Refused int
+	Makespan, P99     time.Duration
+	// Interrupted: the run was stopped from outside. CutOff: its time was up.
+	Interrupted, CutOff bool
+	// Reason is why most of the operations failed that did; "" if none did.
+	Reason  string
+	Samples []Sample
+
+	ends []end
+}
+
+func (m *Meter) outcome() Outcome {
+	now := m.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Outcome{
+		Attempts: now.Attempts, Refused: now.Refused,
+		Makespan: now.At, P99: p99(m.ends),
+		Reason: m.reasons.most(), Samples: m.samples, ends: m.ends,
+	}
+}
+
+// p99 is the time that 99 of 100 successful operations took at most.
+func p99(ends []end) time.Duration {
+	var took []time.Duration
+	for _, e := range ends {
+		if e.state == succeeded {
+			took = append(took, e.took)
+		}
+	}
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[int(math.Ceil(0.99*float64(len(took))))-1]
+}
+
+// Result is one row: how a strategy did. Its JSON is what scripts rely on.
+type Result struct {
+	// Strategy is the strategy's fixed name.
+	Strategy string `json:"strategy"`
+	// Factor is what a cut keeps of the window; 0 without a window.
+	Factor float64 `json:"factor"`
+	// Operations is how many were to be done; of an interrupted run, how many ended.
+	Operations int `json:"operations"`
+	// Attempts is how many requests were sent, Refused how many of them were
+	// answered with 429 or 503.
+	Attempts int `json:"attempts"`
+	Refused  int `json:"refused"`
+	// Lost is how many operations left no trace with the service, or a wrong one.
+	Lost int `json:"lost"`
+	// MakespanS is the time from the first operation's begin to the last one's
+	// end, OptimumS the least that it could be (0: not known), P99S what 99 of 100
+	// successful operations took at most. All in seconds.
+	MakespanS float64 `json:"makespan_s"`
+	OptimumS  float64 `json:"optimum_s"`
+	P99S      float64 `json:"p99_s"`
+	// Interrupted and CutOff: the run did not come to its end, by the user or
+	// by the time limit.
+	Interrupted bool `json:"interrupted,omitempty"`
+	CutOff      bool `json:"cut_off,omitempty"`
+
+	// Silent is how many of the lost ones the client took for done.
+	Silent int `json:"-"`
+	// Reason is why most of the failed operations failed.
+	Reason string `json:"-"`
+	// Peak is the most that the service served at a time by its own count; 0: not known.
+	Peak    int      `json:"-"`
+	Samples []Sample `json:"-"`
+}
+
+// Result judges the run by what the service has: served reports of each
+// operation whether the service did it, whatever the client was told.
+// optimum is the least time for so many operations.
+//
+// Of an interrupted run only those that ended count: the others were not
+// lost, they were not done.
+func (o Outcome) Result(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
+	r := Result{
+		Strategy: strategy, Factor: factor,
+		Attempts: o.Attempts, Refused: o.Refused,
+		MakespanS: seconds(o.Makespan), P99S: seconds(o.P99),
+		Interrupted: o.Interrupted, CutOff: o.CutOff,
+		Reason: o.Reason, Samples: o.Samples,
+	}
+	for i, e := range o.ends {
+		if o.Interrupted && e.state == pending {
+			continue
+		}
+		r.Operations++
+		if !served(i) {
+			r.Lost++
+			if e.state == succeeded {
+				r.Silent++
+			}
+		}
+	}
+	r.OptimumS = seconds(optimum(r.Operations))
+	return r
+}
+
+// TimesOptimum is the makespan over the optimum; 0 when that is not known, and when
+// work was lost: it is then not the time for all of it.
+func (r Result) TimesOptimum() float64 {
+	if r.OptimumS == 0 || r.Lost > 0 {
+		return 0
+	}
+	return r.MakespanS / r.OptimumS
+}
+
+// AttemptsPerOperation is how many requests an operation took on average.
+func (r Result) AttemptsPerOperation() float64 {
+	if r.Operations == 0 {
+		return 0
+	}
+	return float64(r.Attempts) / float64(r.Operations)
+}
+
+// seconds is d in seconds to the millisecond.
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

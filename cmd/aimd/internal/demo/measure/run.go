@@ -1,0 +1,98 @@
+package measure
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// sampleEvery is how often a run is sampled at first: our choice, often enough to see
+	// Tahoe's restarts, which last less than a service time.
+	sampleEvery = 10 * time.Millisecond
+	// maxSamples is how many are kept, as many as a figure can show. It is even.
+	maxSamples = 4000
+)
+
+// Pool is how a workload is run.
+type Pool struct {
+	// Goroutines work side by side, each on one operation at a time.
+	Goroutines int
+	// Limit is the longest time for all; 0: none. What is not done by then is lost.
+	Limit time.Duration
+}
+
+// Run does every operation once, op(ctx, i) for i from 0, and returns how that
+// went. When ctx ends it stops, waits for what runs to return, and returns what
+// is known. Each Meter is for one Run.
+func (p Pool) Run(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) Outcome {
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if p.Limit > 0 {
+		// Not as a deadline: who knows of one gives up before.
+		defer time.AfterFunc(p.Limit, cancel).Stop()
+	}
+	m.began()
+	m.sampled()
+	stop := m.sampling()
+	p.work(limited, m, op)
+	stop()
+	m.stopped()
+
+	o := m.outcome()
+	switch {
+	case m.Now().Done == m.operations:
+	case ctx.Err() != nil:
+		o.Interrupted = true
+	default:
+		o.CutOff = true
+	}
+	return o
+}
+
+// work returns when all operations ended, or the context did and nothing
+// runs any more.
+func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(p.Goroutines, m.operations) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= m.operations {
+					return
+				}
+				picked := time.Now()
+				err := op(ctx, i)
+				if err != nil && ctx.Err() != nil {
+					return // stopped, not failed
+				}
+				m.ended(i, time.Since(picked), err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// sampling samples until the returned function was called.
+func (m *Meter) sampling() (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		t := time.NewTicker(sampleEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				m.sampled()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}

@@ -1,0 +1,184 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
+)
+
+// Report is all there is to show.
+type Report struct {
+	// Title, Service and Optimum are sentences: what was done, to what
+	// service, and how the optimum is computed.
+	Title, Service, Optimum string
+	// Operation and Operations are what is done, "object" and "objects"; Done is
+	// what becomes of it, "stored".
+	Operation, Operations, Done string
+	// Alone is what the strategies without a limiter are called in the verdict.
+	Alone map[string]string
+	// P99 says what p99 is.
+	P99 string
+	// Command is what was run.
+	Command string
+	// Slots is how many requests the service takes at a time, PerSecond how many
+	// in a second; 0: not known.
+	Slots, PerSecond float64
+	// Span is over what time rates are taken.
+	Span    time.Duration
+	Results []measure.Result
+}
+
+// Text writes the report for a terminal.
+func (r Report) Text(w io.Writer) error {
+	if err := table.Paragraphs(w, r.Title, r.Service, r.Optimum); err != nil {
+		return err
+	}
+	if err := r.table().Write(w); err != nil {
+		return err
+	}
+	return table.Paragraphs(w, append(r.notes(), r.verdict())...)
+}
+
+// Page is the report with its curves.
+func (r Report) Page() page.Page {
+	p := page.Page{Title: r.Title, Intro: []string{r.Service, r.Optimum}, Command: r.Command}
+	if v := r.verdict(); v != "" {
+		p.Verdict = []string{v}
+	}
+	p.Chapters = []page.Chapter{{Sections: []page.Section{{Table: r.table(), Notes: r.notes(), Figures: r.figures()}}}}
+	return p
+}
+
+func (r Report) table() table.Table {
+	t := table.Table{Columns: []table.Column{
+		{Head: "strategy", Left: true}, {Head: "time s"}, {Head: "× optimum"}, {Head: "attempts/" + r.Operation, Drop: 3},
+		{Head: "refused", Drop: 2}, {Head: "lost"}, {Head: "p99 s", Drop: 1},
+	}}
+	for _, x := range r.Results {
+		t.Rows = append(t.Rows, row(x))
+	}
+	return t
+}
+
+// row is a result as the table shows it.
+func row(r measure.Result) []table.Cell {
+	mark, times, attempts, p99 := "", "?", "–", "–"
+	if r.Lost > 0 {
+		mark, times = " *", "–"
+	} else if r.OptimumS > 0 {
+		times = fmt.Sprintf("%.2f", r.TimesOptimum())
+	}
+	if r.Operations > 0 {
+		attempts = fmt.Sprintf("%.3f", r.AttemptsPerOperation())
+	}
+	if r.P99S > 0 {
+		p99 = fmt.Sprintf("%.2f", r.P99S)
+	}
+	return []table.Cell{
+		{Text: label(r)}, {Text: fmt.Sprintf("%.2f%s", r.MakespanS, mark)}, {Text: times}, {Text: attempts},
+		{Text: strconv.Itoa(r.Refused)}, {Text: strconv.Itoa(r.Lost), Bad: r.Lost > 0}, {Text: p99},
+	}
+}
+
+// label is the strategy with what is to be known of it.
+func label(r measure.Result) string {
+	s := r.Strategy
+	if r.Factor > 0 {
+		s += " " + strconv.FormatFloat(r.Factor, 'g', -1, 64)
+	}
+	switch {
+	case r.Interrupted:
+		s += " (interrupted)"
+	case r.CutOff:
+		s += " (cut off)"
+	}
+	return s
+}
+
+// verdict is the result in a line: the best of the limiters, beside all that work
+// without one. "" if no limiter came to its end.
+func (r Report) verdict() string {
+	var best *measure.Result
+	for i, x := range r.Results {
+		if x.Factor > 0 && !x.Interrupted && (best == nil || x.Lost < best.Lost || x.Lost == best.Lost && x.MakespanS < best.MakespanS) {
+			best = &r.Results[i]
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	parts := []string{"aimd: " + r.outcome(*best)}
+	for _, x := range r.Results {
+		name, alone := r.Alone[x.Strategy]
+		switch {
+		case !alone || x.Interrupted:
+		case x.Lost > 0:
+			parts = append(parts, fmt.Sprintf("%s lost %d", name, x.Lost))
+		default:
+			parts = append(parts, fmt.Sprintf("%s took %s s", name, short(x.MakespanS)))
+		}
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+func (r Report) outcome(x measure.Result) string {
+	if x.Lost > 0 {
+		return fmt.Sprintf("%d of %d lost", x.Lost, x.Operations)
+	}
+	s := fmt.Sprintf("all %d %s in %s s", x.Operations, r.Done, short(x.MakespanS))
+	if t := x.TimesOptimum(); t > 0 {
+		s += fmt.Sprintf(", %.2f times the optimum", t)
+	}
+	return s
+}
+
+// short is a time in seconds in few digits.
+func short(seconds float64) string {
+	if seconds < 1 {
+		return strconv.FormatFloat(seconds, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(seconds, 'f', 1, 64)
+}
+
+// notes are what the table's numbers do not say.
+func (r Report) notes() []string {
+	var notes []string
+	lost, peak := false, 0
+	for _, x := range r.Results {
+		lost = lost || x.Lost > 0
+		peak = max(peak, x.Peak)
+	}
+	if lost {
+		notes = append(notes, fmt.Sprintf("* leaves out the work that was lost: it is not the time for all %s.", r.Operations))
+	}
+	for _, x := range r.Results {
+		notes = append(notes, r.rowNotes(x)...)
+	}
+	if peak > 0 {
+		notes = append(notes, fmt.Sprintf("By its own count the service never worked on more than %d requests at a time.", peak))
+	}
+	return append(notes, r.P99)
+}
+
+func (r Report) rowNotes(x measure.Result) []string {
+	var notes []string
+	if x.Interrupted {
+		notes = append(notes, fmt.Sprintf("%s was interrupted: its row counts the %d %s that had come to an end.", x.Strategy, x.Operations, r.Operations))
+	}
+	if x.CutOff {
+		notes = append(notes, fmt.Sprintf("%s was cut off by the time limit (--limit): what it had not done by then is lost.", x.Strategy))
+	}
+	if x.Lost > 0 && x.Reason != "" {
+		notes = append(notes, fmt.Sprintf("%s lost %d of %d %s; what its caller mostly saw: %q.", x.Strategy, x.Lost, x.Operations, r.Operations, x.Reason))
+	}
+	if x.Silent > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d of the lost %s were reported to the client as %s.", x.Strategy, x.Silent, r.Operations, r.Done))
+	}
+	return notes
+}

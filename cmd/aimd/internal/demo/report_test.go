@@ -1,0 +1,122 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// samples are those of a run with a window that swings around 32.
+func samples(seconds float64, window bool) []measure.Sample {
+	var all []measure.Sample
+	for i := range int(seconds * 20) {
+		s := measure.Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 16 * i, Refused: i / 4, Attempts: 16*i + i/4, InFlight: 32}
+		if window {
+			s.Cwnd, s.Ssthresh = 31+2*math.Sin(float64(i)/9), 1024
+			if i > 10 {
+				s.Ssthresh = 29.7
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func example() Report {
+	return Report{
+		Title: "2000 objects of 64 KiB", Service: "A store <with limits>.", Optimum: "optimum 6.250 s",
+		Operation: "object", Operations: "objects", Done: "stored", Alone: map[string]string{"sdk-default": "the SDK alone"}, P99: "p99: of each object.",
+		Command: "aimd demo --objects 2000", Slots: 32, PerSecond: 320, Span: 500 * time.Millisecond,
+		Results: []measure.Result{
+			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, Silent: 3, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded", Samples: samples(2, false)},
+			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, Peak: 32, Samples: samples(6, true)},
+			{Strategy: "reno", Factor: 0.9, Operations: 1210, Attempts: 1220, Refused: 10, MakespanS: 4, OptimumS: 3.781, Interrupted: true, Samples: samples(4, true)},
+		},
+	}
+}
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, example().Text(&b))
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/table.txt", b.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile("testdata/table.txt")
+	require.NoError(t, err)
+	assert.Equal(t, string(want), b.String())
+}
+
+func TestTextWhereTheOptimumIsNotKnown(t *testing.T) {
+	r := example()
+	r.Results = r.Results[1:2]
+	r.Results[0].OptimumS = 0
+	var b bytes.Buffer
+	require.NoError(t, r.Text(&b))
+	assert.Regexp(t, `│ +\? │`, b.String())
+	assert.Contains(t, b.String(), "aimd: all 2000 stored in 6.8 s.\n")
+}
+
+func TestVerdict(t *testing.T) {
+	r := example()
+	assert.Equal(t, "aimd: all 2000 stored in 6.8 s, 1.08 times the optimum; the SDK alone lost 1784.", r.verdict())
+	r.Results[1].Lost = 7
+	r.Results[0].Lost = 0
+	assert.Equal(t, "aimd: 7 of 2000 lost; the SDK alone took 2.1 s.", r.verdict())
+	r.Results = r.Results[2:]
+	assert.Empty(t, r.verdict(), "an interrupted run has none")
+}
+
+// "a ratio is not printed for a run that lost work"
+func TestNoRatioWhereWorkWasLost(t *testing.T) {
+	assert.Equal(t, "–", row(example().Results[0])[2].Text)
+	assert.Equal(t, "1.08", row(example().Results[1])[2].Text)
+}
+
+func TestPage(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, example().Page().HTML(&b))
+	html := b.String()
+	assert.Equal(t, 3, strings.Count(html, "<svg "))
+	assert.Contains(t, html, "A store &lt;with limits&gt;.")
+	assert.Contains(t, html, `<td class=" bad">1784</td>`)
+	assert.Contains(t, html, "reno 0.9 (interrupted)")
+	assert.Less(t, strings.Index(html, "aimd: all 2000 stored"), strings.Index(html, "A store"), "the verdict comes first")
+	r := example()
+	r.Results = nil
+	assert.NoError(t, r.Page().HTML(io.Discard))
+}
+
+func TestFigures(t *testing.T) {
+	var names []string
+	for _, f := range example().figures() {
+		names = append(names, f.Name)
+		svg, err := f.SVG()
+		require.NoError(t, err)
+		assert.NoError(t, xml.Unmarshal(svg, new(struct{})))
+		assert.Contains(t, string(svg), "time (s)")
+		assert.Contains(t, string(svg), "tahoe 0.9")
+	}
+	assert.Equal(t, []string{"cwnd", "rate", "rate-log"}, names)
+}
+
+func TestFiguresWithoutAWindowOrSamples(t *testing.T) {
+	r := example()
+	r.Results = []measure.Result{{Strategy: "backoff"}}
+	figures := r.figures()
+	require.Len(t, figures, 2, "no cwnd")
+	_, err := figures[0].SVG()
+	assert.NoError(t, err)
+}

@@ -1,0 +1,171 @@
+// Package demo shows what a limiter is worth: the same work with several strategies,
+// against a service that refuses what is too much.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/s3"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+)
+
+const demoLong = `Demo uploads the same objects with the AWS SDK to an S3 store that serves only
+so many requests at a time, once per strategy, and shows what each of them
+costs. The store is embedded: nothing needs to be installed, nothing leaves
+this machine. It refuses more than its slots with 503 SlowDown, as S3 does.
+
+Strategies:
+  sdk-default   the SDK as it comes: 3 attempts, and a retry quota
+  backoff       each upload retries by itself for as long as it takes:
+                full-jitter exponential backoff, 100 ms doubling to 20 s
+  sdk-adaptive  the SDK's adaptive retry mode, with its 3 attempts
+  tahoe, reno   the SDK with a limiter of this library, one call on its config
+
+Columns:
+  time          from the first upload's begin to the last one's end
+  × optimum     time over the least that it could be: objects / slots × service
+                time, transfer left out; – where work was lost
+  attempts      requests sent, per object
+  refused       requests answered with 503 or 429
+  lost          objects that are not in the store afterwards with the right
+                content: the store is listed and checksums are compared,
+                whatever the client was told
+  p99           99 of 100 stored objects took at most so long, from the moment
+                when a goroutine picked the object up until its upload call
+                returned, with all waits and retries
+
+Ctrl-C ends it with the table of what is known so far, and status 130. The
+interrupted row counts the objects that had come to an end ("interrupted": true
+in --json).`
+
+const demoExample = `  aimd demo                                  # about a minute
+  aimd demo --quick                          # some ten seconds
+  aimd demo --quick --only tahoe,reno        # two seconds
+  aimd demo --only reno --factor 0.5         # how a deeper cut does
+  aimd demo --slots 8 --goroutines 64        # a smaller store
+  aimd demo --json | jq -c '[.strategy, .makespan_s, .lost]'
+  aimd demo --figures figures                # curves for a document
+
+  # a server of your own; what it holds is left alone
+  AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=... \
+    aimd demo --endpoint http://127.0.0.1:9000 --slots 32 --service 100ms`
+
+const p99Objects = "p99: 99 of 100 stored objects took at most so long, from the moment when a goroutine picked the object up until its upload call returned, with all waits and retries."
+
+// memoryMost bounds what the embedded store holds, in bytes.
+const memoryMost = 4 << 30
+
+// Command is aimd demo, with aimd demo api below it.
+func Command() *cobra.Command {
+	d := s3.Config{
+		Objects: 2000, Size: 64 << 10, Goroutines: 256,
+		Slots: 32, Service: 100 * time.Millisecond, Jitter: 0.2,
+		Factor: 0.9, Only: s3.Strategies(),
+	}
+	var o output
+	quick := false
+	c := &cobra.Command{
+		Use: "demo", Short: "Upload objects to a store that says SlowDown, once per strategy",
+		Long: demoLong, Example: demoExample, Args: cli.NoArgs,
+	}
+	demoFlags(c, &d, &quick)
+	o.flags(c.Flags(), "aimd-demo.html")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if quick {
+			quicken(c, &d)
+		}
+		if err := checkDemo(c, &d); err != nil {
+			return cli.Usage(c, err)
+		}
+		return o.show(c, demoReport(d), func(ctx context.Context, w measure.Watcher) iter.Seq2[measure.Result, error] {
+			return s3.Run(ctx, d, w)
+		})
+	}
+	c.AddCommand(apiCommand())
+	return c
+}
+
+func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
+	f := cli.Flags(c)
+	f.Var(value.Whole(&d.Objects, 1, 1_000_000), "objects", "how many objects to upload")
+	f.Var(value.Size(&d.Size, 1, 1<<30), "size", "size of each object")
+	f.Var(value.Whole(&d.Goroutines, 1, 10_000), "goroutines", "how many goroutines upload at a time")
+	f.Var(value.Whole(&d.Slots, 1, 10_000), "slots", "how many requests the store serves at a time")
+	f.Var(value.Duration(&d.Service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
+	f.Var(value.Decimal(&d.Jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
+	race(f, &d.Factor, &d.Only, s3.Strategies())
+	f.BoolVar(quick, "quick", false, "a run of a few seconds, most of it the SDK's own waits: 400 objects of 16KiB, 25ms each; flags given beside it still count")
+	limitFlag(f, &d.Limit)
+	f.Var(value.Endpoint(&d.Endpoint), "endpoint", "use a running S3 server, credentials from the usual AWS environment; --slots and --service then only say what the optimum is computed from")
+	f.Var(value.Bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
+}
+
+// quicken makes the run short, but for what was asked for.
+func quicken(c *cobra.Command, d *s3.Config) {
+	for name, set := range map[string]func(){
+		"objects": func() { d.Objects = 400 },
+		"size":    func() { d.Size = 16 << 10 },
+		"service": func() { d.Service = 25 * time.Millisecond },
+	} {
+		if !c.Flags().Changed(name) {
+			set()
+		}
+	}
+}
+
+// checkDemo checks what no flag can know by itself, and settles what depends on
+// several.
+func checkDemo(c *cobra.Command, d *s3.Config) error {
+	f := c.Flags()
+	if d.Endpoint == "" {
+		if d.Bucket != "" {
+			return fmt.Errorf("--bucket %s: goes only with --endpoint; the embedded store has its own", d.Bucket)
+		}
+		if total := int64(d.Objects) * d.Size; total > memoryMost {
+			return fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want at most %d MiB; or use --endpoint",
+				d.Objects, value.ShowSize(d.Size), total>>20, memoryMost>>20)
+		}
+	} else {
+		if f.Changed("jitter") {
+			return errors.New("--jitter: goes only without --endpoint; it sets the embedded store")
+		}
+		if f.Changed("slots") != f.Changed("service") {
+			return errors.New("--slots and --service: with --endpoint want both or neither; they are what the optimum is computed from")
+		}
+		if !f.Changed("slots") {
+			d.Slots = 0 // not known
+		}
+	}
+	d.Limit = limitOf(d.Limit, d.Optimum(d.Objects))
+	return nil
+}
+
+func demoReport(d s3.Config) Report {
+	r := Report{
+		Title:     fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", d.Objects, value.ShowSize(d.Size), d.Goroutines),
+		Operation: "object", Operations: "objects", Done: "stored", P99: p99Objects,
+		Alone: map[string]string{"sdk-default": "the SDK alone", "backoff": "backoff", "sdk-adaptive": "the SDK's adaptive mode"},
+		Span:  max(250*time.Millisecond, 5*d.Service),
+	}
+	if d.Endpoint == "" {
+		r.Service = fmt.Sprintf("The store serves %d requests at a time, %v ±%g%% each, and refuses more with 503 SlowDown.", d.Slots, d.Service, 100*d.Jitter)
+	} else {
+		r.Service = fmt.Sprintf("The store is the S3 server at %s.", d.Endpoint)
+	}
+	if d.Slots == 0 {
+		r.Optimum = "The optimum is not known; tell --slots and --service to have it computed."
+		return r
+	}
+	r.Slots, r.PerSecond = float64(d.Slots), float64(d.Slots)/d.Service.Seconds()
+	r.Optimum = fmt.Sprintf("The optimum is %.2f s = %d objects / %d slots × %v, the service time alone: transfer is left out.",
+		d.Optimum(d.Objects).Seconds(), d.Objects, d.Slots, d.Service)
+	return r
+}

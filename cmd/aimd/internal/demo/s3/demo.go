@@ -1,0 +1,130 @@
+// Package s3 uploads the same objects to an S3 store with several
+// strategies, one after the other, and measures what each of them costs.
+package s3
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+)
+
+// Config is what is uploaded, how, and to what.
+type Config struct {
+	// Objects of Size bytes each are uploaded from so many Goroutines.
+	Objects, Goroutines int
+	Size                int64
+	// Slots, Service and Jitter describe the store; see store.Config. With an
+	// Endpoint they set nothing, and are what the optimum is computed from: Slots 0
+	// when that is not known.
+	Slots   int
+	Service time.Duration
+	Jitter  float64
+	// Factor is what Tahoe and Reno keep of the window at a cut.
+	Factor float64
+	// Only are the strategies to run, of Strategies.
+	Only []string
+	// Limit is the longest time for one strategy.
+	Limit time.Duration
+	// Endpoint is the URL of a running S3 server; "": the store of the demo.
+	Endpoint string
+	// Bucket is one that exists at the endpoint; "": one of our own.
+	Bucket string
+}
+
+// Optimum is the least time for so many objects: all slots busy from the
+// first moment to the last with nothing but service time, that of the transfer
+// left out. 0 if the store's limit is not known.
+func (c Config) Optimum(objects int) time.Duration {
+	if c.Slots == 0 || objects == 0 {
+		return 0
+	}
+	all := time.Duration(float64(objects) / float64(c.Slots) * float64(c.Service))
+	return max(all, c.Service)
+}
+
+// verifyTime bounds how long the check of what the store has may take, also
+// after an interruption.
+const verifyTime = time.Minute
+
+// Run uploads the objects once per strategy, each to an empty place of the
+// store, and yields how it went. It ends with the first error. When ctx ends
+// the strategy that runs is stopped, checked and yielded as interrupted, and
+// is the last.
+func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Result, error] {
+	return func(yield func(measure.Result, error) bool) {
+		site, err := c.site(ctx)
+		if err != nil {
+			yield(measure.Result{}, err)
+			return
+		}
+		defer func() { warn(w, site.close()) }()
+		for r, err := range measure.Each(ctx, Strategies(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, site, name, w) }) {
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// site is where objects can go: the store of the demo, or an endpoint.
+type site interface {
+	// open makes an empty place for one strategy.
+	open(strategy string) (*place, error)
+	close() error
+}
+
+func (c Config) site(ctx context.Context) (site, error) {
+	if c.Endpoint == "" {
+		return embedded{c}, nil
+	}
+	return connect(ctx, c.Endpoint, c.Bucket)
+}
+
+// run uploads all objects with one strategy and checks what the store has then.
+func (c Config) run(ctx context.Context, at site, name string, w measure.Watcher) (measure.Result, error) {
+	p, err := at.open(name)
+	if err != nil {
+		return measure.Result{}, err
+	}
+	defer func() { warn(w, p.clear()) }()
+	config := p.config.Copy() // the place's own clients retry in another way
+	set, err := setUp(name, c.Factor, &config)
+	if err != nil {
+		return measure.Result{}, err
+	}
+	defer set.Close()
+
+	m := measure.NewMeter(c.Objects, set.Window)
+	metered, closeIdle := m.Client(c.Goroutines)
+	defer closeIdle()
+	client := s3.NewFromConfig(config, pathStyle, func(o *s3.Options) { o.HTTPClient = metered })
+
+	w.Begin(name, m)
+	o := measure.Pool{Goroutines: c.Goroutines, Limit: c.Limit}.Run(ctx, m, func(ctx context.Context, i int) error {
+		body := content(i, c.Size)
+		return set.Retry(ctx, func(ctx context.Context) error { return p.put(ctx, client, i, body) })
+	})
+	peak := p.peak() // before the check adds to it
+
+	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTime)
+	defer cancel()
+	stored, err := p.stored(verify, c.Objects, c.Size)
+	if err != nil {
+		return measure.Result{}, fmt.Errorf("checking what the store has: %w", err)
+	}
+	r := o.Result(name, set.Factor, func(i int) bool { return stored[i] }, c.Optimum)
+	r.Peak = peak
+	w.End(r)
+	return r, nil
+}
+
+func warn(w measure.Watcher, err error) {
+	if err != nil {
+		w.Warn(err)
+	}
+}

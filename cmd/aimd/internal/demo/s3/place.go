@@ -1,0 +1,119 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// place is where one strategy's objects go: empty at first, and its own.
+type place struct {
+	config         aws.Config
+	bucket, prefix string
+	// peak is the most requests that the store served at a time, by its own count; 0: not known.
+	peak func() int
+	// clear removes what is left behind.
+	clear func() error
+}
+
+func (p *place) key(i int) string { return p.prefix + name(i) }
+
+// put uploads object i, once as far as this function goes: retries are the client's.
+func (p *place) put(ctx context.Context, client *s3.Client, i int, body []byte) error {
+	_, err := client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &p.bucket, Key: aws.String(p.key(i)), Body: bytes.NewReader(body),
+	})
+	return err
+}
+
+// pathStyle is the form of URL that every server understands without DNS.
+func pathStyle(o *s3.Options) { o.UsePathStyle = true }
+
+// steward is a client of its own for what is not measured, one that is patient.
+func (p *place) steward() *s3.Client {
+	config := p.config.Copy()
+	config.Retryer = func() aws.Retryer {
+		return retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = 10
+			o.MaxBackoff = time.Second
+		})
+	}
+	// It compares contents itself; a wrong one is what it looks for, no error.
+	config.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	return s3.NewFromConfig(config, pathStyle)
+}
+
+// listed is one object as the store lists it.
+type listed struct {
+	key, etag string
+	size      int64
+}
+
+// list is all that the store has in the place.
+func (p *place) list(ctx context.Context) ([]listed, error) {
+	var all []listed
+	pages := s3.NewListObjectsV2Paginator(p.steward(), &s3.ListObjectsV2Input{Bucket: &p.bucket, Prefix: &p.prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range page.Contents {
+			all = append(all, listed{aws.ToString(o.Key), strings.Trim(aws.ToString(o.ETag), `"`), aws.ToInt64(o.Size)})
+		}
+	}
+	return all, nil
+}
+
+// stored tells of each object whether the store has it, whole and with the
+// right content. It asks the store alone: a listing, whose ETag is the MD5 of the
+// content with most stores; where it is not, the content itself.
+func (p *place) stored(ctx context.Context, objects int, size int64) ([]bool, error) {
+	all, err := p.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]listed, len(all))
+	for _, o := range all {
+		found[o.key] = o
+	}
+	stored := make([]bool, objects)
+	for i := range stored {
+		o, ok := found[p.key(i)]
+		if !ok || o.size != size {
+			continue
+		}
+		want := content(i, size)
+		sum := md5.Sum(want)
+		if stored[i] = o.etag == hex.EncodeToString(sum[:]); stored[i] {
+			continue
+		}
+		if stored[i], err = p.holds(ctx, o.key, want); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+// holds reports whether the object has that content.
+func (p *place) holds(ctx context.Context, key string, want []byte) (bool, error) {
+	res, err := p.steward().GetObject(ctx, &s3.GetObjectInput{Bucket: &p.bucket, Key: &key})
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", key, err)
+	}
+	got, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return false, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return bytes.Equal(got, want), nil
+}

@@ -1,0 +1,48 @@
+package s3
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+)
+
+// strategies are all ways to deal with a store that says SlowDown, in the order in
+// which they run. The names are fixed, scripts know them.
+var strategies = []string{"sdk-default", "backoff", "sdk-adaptive", "tahoe", "reno"}
+
+// Strategies are the names of all strategies, in the order in which they run.
+func Strategies() []string { return slices.Clone(strategies) }
+
+// setUp makes the client's config that of the strategy.
+func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {
+	switch name {
+	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client
+		config.Retryer = func() aws.Retryer { return retry.NewStandard() }
+	case "sdk-adaptive": // the SDK's own answer to throttling, a token bucket on the client's side
+		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
+	case "backoff":
+		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+		return measure.Backoff()
+	case "tahoe":
+		return windowed(aimd.NewTahoe, factor, config)
+	default:
+		return windowed(aimd.NewReno, factor, config)
+	}
+	return measure.Once(), nil
+}
+
+// windowed is the client with one call of contrib/aws added, which retries.
+func windowed(law func(...aimd.Option) (*aimd.Limiter, error), factor float64, config *aws.Config) (measure.Setup, error) {
+	set, lim, err := measure.Windowed(law, factor)
+	if err != nil {
+		return set, err
+	}
+	aimdaws.Limit(config, lim)
+	set.Retry = measure.Once().Retry
+	return set, nil
+}

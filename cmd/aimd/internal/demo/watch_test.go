@@ -1,0 +1,50 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+)
+
+// A run of 10 operations, two seconds each but for the last millisecond.
+func TestWatcher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		w := &watcher{w: &b}
+		m := measure.NewMeter(10, func() measure.Window { return measure.Window{Cwnd: 2, Ssthresh: 8} })
+		w.Begin("reno", m)
+		o := measure.Pool{Goroutines: 2}.Run(t.Context(), m, func(context.Context, int) error {
+			time.Sleep(2*time.Second - time.Millisecond)
+			return nil
+		})
+		w.End(o.Result("reno", 0.9, func(i int) bool { return i > 0 }, func(int) time.Duration { return time.Second }))
+		w.Warn(errors.New("the bucket is left"))
+		w.close()
+		assert.Equal(t, strings.Join([]string{
+			"reno           2.0 s  2/10 done  cwnd 2.0  0 in flight  0 refused",
+			"reno           4.0 s  4/10 done  cwnd 2.0  0 in flight  0 refused",
+			"reno           6.0 s  6/10 done  cwnd 2.0  0 in flight  0 refused",
+			"reno           8.0 s  8/10 done  cwnd 2.0  0 in flight  0 refused",
+			"reno          10.0 s  0 refused  1 lost",
+			"aimd: the bucket is left",
+			"",
+		}, "\n"), b.String())
+	})
+}
+
+func TestWatcherClosedInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // or a goroutine is left
+		w := &watcher{w: new(bytes.Buffer)}
+		w.Begin("reno", measure.NewMeter(1, nil))
+		w.close()
+		w.close()
+	})
+}

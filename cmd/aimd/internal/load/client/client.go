@@ -1,0 +1,127 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+// clients are all clients of a run, and what they share.
+type clients struct {
+	config   Config
+	strategy strategy
+	http     *http.Client
+
+	// These count attempts by how they ended.
+	ok, failed, timedout atomic.Int64
+	// gaveUp counts operations that did not succeed.
+	gaveUp atomic.Int64
+}
+
+// Run sends until the context ends, writes a line from time to time, and a
+// summary in the end.
+func Run(ctx context.Context, c Config, o Options) error {
+	s, err := newStrategy(c.Strategy)
+	if err != nil {
+		return err
+	}
+	// A dial outlives the request that it was made for, by half a minute if
+	// nothing bounds it; so many would use up the files.
+	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: c.Timeout}).DialContext, MaxIdleConnsPerHost: c.Clients}
+	defer transport.CloseIdleConnections()
+	all := &clients{config: c, strategy: s, http: &http.Client{Transport: transport}}
+
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	for range c.Clients {
+		wg.Go(func() { all.client(ctx) })
+	}
+	err = all.report(ctx, o)
+	cancel()
+	wg.Wait()
+	return err
+}
+
+// client is one client. How not to crash a server: "Each client thread executes queries at intervals
+// corresponding to an exponential distribution"; "In case of a request execution error
+// (or when the response time-out is exceeded), the client begins to repeat the request".
+func (c *clients) client(ctx context.Context) {
+	for sleep(ctx, c.interval()) {
+		if err := c.strategy.do(ctx, c.attempt); err != nil && ctx.Err() == nil {
+			c.gaveUp.Add(1)
+		}
+	}
+}
+
+// interval is the time to a client's next operation.
+func (c *clients) interval() time.Duration {
+	return time.Duration(rand.ExpFloat64() * float64(c.config.Lambda))
+}
+
+// attempt sends a request, and counts how it ends.
+func (c *clients) attempt(ctx context.Context) error {
+	attempt, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	err := c.send(attempt)
+	switch {
+	case err == nil:
+		c.ok.Add(1)
+	case ctx.Err() != nil: // the run is over
+	case attempt.Err() != nil, isTimeout(err): // a dial's may come a moment before
+		c.timedout.Add(1)
+	default:
+		c.failed.Add(1)
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// send sends a request and reads the answer.
+func (c *clients) send(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.config.URL, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := httplimit.Check(resp); err != nil {
+		return err
+	}
+	return drain(resp.Body)
+}
+
+// mostBody is how much of an answer is read, in bytes.
+const mostBody = 1 << 20
+
+// drain reads an answer, so that its connection can serve again.
+func drain(r io.Reader) error {
+	_, err := io.Copy(io.Discard, io.LimitReader(r, mostBody))
+	return err
+}
+
+// sleep lasts for the time, and reports false if the context ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

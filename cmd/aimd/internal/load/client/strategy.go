@@ -1,0 +1,118 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/throttle"
+)
+
+// Exponential is what the program of "Exponential Backoff or how not to crash a server"
+// does with -exponential-backoff: the text's loop, with the figures of its constants.
+func Exponential() sim.Strategy {
+	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
+		Kind: sim.CompoundRetry, Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
+	}}
+}
+
+// Strategies are the ready strategies: exponential, and those of the simulator, but
+// for carrier sense, which over HTTP nobody has.
+func Strategies() []sim.Strategy {
+	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense != sim.Sense{} })
+	i := 1 + slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == "fixed" })
+	return slices.Insert(all, i, Exponential())
+}
+
+// Named returns the strategy of that name. Laws are there with any factor greater than
+// 0 and less than 1: reno-0.75.
+func Named(name string) (sim.Strategy, bool) {
+	all := Strategies()
+	if i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == name }); i >= 0 {
+		return all[i], true
+	}
+	law, text, _ := strings.Cut(name, "-")
+	factor, err := strconv.ParseFloat(text, 64)
+	known := law != "" && slices.ContainsFunc(all, func(s sim.Strategy) bool { return s.Window.Law == law })
+	if !known || err != nil || !(factor > 0 && factor < 1) {
+		return sim.Strategy{}, false
+	}
+	return sim.Strategy{Name: name, Window: sim.Window{Law: law, Factor: factor}}, true
+}
+
+// strategy is a strategy at work, for all clients.
+type strategy struct {
+	name string
+	// do does one operation: it attempts until that succeeds, the strategy gives
+	// up, or the context ends.
+	do func(ctx context.Context, attempt func(context.Context) error) error
+	// limiter is what they share; nil: none.
+	limiter *limiter.Limiter
+}
+
+// newStrategy puts the strategy to work. What it is made of are the settings of the
+// simulator, all of them.
+func newStrategy(s sim.Strategy) (strategy, error) {
+	guards, err := guardsOf(s)
+	if err != nil {
+		return strategy{}, err
+	}
+	law := s.Window.MakeLaw()
+	if law == nil {
+		p, err := policyOf(s.Retry, guards)
+		if err != nil {
+			return strategy{}, err
+		}
+		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
+		return strategy{name: s.Name, do: do}, nil
+	}
+	c := limiter.Config{Settings: s.Window.Settings(), Guards: guards, MaxAttempts: s.Retry.Attempts}
+	if s.Retry.Delays() != nil {
+		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
+			return strategy{}, err
+		}
+	}
+	l, err := limiter.New(law, c)
+	if err != nil {
+		return strategy{}, err
+	}
+	return strategy{s.Name, l.Do, l}, nil
+}
+
+// policyOf is the wait before a retry. "If the request fails, the client repeats the
+// request" (How not to crash a server), whatever it was.
+func policyOf(r sim.Retry, guards attempt.Guards) (*retry.Policy, error) {
+	c := retry.Config{Backoff: r.Delays(), MaxAttempts: -1, Guards: guards, If: func(error) bool { return true }}
+	if c.Backoff == nil {
+		c.MaxAttempts = 1
+	}
+	return retry.New(c)
+}
+
+// guardsOf are the throttle and the budget, shared by all clients. The budget is
+// the last: what the throttle rejects was not sent.
+func guardsOf(s sim.Strategy) (attempt.Guards, error) {
+	var guards attempt.Guards
+	if s.Throttle != (sim.Throttle{}) {
+		t, err := throttle.New(throttle.Config{K: s.Throttle.K, Window: s.Throttle.Window, Probe: s.Throttle.Probe})
+		if err != nil {
+			return nil, err
+		}
+		guards = append(guards, t)
+	}
+	if s.Budget != (sim.Budget{}) {
+		b, err := retry.NewBudget(retry.BudgetSettings(s.Budget), nil)
+		if err != nil {
+			return nil, err
+		}
+		guards = append(guards, b)
+	}
+	return guards, nil
+}

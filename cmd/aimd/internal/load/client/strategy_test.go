@@ -1,0 +1,214 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/throttle"
+)
+
+// What is tried here for real is what the simulator shows.
+func TestTheStrategiesAreTheSimulators(t *testing.T) {
+	for _, s := range sim.Strategies() {
+		got, known := Named(s.Name)
+		assert.Equal(t, s.Name != "ethernet", known, s.Name)
+		if known {
+			assert.Equal(t, s, got)
+		}
+	}
+	assert.Len(t, Strategies(), len(sim.Strategies()), "without ethernet, with exponential")
+}
+
+// Every setting of the words reaches what runs: one that is not allowed is refused, by
+// name, by whom it is meant for.
+func TestNoSettingIsDropped(t *testing.T) {
+	reno := func(change func(*sim.Strategy)) sim.Strategy {
+		s := sim.Strategy{Name: "x", Window: sim.Window{Law: sim.RenoLaw}}
+		change(&s)
+		return s
+	}
+	for want, s := range map[string]sim.Strategy{
+		"factor":               reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
+		"initial":              reno(func(s *sim.Strategy) { s.Window.Initial = -1 }),
+		"ssthresh":             reno(func(s *sim.Strategy) { s.Window.Ssthresh = -1 }),
+		"minimum":              reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
+		"maximum":              reno(func(s *sim.Strategy) { s.Window.Max = -1 }),
+		"shortest":             reno(func(s *sim.Strategy) { s.Window.PauseMin = -1 }),
+		"longest":              reno(func(s *sim.Strategy) { s.Window.PauseMax = 1000 * time.Hour }),
+		"patience":             reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
+		"Retry-After":          reno(func(s *sim.Strategy) { s.Window.RetryAfterMax = -1 }),
+		"attempt":              reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
+		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: sim.ExponentialRetry, Min: -1} }),
+		"share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
+		"window: -1ns":         reno(func(s *sim.Strategy) { s.Throttle.K, s.Throttle.Window = 2, -1 }),
+		"window":               {Budget: sim.Budget{Share: 0.1, Window: -1}},
+		"probe":                {Throttle: sim.Throttle{K: 2, Probe: -1}},
+		"multiplier K":         {Throttle: sim.Throttle{K: 0.5}},
+		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: sim.ExponentialRetry, Min: time.Minute, Max: time.Second}},
+	} {
+		_, err := newStrategy(s)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "is not allowed")
+	}
+	s, err := newStrategy(reno(func(s *sim.Strategy) { s.Window.Initial, s.Window.NoPause = 3, true }))
+	require.NoError(t, err)
+	assert.Equal(t, 3.0, s.limiter.Snapshot().Cwnd)
+}
+
+// A window with delays of its own, and a bound of attempts.
+func TestAWindowWithDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := newStrategy(sim.Strategy{
+			Name:   "x",
+			Window: sim.Window{Law: sim.RenoLaw, Patience: 1},
+			Retry:  sim.Retry{Kind: sim.FixedRetry, Min: time.Hour, Attempts: 3},
+		})
+		require.NoError(t, err)
+		defer s.limiter.Close()
+		began, n := time.Now(), 0
+		require.ErrorIs(t, s.do(t.Context(), func(context.Context) error { n++; return errRefused }), errRefused)
+		assert.Equal(t, 3, n)
+		assert.Equal(t, 2*time.Hour, time.Since(began))
+	})
+}
+
+func TestNamed(t *testing.T) {
+	for _, name := range []string{"", "foo", "reno", "reno-", "reno-0", "reno-1", "reno-x", "reno-NaN", "tahoe--0.5", "cubic-0.5", "-0.5"} {
+		_, known := Named(name)
+		assert.False(t, known, name)
+	}
+	s, known := Named("tahoe-0.75")
+	require.True(t, known)
+	assert.Equal(t, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: sim.TahoeLaw, Factor: 0.75}}, s)
+}
+
+// The figures of the text's program, in the text's loop.
+func TestExponentialIsThatOfTheProgram(t *testing.T) {
+	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1)}, Exponential().Retry.Delays())
+}
+
+// attempts does one operation whose attempts all fail, for a while of the bubble's
+// time, and returns when they began.
+func attempts(t *testing.T, name string, span time.Duration, failure error) (at []time.Duration, err error) {
+	t.Helper()
+	named, known := Named(name)
+	require.True(t, known)
+	s, err := newStrategy(named)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	began := time.Now()
+	err = s.do(ctx, func(context.Context) error {
+		at = append(at, time.Since(began))
+		return failure
+	})
+	return at, err
+}
+
+var errRefused = errors.New("no answer")
+
+// "Repeats the request through the interval T."
+func TestFixedRepeatsAtAFixedInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at, err := attempts(t, "fixed", 350*time.Millisecond, errRefused)
+		require.ErrorIs(t, err, errRefused)
+		assert.Equal(t, []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}, at)
+	})
+}
+
+// "The first interval is equal MinDelay, then in the case of an error in the execution
+// of the request, the interval is increased by a Factor": the text's program waited for
+// the time since the request before, times the factor.
+func TestExponentialBeginsWithMinDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at, _ := attempts(t, "exponential", 10*time.Second, errRefused)
+		require.GreaterOrEqual(t, len(at), 4)
+		assert.Equal(t, 100*time.Millisecond, at[1])
+		for i := 2; i < len(at); i++ {
+			assert.InEpsilon(t, 2.71828, float64(at[i]-at[i-1])/float64(at[i-1]-at[i-2]), 0.5, "five standard deviations")
+		}
+	})
+}
+
+func TestEveryStrategyEndsWithSuccess(t *testing.T) {
+	for _, named := range Strategies() {
+		t.Run(named.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := newStrategy(named)
+				require.NoError(t, err)
+				for range 10 { // or the throttle knows of nothing but failure
+					require.NoError(t, s.do(t.Context(), func(context.Context) error { return nil }))
+				}
+				n := 0
+				err = s.do(t.Context(), func(context.Context) error {
+					if n++; n == 1 {
+						return context.DeadlineExceeded
+					}
+					return nil
+				})
+				if named.Name == "none" {
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					assert.Equal(t, 1, n)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, 2, n)
+				}
+				assert.Equal(t, named.Window.Law != "", s.limiter != nil)
+			})
+		})
+	}
+}
+
+// All clients share the budget and the throttle, as they do the window.
+func TestGuardsAreShared(t *testing.T) {
+	for name, want := range map[string]error{"backoff-budget": retry.ErrBudget, "backoff-throttle": throttle.ErrThrottled} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				named, _ := Named(name)
+				s, err := newStrategy(named)
+				require.NoError(t, err)
+				guarded := 0
+				for range 100 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					err := s.do(ctx, func(context.Context) error { return context.DeadlineExceeded })
+					cancel()
+					if errors.Is(err, want) {
+						guarded++
+					}
+				}
+				assert.Greater(t, guarded, 50)
+			})
+		})
+	}
+}
+
+func TestAWindowBoundsTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		named, _ := Named("reno-0.9")
+		s, err := newStrategy(named)
+		require.NoError(t, err)
+		ctx, end := context.WithCancel(t.Context())
+		flying, most := 0, 0
+		for range 100 {
+			go s.do(ctx, func(ctx context.Context) error {
+				flying++
+				most = max(most, flying)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			synctest.Wait()
+		}
+		assert.Equal(t, 20, most, "the initial window")
+		end()
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,180 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/load/client"
+	"github.com/aimd-go/aimd/sim"
+)
+
+// aimd runs a command line in an empty directory.
+func aimd(t *testing.T, args ...string) clitest.Outcome {
+	t.Helper()
+	return clitest.Run(t, []*cobra.Command{ServerCommand(), ClientCommand()}, args...)
+}
+
+// The flags and defaults of the programs of "How not to crash a server".
+func TestTheProgramsFlags(t *testing.T) {
+	for _, c := range []struct {
+		flags *pflag.FlagSet
+		want  map[string]string
+	}{
+		{ClientCommand().Flags(), map[string]string{
+			"clients": "1000", "lambda": "10", "timeout": "2s", "exponential-backoff": "false", "simple-backoff-delay": "100ms",
+			"url": "http://127.0.0.1:8070/api", "report": "5s", "min-delay": "100ms", "max-delay": "5m", "factor": "2.71828", "jitter": "normal:0.1",
+		}},
+		{ServerCommand().Flags(), map[string]string{
+			"limit": "30", "factor": "1.05", "baseDelay": "100ms", "address": "127.0.0.1:8070", "K": "15", "recheck": "50ms", "report": "1s",
+		}},
+	} {
+		for name, want := range c.want {
+			f := c.flags.Lookup(name)
+			require.NotNil(t, f, name)
+			assert.Equal(t, want, f.Value.String(), name)
+		}
+	}
+}
+
+// chosen is the strategy that a command line chooses.
+func chosen(t *testing.T, args ...string) (sim.Strategy, error) {
+	t.Helper()
+	var c choice
+	f := pflag.NewFlagSet("client", pflag.ContinueOnError)
+	c.flags(f)
+	require.NoError(t, f.Parse(args))
+	return c.strategy(f)
+}
+
+func TestTheStrategyIsAsChosen(t *testing.T) {
+	exponential := func(change func(*sim.Retry)) sim.Strategy {
+		s := client.Exponential()
+		change(&s.Retry)
+		return s
+	}
+	fixed := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 100 * time.Millisecond}}
+	for _, c := range []struct {
+		args []string
+		want sim.Strategy
+	}{
+		{nil, fixed},
+		{[]string{"--simple-backoff-delay=1s"}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
+		{[]string{"--exponential-backoff"}, client.Exponential()},
+		{[]string{"--exponential-backoff", "--strategy=exponential", "--simple-backoff-delay=1s"}, client.Exponential()},
+		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s", "--factor=3"}, exponential(func(r *sim.Retry) { r.Min, r.Max, r.Factor = time.Second, 10*time.Second, 3 })},
+		{[]string{"--strategy=exponential", "--jitter=0.2"}, exponential(func(r *sim.Retry) { r.Jitter = backoff.Normal(0.2) })},
+		{[]string{"--strategy=exponential", "--jitter=full"}, exponential(func(r *sim.Retry) { r.Jitter = backoff.Full() })},
+		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: sim.TahoeLaw, Factor: 0.75}}},
+	} {
+		got, err := chosen(t, c.args...)
+		require.NoError(t, err, c.args)
+		assert.Equal(t, c.want, got, c.args)
+	}
+}
+
+func TestTheSimulatorsFiguresAreLeftAlone(t *testing.T) {
+	for _, s := range sim.Strategies() {
+		if s.Name == "ethernet" {
+			continue
+		}
+		got, err := chosen(t, "--strategy="+s.Name)
+		require.NoError(t, err, s.Name)
+		assert.Equal(t, s, got)
+	}
+}
+
+func TestErrorsOfServerAndClient(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"client", "-clients", "0"}, `"0" for "--clients" flag: want a whole number from 1 to 100000`},
+		{[]string{"client", "-lambda", "NaN"}, `"NaN" for "--lambda" flag: want a number from 0.001 to 86400`},
+		{[]string{"client", "-strategy", "cubic"}, `"cubic" for "--strategy" flag: want one of none, fixed, exponential, `},
+		{[]string{"client", "-jitter", "2"}, `"2" for "--jitter" flag: want none, full, `},
+		{[]string{"client", "-url", "localhost"}, `"localhost" for "--url" flag: want a URL like http://127.0.0.1:8070/api`},
+		{[]string{"client", "-exponential-backoff", "-strategy", "fixed"}, "--exponential-backoff and --strategy fixed: want one of them"},
+		{[]string{"client", "-strategy", "reno-0.9", "-min-delay", "1s"}, "--min-delay: makes no difference to --strategy reno-0.9"},
+		{[]string{"client", "-factor", "3", "-jitter", "full"}, "--factor: makes no difference to --strategy fixed"},
+		{[]string{"client", "-exponential-backoff", "-min-delay", "1m", "-max-delay", "1s"}, "--strategy exponential, as changed: shortest delay: 1m0s is not allowed"},
+		{[]string{"server", "-limit", "0"}, `"0" for "--limit" flag: want a whole number from 1 to 1000000`},
+		{[]string{"server", "-factor", "0.9"}, `"0.9" for "--factor" flag: want a number from 1 to 1000`},
+		{[]string{"server", "-address", "8070"}, `"8070" for "--address" flag: want a host or none, and a port`},
+		{[]string{"server", "-baseDelay", "0s"}, `"0s" for "--baseDelay" flag: want a duration from 1ms to 1h`},
+		{[]string{"server", "now"}, `unknown command "now"`},
+	} {
+		got := aimd(t, c.args...)
+		assert.Equal(t, cli.WrongUsage, got.Status, c.args)
+		assert.Contains(t, got.Stderr, c.want, c.args)
+		assert.Contains(t, got.Stderr, "Try: aimd "+c.args[0]+" -h")
+		assert.Empty(t, got.Stdout)
+	}
+}
+
+func TestServerAndClientTeach(t *testing.T) {
+	got := aimd(t, "server", "-h")
+	for _, word := range []string{"Ctrl-Z", "kill -STOP", "kill -CONT", "ulimit -n", "127.0.0.1 alone", "--backlog"} {
+		assert.Contains(t, got.Stdout, word)
+	}
+	got = aimd(t, "client", "-h")
+	for _, name := range slices.Concat(strategyNames(), []string{"window", "Ctrl-C", "the strategy's, 100ms of"}) {
+		if !slices.Contains([]string{"tahoe-0.9", "reno-0.5"}, name) { // like the two that are named
+			assert.Contains(t, got.Stdout, name)
+		}
+	}
+}
+
+// Both commands together, for a moment.
+func TestServerServesClient(t *testing.T) {
+	said, say := io.Pipe()
+	ctx, end := context.WithCancel(t.Context())
+	var lines bytes.Buffer
+	ended := make(chan int)
+	go func() {
+		ended <- cli.Tool{Commands: []*cobra.Command{ServerCommand()}, Stdout: &lines, Stderr: say}.Run(ctx, "server", "-address", "127.0.0.1:0", "-baseDelay", "1ms", "-recheck", "1ms")
+	}()
+	var url string
+	for texts := bufio.NewScanner(said); url == "" && texts.Scan(); {
+		url = regexp.MustCompile(`http://\S+/api`).FindString(texts.Text())
+	}
+	go io.Copy(io.Discard, said)
+
+	got := aimd(t, "client", "-url", url, "-clients", "10", "-lambda", "0.01", "-duration", "300ms", "-report", "100ms")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Regexp(t, `^(OK: \d+\.\d\d req/sec, errors: 0\.00 req/sec, timedout: 0\.00 req/sec\n)+fixed, \S+: OK: \d+, errors: 0, timedout: 0; 0 were given up\.\n$`, got.Stdout)
+	end()
+	assert.Zero(t, <-ended, "Ctrl-C is the way to end it")
+	assert.Regexp(t, `(?m)^Served \d+ requests in `, lines.String())
+	require.NoError(t, say.Close())
+}
+
+func TestDurationEndsTheServer(t *testing.T) {
+	got := aimd(t, "server", "-address", "127.0.0.1:0", "-duration", "10ms")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stderr, "Listening at http://127.0.0.1:")
+	assert.Regexp(t, `^Served 0 requests in `, got.Stdout)
+}
+
+func TestClientOfAnotherService(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	got := aimd(t, "client", "-url", server.URL, "-clients", "3", "-lambda", "0.01", "-strategy", "none", "-duration", "200ms", "-json")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Regexp(t, `"ok":0,"errors":[1-9]`, got.Stdout)
+}

@@ -1,0 +1,135 @@
+// Package page is the one form of HTML pages: for a screen, light or dark, wide or
+// narrow. A page is one file that needs no other and no network.
+package page
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
+)
+
+var (
+	//go:embed page.html.tmpl
+	text string
+	//go:embed page.css
+	css string
+	//go:embed page.js
+	js string
+
+	form = template.Must(template.New("page").Parse(text))
+)
+
+// Page is chapters under a title. All texts are plain text.
+type Page struct {
+	Title string
+	// Verdict is the result in a line, or several.
+	Verdict []string
+	// Intro are paragraphs.
+	Intro    []string
+	Chapters []Chapter
+	// Command is what was run.
+	Command string
+}
+
+// Chapter is sections under a title; "": none.
+type Chapter struct {
+	Title string
+	// Source is the text that the chapter is about; zero: none.
+	Source   Source
+	Text     []string
+	Sections []Section
+}
+
+// Source is a text of somebody else's.
+type Source struct{ Title, Author, Year, URL string }
+
+// Section is what there is to tell of one thing.
+type Section struct {
+	// Name identifies it, Title says what it is; "": they are not shown.
+	Name, Title string
+	// Claim is what a source says of it.
+	Claim   string
+	Numbers []Number
+	// Table is shown at once, or behind Summary if that is given.
+	Table   table.Table
+	Summary string
+	Notes   []string
+	Figures []figure.Figure
+}
+
+// Number is a number beside that of a source.
+type Number struct {
+	// Theirs is what the source says; "": nothing.
+	What, Theirs, Ours string
+	// Met: ours is as expected.
+	Met bool
+}
+
+// Drawing is a figure in the page.
+type Drawing struct {
+	SVG     template.HTML
+	Caption string
+}
+
+// Drawings are the section's figures for the template.
+func (s Section) Drawings() (all []Drawing, err error) {
+	for _, f := range s.Figures {
+		svg, err := f.SVG()
+		if err != nil {
+			return nil, err
+		}
+		// The SVG is our own; the texts in it are escaped by what draws it.
+		all = append(all, Drawing{template.HTML(svg), f.Caption})
+	}
+	return all, nil
+}
+
+// Compared reports whether the source of any number says one too.
+func (s Section) Compared() bool { return len(s.Claims()) > 0 }
+
+// Claims are the numbers that the source says too.
+func (s Section) Claims() (all []Number) {
+	for _, n := range s.Numbers {
+		if n.Theirs != "" {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// Met reports whether all of the section's numbers are as expected.
+func (s Section) Met() bool { return s.count(false) == 0 }
+
+func (s Section) count(met bool) (n int) {
+	for _, x := range s.Numbers {
+		if x.Met == met {
+			n++
+		}
+	}
+	return n
+}
+
+// Score is how many of the page's numbers are as expected, and how many are not.
+func (p Page) Score() (met, unmet int) {
+	for _, c := range p.Chapters {
+		for _, s := range c.Sections {
+			met, unmet = met+s.count(true), unmet+s.count(false)
+		}
+	}
+	return met, unmet
+}
+
+// Long reports whether the page needs contents.
+func (p Page) Long() bool { return len(p.Chapters) > 1 }
+
+// HTML writes the page.
+func (p Page) HTML(w io.Writer) error {
+	return form.Execute(w, struct {
+		Page
+		CSS template.CSS
+		JS  template.JS
+	}{p, template.CSS(css), template.JS(js)})
+}

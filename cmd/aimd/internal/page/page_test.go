@@ -1,0 +1,78 @@
+package page_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
+)
+
+func example() page.Page {
+	p := figure.NewPanel("", figure.Axis{Max: 10}, figure.Axis{Max: 5})
+	p.Line(figure.Nth("a", 0), figure.Points{{X: 0, Y: 1}, {X: 10, Y: 4}})
+	f := figure.Figure{Name: "one", Caption: "A <caption>", Legend: []figure.Curve{figure.Nth("<a>", 0)}, Panels: []*figure.Panel{p}, X: "time (s)", PanelHeight: 2 * vg.Inch}
+	return page.Page{
+		Title: "A <page>", Verdict: []string{"all is <well>"}, Command: "aimd <demo>",
+		Chapters: []page.Chapter{{Sections: []page.Section{{
+			Figures: []figure.Figure{f}, Notes: []string{"a <note>"},
+			Table: table.Table{Columns: []table.Column{{Head: "strategy", Left: true}, {Head: "lost"}}, Rows: [][]table.Cell{{{Text: "reno"}, {Text: "7", Around: "6–8", Bad: true}}}},
+		}}}},
+	}
+}
+
+func html(t *testing.T, p page.Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, p.HTML(&b))
+	return b.String()
+}
+
+// "one self-contained HTML page": no address but those of the texts that it links to.
+func TestThePageNeedsNothingElse(t *testing.T) {
+	got := html(t, example())
+	assert.NotRegexp(t, `(?i)\b(src|href)\s*=`, got)
+	assert.NotRegexp(t, `(?i)url\(|@import|<link|<iframe|fetch\(|XMLHttp`, got)
+	for _, url := range regexp.MustCompile(`https?://[^"'\s<]*`).FindAllString(got, -1) {
+		assert.Contains(t, []string{"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}, url, "only names of XML")
+	}
+	for _, text := range []string{
+		"A &lt;page&gt;", "all is &lt;well&gt;", "a &lt;note&gt;", "A &lt;caption&gt;", "aimd &lt;demo&gt;",
+		`<td class=" bad">7<small>6–8</small></td>`, `prefers-color-scheme: dark`, "data-pointer=", `addEventListener("pointermove"`,
+	} {
+		assert.Contains(t, got, text)
+	}
+	assert.NotContains(t, got, "<nav")
+	assert.NotContains(t, got, "ZgotmplZ")
+}
+
+func TestContentsTickEachClaim(t *testing.T) {
+	p := example()
+	p.Chapters = append(p.Chapters, page.Chapter{
+		Title: "A text", Source: page.Source{Title: "The text", Author: "Somebody", Year: "2014", URL: "https://example.org/text"},
+		Sections: []page.Section{{Name: "thing", Title: "A thing", Summary: "All", Numbers: []page.Number{
+			{What: "time", Theirs: "48 s", Ours: "48.9", Met: true}, {What: "attempts", Theirs: "17392", Ours: "9"}, {What: "own", Ours: "3", Met: true},
+		}}},
+	})
+	met, unmet := p.Score()
+	assert.Equal(t, []int{2, 1}, []int{met, unmet})
+	got := html(t, p)
+	nav := got[strings.Index(got, "<nav"):strings.Index(got, "</nav>")]
+	assert.Contains(t, nav, `<a href="#thing">A thing</a>`)
+	assert.Equal(t, 1, strings.Count(nav, `✓</td><td class="left wrap">time</td><td class="wrap">48 s</td><td>48.9`))
+	assert.Equal(t, 1, strings.Count(nav, `✗</span></td><td class="left wrap">attempts</td><td class="wrap">17392</td><td class="bad">9`))
+	assert.NotContains(t, nav, "own", "nobody claims it")
+	assert.Contains(t, got, `<h3 id="thing">`)
+	assert.Contains(t, got, `<a href="https://example.org/text">The text</a>, Somebody, 2014`)
+	assert.Contains(t, got, `<td class="bad">9 (not as expected)`)
+	assert.Contains(t, got, "<summary>All</summary>")
+}
+
+func TestAPageOfNothing(t *testing.T) { assert.Contains(t, html(t, page.Page{}), "<body>") }

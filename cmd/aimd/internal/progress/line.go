@@ -1,0 +1,117 @@
+// Package progress shows on standard error how work gets on: a line that is drawn anew
+// on a terminal, one every now and then elsewhere.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+)
+
+// Line is one line of text that tells how things stand: drawn anew in its place on a
+// terminal, written every now and then elsewhere. Close it at the end.
+type Line struct {
+	w io.Writer
+	// columns is the width of the terminal, 0 if it is none.
+	columns func() int
+	text    func() string
+	stop    chan struct{}
+	wg      sync.WaitGroup
+
+	// mu is held while something is written.
+	mu sync.Mutex
+	// drawn is the terminal's line.
+	drawn string
+}
+
+// NewLine begins to show what text returns, nothing if that is "". Where there is no
+// terminal it is written so often. text is called by one goroutine at a time; what
+// does not fit in the terminal is cut off.
+func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
+	columns := func() int { return terminal.Columns(w) }
+	return newLine(terminal.Raw(w), every, columns, text)
+}
+
+func newLine(w io.Writer, every time.Duration, columns func() int, text func() string) *Line {
+	l := &Line{w: w, columns: columns, text: text, stop: make(chan struct{})}
+	if columns() > 0 {
+		every = drawEvery
+	}
+	l.wg.Go(func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				l.draw()
+			case <-l.stop:
+				return
+			}
+		}
+	})
+	return l
+}
+
+// Every is how often a line is written where there is no terminal, and drawEvery how
+// often it is drawn anew where there is one.
+const (
+	Every     = 2 * time.Second
+	drawEvery = 100 * time.Millisecond
+)
+
+// wipe moves to the beginning of the line and clears it.
+const wipe = "\r\x1b[K"
+
+func (l *Line) draw() {
+	text := []rune(terminal.Clean(l.text()))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	columns := l.columns()
+	switch {
+	case len(text) == 0:
+	case columns == 0:
+		_, _ = fmt.Fprintln(l.w, string(text))
+	default:
+		l.drawn = string(text[:min(len(text), columns-1)])
+		_, _ = io.WriteString(l.w, wipe+l.drawn)
+	}
+}
+
+// Around has write write something else: above the line, which stays.
+func (l *Line) Around(write func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drawn == "" {
+		write()
+		return
+	}
+	_, _ = io.WriteString(l.w, wipe)
+	write()
+	_, _ = io.WriteString(l.w, l.drawn)
+}
+
+// Close ends it; on a terminal it leaves no line behind. Around may be called after it.
+func (l *Line) Close() {
+	close(l.stop)
+	l.wg.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drawn != "" {
+		_, _ = io.WriteString(l.w, wipe)
+		l.drawn = ""
+	}
+}
+
+// barWidth is the width of a Bar between its brackets.
+const barWidth = 20
+
+// Bar is a share, from 0 to 1, as a bar with its percentage.
+func Bar(share float64) string {
+	full := int(share * barWidth)
+	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
+}

@@ -1,0 +1,174 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden holds text against a file in testdata.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/"+file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile("testdata/" + file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+// base is a scenario of no time.
+const base = `
+title: A small <service>
+server: {service: 50ms, slots: 5, refusal: {time: 5ms}, outages: [{from: 200ms, for: 300ms}]}
+clients: {operations: 40, rate: 200}
+runs: 3
+strategies: [backoff, reno-0.9]
+`
+
+func study(t *testing.T, text string) experiment.Study {
+	t.Helper()
+	s, err := scenario.Parse("small.yaml", []byte(text))
+	require.NoError(t, err)
+	x, err := experiment.Run(t.Context(), s, func() {})
+	require.NoError(t, err)
+	return x
+}
+
+func shown(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, Text(&b, study(t, text)))
+	return b.String()
+}
+
+const (
+	sweep = "sweep: [{field: clients.operations, values: [10, 40]}]\n"
+	grid  = "sweep: [{field: server.slots, values: [2, 5]}, {field: clients.count, values: [1, 4]}]\n"
+)
+
+func TestText(t *testing.T) {
+	golden(t, "runs.txt", shown(t, base))
+	golden(t, "sweep.txt", shown(t, base+sweep+"plot: [{kind: curve, measure: efficiency}]\n"))
+	golden(t, "grid.txt", shown(t, base+grid+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n"))
+	golden(t, "delays.txt", shown(t, "server: {}\nclients: {}\nruns: 1\nstrategies: [last-try, none]\nplot: [{kind: delays}]\n"))
+}
+
+// Every kind of figure can be drawn, names its axes with units, and is what it was
+// asked to be.
+func TestFigures(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		names []string
+		has   []string
+	}{
+		"as it suits":                  {base, []string{"small-answers", "small-cwnd"}, []string{"time (s)", "requests per second", "succeeded", "refused or failed", "service down", "capacity (100/s)"}},
+		"as it suits without a window": {strings.Replace(base, ", reno-0.9", "", 1), []string{"small-answers"}, nil},
+		"as it suits a sweep":          {base + sweep, []string{"small-attempts", "small-p99"}, []string{"attempts per operation", "operations", "bars: their least and most"}},
+		"as it suits a grid":           {base + grid, nil, nil},
+		"requests":                     {base + "plot: [{kind: requests, per: 300ms}]\n", []string{"small"}, []string{"retries among them", "requests while the service is down)"}},
+		"requests of one":              {base + "plot: [{kind: requests, log_y: true, strategies: [backoff]}]\n", []string{"small"}, []string{"peak over mean of single seconds: "}},
+		"a part of the time":           {base + "plot: [{kind: requests, from: 500ms, to: 600ms, strategies: [backoff]}]\n", []string{"small"}, []string{"requests per second"}},
+		"window":                       {base + "plot: [{name: w, kind: window}]\n", []string{"small-w"}, []string{"cwnd", "ssthresh", "limit (5)", "requests at a time"}},
+		"load":                         {base + "plot: [{kind: load, top: 10}]\n", []string{"small"}, []string{"requests at the service"}},
+		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, seed0]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before it (s)", "number of the attempt"}},
+		"curve":                        {base + sweep + "plot: [{kind: curve, measure: makespan_s, log_x: true, log_y: true}]\n", []string{"small"}, []string{"time for all operations (s)"}},
+		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "requests sent while the service is down"}},
+		"curve over words":             {base + "sweep: [{field: server.spread.kind, values: [constant, exponential]}]\nplot: [{kind: curve, measure: jain}]\n", []string{"small"}, []string{"constant", "exponential"}},
+		"curve of nothing":             {base + sweep + "plot: [{kind: curve, measure: timed_out, log_y: true}]\n", []string{"small"}, []string{"timed out"}},
+		"map":                          {base + grid + "plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n", []string{"small"}, []string{"slots of the service", "clients", "lower with reno-0.9", "attempts: backoff divided by reno-0.9"}},
+		"failures": {"server: {failures: {rate: 0.25, sticky: true, from: 1s, for: 2s}}\nclients: {count: 8, think: 100ms}\nhorizon: 4s\nruns: 1\nstrategies: [none]\nplot: [{kind: answers}]\n",
+			[]string{"small"}, []string{"25% of clients fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			figures := Figures(study(t, c.text))
+			var names []string
+			var all strings.Builder
+			for _, f := range figures {
+				names = append(names, f.Name)
+				svg, err := f.SVG()
+				require.NoError(t, err)
+				require.NoError(t, xml.Unmarshal(svg, new(struct{})))
+				all.Write(svg)
+			}
+			assert.Equal(t, c.names, names)
+			for _, s := range c.has {
+				assert.Contains(t, all.String(), s)
+			}
+			assert.NotContains(t, all.String(), "NaN")
+		})
+	}
+}
+
+func TestFiguresOfWhatWasInterrupted(t *testing.T) {
+	s := study(t, base+grid+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n")
+	s.Rows = s.Rows[:3]
+	require.Len(t, Figures(s), 1)
+	_, err := Figures(s)[0].SVG()
+	assert.NoError(t, err)
+	s.Rows = nil
+	assert.Empty(t, Figures(s))
+	var b bytes.Buffer
+	assert.NoError(t, Text(&b, s))
+}
+
+func TestPage(t *testing.T) {
+	s := study(t, base+"claim: it <works>\nexpect:\n  - {strategy: backoff, measure: done, is: 40, says: \"40 & more\"}\n  - {strategy: backoff, measure: done, is: 41}\n")
+	p := Page([]experiment.Study{s}, "aimd sim run small.yaml")
+	require.Len(t, p.Verdict, 2)
+	assert.Regexp(t, `^(backoff|reno-0.9): all done in \S+ s, \S+ times the optimum, with \d+ attempts; (reno-0.9|backoff): \S+ s with \d+\.$`, p.Verdict[0])
+	assert.Equal(t, "1 of 2 expectations do not hold.", p.Verdict[1])
+	var b bytes.Buffer
+	require.NoError(t, p.HTML(&b))
+	html := b.String()
+	assert.Equal(t, 2, strings.Count(html, "<svg "))
+	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class="bad">40 (not as expected)</td>`, "aimd sim run small.yaml", "the median of runs"} {
+		assert.Contains(t, html, text)
+	}
+	assert.Equal(t, "aimd sim", Page([]experiment.Study{s, s}, "").Title)
+}
+
+// "a ratio is not printed for a run that lost work"
+func TestNoRatioWhereWorkWasLost(t *testing.T) {
+	s := study(t, strings.Replace(base, "backoff, reno-0.9", "none, reno-0.9", 1))
+	assert.Equal(t, "–", cell(s.Rows[0], "span").Text)
+	assert.True(t, cell(s.Rows[0], "given_up").Bad)
+	assert.NotEqual(t, "–", cell(s.Rows[1], "span").Text)
+	assert.Regexp(t, `^reno-0.9: all done in `, verdict(s), "who lost work is not in it")
+	assert.NotContains(t, verdict(s), "none")
+}
+
+func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
+	var studies []experiment.Study
+	for _, name := range scenario.Story() {
+		file, text, err := scenario.Builtin(name)
+		require.NoError(t, err)
+		s, err := scenario.Parse(file, text)
+		require.NoError(t, err)
+		studies = append(studies, experiment.Study{Scenario: s})
+	}
+	p := Story(studies, "aimd sim figures")
+	var told []string
+	for _, c := range p.Chapters {
+		for _, s := range c.Sections {
+			told = append(told, s.Name)
+		}
+	}
+	assert.Equal(t, scenario.Story(), told)
+	sources := map[string]bool{}
+	for _, c := range p.Chapters {
+		sources[c.Source.URL] = true
+	}
+	assert.Len(t, sources, 5, "each text begins a chapter")
+}

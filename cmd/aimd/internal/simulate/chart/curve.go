@@ -1,0 +1,200 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+)
+
+const singleHeight = 3.6 * vg.Inch
+
+// words are how axes name fields and measures.
+var words = map[string]string{
+	"clients.operations":                "operations",
+	"clients.count":                     "clients",
+	"server.slots":                      "slots of the service",
+	"server.outages[0].backlog":         "connections that wait for the stopped service",
+	"return_over_mean":                  "first second after the outage / mean",
+	"server.refusal.retry_after_jitter": "jitter of Retry-After (s)",
+	"server.outages[0].for":             "length of the outage (s)",
+	"attempts_per_op":                   "attempts per operation",
+	"efficiency":                        "successes / attempts",
+	"throughput":                        "operations done per second",
+	"makespan_s":                        "time for all operations (s)",
+	"outage_sent":                       "requests sent while the service is down",
+	"peak_over_mean":                    "peak rate over mean rate",
+	"given_up":                          "operations given up",
+	"recovery_s":                        "time to recover (s)",
+	"p99_s":                             "p99 latency (s)",
+	"span":                              "time / optimum",
+}
+
+func label(name string) string {
+	if w, ok := words[name]; ok {
+		return w
+	}
+	s, seconds := strings.CutSuffix(name, "_s")
+	s = strings.ReplaceAll(s, "_", " ")
+	if seconds {
+		s += " (s)"
+	}
+	return s
+}
+
+// sweepLabel is how an axis names the field of a sweep.
+func sweepLabel(w scenario.Sweep) string {
+	l := label(w.Field)
+	_, plain := strconv.ParseFloat(w.Values[0], 64)
+	if _, err := time.ParseDuration(w.Values[0]); err == nil && plain != nil && !strings.HasSuffix(l, "(s)") {
+		l += " (s)"
+	}
+	return l
+}
+
+// number reads a value of a sweep: a number, or a duration in seconds.
+func number(s string) (float64, bool) {
+	if v, err := strconv.ParseFloat(s, 64); err == nil {
+		return v, true
+	}
+	d, err := time.ParseDuration(s)
+	return d.Seconds(), err == nil
+}
+
+// places are where the values of a sweep stand on their axis.
+func places(values []string, logarithmic bool) (at []float64, axis figure.Axis) {
+	for _, s := range values {
+		v, ok := number(s)
+		if !ok || logarithmic && v <= 0 {
+			for i := range values {
+				at = append(at[:i], float64(i))
+			}
+			return at, figure.Axis{Labels: values}
+		}
+		at = append(at, v)
+	}
+	least, most := slices.Min(at), slices.Max(at)
+	if logarithmic {
+		return at, figure.Axis{Min: least / 1.15, Max: most * 1.15, Log: true}
+	}
+	return at, figure.Axis{Min: min(0, least), Max: most * 1.03}
+}
+
+// curve is a measure of each strategy over the values of the sweep: the median, and
+// a bar from the least to the most.
+func (d drawing) curve() figure.Figure {
+	sweep := d.Sweep[0]
+	at, x := places(sweep.Values, d.LogX)
+	f := figure.Figure{X: sweepLabel(sweep), Y: label(d.Measure), PanelHeight: singleHeight}
+	p := figure.NewPanel("", x, d.measureAxis())
+	if runs := d.WithDefaults().Runs; runs > 1 {
+		f.Note = fmt.Sprintf("the median of %d runs; bars: their least and most", runs)
+	}
+	for i, s := range d.strategies() {
+		c := figure.Nth(s, i)
+		var xys figure.Points
+		var ends [][2]float64
+		for j, v := range sweep.Values {
+			row, ok := d.Row(s, []string{sweep.Field + "=" + v})
+			if !ok || !row.Of(d.Measure).Applies {
+				continue
+			}
+			r := row.Of(d.Measure)
+			xys = append(xys, figure.Point{X: at[j], Y: r.Median.Value})
+			ends = append(ends, [2]float64{r.Min.Value, r.Max.Value})
+		}
+		p.Line(c, xys)
+		p.Bars(c, xys, ends)
+		f.Legend = append(f.Legend, c)
+	}
+	f.Panels = []*figure.Panel{p}
+	return f
+}
+
+// strategies are those that the drawing shows, in their order.
+func (d drawing) strategies() []string {
+	var all []string
+	for _, r := range d.rows {
+		if !slices.Contains(all, r.Strategy.Name) {
+			all = append(all, r.Strategy.Name)
+		}
+	}
+	return all
+}
+
+// measureAxis is the vertical axis of a measure.
+func (d drawing) measureAxis() figure.Axis {
+	least, most := math.Inf(1), 0.0
+	for _, r := range d.rows {
+		if x := r.Of(d.Measure); x.Applies {
+			most = max(most, x.Max.Value)
+			if x.Min.Value > 0 {
+				least = min(least, x.Min.Value)
+			}
+		}
+	}
+	if most == 0 {
+		most, least = 1, 0.1
+	}
+	a := figure.Axis{Max: most * 1.06}
+	if d.LogY {
+		a = figure.Axis{Min: least / 1.3, Max: most * 1.3, Log: true}
+	}
+	if d.Top > 0 {
+		a.Max = d.Top
+	}
+	return a
+}
+
+// heat is a measure of the first strategy over that of the second, over two sweeps.
+func (d drawing) heat() figure.Figure {
+	first, second := d.Plot.Strategies[0], d.Plot.Strategies[1]
+	rows, columns := d.Sweep[0], d.Sweep[1]
+	f := figure.Figure{
+		X: label(columns.Field), Y: label(rows.Field), PanelHeight: vg.Length(len(rows.Values))*0.5*vg.Inch + 0.4*vg.Inch,
+		Note: label(d.Measure) + ": " + first + " divided by " + second,
+		Legend: []figure.Curve{
+			figure.Line("lower with "+second, figure.Blue, 14),
+			figure.Line("lower with "+first, figure.Vermillion, 14),
+		},
+	}
+	p := figure.NewPanel("", figure.Axis{Labels: columns.Values}, figure.Axis{Labels: rows.Values})
+	var cells []figure.Cell
+	for i, v := range rows.Values {
+		for j, w := range columns.Values {
+			at := []string{rows.Field + "=" + v, columns.Field + "=" + w}
+			if r, ok := d.ratio(first, second, at); ok {
+				cells = append(cells, figure.Cell{Column: j, Row: i, Text: times(r), Tone: math.Log(r) / math.Log(8)})
+			}
+		}
+	}
+	p.Cells(cells)
+	f.Panels = []*figure.Panel{p}
+	return f
+}
+
+// times is a ratio as maps show it.
+func times(r float64) string {
+	if r >= 9.995 {
+		return strconv.FormatFloat(r, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(r, 'f', 2, 64)
+}
+
+func (d drawing) ratio(first, second string, at []string) (float64, bool) {
+	a, aThere := d.Row(first, at)
+	b, bThere := d.Row(second, at)
+	if !aThere || !bThere {
+		return 0, false
+	}
+	x, y := a.Of(d.Measure), b.Of(d.Measure)
+	r := x.Median.Value / y.Median.Value
+	return r, x.Applies && y.Applies && y.Median.Value > 0 && r > 0
+}

@@ -1,0 +1,149 @@
+// Package simulate is aimd sim: it plays scenarios on virtual time and shows what they
+// cost.
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+)
+
+const long = `Sim plays scenarios on virtual time: a service, its clients, and strategies
+that retry. It shows in seconds what a strategy would do to a service, before
+you ship it. What decides in a run is this library's own code: limiter, laws,
+backoffs, budgets.
+
+A scenario is a YAML file that needs nothing but a server and clients:
+
+  server:  {slots: 50, service: 500ms}
+  clients: {operations: 2000, rate: 1000}
+
+aimd sim schema shows every field, aimd sim explain FIELD one of them.`
+
+const example = `  aimd sim list                           # the built-in scenarios
+  aimd sim run window-vs-backoff          # one of them
+  aimd sim run my.yaml --html page.html   # one of your own, with its figures
+  aimd sim schema > fields.txt
+  aimd sim figures --out figures          # all figures, and their story`
+
+// Command is aimd sim.
+func Command() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use: "sim", Short: "Simulate what a strategy does to a service, on virtual time",
+		Long: long, Example: example,
+	}, runCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand(), explainCommand())
+}
+
+func listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
+		Long: `List shows the built-in scenarios, in the order of the five texts whose claims
+they hold (docs/sources.md). The names that they had before, like seed4, still
+work.`,
+		Example: "  aimd sim list\n  aimd sim show window-vs-backoff > mine.yaml",
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range scenario.Builtins() {
+				s, err := load(name, nil)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-22s %s", name, s.Title), terminal.Columns(c.OutOrStdout())))
+			}
+			return nil
+		},
+	}
+}
+
+func showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show the file of a built-in scenario, to begin your own with",
+		Example: "  aimd sim show window-vs-backoff > mine.yaml",
+		Args:    cli.OneArg("the name of a built-in scenario; aimd sim list shows them"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return scenario.Builtins(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			_, text, err := scenario.Builtin(args[0])
+			if err != nil {
+				return cli.Usage(c, fmt.Errorf("%w%s", err, cli.DidYouMean(args[0], "", scenario.Builtins())))
+			}
+			_, err = c.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+// load reads a built-in scenario or a file. One that is asked for by an old name has
+// that name, as scripts know it.
+func load(name string, settings []string) (scenario.Scenario, error) {
+	if file, text, err := scenario.Builtin(name); err == nil {
+		if scenario.Current(name) != name {
+			settings = append(slices.Clone(settings), "name="+name)
+		}
+		return scenario.Parse(file, text, settings...)
+	}
+	text, err := os.ReadFile(name)
+	switch {
+	case err == nil:
+		return scenario.Parse(name, text, settings...)
+	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./"):
+		return scenario.Scenario{}, fmt.Errorf("%s: there is no such file, and no built-in scenario of that name; aimd sim list shows those%s",
+			name, cli.DidYouMean(name, "", scenario.Builtins()))
+	}
+	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Show every field of a scenario file", Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return showFields(c.OutOrStdout(), scenario.Schema()) },
+	}
+}
+
+func explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain FIELD", Short: "Explain a field of a scenario file, with those below it",
+		Example: "  aimd sim explain server.slots\n  aimd sim explain strategies.window\n  aimd sim explain jitter",
+		Args:    cli.OneArg("a field, like server.slots"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) (paths []string, _ cobra.ShellCompDirective) {
+			for _, f := range scenario.Schema() {
+				paths = append(paths, strings.ReplaceAll(f.Path, "[]", ""))
+			}
+			return paths, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			fields, err := scenario.Explain(args[0])
+			if err != nil {
+				return cli.Usage(c, err)
+			}
+			return showFields(c.OutOrStdout(), fields)
+		},
+	}
+}
+
+// showFields writes each field with its kind, and below it what it means.
+func showFields(w io.Writer, fields []scenario.Field) error {
+	var b strings.Builder
+	for _, f := range fields {
+		b.WriteString(f.Path + "  (" + f.Kind)
+		if f.Default != "" {
+			b.WriteString("; " + f.Default + " if left out")
+		}
+		b.WriteString(")\n")
+		for line := range strings.Lines(text.WrapSoft(f.Doc, 76)) {
+			b.WriteString("    " + strings.TrimRight(line, " \n") + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

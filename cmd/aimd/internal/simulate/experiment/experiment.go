@@ -1,0 +1,186 @@
+// Package experiment runs scenarios: every strategy, over all seeds and all points
+// of a sweep, on all cores.
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Study is a scenario and what its runs showed.
+type Study struct {
+	scenario.Scenario
+	// Rows are by point, then by strategy, in the order of the scenario.
+	Rows []Row
+}
+
+// Row is what one strategy showed at one point of the sweep, over all seeds.
+type Row struct {
+	// At is the point: "field=value" for each sweep.
+	At       []string
+	Strategy sim.Strategy
+	Runs     int
+	// CutShort is how many of the runs were ended after too many events.
+	CutShort int
+	// Ranges are in the order of scenario.Measures.
+	Ranges []Range
+	// Typical is the run in the middle, with its traces unless there is a sweep: that
+	// with the median makespan or, where there is none, the median number of attempts.
+	Typical sim.Result
+}
+
+// Of returns the range of that measure.
+func (r Row) Of(measure string) Range {
+	i := slices.IndexFunc(r.Ranges, func(x Range) bool { return x.Measure == measure })
+	return r.Ranges[i]
+}
+
+// Row returns the row of that strategy at that point, and false if its runs did not
+// come to an end.
+func (s Study) Row(strategy string, at []string) (Row, bool) {
+	i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.Strategy.Name == strategy && slices.Equal(r.At, at) })
+	if i < 0 {
+		return Row{}, false
+	}
+	return s.Rows[i], true
+}
+
+// job is all runs of one row.
+type job struct {
+	point    scenario.Point
+	strategy sim.Strategy
+	results  []sim.Result
+	// done is how many of the results are there.
+	done int
+}
+
+// Count is how many runs the scenario makes.
+func Count(s scenario.Scenario) int {
+	full := s.WithDefaults()
+	return len(s.Points()) * len(full.Strategies) * full.Runs
+}
+
+// Run makes all runs of the scenario. ran is called after each, by one at a time.
+// When the context ends, the study holds the rows all of whose runs are done, and
+// the error is that of the context.
+func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
+	study := Study{Scenario: s}
+	jobs := jobs(ctx, s)
+	if err := runAll(ctx, jobs, ran); err != nil {
+		return study, err
+	}
+	for _, j := range jobs {
+		if j.done < len(j.results) {
+			continue
+		}
+		row, err := j.row(ctx, len(s.Sweep) == 0)
+		if err != nil {
+			return study, err
+		}
+		study.Rows = append(study.Rows, row)
+	}
+	return study, ctx.Err()
+}
+
+func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
+	for _, p := range s.Points() {
+		full := p.WithDefaults()
+		p.Trace.Off = true
+		p.Stop = func() bool { return ctx.Err() != nil }
+		for _, st := range full.Strategies {
+			all = append(all, &job{point: p, strategy: st, results: make([]sim.Result, full.Runs)})
+		}
+	}
+	return all
+}
+
+// task is one run of a job, and report what came of it.
+type (
+	task struct {
+		*job
+		run int
+	}
+	report struct {
+		task
+		result sim.Result
+		err    error
+	}
+)
+
+// runAll makes the runs of all jobs. Each is independent of the others, so their
+// order does not show.
+func runAll(ctx context.Context, jobs []*job, ran func()) error {
+	tasks, reports := make(chan task), make(chan report)
+	go func() {
+		defer close(tasks)
+		for _, j := range jobs {
+			for i := range j.results {
+				select {
+				case tasks <- task{j, i}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for t := range tasks {
+				r, err := sim.Run(t.point.Scenario.Scenario, t.strategy, t.point.Seed+uint64(t.run))
+				reports <- report{t, r, err}
+			}
+		})
+	}
+	go func() {
+		workers.Wait()
+		close(reports)
+	}()
+	var failed error
+	for r := range reports {
+		switch {
+		case r.err != nil:
+			failed = r.err
+		case r.result.Ended != sim.EndedStopped:
+			r.results[r.run] = r.result
+			r.done++
+			ran()
+		}
+	}
+	return failed
+}
+
+// row sums the runs up.
+func (j *job) row(ctx context.Context, traced bool) (Row, error) {
+	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
+	for _, r := range j.results {
+		if r.Ended == sim.EndedEvents {
+			row.CutShort++
+		}
+	}
+	row.Typical = typical(j.results)
+	if !traced || ctx.Err() != nil {
+		return row, nil
+	}
+	s := j.point.Scenario.Scenario
+	s.Trace.Off = false
+	again, err := sim.Run(s, j.strategy, row.Typical.Seed)
+	row.Typical = again
+	return row, err
+}
+
+// Warnings say which runs came to no end of their own.
+func (s Study) Warnings() (all []string) {
+	for _, r := range s.Rows {
+		if r.CutShort > 0 {
+			all = append(all, fmt.Sprintf("%s: %d of %d runs were ended after too many events (max_events)", r.Strategy.Name, r.CutShort, r.Runs))
+		}
+	}
+	return all
+}

@@ -1,0 +1,189 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/sim"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// small is a scenario of no time: two strategies, one of them random, at a
+// service that refuses, and is down for a while.
+const small = `
+server: {service: 50ms, slots: 5, refusal: {time: 5ms}, outages: [{from: 200ms, for: 300ms}]}
+clients: {operations: 40, rate: 200}
+runs: 5
+strategies: [backoff, reno-0.9]
+`
+
+func parse(t testing.TB, text string) scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("small.yaml", []byte(text))
+	require.NoError(t, err)
+	return s
+}
+
+func run(t testing.TB, text string) Study {
+	t.Helper()
+	s := parse(t, text)
+	ran := 0
+	study, err := Run(t.Context(), s, func() { ran++ })
+	require.NoError(t, err)
+	assert.Equal(t, Count(s), ran)
+	return study
+}
+
+// "same seed, same bytes"
+func TestSameSeedsSameBytes(t *testing.T) {
+	all := func() string {
+		var b bytes.Buffer
+		study := run(t, small)
+		require.NoError(t, study.JSON(&b))
+		require.NoError(t, study.CSV(&b))
+		for _, r := range study.Rows {
+			require.NoError(t, r.TracesCSV(&b))
+		}
+		return b.String()
+	}
+	want := all()
+	assert.Equal(t, want, all())
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	assert.Equal(t, want, all(), "on one core")
+	assert.NotEqual(t, want, func() string {
+		var b bytes.Buffer
+		require.NoError(t, run(t, small+"seed: 7\n").JSON(&b))
+		return b.String()
+	}())
+}
+
+// "one JSON object per strategy and line, over all seeds: scenario, strategy, runs,
+// and for each of makespan_s, span ... an object {"min":,"median":,"max":} (null
+// where it does not apply)"
+func TestJSONHasTheShapeThatScriptsRelyOn(t *testing.T) {
+	measures := []string{"makespan_s", "span", "attempts", "attempts_per_op", "p50_s", "p99_s", "first_send_p99_s", "peak_in_flight", "jain", "recovery_s", "outage_sent"}
+	var b bytes.Buffer
+	require.NoError(t, run(t, small).JSON(&b))
+	require.NoError(t, run(t, "server: {service: 1s}\nclients: {operations: 1}\nstrategies: [none]\n").JSON(&b))
+	var strategies []string
+	for line := range strings.Lines(b.String()) {
+		var row map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &row))
+		var keys []string
+		for k := range row {
+			keys = append(keys, k)
+		}
+		assert.ElementsMatch(t, append([]string{"scenario", "strategy", "runs"}, measures...), keys)
+		assert.Equal(t, "small", row["scenario"])
+		strategy := row["strategy"].(string)
+		strategies = append(strategies, strategy)
+		for _, m := range measures {
+			if strategy == "none" && (m == "recovery_s" || m == "outage_sent") {
+				assert.Nil(t, row[m], m)
+				continue
+			}
+			x, ok := row[m].(map[string]any)
+			require.True(t, ok, "%s of %s is %v", m, strategy, row[m])
+			assert.Len(t, x, 3)
+			assert.LessOrEqual(t, x["min"], x["median"], m)
+			assert.LessOrEqual(t, x["median"], x["max"], m)
+		}
+	}
+	assert.Equal(t, []string{"backoff", "reno-0.9", "none"}, strategies)
+}
+
+func TestASweepTellsItsPoints(t *testing.T) {
+	study := run(t, small+"sweep: [{field: clients.operations, values: [10, 20]}]\n")
+	require.Len(t, study.Rows, 4)
+	var b bytes.Buffer
+	require.NoError(t, study.JSON(&b))
+	assert.Equal(t, 2, strings.Count(b.String(), `"set":{"clients.operations":"20"}`))
+	b.Reset()
+	require.NoError(t, study.CSV(&b))
+	assert.True(t, strings.HasPrefix(b.String(), "scenario,clients.operations,strategy,runs,makespan_s min,makespan_s median,makespan_s max,span min,"))
+	assert.Equal(t, 5, strings.Count(b.String(), "\n"))
+	r, ok := study.Row("reno-0.9", []string{"clients.operations=20"})
+	require.True(t, ok)
+	assert.Equal(t, 20.0, r.Of("operations").Median.Value)
+	assert.Empty(t, r.Typical.Traces.Series, "a sweep has no traces")
+}
+
+func TestTheTypicalRunHasTraces(t *testing.T) {
+	study := run(t, small)
+	for _, r := range study.Rows {
+		assert.NotEmpty(t, r.Typical.Traces.Series)
+		assert.Equal(t, r.Of("makespan_s").Median.Value, r.Typical.Makespan.Seconds())
+	}
+}
+
+func TestInterruption(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	s := parse(t, small+"max_events: 1000000000\n")
+	s.Strategies = append(s.Strategies, sim.Strategy{Name: "endless", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 1}})
+	s.Server.Outages = []sim.Outage{{For: 30 * 24 * time.Hour}}
+	s.Horizon = 30 * 24 * time.Hour
+	s.Strategies = slices.Concat([]sim.Strategy{{Name: "none"}}, s.Strategies[2:])
+	study, err := Run(ctx, s, interrupt)
+	assert.ErrorIs(t, err, context.Canceled)
+	for _, r := range study.Rows {
+		assert.Equal(t, "none", r.Strategy.Name, "what never ended is left out")
+	}
+}
+
+func TestTooManyEventsAreTold(t *testing.T) {
+	study := run(t, small+"max_events: 20\n")
+	assert.Equal(t, []string{
+		"backoff: 5 of 5 runs were ended after too many events (max_events)",
+		"reno-0.9: 5 of 5 runs were ended after too many events (max_events)",
+	}, study.Warnings())
+	assert.Less(t, study.Rows[0].Of("operations").Median.Value, 40.0)
+	assert.Empty(t, run(t, small).Warnings())
+}
+
+func TestRanges(t *testing.T) {
+	known := func(v float64) Number { return Number{Value: v} }
+	for _, c := range []struct {
+		numbers          []Number
+		min, median, max Number
+	}{
+		{[]Number{known(3)}, known(3), known(3), known(3)},
+		{[]Number{known(3), known(1), known(2)}, known(1), known(2), known(3)},
+		{[]Number{known(4), known(3), known(1), known(2)}, known(1), known(2), known(4)},
+		// What had no end by 5 took longer than what had one at 9.
+		{[]Number{{5, true}, known(9), known(1)}, known(1), known(9), Number{5, true}},
+	} {
+		r := newRange("x", c.numbers)
+		assert.Equal(t, Range{"x", true, c.min, c.median, c.max}, r)
+	}
+	assert.Equal(t, Range{Measure: "x"}, newRange("x", nil))
+}
+
+func TestNumbersAreShownShort(t *testing.T) {
+	for want, v := range map[string]float64{"0": 0, "17333": 17333, "25.2": 25.205, "1.25": 1.2509, "0.098": 0.0982, "12346": 12345.6, "-3": -3} {
+		assert.Equal(t, want, Show(v))
+	}
+	assert.Equal(t, "> 60", Number{60, true}.String())
+}
+
+// What is measured only where a scenario asks for it.
+func TestJSONHasWhatIsWatched(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, run(t, "server: {service: 1s, slots: 1, capacity: [{at: 2s, slots: 2}]}\nclients: {operations: 5}\nstrategies: [fixed]\nwatch: {from: 1s, for: 1s}\nregain: 0.8\n").JSON(&b))
+	var row map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &row))
+	for _, m := range []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s"} {
+		assert.NotNil(t, row[m], m)
+	}
+}

@@ -1,0 +1,227 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+)
+
+const runLong = `Run plays each scenario with each of its strategies, over several runs that
+differ in their randomness, and shows the median of every measure, with the
+range below it.
+
+Columns, where they apply and there is room for them:
+  time        from the start until the last operation was done
+  × optimum   time over that of a clairvoyant, who sends each request just when
+              there is room for it; – where operations were given up
+  given up    operations that were never done
+  attempts    requests sent, in all and per operation
+  p50, p99    how long half of the operations, and 99 of 100, took from their
+              birth
+  sent p99    the same from their first attempt
+  peak        most requests in flight at a time
+  Jain        fairness between clients, by Jain's index: 1 is perfectly fair
+  recovery    from the end of the last outage until 90% of what is possible is
+              served again; ">" where that had not happened by the end of the
+              run
+  in outage   requests sent while the service was down
+
+With --json each line has scenario, strategy, runs, and makespan_s, span,
+attempts, attempts_per_op, p50_s, p99_s, first_send_p99_s, peak_in_flight,
+jain, recovery_s and outage_sent, each {"min":,"median":,"max":}, or null where
+it does not apply. What had no end within the run counts as long as the run. In
+a sweep, "set" is the point.
+
+What a scenario expects is checked: the status is 1 if something is not as it
+says. With --set, --seed or --runs it is another scenario, and the status does
+not depend on it. Ctrl-C ends it with what is known so far, and status 130.`
+
+const runExample = `  aimd sim run window-vs-backoff
+  aimd sim run seed4 --set server.slots=100 --set 'plot=[]' --set 'expect=[]'
+  aimd sim run 'law-s4*'
+  aimd sim run my.yaml --runs 101 --seed 1000
+  aimd sim run crash-outage --html outage.html
+  aimd sim run seed4 --json | jq -c '[.strategy, .makespan_s.median]'
+  aimd sim run attempts-growth --csv data --png figures`
+
+// run is what the flags of aimd sim run say.
+type run struct {
+	seed          uint64
+	runs          int
+	set           []string
+	json          bool
+	html          string
+	csv, svg, png string
+	// changed: the scenarios are not run as they are written.
+	changed bool
+}
+
+func runCommand() *cobra.Command {
+	var r run
+	c := &cobra.Command{
+		Use: "run FILE|NAME...", Short: "Run scenarios and show what they cost",
+		Long: runLong, Example: runExample,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usage(c, errors.New("want a file or the name of a built-in scenario; aimd sim list shows those"))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return scenario.Builtins(), cobra.ShellCompDirectiveDefault // and files
+		},
+	}
+	f := cli.Flags(c)
+	f.Var(value.Natural(&r.seed), "seed", "seed of the first run's randomness; the next run has the next")
+	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
+	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
+	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
+	f.StringVar(&r.html, "html", "", "write a page with tables and figures to this `file`")
+	f.StringVar(&r.csv, "csv", "", "write all measures, and the courses over time, as CSV into this `directory`")
+	f.StringVar(&r.svg, "svg", "", "write the figures as SVG into this `directory`")
+	f.StringVar(&r.png, "png", "", "write the figures as PNG into this `directory`")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		scenarios, err := r.load(c, args)
+		if err = errors.Join(err, r.check()); err != nil {
+			return cli.Usage(c, err)
+		}
+		return r.run(c, scenarios)
+	}
+	return c
+}
+
+// load reads the scenarios, with the flags on top.
+func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error) {
+	settings := slices.Clone(r.set)
+	if c.Flags().Changed("seed") {
+		settings = append(settings, fmt.Sprintf("seed=%d", r.seed))
+	}
+	if c.Flags().Changed("runs") {
+		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
+	}
+	r.changed = len(settings) > 0
+	var all []scenario.Scenario
+	for _, a := range args {
+		names := scenario.Named(a)
+		if len(names) == 0 {
+			names = []string{a}
+		}
+		for _, name := range names {
+			s, err := load(name, settings)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// check finds out before all the work whether its fruits can be written.
+func (r *run) check() error {
+	return errors.Join(cli.MakeDir("csv", r.csv), cli.MakeDir("svg", r.svg), cli.MakeDir("png", r.png), cli.CheckFile("html", r.html))
+}
+
+// run runs the scenarios one after the other and shows each as soon as it is there.
+func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
+	var studies []experiment.Study
+	var failed error
+	unmet := 0
+	for _, s := range scenarios {
+		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
+		study, err := experiment.Run(c.Context(), s, count.Step)
+		count.Close()
+		studies = append(studies, study)
+		n, shown := r.show(c, study)
+		unmet += n
+		if failed = errors.Join(err, shown); failed != nil {
+			break
+		}
+	}
+	failed = errors.Join(failed, cli.WriteFile("html", r.html, chart.Page(studies, cli.Line(c)).HTML))
+	switch {
+	case failed != nil:
+		return failed
+	case unmet > 0 && !r.changed:
+		return fmt.Errorf("%d of the scenarios' expectations are not met", unmet)
+	}
+	return nil
+}
+
+// show shows one study and writes its files. It returns how many expectations are
+// not met.
+func (r *run) show(c *cobra.Command, s experiment.Study) (unmet int, err error) {
+	out := c.OutOrStdout()
+	if r.json {
+		err = s.JSON(out)
+	} else {
+		err = chart.Text(out, s)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, warning := range s.Warnings() {
+		fmt.Fprintf(c.ErrOrStderr(), "aimd: %s: %s\n", s.Name, warning)
+	}
+	for _, v := range s.Verdicts() {
+		if !v.Met {
+			unmet++
+			fmt.Fprintf(c.ErrOrStderr(), "aimd: %s: not as expected: %s\n", s.Name, v.Problem)
+		}
+	}
+	return unmet, r.files(s)
+}
+
+func (r *run) files(s experiment.Study) error {
+	if r.csv != "" {
+		if err := writeCSV(r.csv, s); err != nil {
+			return err
+		}
+	}
+	if r.svg == "" && r.png == "" {
+		return nil
+	}
+	for _, f := range chart.Figures(s) {
+		for _, to := range []struct{ flag, dir, form string }{{"svg", r.svg, figure.SVG}, {"png", r.png, figure.PNG}} {
+			if to.dir == "" {
+				continue
+			}
+			if _, err := f.Write(to.dir, to.form); err != nil {
+				return fmt.Errorf("--%s: %w", to.flag, err)
+			}
+		}
+	}
+	return nil
+}
+
+// unfit is what a file's name should not have.
+var unfit = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+
+// writeCSV writes the measures and, without a sweep, the courses of each strategy.
+func writeCSV(dir string, s experiment.Study) error {
+	if err := cli.WriteFile("csv", filepath.Join(dir, s.Name+".csv"), s.CSV); err != nil {
+		return err
+	}
+	for _, r := range s.Rows {
+		if len(r.At) > 0 {
+			continue
+		}
+		name := s.Name + "-" + unfit.ReplaceAllLiteralString(r.Strategy.Name, "-") + ".csv"
+		if err := cli.WriteFile("csv", filepath.Join(dir, name), r.TracesCSV); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+// Package scenario reads scenario files: a service, its clients, the strategies to
+// compare, what to draw and what to expect.
+package scenario
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// Scenario is what a file holds. The yaml tags are the names of the fields, here
+// and in package sim; what they mean is in docs.
+type Scenario struct {
+	sim.Scenario
+	Sweep  []Sweep       `yaml:"sweep"`
+	Plot   []Plot        `yaml:"plot"`
+	Expect []Expectation `yaml:"expect"`
+}
+
+// Sweep runs the scenario once for each value of a field. Two sweeps make a
+// grid.
+type Sweep struct {
+	Field  string   `yaml:"field"`
+	Values []string `yaml:"values"`
+}
+
+// The kinds of Plot.Kind.
+const (
+	// Answers are the requests that succeed and that do not, per second, over time.
+	Answers = "answers"
+	// Requests are the requests that are sent per second, over time, and the
+	// retries among them.
+	Requests = "requests"
+	// Window is cwnd and ssthresh over time.
+	Window = "window"
+	// Load is how many requests the server has at a time, over time.
+	Load = "load"
+	// Delays are the waits of one operation that never succeeds, by attempt.
+	Delays = "delays"
+	// Curve is a measure over the values of the sweep.
+	Curve = "curve"
+	// Map is a measure of one strategy over that of another, over two sweeps.
+	Map = "map"
+)
+
+// Plot is one figure.
+type Plot struct {
+	Kind       string        `yaml:"kind"`
+	Name       string        `yaml:"name"`
+	Caption    string        `yaml:"caption"`
+	Strategies []string      `yaml:"strategies"`
+	Measure    string        `yaml:"measure"`
+	LogX       bool          `yaml:"log_x"`
+	LogY       bool          `yaml:"log_y"`
+	From       time.Duration `yaml:"from"`
+	To         time.Duration `yaml:"to"`
+	Per        time.Duration `yaml:"per"`
+	Top        float64       `yaml:"top"`
+}
+
+// Expectation is a number that the scenario must show: a measure's median over the
+// runs.
+type Expectation struct {
+	Strategy string    `yaml:"strategy"`
+	At       []string  `yaml:"at"`
+	Measure  string    `yaml:"measure"`
+	Over     string    `yaml:"over"`
+	Is       *float64  `yaml:"is"`
+	Within   Tolerance `yaml:"within"`
+	AtLeast  *float64  `yaml:"at_least"`
+	AtMost   *float64  `yaml:"at_most"`
+	Never    bool      `yaml:"never"`
+	Says     string    `yaml:"says"`
+}

@@ -1,0 +1,300 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// mine is a scenario of no time.
+const mine = `
+server: {service: 50ms, slots: 5, refusal: {time: 5ms}}
+clients: {operations: 40, rate: 200}
+runs: 3
+strategies: [backoff, "reno-0.9"]
+`
+
+// aimd runs a command line in an empty directory.
+func aimd(t *testing.T, args ...string) clitest.Outcome {
+	t.Helper()
+	return clitest.Run(t, commands(), args...)
+}
+
+func commands() []*cobra.Command { return []*cobra.Command{Command()} }
+
+// aimdSim runs aimd sim in a directory that has mine.yaml.
+func aimdSim(t *testing.T, text string, args ...string) clitest.Outcome {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("mine.yaml", []byte(text), 0o644))
+	return clitest.Here(t.Context(), commands(), append([]string{"sim"}, args...)...)
+}
+
+// big are the scenarios that take seconds each with all strategies and runs.
+var big = []string{"law-s2", "law-s5", "law-s5c", "law-s6", "law-s7a", "law-s7b", "law-s10", "law-r6", "law-r8", "law-k1", "law-k2"}
+
+// All built-in scenarios, with all their runs, show what they expect: the numbers of
+// the texts, and those by which laws are judged. The big ones of these are run once,
+// by one strategy; aimd sim run law runs them whole, in some minutes. It is our own
+// binary that runs them, since the race detector would take ten times as long for
+// what is one goroutine's arithmetic.
+func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some 30 s of two cores")
+	}
+	binary := filepath.Join(t.TempDir(), "aimd.exe")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/aimd-go/aimd/cmd/aimd").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	small := slices.DeleteFunc(scenario.Builtins(), func(name string) bool { return slices.Contains(big, name) })
+	var stdout, stderr bytes.Buffer
+	for _, args := range [][]string{small, append([]string{"--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]"}, big...)} {
+		c := exec.CommandContext(t.Context(), binary, append([]string{"sim", "run", "--json"}, args...)...)
+		c.Stdout, c.Stderr = &stdout, &stderr
+		assert.NoError(t, c.Run(), stderr.String())
+	}
+	for _, name := range scenario.Builtins() {
+		assert.Contains(t, stdout.String(), `{"scenario":"`+name+`",`)
+	}
+	// "aimd sim run seed4 --json holds at least the strategies backoff, tahoe-0.5,
+	// tahoe-0.9, reno-0.5, reno-0.9."
+	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
+		assert.Contains(t, stdout.String(), `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":21,`)
+	}
+}
+
+func TestSimRun(t *testing.T) {
+	got := aimdSim(t, mine, "run", "mine.yaml", "seed2-schedule")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "mine\n┌")
+	assert.Contains(t, got.Stdout, "│ reno-0.9 ")
+	assert.Contains(t, got.Stdout, "requests per second over time (s), logarithmic")
+	assert.Contains(t, got.Stdout, "waits 1 2 4 8 s")
+	assert.Empty(t, got.Stderr, "no progress for what takes no time")
+	assert.Equal(t, []string{"mine.yaml"}, clitest.Files(t))
+}
+
+func TestSimRunWritesWhatIsAskedFor(t *testing.T) {
+	got := aimdSim(t, mine, "run", "mine.yaml", "--csv", "a/csv", "--svg", "svg", "--png", "png", "--html", "page.html")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, []string{"a", "mine.yaml", "page.html", "png", "svg"}, clitest.Files(t))
+	glob := func(pattern string) []string {
+		all, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		return all
+	}
+	assert.Equal(t, []string{"svg/mine-answers.svg", "svg/mine-cwnd.svg"}, glob("svg/*"))
+	assert.Equal(t, []string{"png/mine-answers.png", "png/mine-cwnd.png"}, glob("png/*"))
+	assert.Equal(t, []string{"a/csv/mine-backoff.csv", "a/csv/mine-reno-0.9.csv", "a/csv/mine.csv"}, glob("a/csv/*"))
+	for _, file := range glob("a/csv/*") {
+		f, err := os.Open(file)
+		require.NoError(t, err)
+		records, err := csv.NewReader(f).ReadAll()
+		require.NoError(t, err, file)
+		assert.Greater(t, len(records), 2, file)
+		require.NoError(t, f.Close())
+	}
+	page, err := os.ReadFile("page.html")
+	require.NoError(t, err)
+	made := regexp.MustCompile(`Made by <code>(.*)</code>`).FindSubmatch(page)
+	require.NotNil(t, made)
+	assert.Equal(t, "aimd sim run --csv=a/csv --svg=svg --png=png --html=page.html mine.yaml", string(made[1]))
+}
+
+func TestSimRunWithSettings(t *testing.T) {
+	got := aimdSim(t, mine, "run", "mine.yaml", "--json", "-set", "strategies=[none]", "--set", "server.slots=7", "--runs", "2", "--seed", "5")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"))
+	assert.Contains(t, got.Stdout, `"strategy":"none","runs":2,`)
+}
+
+// Scripts rely on seed4.
+func TestOldNamesStay(t *testing.T) {
+	for _, name := range []string{"seed4", "window-vs-backoff"} {
+		got := aimd(t, "sim", "run", name, "--runs", "1", "--json")
+		require.Zero(t, got.Status, got.Stderr)
+		for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
+			assert.Contains(t, got.Stdout, `{"scenario":"`+name+`","strategy":"`+strategy+`","runs":1,`)
+		}
+	}
+}
+
+// "assertions ... checked by aimd sim run, which exits non-zero when one fails"
+func TestExpectationsDecideOnTheStatus(t *testing.T) {
+	const met = mine + "expect:\n  - {strategy: backoff, measure: done, is: 40}\n"
+	const unmet = met + "  - {strategy: backoff, measure: done, is: 41}\n"
+	got := aimdSim(t, met, "run", "mine.yaml")
+	assert.Zero(t, got.Status, got.Stderr)
+	got = aimdSim(t, unmet, "run", "mine.yaml")
+	assert.Equal(t, cli.Failed, got.Status)
+	assert.Equal(t, "aimd: mine: not as expected: backoff: done is 40, want 41\naimd: 1 of the scenarios' expectations are not met\n", got.Stderr)
+	assert.Contains(t, got.Stdout, "│ reno-0.9 ", "the table is shown all the same")
+	got = aimdSim(t, unmet, "run", "mine.yaml", "--set", "server.slots=6")
+	assert.Zero(t, got.Status, "another scenario: %s", got.Stderr)
+	assert.Contains(t, got.Stderr, "not as expected")
+}
+
+// stopper interrupts with the first line that is written.
+type stopper struct {
+	bytes.Buffer
+	interrupt func()
+}
+
+func (s *stopper) Write(b []byte) (int, error) {
+	s.interrupt()
+	return s.Buffer.Write(b)
+}
+
+// Titles and arguments may hold anything.
+func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
+	const evil = "title: \"a\\e[31mb\\a\"\nserver: {service: 1ms}\nclients: {operations: 1}\nruns: 1\nstrategies: [{name: \"n\\e[2J\"}]\n"
+	for _, got := range []clitest.Outcome{aimdSim(t, evil, "run", "mine.yaml"), aimdSim(t, evil, "run", "mine.yaml", "--json"), aimdSim(t, evil, "run", "no\x1b[2J")} {
+		assert.NotContains(t, got.Stdout+got.Stderr, "\x1b")
+		assert.NotContains(t, got.Stdout+got.Stderr, "\a")
+		assert.Contains(t, got.Stdout+got.Stderr, `\u001b[`)
+	}
+}
+
+func TestSimInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: stdout, Stderr: stderr}.Run(ctx, "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html"))
+	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "what was done before is shown")
+	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
+}
+
+func TestSimFiguresInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var stdout, stderr bytes.Buffer
+	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(ctx, "sim", "figures", "--out", "a/b"))
+	assert.FileExists(t, "a/b/index.html")
+}
+
+func TestSimBadCommandLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"nonsense":                           `unknown command "nonsense" for "aimd sim"`,
+		"run":                                "want a file or the name of a built-in scenario; aimd sim list shows those",
+		"run law-z*":                         "law-z*: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
+		"run nonsense":                       "nonsense: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
+		"run window-vs-backof":               "; did you mean window-vs-backoff?",
+		"show sync-strat":                    "; did you mean sync-start?",
+		"run no/such.yaml":                   "no/such.yaml: no such file or directory",
+		"run .":                              ".: is a directory",
+		"run seed4 --runs 0":                 `invalid argument "0" for "--runs" flag: want a whole number from 1 to 10000`,
+		"run seed4 --runs x":                 `invalid argument "x" for "--runs" flag: want a whole number`,
+		"run seed4 --seed -1":                `invalid argument "-1" for "--seed" flag: want a whole number from 0`,
+		"run seed4 --set server.slots":       "--set server.slots: want field=value, like server.slots=100",
+		"run seed4 --set server.slots=x":     "--set server.slots=x: server.slots: x is not allowed, want a whole number",
+		"run seed4 --set server.nonsense=1":  "--set server.nonsense=1: server.nonsense: there is no field nonsense, want one of connect,",
+		"run seed4 --html no/such/page.html": "--html no/such/page.html: there is no directory no/such",
+		"run seed4 --html .":                 "--html .: is a directory, want the name of a file",
+		"run seed4 --csv /dev/null":          "--csv /dev/null: want a directory that can be made or written to: not a directory",
+		"run seed4 --png mine.yaml/x":        "--png mine.yaml/x: want a directory that can be made or written to: not a directory",
+		"run bad.yaml":                       "bad.yaml:1: server.slots: -3 is not allowed, want a number from 0 to",
+		"figures --out mine.yaml":            "--out mine.yaml: want a directory that can be made or written to: not a directory",
+		"figures x":                          `unknown command "x" for "aimd sim figures"`,
+		"list x":                             `unknown command "x" for "aimd sim list"`,
+		"show":                               "0 arguments are not allowed, want the name of a built-in scenario; aimd sim list shows them",
+		"show x":                             `there is no scenario "x"; aimd sim list shows all`,
+		"explain":                            "0 arguments are not allowed, want a field, like server.slots",
+		"explain a b":                        "2 arguments are not allowed",
+		"explain nonsense":                   `there is no field "nonsense"; aimd sim schema shows all`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.WriteFile("mine.yaml", []byte(mine), 0o644))
+			require.NoError(t, os.WriteFile("bad.yaml", []byte("server: {slots: -3}\nclients: {}\n"), 0o644))
+			got := clitest.Here(t.Context(), commands(), append([]string{"sim"}, strings.Fields(line)...)...)
+			assert.Equal(t, cli.WrongUsage, got.Status)
+			assert.Contains(t, got.Stderr, want)
+			assert.Regexp(t, `\nTry: aimd sim.* -h\n$`, got.Stderr)
+			assert.Empty(t, got.Stdout)
+		})
+	}
+}
+
+func TestSimListAndShow(t *testing.T) {
+	list := aimd(t, "sim", "list")
+	require.Zero(t, list.Status)
+	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-s1 ", "law-sweep-1s "} {
+		assert.Contains(t, list.Stdout, "\n"+name)
+	}
+	show := aimd(t, "sim", "show", "seed4")
+	require.Zero(t, show.Status)
+	_, err := scenario.Parse("seed4.yaml", []byte(show.Stdout))
+	assert.NoError(t, err)
+}
+
+func TestSimSchema(t *testing.T) {
+	got := aimdGolden(t, "schema.txt", "sim", "schema")
+	one := aimd(t, "sim", "explain", "server.outages")
+	assert.Contains(t, got, one.Stdout, "explain shows what schema does")
+	assert.Equal(t, 6, strings.Count(one.Stdout, "server.outages"))
+}
+
+// aimdGolden holds what a command line writes against a file in testdata.
+func aimdGolden(t *testing.T, file string, args ...string) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("testdata", file))
+	require.NoError(t, err)
+	got := aimd(t, args...)
+	require.Zero(t, got.Status, got.Stderr)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got.Stdout), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got.Stdout)
+	return got.Stdout
+}
+
+func TestSimHelpTeaches(t *testing.T) {
+	for _, args := range [][]string{{"sim", "-h"}, {"sim", "run", "-h"}, {"sim", "figures", "-h"}, {"sim"}} {
+		got := aimd(t, args...)
+		assert.Zero(t, got.Status)
+		assert.Contains(t, got.Stdout, "Examples:\n  aimd sim")
+	}
+	got := aimd(t, "sim", "run", "-h")
+	for _, line := range strings.Split(runExample, "\n") {
+		t.Run(line, func(t *testing.T) { tryExample(t, line) })
+	}
+	for _, word := range []string{"median", "Jain", "in outage", "--set field=value", "--csv directory", "Ctrl-C"} {
+		assert.Contains(t, got.Stdout, word)
+	}
+}
+
+// tryExample runs a line of the help, a single time where it says 101.
+func tryExample(t *testing.T, line string) {
+	line, _, _ = strings.Cut(line, " | ")
+	var args []string
+	for _, a := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1)[2:] {
+		args = append(args, strings.Trim(a, "'"))
+	}
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("my.yaml", []byte(mine), 0o644))
+	var stdout, stderr bytes.Buffer
+	status := cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(t.Context(), append(append([]string{"sim"}, args...), "--runs", "1")...)
+	assert.Zero(t, status, stderr.String())
+}

@@ -1,0 +1,103 @@
+// Package terminal is the one way out to whoever reads: it knows how wide the
+// terminal is and whether it may be coloured, and lets no control character of a
+// scenario's title, an argument or a server's answer reach it raw.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Writer cleans what is written to it, as Clean does. Make one with New. It is as
+// safe for several goroutines as the writer behind it.
+type Writer struct {
+	to io.Writer
+	// screen is the terminal; nil: it is none.
+	screen *os.File
+	colour bool
+}
+
+// New returns a writer to w. There is colour on a terminal, unless NO_COLOR is set
+// (https://no-color.org) or the terminal is dumb.
+func New(w io.Writer) *Writer {
+	t := &Writer{to: w}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		t.screen = f
+		t.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	return t
+}
+
+// Write implements io.Writer.
+func (t *Writer) Write(p []byte) (int, error) {
+	if _, err := t.to.Write([]byte(Clean(string(p)))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Columns is the width of the terminal that w writes to, in characters; 0 if it is
+// none.
+func Columns(w io.Writer) int {
+	t, ok := w.(*Writer)
+	if !ok || t.screen == nil {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(t.screen.Fd()))
+	if err != nil || columns <= 0 {
+		return 80
+	}
+	return columns
+}
+
+// Colour reports whether what is written to w may be coloured.
+func Colour(w io.Writer) bool {
+	t, ok := w.(*Writer)
+	return ok && t.colour
+}
+
+// Raw is the writer behind w: for a line that is drawn anew and for colours. What
+// else is written to it must be clean.
+func Raw(w io.Writer) io.Writer {
+	if t, ok := w.(*Writer); ok {
+		return t.to
+	}
+	return w
+}
+
+// Clean is s with its control characters as JSON writes them, \u001b, but for
+// newlines and tabs; so JSON stays the JSON that it was. What is no UTF-8 becomes
+// U+FFFD.
+func Clean(s string) string {
+	if !strings.ContainsFunc(s, dirty) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func dirty(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t'
+}
+
+// Cut is the line without what is beyond so many columns, 0 for no end to them.
+func Cut(s string, columns int) string {
+	line := []rune(s)
+	if columns <= 0 || len(line) <= columns {
+		return s
+	}
+	return string(line[:columns-1]) + "…"
+}

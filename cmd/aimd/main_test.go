@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+)
+
+func aimd(t *testing.T, args ...string) clitest.Outcome {
+	t.Helper()
+	return clitest.Run(t, commands(), args...)
+}
+
+// each calls f with the words of every command line that has a help.
+func each(t *testing.T, f func(t *testing.T, words []string)) {
+	var walk func(words []string, below []*cobra.Command)
+	walk = func(words []string, below []*cobra.Command) {
+		t.Run(strings.Join(words, " "), func(t *testing.T) { f(t, words) })
+		for _, c := range below {
+			walk(append(words[:len(words):len(words)], c.Name()), c.Commands())
+		}
+	}
+	walk(nil, commands())
+}
+
+// "-h tried as a new user would at 80 columns"
+func TestHelpFitsAndTeaches(t *testing.T) {
+	each(t, func(t *testing.T, words []string) {
+		got := aimd(t, append(words, "-h")...)
+		require.Zero(t, got.Status, got.Stderr)
+		assert.Contains(t, got.Stdout, "aimd "+strings.Join(words, " "))
+		for line := range strings.Lines(got.Stdout) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 80, line)
+		}
+	})
+	got := aimd(t)
+	assert.Equal(t, aimd(t, "-h").Stdout, got.Stdout)
+	assert.Contains(t, got.Stdout, "Examples:\n  aimd demo")
+	assert.Contains(t, got.Stdout, "completion")
+}
+
+func TestCompletionKnowsValues(t *testing.T) {
+	for line, want := range map[string][]string{
+		"sim run ":                []string{"window-vs-backoff", "crash-outage"},
+		"sim show ":               {"sync-start"},
+		"sim explain ":            {"server.slots", "strategies.window"},
+		"demo --only ":            {"sdk-default", "reno"},
+		"demo --only tahoe,":      {"tahoe,reno"},
+		"demo api --only ":        {"plain"},
+		"backoff table --form ":   {"fibonacci", "syncmusings"},
+		"backoff table --jitter ": {"full"},
+		"upload --law ":           {"reno", "tahoe"},
+		"client --strategy ":      {"none", "reno-0.9"},
+	} {
+		got := aimd(t, append([]string{"__complete"}, strings.Split(line, " ")...)...)
+		require.Zero(t, got.Status, got.Stderr)
+		for _, w := range want {
+			assert.Contains(t, "\n"+got.Stdout, "\n"+w+"\n", line)
+		}
+	}
+}
+
+func TestManualPages(t *testing.T) {
+	got := aimd(t, "man", "a/man1")
+	require.Zero(t, got.Status, got.Stderr)
+	each(t, func(t *testing.T, words []string) {
+		file := strings.Join(append([]string{"aimd"}, words...), "-") + ".1"
+		text, err := os.ReadFile(filepath.Join("a/man1", file))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), ".SH SYNOPSIS")
+	})
+	demo, err := os.ReadFile("a/man1/aimd-demo.1")
+	require.NoError(t, err)
+	assert.Contains(t, string(demo), "sdk-default   the SDK as it comes", "columns stay columns")
+}

@@ -1,0 +1,169 @@
+// Package budget bounds retries to a share of all requests. It is the pure core
+// of retry.Budget.
+package budget
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/sliding"
+)
+
+// Defaults of a budget's settings.
+const (
+	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe
+	// Client Behaviour", 2018).
+	DefaultShare = 0.1
+	// DefaultWindow: our choice. Short, so that what was saved up while all
+	// was well is soon used up in an outage.
+	DefaultWindow = 10 * time.Second
+	// DefaultFloor: our choice. One operation, or two, can use up their retries
+	// though nothing else was sent. A client of three requests a second has
+	// its three retries in ten seconds by the share anyhow.
+	DefaultFloor = 3
+)
+
+// Settings are the rules of a retry budget. Zero fields take the
+// documented default.
+type Settings struct {
+	// Share is the most of all requests that may be retries: greater than 0,
+	// less than 1; 0 means DefaultShare. All requests: the retries among them.
+	Share float64
+	// Window is the time over which the share holds: 1 s to 1 h; 0 means
+	// DefaultWindow.
+	Window time.Duration
+	// Floor is how many retries there may be within the Window in any case, for
+	// clients that send little: 1 or more; 0 means DefaultFloor, negative none.
+	Floor int
+}
+
+func (s Settings) withDefaults() (Settings, error) {
+	if err := setting.Share("budget share", &s.Share, DefaultShare); err != nil {
+		return s, err
+	}
+	if err := setting.Duration("budget window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
+		return s, err
+	}
+	switch {
+	case s.Floor == 0:
+		s.Floor = DefaultFloor
+	case s.Floor < 0:
+		s.Floor = -1
+	}
+	return s, nil
+}
+
+// Core is the retry budget without its lock: it counts what is sent, and
+// decides which retries may be. It is pure: no goroutine, lock, context or
+// clock.
+//
+//	"Limit retries to a percentage of total outgoing requests. Example: Only 10%
+//	of outgoing requests can be retries. Prevents retries from completely
+//	crowding out legitimate requests." ("Safe Client Behaviour", 2018)
+//
+// Invariant: whenever a retry goes, no more than the share of all requests are
+// retries, over the window and also over the newest tenth of it, or no
+// more than the floor. The tenth is there for the service: what was saved up over the window
+// would otherwise go in one burst when an outage begins, and in another each
+// time that the one before is forgotten.
+//
+// now is the time of the event; a time before the last one counts as the last
+// one. Make a Core with New.
+type Core struct {
+	rules Settings
+	// requests counts all that was sent, retries those that were retries.
+	requests, retries sliding.Counter
+}
+
+// The window has 50 parts, and the newest tenth 5.
+const (
+	budgetBuckets = 50
+	newestBuckets = budgetBuckets / 10
+)
+
+// New returns a budget for a client that has sent nothing, or an error
+// that names the setting that is wrong, its value and what is allowed.
+func New(s Settings) (Core, error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return Core{}, err
+	}
+	return Core{
+		rules:    s,
+		requests: sliding.New(s.Window, budgetBuckets),
+		retries:  sliding.New(s.Window, budgetBuckets),
+	}, nil
+}
+
+// Events.
+
+// Sent tells of an operation's first attempt.
+func (b *Core) Sent(now time.Time) { b.counted(now, 0) }
+
+// Asked tells that a retry is about to be sent, and reports whether it may be.
+// If so, it is booked.
+func (b *Core) Asked(now time.Time) bool {
+	if !b.Allows(now) {
+		return false
+	}
+	b.counted(now, 1)
+	return true
+}
+
+// counted counts a request, and whether it is a retry. Both counters are told, so
+// that their buckets are the same and a request leaves both at once.
+func (b *Core) counted(now time.Time, retries int) {
+	b.requests.Added(now, 1)
+	b.retries.Added(now, retries)
+}
+
+// Reconfigured puts the budget under new rules, or returns an error that names
+// the setting that is wrong and changes nothing. With another window the
+// counts begin anew.
+func (b *Core) Reconfigured(s Settings) error {
+	n, err := New(s)
+	if err != nil {
+		return err
+	}
+	if n.rules.Window == b.rules.Window {
+		n.requests, n.retries = b.requests, b.retries
+	}
+	*b = n
+	return nil
+}
+
+// Questions.
+
+// Allows reports whether a retry may be sent.
+func (b *Core) Allows(now time.Time) bool {
+	return b.allows(b.retries.Sum(now), b.requests.Sum(now)) &&
+		b.allows(b.retries.Within(now, newestBuckets), b.requests.Within(now, newestBuckets))
+}
+
+// allows decides over a span with so many retries and requests.
+func (b *Core) allows(retries, requests int) bool {
+	// Both with the one that is asked for.
+	retries, requests = retries+1, requests+1
+	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
+}
+
+// Exhausted says over which time a retry that Allows refuses would be one too
+// many, and what was counted there: the window, or its newest tenth if the share
+// is used up there alone.
+func (b *Core) Exhausted(now time.Time) (over time.Duration, requests, retries int) {
+	over = b.rules.Window
+	requests, retries = b.Counts(now)
+	if b.allows(retries, requests) {
+		over = b.rules.Window * newestBuckets / budgetBuckets
+		requests, retries = b.requests.Within(now, newestBuckets), b.retries.Within(now, newestBuckets)
+	}
+	return over, requests, retries
+}
+
+// Counts are the requests within the window, and how many of them were retries.
+func (b *Core) Counts(now time.Time) (requests, retries int) {
+	return b.requests.Sum(now), b.retries.Sum(now)
+}
+
+// Settings are the rules, with defaults filled in.
+func (b *Core) Settings() Settings { return b.rules }

@@ -1,0 +1,184 @@
+// Package grid says when work that repeats is to be done: at jittered times on a
+// grid that all clients have in common. It is the pure core of package schedule.
+package grid
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
+)
+
+// Bounds of the period. Our choice: less is a loop and no schedule, and more
+// than a year has no meaning to a process.
+const (
+	MinPeriod = 10 * time.Millisecond
+	MaxPeriod = 365 * 24 * time.Hour
+)
+
+// tolerance is how late a run may be: a hundredth of the period, so that of many
+// clients that stood still one in a hundred runs at once; but a second at the
+// least, which a busy machine may need. Our choice.
+func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
+
+// Settings are the rules of a Core.
+type Settings struct {
+	// Period is the time between two runs on average, and the cell of the grid,
+	// which is aligned to the zero time in UTC: MinPeriod to MaxPeriod. [SafeClients]
+	// has 300 s, "once every 5 minutes".
+	Period time.Duration
+	// StartWithin spreads the first run: it begins any time from the start until
+	// so long after; up to MaxPeriod. Many clients may start together, so it
+	// should not be much less than the period. 0: the first run is in the first
+	// whole cell of the grid, as in the text, nothing to two periods from the
+	// start.
+	StartWithin time.Duration
+	// Rand is the source of jitter, used by nothing else at the same time. nil:
+	// a source with a fixed seed, so that a Core alone always does the same.
+	Rand *rand.Rand
+}
+
+func (s Settings) withDefaults() (Settings, error) {
+	if err := checkPeriod(s.Period); err != nil {
+		return s, err
+	}
+	if err := setting.Duration("start within", &s.StartWithin, 0, 0, MaxPeriod); err != nil {
+		return s, err
+	}
+	if s.Rand == nil {
+		s.Rand = rand.New(rand.NewPCG(3, 3))
+	}
+	return s, nil
+}
+
+func checkPeriod(p time.Duration) error {
+	return setting.Duration("period", &p, 0, MinPeriod, MaxPeriod)
+}
+
+// Core says when work that repeats is to be done. It is pure: the time is the
+// first argument of every method that needs it; a time older than the last one
+// counts as that. A driver waits until Next, asks Begin, does the work, and tells
+// Ended. Make one with New. It is not safe for several goroutines at once.
+//
+// Invariant: between New or Ended and a Begin that is granted, a run is
+// planned, at Next, not before the time of the last event.
+type Core struct {
+	period time.Duration
+	rand   *rand.Rand
+	// now is the latest time that was told.
+	now time.Time
+	// next is when the run that is planned, or that is under way, was to begin.
+	next    time.Time
+	running bool
+	// postponed: the run was late already and has been planned anew.
+	postponed bool
+	missed    uint64
+}
+
+// New returns a Core that starts now, or an error that names the setting
+// that is wrong, its value and what is allowed.
+func New(now time.Time, s Settings) (Core, error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return Core{}, err
+	}
+	c := Core{period: s.Period, rand: s.Rand, now: now}
+	if s.StartWithin > 0 {
+		c.next = now.Add(c.random(s.StartWithin))
+	} else {
+		c.next = c.inCellAfter(now)
+	}
+	return c, nil
+}
+
+// Begin asks to begin the run, and returns whether that is right: not before its
+// time, not while one is under way, and not long after its time: then the run
+// has been planned anew and Next has changed. Ended must follow a Begin that was
+// granted.
+func (c *Core) Begin(now time.Time) bool {
+	now = c.at(now)
+	late := now.Sub(c.next)
+	if c.running || late < 0 {
+		return false
+	}
+	if late > tolerance(c.period) && !c.postponed {
+		c.postponed = true
+		c.missed++
+		c.next = c.inCellAfter(now)
+		return false
+	}
+	c.running, c.postponed = true, false
+	return true
+}
+
+// Ended tells that the run is over, and plans the next one: in the cell after
+// that of the last plan. "next_execution = truncate(next_execution, period);
+// next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if that has passed,
+// in the cell after this one.
+func (c *Core) Ended(now time.Time) {
+	if !c.running {
+		panic("grid: Ended without a run under way")
+	}
+	c.running = false
+	now = c.at(now)
+	// The last plan as this clock has it: after the wall clock was set, the time
+	// that was planned with the old one is on no grid.
+	planned := now.Add(c.next.Sub(now))
+	c.next = c.inCellAfter(planned)
+	if c.next.Before(now) {
+		c.missed++
+		c.next = c.inCellAfter(now)
+	}
+}
+
+// SetPeriod changes the period, or returns an error if it is not allowed. The
+// run that is planned comes on the new grid if that is sooner; else the change
+// counts from the run after it. The same period again changes nothing.
+func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
+	if err := checkPeriod(p); err != nil {
+		return err
+	}
+	now = c.at(now)
+	if p == c.period {
+		return nil
+	}
+	c.period = p
+	if c.running {
+		return nil // Ended plans with it
+	}
+	if sooner := c.inCellAfter(now); sooner.Before(c.next) {
+		c.next = sooner
+	}
+	return nil
+}
+
+// Next returns when the next run is to begin, or false: one is under way.
+func (c *Core) Next() (time.Time, bool) { return c.next, !c.running }
+
+// Period returns the period.
+func (c *Core) Period() time.Duration { return c.period }
+
+// Missed returns how many times a run was put off to a later cell, because its
+// time had passed.
+func (c *Core) Missed() uint64 { return c.missed }
+
+// at is the time of an event.
+func (c *Core) at(now time.Time) time.Time {
+	if now.Before(c.now) {
+		return c.now
+	}
+	c.now = now
+	return now
+}
+
+// inCellAfter is a random time in the cell of the grid that follows t's. It is
+// made from t, and so compares with the clock that t came from.
+func (c *Core) inCellAfter(t time.Time) time.Time {
+	since := t.Sub(t.Truncate(c.period))
+	return t.Add(c.period - since + c.random(c.period))
+}
+
+// random is 0 to d, without d itself.
+func (c *Core) random(d time.Duration) time.Duration {
+	return min(time.Duration(c.rand.Float64()*float64(d)), d-1)
+}

@@ -1,0 +1,129 @@
+// Package rejection decides which requests a client rejects before it sends them.
+// It is the pure core of package throttle.
+package rejection
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/internal/sliding"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Core is the throttle without its lock. It counts requests and accepts, for
+// each criticality by itself, and decides which requests go. It is pure: no
+// goroutine, lock, context, clock or global randomness.
+//
+// now is the time of the event; a time before the last one counts as the last
+// one. Make a Core with New.
+type Core struct {
+	rules Settings
+	// levels has a level for each of tag.Criticalities.
+	levels [len(tag.Criticalities)]level
+}
+
+// level is what is known of the requests of one criticality.
+type level struct {
+	// requests counts those that were sent and answered, and those rejected.
+	requests sliding.Counter
+	// accepts counts the answers that were no refusal.
+	accepts sliding.Counter
+	// sent is when the last request went.
+	sent time.Time
+	// begun: one went.
+	begun bool
+}
+
+// counted counts a request, and whether it was accepted. Both counters are told,
+// so that their buckets are the same and a request leaves both at once.
+func (l *level) counted(now time.Time, accepts int) {
+	l.requests.Added(now, 1)
+	l.accepts.Added(now, accepts)
+}
+
+// buckets is how many parts the window has. Our choice: at two minutes an event
+// leaves two seconds late at the most.
+const buckets = 60
+
+// New returns a core that has seen nothing, or an error that names the
+// setting that is wrong, its value and what is allowed.
+func New(s Settings) (Core, error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return Core{}, err
+	}
+	c := Core{rules: s}
+	for i := range c.levels {
+		c.levels[i] = level{requests: sliding.New(s.Window, buckets), accepts: sliding.New(s.Window, buckets)}
+	}
+	return c, nil
+}
+
+// Events.
+
+// Asked tells that a request of that criticality is about to be sent, and
+// reports whether it may be. If not, it was rejected, and counts as a request
+// that the service did not accept. If so, tell with Ended how it ended.
+func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
+	l := c.level(of)
+	if p := c.Rejection(now, of); p > 0 && c.rules.Rand.Float64() < p {
+		l.counted(now, 0)
+		return false
+	}
+	if !l.begun || now.After(l.sent) {
+		l.sent, l.begun = now, true
+	}
+	return true
+}
+
+// Ended tells how a request that went ended. Success, ClientError and
+// Neutral are accepts: the service answered, be it with a 404 or a 500. Overload
+// and Timeout are none. The zero Outcome says that nothing is known, such as of a request that the
+// caller cancelled or whose connection failed: it counts neither as a request
+// nor as an accept.
+//
+// Requests count when they end, not when they are sent: those in flight are no
+// refusals, and a client that starts with many at once must not reject its own.
+func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
+	if !o.Valid() {
+		return
+	}
+	accepts := 1
+	if o.Overloaded() {
+		accepts = 0
+	}
+	c.level(of).counted(now, accepts)
+}
+
+// Questions.
+
+// Rejection is the probability with which a request of that criticality is
+// rejected: from 0 to less than 1.
+//
+//	"Client request rejection probability: max(0, (requests - K * accepts) / (requests + 1))"
+//
+// (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 when for the
+// time Settings.Probe none of that criticality was asked for and went.
+func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
+	l := c.level(of)
+	if !l.begun || now.Sub(l.sent) >= c.rules.Probe {
+		return 0
+	}
+	requests, accepts := c.Counts(now, of)
+	return max(0, (float64(requests)-float64(c.rules.K*float64(accepts)))/(float64(requests)+1))
+}
+
+// Counts are the requests and the accepts of that criticality within the
+// window. Rejected requests are among the requests.
+func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int) {
+	l := c.level(of)
+	return l.requests.Sum(now), l.accepts.Sum(now)
+}
+
+// Window is the time that is looked back upon.
+func (c *Core) Window() time.Duration { return c.rules.Window }
+
+// level is that of the criticality; one that is none counts as the nearest.
+func (c *Core) level(of tag.Criticality) *level {
+	return &c.levels[min(max(of, tag.Sheddable), tag.CriticalPlus)-tag.Sheddable]
+}

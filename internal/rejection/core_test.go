@@ -1,0 +1,277 @@
+package rejection_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/internal/rejection"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+func newCore(t testing.TB, s rejection.Settings) *rejection.Core {
+	t.Helper()
+	c, err := rejection.New(s)
+	require.NoError(t, err)
+	for _, of := range tag.Criticalities {
+		require.True(t, c.Asked(start, of), "the first request goes")
+	}
+	return &c
+}
+
+// end tells of n requests that ended with the outcome.
+func end(c *rejection.Core, now time.Time, of tag.Criticality, n int, o window.Outcome) {
+	for range n {
+		c.Ended(now, of, o)
+	}
+}
+
+// SRE book, chapter 21: "max(0, (requests - K * accepts) / (requests + 1))".
+func TestTheFormula(t *testing.T) {
+	for _, x := range []struct {
+		k                 float64
+		accepted, refused int
+		want              float64
+	}{
+		{0, 0, 0, 0},
+		{0, 100, 0, 0},
+		{0, 50, 50, 0},
+		{0, 49, 51, 2.0 / 101},
+		{0, 25, 75, 50.0 / 101},
+		{0, 10, 90, 80.0 / 101},
+		{0, 0, 1, 1.0 / 2},
+		{0, 0, 99, 99.0 / 100},
+		{1, 50, 50, 50.0 / 101},
+		{1, 100, 0, 0},
+		{4, 25, 75, 0},
+		{4, 24, 76, 4.0 / 101},
+	} {
+		c := newCore(t, rejection.Settings{K: x.k})
+		end(c, start, tag.Critical, x.accepted, window.Success)
+		end(c, start, tag.Critical, x.refused, window.Overload)
+		assert.InDelta(t, x.want, c.Rejection(start, tag.Critical), 1e-12, "%+v", x)
+	}
+}
+
+// The table in the comment of package throttle is the code's.
+func TestDocTable(t *testing.T) {
+	var row []string
+	for _, c := range []struct{ accepted, refused int }{{33, 0}, {33, 33}, {33, 66}, {33, 99}, {33, 297}, {0, 99}} {
+		core := newCore(t, rejection.Settings{})
+		end(core, start, tag.Critical, c.accepted, window.Success)
+		end(core, start, tag.Critical, c.refused, window.Overload)
+		row = append(row, fmt.Sprintf("%.0f%%", 100*core.Rejection(start, tag.Critical)))
+	}
+	doc, err := os.ReadFile("../../throttle/doc.go")
+	require.NoError(t, err)
+	_, line, _ := strings.Cut(string(doc), "//\trejected ")
+	line, _, _ = strings.Cut(line, "\n")
+	assert.Equal(t, strings.Fields(line), row)
+}
+
+// What is an accept and what is not: told the wrong way round, a throttle rejects
+// while all is well and lets through while all is refused.
+func TestWhatCountsAsAccepted(t *testing.T) {
+	for o, want := range map[window.Outcome][2]int{
+		window.Success:  {1, 1},
+		window.Neutral:  {1, 1}, // a 404, a 500: the service dealt with it
+		window.Overload: {1, 0},
+		window.Timeout:  {1, 0},
+		0:               {0, 0}, // nothing is known
+	} {
+		c := newCore(t, rejection.Settings{})
+		requests, _ := c.Counts(start, tag.Critical)
+		assert.Zero(t, requests, "a request in flight does not count")
+		c.Ended(start, tag.Critical, o)
+		requests, accepts := c.Counts(start, tag.Critical)
+		assert.Equal(t, want, [2]int{requests, accepts}, "%v", o)
+	}
+}
+
+func TestManyAtOnceFromTheStartRejectNothing(t *testing.T) {
+	c := newCore(t, rejection.Settings{})
+	for range 10_000 {
+		require.True(t, c.Asked(start, tag.Critical))
+	}
+}
+
+// "Requests: the number of requests attempted by the application layer", the
+// rejected ones among them: so "the client continues to issue requests ... the
+// rejection probability rises".
+func TestARejectedRequestCountsAsARequest(t *testing.T) {
+	c := newCore(t, rejection.Settings{})
+	end(c, start, tag.Critical, 1000, window.Overload)
+	rejected := 0
+	for range 1000 {
+		if !c.Asked(start, tag.Critical) {
+			rejected++
+		}
+	}
+	requests, accepts := c.Counts(start, tag.Critical)
+	assert.Equal(t, 1000+rejected, requests)
+	assert.Zero(t, accepts)
+	assert.Greater(t, rejected, 980, "of 1000 with a probability of 0.999 and rising")
+}
+
+// "For the last two minutes of its history".
+func TestTheWindowIsTwoMinutes(t *testing.T) {
+	c := newCore(t, rejection.Settings{})
+	assert.Equal(t, 2*time.Minute, c.Window())
+	end(c, start, tag.Critical, 100, window.Overload)
+	for after, want := range map[time.Duration]int{0: 100, 2 * time.Minute: 100, 2*time.Minute + 2*time.Second: 0} {
+		requests, _ := c.Counts(start.Add(after), tag.Critical)
+		assert.Equal(t, want, requests, "after %v; events leave with their bucket", after)
+	}
+}
+
+// The floor: even while everything is refused, some requests pass.
+func TestProbesGoOn(t *testing.T) {
+	for _, probe := range []time.Duration{0, 250 * time.Millisecond} {
+		c := newCore(t, rejection.Settings{Probe: probe})
+		every := probe
+		if probe == 0 {
+			every = rejection.DefaultProbe
+		}
+		end(c, start, tag.Critical, 100_000, window.Overload)
+		last, sent := start, 0
+		// 1000 requests a second for ten minutes, all refused.
+		for now := start; now.Before(start.Add(10 * time.Minute)); now = now.Add(time.Millisecond) {
+			if !c.Asked(now, tag.Critical) {
+				continue
+			}
+			require.LessOrEqual(t, now.Sub(last), every)
+			last, sent = now, sent+1
+			c.Ended(now, tag.Critical, window.Overload)
+		}
+		most := int(10*time.Minute/every) + 30 // and what the formula lets pass
+		assert.LessOrEqual(t, sent, most, "of 600 000")
+		assert.GreaterOrEqual(t, sent, int(10*time.Minute/every))
+	}
+}
+
+// "Stats for each criticality": refused background work does not throttle interactive
+// work, and the other way round.
+func TestEachCriticalityByItself(t *testing.T) {
+	for _, refused := range tag.Criticalities {
+		c := newCore(t, rejection.Settings{})
+		for _, of := range tag.Criticalities {
+			o := window.Success
+			if of == refused {
+				o = window.Overload
+			}
+			end(c, start, of, 100, o)
+		}
+		for _, of := range tag.Criticalities {
+			assert.Equal(t, of == refused, c.Rejection(start, of) > 0, "%v refused, asked for %v", refused, of)
+		}
+	}
+	c := newCore(t, rejection.Settings{})
+	end(c, start, tag.CriticalPlus+3, 9, window.Overload)
+	assert.Positive(t, c.Rejection(start, tag.CriticalPlus), "what is none counts as the nearest")
+	assert.Zero(t, c.Rejection(start, tag.Sheddable-3))
+}
+
+// "Clients issue at most twice as many requests as the service accepts": a
+// service of 100 a second, and a client that wants 1000.
+func TestTheServiceGetsTwiceWhatItAccepts(t *testing.T) {
+	for k, want := range map[float64]float64{2: 200, 1.1: 110} {
+		c := newCore(t, rejection.Settings{K: k, Rand: rand.New(rand.NewPCG(1, 1))})
+		const rate, capacity, minutes = 1000, 100, 10
+		var sent, second int
+		for i := range rate * 60 * minutes {
+			now := start.Add(time.Duration(i) * time.Second / rate)
+			if i%rate == 0 {
+				second = 0
+			}
+			if !c.Asked(now, tag.Critical) {
+				continue
+			}
+			o := window.Success
+			if second++; second > capacity {
+				o = window.Overload
+			}
+			c.Ended(now, tag.Critical, o)
+			if i >= rate*60*3 { // once the window is full
+				sent++
+			}
+		}
+		got := float64(sent) / (60 * (minutes - 3))
+		assert.InEpsilon(t, want, got, 0.03, "requests per second with K = %v", k)
+	}
+}
+
+// After the trouble all goes again, at the latest when the window is over.
+func TestRecovery(t *testing.T) {
+	c := newCore(t, rejection.Settings{})
+	now := start
+	for ; now.Before(start.Add(5 * time.Minute)); now = now.Add(10 * time.Millisecond) {
+		if c.Asked(now, tag.Critical) {
+			c.Ended(now, tag.Critical, window.Overload)
+		}
+	}
+	back := now
+	for ; c.Rejection(now, tag.Critical) > 0; now = now.Add(10 * time.Millisecond) {
+		if c.Asked(now, tag.Critical) {
+			c.Ended(now, tag.Critical, window.Success)
+		}
+		require.Less(t, now.Sub(back), 2*time.Minute+2*time.Second)
+	}
+}
+
+func TestWrongSettingsAreNamed(t *testing.T) {
+	for want, s := range map[string]rejection.Settings{
+		"window: 1ms is not allowed, want a duration from 1s to 1h0m0s":           {Window: time.Millisecond},
+		"window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":        {Window: 2 * time.Hour},
+		"multiplier K: 0.9 is not allowed, want a number from 1 to 100":           {K: 0.9},
+		"multiplier K: NaN is not allowed, want a number from 1 to 100":           {K: math.NaN()},
+		"probe: 3s is not allowed, want a duration from 1ms to the window, 2s":    {Window: 2 * time.Second, Probe: 3 * time.Second},
+		"probe: -1s is not allowed, want a duration from 1ms to the window, 2m0s": {Probe: -time.Second},
+	} {
+		_, err := rejection.New(s)
+		assert.EqualError(t, err, want)
+	}
+}
+
+// FuzzCore: whatever comes in whatever order, a probability is one, accepts
+// are requests, and after a while without a request the next one goes.
+func FuzzCore(f *testing.F) {
+	f.Add(2.0, []byte{0, 1, 2, 3, 4, 250, 6})
+	f.Add(1.0, []byte{2, 2, 2, 2, 7, 7, 7, 7, 199})
+	f.Fuzz(func(t *testing.T, k float64, steps []byte) {
+		c, err := rejection.New(rejection.Settings{K: k, Window: 10 * time.Second})
+		if err != nil {
+			return
+		}
+		now, last := start, map[tag.Criticality]time.Time{}
+		for _, s := range steps {
+			now = now.Add(time.Duration(s) * 7 * time.Millisecond)
+			of := tag.Criticalities[s%4]
+			if s%3 == 0 {
+				if went := c.Asked(now, of); now.Sub(last[of]) >= rejection.DefaultProbe {
+					require.True(t, went, "a probe was due")
+					last[of] = now
+				} else if went {
+					last[of] = now
+				}
+			} else {
+				c.Ended(now, of, window.Outcome(s%5))
+			}
+			for _, of := range tag.Criticalities {
+				p := c.Rejection(now, of)
+				require.True(t, p >= 0 && p < 1, "%v", p)
+				requests, accepts := c.Counts(now, of)
+				require.True(t, 0 <= accepts && accepts <= requests, "%d of %d", accepts, requests)
+			}
+		}
+	})
+}

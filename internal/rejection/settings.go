@@ -1,0 +1,55 @@
+package rejection
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
+)
+
+// Defaults of the settings.
+const (
+	// DefaultWindow: "each client task keeps the following information for the
+	// last two minutes of its history: requests, accepts" (SRE book, chapter 21).
+	DefaultWindow = 2 * time.Minute
+	// DefaultK: "we generally prefer the 2x multiplier" (SRE book, chapter 21).
+	// Twice as much as the service accepts reaches it, so that a service that
+	// takes more again is noticed soon.
+	DefaultK = 2.0
+	// DefaultProbe: our choice. Where all is refused, the formula alone lets
+	// about one request pass in a window, whatever their rate; a service that is back
+	// would be found after minutes.
+	DefaultProbe = time.Second
+)
+
+// Settings are the rules of a Core. Zero fields take the documented default.
+type Settings struct {
+	// Window is the time that is looked back upon: 1 s to 1 h; 0 means DefaultWindow.
+	Window time.Duration
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0
+	// means DefaultK. Smaller rejects more and sooner.
+	K float64
+	// Probe is the floor: a request goes, whatever the probability, if none of its
+	// criticality went for this time. 1 ms to Window; 0 means DefaultProbe.
+	Probe time.Duration
+	// Rand is the source of chance, used by nothing else at the same time. nil: a
+	// source with a fixed seed, so that a Core alone always does the same.
+	Rand *rand.Rand
+}
+
+func (s Settings) withDefaults() (Settings, error) {
+	if err := setting.Duration("window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
+		return s, err
+	}
+	if err := setting.Number("multiplier K", &s.K, DefaultK, 1, 100); err != nil {
+		return s, err
+	}
+	if s.Probe = cmp.Or(s.Probe, DefaultProbe); s.Probe < time.Millisecond || s.Probe > s.Window {
+		return s, setting.Wrong("probe", s.Probe, "a duration from 1ms to the window, %v", s.Window)
+	}
+	if s.Rand == nil {
+		s.Rand = rand.New(rand.NewPCG(3, 3))
+	}
+	return s, nil
+}

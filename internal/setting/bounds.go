@@ -1,0 +1,90 @@
+package setting
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The functions that take a pointer set a zero to the fallback. Then all return
+// an Error unless the value is within the bounds, lo and hi among them.
+
+// Duration checks a duration. A hi of math.MaxInt64 is no bound.
+func Duration(name string, d *time.Duration, fallback, lo, hi time.Duration) error {
+	orDefault(d, fallback)
+	if *d < lo || *d > hi {
+		if hi == math.MaxInt64 {
+			return Wrong(name, *d, "a duration from %v", lo)
+		}
+		return Wrong(name, *d, "a duration from %v to %v", lo, hi)
+	}
+	return nil
+}
+
+// Number checks a number; NaN is never allowed.
+func Number(name string, x *float64, fallback, lo, hi float64) error {
+	orDefault(x, fallback)
+	if !(*x >= lo && *x <= hi) {
+		return Wrong(name, *x, "a number from %s to %s", Plain(lo), Plain(hi))
+	}
+	return nil
+}
+
+// Share checks a part of a whole: greater than 0 and less than 1.
+func Share(name string, x *float64, fallback float64) error {
+	orDefault(x, fallback)
+	if !(*x > 0 && *x < 1) {
+		return Wrong(name, *x, "a number greater than 0 and less than 1")
+	}
+	return nil
+}
+
+// Count checks a whole number. A hi of math.MaxInt is no bound.
+func Count(name string, n *int, fallback, lo, hi int) error {
+	orDefault(n, fallback)
+	switch {
+	case *n >= lo && *n <= hi:
+		return nil
+	case hi == math.MaxInt:
+		return Wrong(name, *n, "a number from %d", lo)
+	}
+	return Wrong(name, *n, "a number from %d to %d", lo, hi)
+}
+
+// Optional checks a duration or a number that is none by default: 0 or more.
+func Optional[T time.Duration | int](name string, v T) error {
+	if v >= 0 {
+		return nil
+	}
+	if _, ok := any(v).(int); ok {
+		return Wrong(name, v, "a number from 1, or 0 for none")
+	}
+	return Wrong(name, v, "a positive duration, or 0 for none")
+}
+
+// OneOf checks that the value is one of those allowed, of which there are two
+// or more.
+func OneOf[T comparable](name string, v T, allowed ...T) error {
+	if slices.Contains(allowed, v) {
+		return nil
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = fmt.Sprint(a)
+	}
+	last := len(words) - 1
+	return Wrong(name, v, "%s or %s", strings.Join(words[:last], ", "), words[last])
+}
+
+// Plain is a number in full: 1048576, not 1.048576e+06.
+func Plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func orDefault[T comparable](v *T, fallback T) {
+	var zero T
+	if *v == zero {
+		*v = fallback
+	}
+}

@@ -1,0 +1,153 @@
+package limiter_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// ways are the ways to begin something within an attempt of the same limiter.
+var ways = map[string]func(context.Context, *limiter.Limiter, func(context.Context) error) error{
+	"Do": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
+		return l.Do(ctx, fn)
+	},
+	"Each": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
+		for _, err := range limiter.Each(ctx, l, count(3), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"Begin": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
+		a, err := l.Begin(ctx, 1)
+		if err != nil {
+			return err
+		}
+		defer a.Drop()
+		err = fn(a.Context())
+		a.End(err)
+		return err
+	},
+	"WithSlot": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
+		if l.HasSlot(ctx) {
+			return fn(ctx)
+		}
+		p, err := l.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		err = fn(l.WithSlot(ctx))
+		_ = p.Settle(l.Classify(err))
+		return err
+	},
+}
+
+// Whoever holds a slot does not wait for another: 64 workers on 2 slots come to
+// their end, each of them with one slot, whatever is within what.
+func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
+	for outer, out := range ways {
+		for inner, in := range ways {
+			t.Run(inner+" within "+outer, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := newLimiter(t, 2, func(c *limiter.Config) { c.Window.Max = 2 })
+					var running, most, calls atomic.Int64
+					var all sync.WaitGroup
+					for range 64 {
+						all.Go(func() {
+							assert.NoError(t, out(t.Context(), l, func(ctx context.Context) error {
+								return in(ctx, l, func(ctx context.Context) error {
+									assert.True(t, l.HasSlot(ctx))
+									calls.Inc()
+									most.Store(max(most.Load(), running.Inc()))
+									time.Sleep(time.Second)
+									running.Dec()
+									return nil
+								})
+							}))
+						})
+					}
+					all.Wait()
+					require.GreaterOrEqual(t, calls.Load(), int64(64))
+					require.EqualValues(t, 2, most.Load(), "the items of an Each under a slot are done one at a time")
+					s := l.Snapshot()
+					require.Zero(t, s.InFlight)
+					require.Zero(t, s.Late)
+				})
+			})
+		}
+	}
+}
+
+// What fn left running has no slot any more, and waits for its own.
+func TestWhatOutlivesItsAttemptWaitsForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1, func(c *limiter.Config) { c.Window.Max = 1 })
+		within := make(chan error, 1)
+		var outlived context.Context
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { outlived = ctx; return nil }))
+		p := acquire(t, l, 1)[0]
+		go func() { within <- l.Do(outlived, func(context.Context) error { return nil }) }()
+		synctest.Wait()
+		require.Equal(t, 1, l.Snapshot().Queued)
+		require.NoError(t, p.Settle(l.Classify(nil)))
+		require.NoError(t, <-within)
+	})
+}
+
+// A final client error is work that the service did. 6400 operations of 64
+// workers, 20 ms each, one in a hundred refused: it makes no difference whether the
+// rest are found or not.
+func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
+	run := func(t *testing.T, rest error) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 20)
+			random := rand.New(rand.NewPCG(9, 2))
+			var mu sync.Mutex
+			refused := func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return random.IntN(100) == 0
+			}
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() {
+					for range 100 {
+						err := l.Do(t.Context(), func(context.Context) error {
+							time.Sleep(20 * time.Millisecond)
+							if refused() {
+								return status{code: 503}
+							}
+							return rest
+						})
+						if rest == nil {
+							assert.NoError(t, err)
+						} else {
+							assert.ErrorIs(t, err, rest)
+						}
+					}
+				})
+			}
+			all.Wait()
+			took = time.Since(start)
+			s := l.Snapshot()
+			require.EqualValues(t, 6400, s.Successes+s.ClientErrors)
+			t.Logf("%v: %v, %v", rest, took, s)
+		})
+		return took
+	}
+	found := run(t, nil)
+	for _, code := range []int{404, 409, 412} {
+		require.InEpsilon(t, found, run(t, status{code: code}), 0.1)
+	}
+}

@@ -1,0 +1,184 @@
+package live
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// seen is a series that was looked at every second for ten, the last one now; at says
+// how things were so many seconds ago.
+func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.Event) advice {
+	t.Helper()
+	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
+	require.NoError(t, err)
+	now := time.Now()
+	s := &series{limiter: l, decisions: decisions}
+	for ago := 10; ago >= 0; ago-- {
+		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
+		s.past = append(s.past, s.now)
+	}
+	return s.advise(now)
+}
+
+// steady is a snapshot with so many answers a second.
+func steady(ago int, s limiter.Snapshot) limiter.Snapshot {
+	s.Successes = uint64(100 * (10 - ago))
+	return s
+}
+
+func TestTheVerdictSaysWhatTheBottleneckIs(t *testing.T) {
+	now := time.Now()
+	cut := func(ago time.Duration, to float64) limiter.Event {
+		return limiter.Event{Kind: limiter.Cut, Time: now.Add(-ago), Before: 2 * to, Window: window.State{Cwnd: to}}
+	}
+	held := func(ago, wait, asked time.Duration) limiter.Event {
+		return limiter.Event{Kind: limiter.Held, Time: now.Add(-ago), Wait: wait, RetryAfter: asked}
+	}
+	for want, c := range map[string]struct {
+		at        func(ago int) limiter.Snapshot
+		decisions []limiter.Event
+	}{
+		"idle: Idle: nothing to send.": {at: func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, Successes: 9} }},
+		"closed: Closed: it takes no more work. 3 still in flight.": {
+			func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, InFlight: 3} },
+			[]limiter.Event{{Kind: limiter.Closed, Time: now}},
+		},
+		"paused: Paused for 2s more: the service asked for it.": {
+			func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
+			[]limiter.Event{held(time.Second, 3*time.Second, 2*time.Second)},
+		},
+		"paused: Paused for 500ms more: it refused again, and accepted nothing in between.": {
+			func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
+			[]limiter.Event{held(time.Second, 1500*time.Millisecond, 0)},
+		},
+		"at its maximum: The maximum window of 64 is the bottleneck, not the service.": {
+			at: func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})
+			},
+		},
+		"room to spare: Your program sets the pace, not the service: it uses 3 of 20 slots.": {
+			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20.5, InFlight: 3}) },
+		},
+		"growing: Looking for the limit: the window went from 20 to 30 in 10s without a cut.": {
+			at: func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
+			},
+		},
+		"growing: Looking for the limit: the window went from 4 to 30 in 6s without a cut.": {
+			func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
+			},
+			[]limiter.Event{cut(6*time.Second, 4)},
+		},
+		"at the limit: The service sets the pace: the window of 30 is in use, 9 wait.": {
+			func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: 30.4, InFlight: 30, Queued: 9})
+			},
+			[]limiter.Event{cut(2*time.Second, 29)},
+		},
+		"queue grows: The queue is the bottleneck, not the window: 200 wait, 10 more every second.": {
+			func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: 30, InFlight: 30, Queued: 200 - 10*ago})
+			},
+			[]limiter.Event{cut(2*time.Second, 29)},
+		},
+		"spaced: Sends are spaced out: 7 wait though the window has room.": {
+			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 7}) },
+		},
+		"in balance: The window fits the work: 20 of 20 slots in use, and nothing waits for long.": {
+			at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20, InFlight: 20}) },
+		},
+		"recovering: Recovering: the pause is over, and the window went from 1 to 3 since.": {
+			func(ago int) limiter.Snapshot {
+				return steady(ago, limiter.Snapshot{Cwnd: 3, InFlight: 3, Queued: 57})
+			},
+			[]limiter.Event{cut(4*time.Second, 1), held(4*time.Second, 2*time.Second, time.Second)},
+		},
+		// After a pause: the samples within it are no spare room.
+		"at the limit: The service sets the pace: the window of 8 is in use, 7 wait.": {
+			func(ago int) limiter.Snapshot {
+				s := limiter.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
+				if ago >= 2 {
+					s.InFlight = 0
+				}
+				return steady(ago, s)
+			},
+			[]limiter.Event{held(10*time.Second, 8500*time.Millisecond, time.Second)},
+		},
+	} {
+		a := seen(t, c.at, c.decisions...)
+		require.Equal(t, want, a.State+": "+a.Text)
+		require.Contains(t, []string{"ok", "grow", "wait", "hold", "off"}, a.Mark)
+	}
+}
+
+func TestHintsSayWhatElseToLookAt(t *testing.T) {
+	for want, last := range map[string]limiter.Snapshot{
+		"One answer in 4 is a refusal":   {Successes: 75, Overloads: 25},
+		"More attempts time out":         {Successes: 95, Timeouts: 5},
+		"Most answers are client errors": {Successes: 40, ClientErrors: 60},
+		"Most attempts tell nothing":     {Successes: 40, Neutrals: 60},
+		"something waited for 12s":       {Successes: 40, LongestWait: 12 * time.Second},
+		"Permits released twice: 2":      {Successes: 40, Late: 2},
+	} {
+		a := seen(t, func(ago int) limiter.Snapshot {
+			if ago > 0 {
+				return limiter.Snapshot{Cwnd: 20, InFlight: 20}
+			}
+			last.Cwnd, last.InFlight = 20, 20
+			return last
+		})
+		require.Len(t, a.Do, 1, want)
+		require.Contains(t, a.Do[0], want)
+	}
+	a := seen(t, func(ago int) limiter.Snapshot {
+		return limiter.Snapshot{Cwnd: 20, InFlight: 20, Overloads: 1, Neutrals: 3}
+	})
+	require.Empty(t, a.Do, "a few answers long ago are no reason")
+}
+
+// A real limiter behind a service of eight at a time.
+func TestAdviceOnARealLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.NewReno(aimd.WithInitialWindow(2))
+		require.NoError(t, err)
+		var flying atomic.Int64
+		work := func() window.Outcome {
+			defer flying.Add(-1)
+			o := window.Success
+			if flying.Add(1) > 8 {
+				o = window.Overload
+			}
+			time.Sleep(100 * time.Millisecond)
+			return o
+		}
+		var callers sync.WaitGroup
+		for range 30 {
+			callers.Go(func() {
+				for p, err := l.Acquire(t.Context()); err == nil; p, err = l.Acquire(t.Context()) {
+					_ = p.Done(work())
+				}
+			})
+		}
+		w := newWatch(Of(l))
+		p := page{every: usual, seen: map[int]uint64{}}
+		states := map[string]int{}
+		for range 120 {
+			time.Sleep(usual)
+			states[w.news(&p).Limiters[0].Advice.State]++
+		}
+		require.Greater(t, states["at the limit"], 100, fmt.Sprint(states))
+		l.Close()
+		callers.Wait()
+	})
+}

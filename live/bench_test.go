@@ -1,0 +1,25 @@
+package live
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/aimd-go/aimd"
+)
+
+// BenchmarkTick is what a page costs each time it is told, but for the writing.
+func BenchmarkTick(b *testing.B) {
+	l, err := aimd.NewReno()
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, p := newWatch(Of(l)), page{every: usual, seen: map[int]uint64{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.polled = time.Time{}
+		if _, err := json.Marshal(w.news(&p)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package browser
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/live"
+)
+
+// role, in the environment, makes the test binary the program whose page is looked at.
+const role = "LIVE_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(role) != "" {
+		os.Exit(program())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serve serves a live page below a prefix and returns its address.
+func serve(t *testing.T, limiters live.Limiters) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/debug/aimd/", live.Handler(limiters))
+	s := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		_ = s.Config.Shutdown(context.Background())
+		s.Close()
+	})
+	return s.URL + "/debug/aimd/"
+}
+
+// flags are for a machine that reaches nothing but itself.
+var flags = []chromedp.ExecAllocatorOption{
+	chromedp.NoSandbox, chromedp.DisableGPU,
+	chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+	chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+}
+
+// tab is a page in a browser of its own, and what it wrote to its console.
+type tab struct {
+	t       *testing.T
+	ctx     context.Context
+	mu      sync.Mutex
+	console []string
+}
+
+// browse opens an address. It skips the test where there is no Chromium, unless it is
+// one of CI, which installs it.
+func browse(t *testing.T, url string) *tab {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skip("SKIP: there is no chromium here (apt-get install chromium):", err)
+	}
+	require.NoError(t, err, "CI installs it")
+	options := append(append(chromedp.DefaultExecAllocatorOptions[:], flags...), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()))
+	bound, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	allocator, end := chromedp.NewExecAllocator(bound, options...)
+	ctx, quit := chromedp.NewContext(allocator)
+	b := &tab{t: t, ctx: ctx}
+	var listening sync.WaitGroup
+	t.Cleanup(func() {
+		require.Empty(t, b.said(), "the console, which tells of breaches of the policy too")
+		_ = chromedp.Cancel(ctx)
+		quit()
+		end()
+		cancel()
+		listening.Wait()
+	})
+	b.do(chromedp.EmulateViewport(1400, 900))
+	console := chromedp.Console(ctx)
+	listening.Go(func() {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleException {
+				b.console = append(b.console, m.Text)
+			}
+			b.mu.Unlock()
+		}
+	})
+	b.do(chromedp.Navigate(url))
+	return b
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, steps...))
+}
+
+// run is what a script comes to, in the page.
+func run[T any](b *tab, script string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err, script)
+	return v
+}
+
+// until waits until a script comes to true, and returns how long that took.
+func (b *tab) until(script string) time.Duration {
+	b.t.Helper()
+	began := time.Now()
+	for !run[bool](b, script) {
+		require.Less(b.t, time.Since(began), 20*time.Second, "%s\nconsole: %v\npage: %s", script, b.said(),
+			run[string](b, `document.body.innerText`))
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// said are the errors on the console: of the script, and of the policy.
+func (b *tab) said() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.console
+}
+
+// shot takes a picture of the page, keeps it if wanted, and returns it.
+func (b *tab) shot(name, scheme string, width int64) []byte {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	require.NoError(b.t, err)
+	b.do(chromedp.EmulateViewport(width, 900))
+	// Two frames: the one that was under way, and the one after it.
+	run[bool](b, `new Promise(r => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => r(true))), 300))`)
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	if dir := os.Getenv("LIVE_SHOTS"); dir != "" {
+		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
+	}
+	return png
+}

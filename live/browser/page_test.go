@@ -1,0 +1,287 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
+)
+
+func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(opts...)
+	require.NoError(t, err)
+	return l
+}
+
+// soon runs what measures a time up to three times: other work on the machine makes
+// no page slow for good.
+func soon(t *testing.T, within time.Duration, measure func() time.Duration) {
+	t.Helper()
+	var took time.Duration
+	for range 3 {
+		if took = measure(); took <= within {
+			t.Logf("took %v", took)
+			return
+		}
+	}
+	require.LessOrEqual(t, took, within)
+}
+
+// drawn is a script: the window's chart has something of the window's colour in it.
+const drawn = `(() => {
+	const c = document.querySelector('#c-window'), d = document.createElement('canvas').getContext('2d');
+	d.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--cwnd');
+	d.fillRect(0, 0, 1, 1);
+	const [r, g, b] = d.getImageData(0, 0, 1, 1).data;
+	if (!c?.width || !c.clientWidth) return false;
+	const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+	for (let i = 0; i < p.length; i += 4) if (p[i] === r && p[i + 1] === g && p[i + 2] === b && p[i + 3] === 255) return true;
+	return false;
+})()`
+
+func TestTheFirstPointComesWithinASecond(t *testing.T) {
+	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName("photos")))))
+	soon(t, time.Second, func() time.Duration {
+		b.do(chromedp.Reload())
+		b.until(drawn)
+		return time.Duration(run[float64](b, `performance.now()`) * float64(time.Millisecond)) // since it began to load
+	})
+	require.Equal(t, "photos", run[string](b, `document.querySelector('#name').textContent`))
+	require.Equal(t, "20", run[string](b, `document.querySelector('#t-cwnd').textContent`))
+	require.Equal(t, "Idle: nothing to send.", run[string](b, `document.querySelector('#text').textContent`))
+}
+
+func TestA503IsSeenAsACutWithinASecond(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	defer service.Close()
+	l := reno(t, aimd.WithInitialWindow(64))
+	b := browse(t, serve(t, live.Of(l)))
+	b.until(drawn)
+	client := &http.Client{Transport: httplimit.New(nil, l)}
+	defer client.CloseIdleConnections()
+	cuts := 0
+	soon(t, time.Second, func() time.Duration {
+		resp, err := client.Get(service.URL)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		cuts++
+		return b.until(`[...document.querySelectorAll('#decisions li')].filter(l => l.textContent.includes('cut first refusal of a burst')).length === ` + strconv.Itoa(cuts))
+	})
+	require.Contains(t, run[string](b, `document.querySelector('#decisions').textContent`), "64\u00a0→\u00a032")
+}
+
+// busy keeps a limiter at more than ten thousand events a second until the test ends.
+func busy(t *testing.T, l *limiter.Limiter) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan bool)
+	t.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			for range 100 {
+				p, ok := l.TryAcquire()
+				if !ok {
+					break // a pause
+				}
+				n++
+				o := window.Success
+				if n%40 == 0 {
+					o = window.Overload
+				}
+				_ = p.Done(o)
+			}
+		}
+	}()
+}
+
+func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
+	l := reno(t, aimd.WithInitialWindow(200))
+	b := browse(t, serve(t, live.Of(l)))
+	b.until(drawn)
+	run[bool](b, `(s => { s.value = '100ms'; s.dispatchEvent(new Event('change')); return true })(document.querySelector('#every'))`)
+	busy(t, l)
+	began, before := time.Now(), l.Snapshot()
+	// The longest time between two frames within three seconds.
+	longest := run[float64](b, `new Promise(done => {
+		let last = performance.now(), longest = 0, end = last + 3000;
+		requestAnimationFrame(function frame(now) {
+			longest = Math.max(longest, now - last);
+			last = now;
+			now < end ? requestAnimationFrame(frame) : done(longest);
+		});
+	})`)
+	after := l.Snapshot()
+	events := float64(after.Attempts()-before.Attempts()) / time.Since(began).Seconds()
+	t.Logf("%.0f answers and %.0f cuts a second; the longest frame took %.0f ms", events, float64(after.Cuts-before.Cuts)/time.Since(began).Seconds(), longest)
+	require.Greater(t, events, 10_000.0)
+	require.Less(t, longest, 500.0)
+	b.until(`document.querySelector('#decisions').textContent.includes('times in a second')`)
+	b.until(`parseInt(document.querySelector('#t-accepted').textContent.replace(',', '')) > 9000`)
+	require.LessOrEqual(t, run[int](b, `document.querySelectorAll('#decisions li').length`), 150)
+}
+
+func TestHostileNamesAreTexts(t *testing.T) {
+	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
+	b := browse(t, serve(t, live.Named(map[string]*limiter.Limiter{hostile: reno(t), "b": reno(t)})))
+	b.until(`document.querySelectorAll('#rows tr').length === 2`)
+	require.Equal(t, hostile, run[string](b, `document.querySelector('#rows button').textContent`))
+	require.Equal(t, hostile, run[string](b, `document.querySelector('#name').textContent`))
+	require.Equal(t, "aimd live", run[string](b, `document.title`))
+	require.Zero(t, run[int](b, `document.querySelectorAll('main img, main script').length`))
+}
+
+func TestTheKeyboardReachesAllOfIt(t *testing.T) {
+	all := map[string]*limiter.Limiter{"a": reno(t), "b": reno(t, aimd.WithInitialWindow(64))}
+	for _, l := range all {
+		p, ok := l.TryAcquire()
+		require.True(t, ok)
+		require.NoError(t, p.Done(window.Overload))
+	}
+	b := browse(t, serve(t, live.Named(all)))
+	b.until(drawn)
+	reached := map[string]bool{}
+	for range 14 {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		reached[run[string](b, `(e => e.id || e.name || e.textContent.slice(0, 20))(document.activeElement)`)] = true
+		if run[bool](b, `document.activeElement.textContent === 'b'`) {
+			b.do(chromedp.KeyEvent(kb.Enter))
+		}
+	}
+	for _, what := range []string{"range", "every", "freeze", "save", "a", "b", "charts", "decisions"} {
+		require.True(t, reached[what], "%s is not reached: %v", what, reached)
+	}
+	b.until(`document.querySelector('#name').textContent === 'b' && document.querySelector('#decisions').textContent.includes('64\u00a0→\u00a032')`)
+	run[bool](b, `document.querySelector('#charts').focus() ?? true`)
+	b.do(chromedp.KeyEvent(kb.ArrowUp)) // up: the latest decision
+	b.until(`document.querySelector('#readout').textContent.includes('cut: first refusal of a burst')`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`document.querySelector('#readout').textContent === ''`)
+}
+
+func TestAScreenReaderHasANameForEverything(t *testing.T) {
+	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b")))))
+	b.until(drawn)
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	require.NoError(t, err)
+	seen := map[string]int{}
+	for _, n := range tree.Nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		role := string(n.Role.Value)
+		switch role {
+		case `"button"`, `"radio"`, `"combobox"`, `"image"`, `"link"`, `"columnheader"`, `"region"`:
+			require.NotNil(t, n.Name, role)
+			require.Greater(t, len(n.Name.Value), 2, "%s has no name", role)
+			seen[role]++
+		}
+	}
+	require.GreaterOrEqual(t, seen[`"button"`], 4, "%v", seen)
+	require.GreaterOrEqual(t, seen[`"image"`], 3, "%v", seen)
+	require.Equal(t, 3, seen[`"radio"`])
+	b.until(`document.querySelector('#spoken').textContent === 'a: Idle: nothing to send.'`)
+}
+
+func TestASavedPageWorksFromAFile(t *testing.T) {
+	name := "</script><!--<script>&amp;"
+	l := reno(t, aimd.WithName(name))
+	p, ok := l.TryAcquire()
+	require.True(t, ok)
+	require.NoError(t, p.Done(window.Overload))
+	b := browse(t, serve(t, live.Of(l)))
+	b.until(drawn)
+	dir := t.TempDir()
+	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir})
+	require.NoError(t, err)
+	b.do(chromedp.Click("#save"))
+	b.until(`document.querySelector('#spoken').textContent.startsWith('Saved as aimd-')`)
+	var saved []string
+	for deadline := time.Now().Add(20 * time.Second); len(saved) == 0; time.Sleep(10 * time.Millisecond) {
+		require.Less(t, time.Now(), deadline)
+		saved, err = filepath.Glob(filepath.Join(dir, "*.html"))
+		require.NoError(t, err)
+	}
+	b.do(chromedp.Navigate("file://" + saved[0]))
+	b.until(drawn)
+	require.Equal(t, name, run[string](b, `document.querySelector('#name').textContent`))
+	require.Equal(t, "saved", run[string](b, `document.querySelector('#link').dataset.state`))
+	require.Contains(t, run[string](b, `document.querySelector('#decisions').textContent`), "cut first refusal of a burst, 20\u00a0→\u00a010")
+	require.Zero(t, run[int](b, `document.querySelectorAll('link, script[src]').length`))
+	b.shot("saved", "light", 1000)
+}
+
+func TestItFitsEveryScreenLightAndDark(t *testing.T) {
+	l := reno(t, aimd.WithName("api.example.com:443"), aimd.WithFactor(0.7))
+	other := reno(t, aimd.WithName("a name so long that no telephone has the room for it"), aimd.WithMaxWindow(20))
+	b := browse(t, serve(t, live.Of(l, other, reno(t, aimd.WithName("nobody")))))
+	play(t, l, 60)
+	play(t, other, 30)
+	b.until(`document.querySelector('#decisions').textContent.includes('the service asked for 1s')`)
+	for _, width := range []int64{400, 760, 1080, 2000} {
+		for _, scheme := range []string{"light", "dark"} {
+			picture, err := png.Decode(bytes.NewReader(b.shot(scheme+"-"+strconv.FormatInt(width, 10), scheme, width)))
+			require.NoError(t, err)
+			require.LessOrEqual(t, run[int64](b, `document.documentElement.scrollWidth`), width, "it does not scroll sideways")
+			require.Equal(t, scheme == "dark", luma(picture) < 0.5, "%s at %d: %.2f", scheme, width, luma(picture))
+			for _, c := range []struct {
+				name string
+				want float64
+			}{{"ink", 7}, {"soft", 4.5}, {"cwnd", 4.5}, {"ssthresh", 4.5}, {"accepted", 4.5}, {"refused", 4.5}, {"queued", 4.5}, {"held", 4.5}, {"flight", 3}} {
+				require.Greater(t, run[float64](b, contrast(c.name)), c.want, "contrast of %s, %s", c.name, scheme)
+			}
+		}
+	}
+}
+
+// luma is how bright a picture is on average, 0 to 1.
+func luma(m image.Image) float64 {
+	sum, n := 0.0, 0.0
+	for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y += 7 {
+		for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x += 7 {
+			r, g, b, _ := m.At(x, y).RGBA()
+			sum += (0.2126*float64(r) + 0.7152*float64(g) + 0.0722*float64(b)) / 0xffff
+			n++
+		}
+	}
+	return sum / n
+}
+
+// contrast is a script: that of a colour and a card's, after WCAG 2.2.
+func contrast(name string) string {
+	return `(() => {
+		const style = getComputedStyle(document.documentElement), g = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+		const [a, b] = ['--` + name + `', '--card'].map(n => {
+			g.fillStyle = style.getPropertyValue(n);
+			g.fillRect(0, 0, 1, 1);
+			const [r, gr, bl] = [...g.getImageData(0, 0, 1, 1).data].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+			return 0.2126 * r + 0.7152 * gr + 0.0722 * bl + 0.05;
+		});
+		return Math.max(a, b) / Math.min(a, b);
+	})()`
+}

@@ -1,0 +1,110 @@
+package live
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+)
+
+// files are the page, all of them our own and none of them built.
+//
+//go:embed page
+var files embed.FS
+
+// policy lets the page load what is served beside it and nothing else. A server may
+// set a stricter one that has default-src 'self' or the like.
+const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// asset is a file of the page.
+type asset struct {
+	body      []byte
+	kind, tag string
+}
+
+var assets = map[string]asset{
+	"":         load("index.html", "text/html; charset=utf-8"),
+	"live.css": load("live.css", "text/css; charset=utf-8"),
+	"data.js":  load("data.js", "text/javascript; charset=utf-8"),
+	"chart.js": load("chart.js", "text/javascript; charset=utf-8"),
+	"words.js": load("words.js", "text/javascript; charset=utf-8"),
+	"live.js":  load("live.js", "text/javascript; charset=utf-8"),
+	"icon.svg": load("icon.svg", "image/svg+xml"),
+}
+
+func load(name, kind string) asset {
+	body, err := files.ReadFile("page/" + name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	sum := sha256.Sum256(body)
+	return asset{body, kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+}
+
+// Handler returns a handler that serves the page of the limiters. It works below any
+// prefix, which must end in a slash: every path that does is the page, and in the same
+// folder are events, the server-sent events that it shows, and its other files.
+//
+// GET events?every=250ms tells how the limiters are, as often as that: 100ms to 1s,
+// default 250ms. At most 16 pages are served at a time. At most 50 limiters are shown,
+// and how many are left out is said. http.Server.Shutdown does not wait for open pages.
+//
+// It is safe for any number of goroutines. It panics if limiters is nil.
+func Handler(limiters Limiters) http.Handler {
+	if limiters == nil {
+		panic("live: Handler with limiters nil")
+	}
+	return &handler{watch: newWatch(limiters), servers: map[*http.Server]chan struct{}{}}
+}
+
+type handler struct {
+	watch *watch
+
+	mu    sync.Mutex
+	pages int
+	// servers has a channel for each server, closed when it shuts down.
+	servers map[*http.Server]chan struct{}
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, fmt.Sprintf("method %s is not allowed, want GET or HEAD", r.Method), http.StatusMethodNotAllowed)
+		return
+	}
+	_, name := path.Split(r.URL.Path)
+	switch a, ok := assets[name]; {
+	case name == "events":
+		h.events(w, r)
+	case r.URL.Path == "": // http.StripPrefix with no slash at its end
+		asked, _, _ := strings.Cut(r.RequestURI, "?")
+		w.Header().Set("Location", "./"+path.Base(asked)+"/")
+		w.WriteHeader(http.StatusMovedPermanently)
+	case ok:
+		a.serve(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (a asset) serve(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Content-Type", a.kind)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-cache") // ask; the tag answers
+	header.Set("Etag", a.tag)
+	if r.Header.Get("If-None-Match") == a.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	header.Set("Content-Length", fmt.Sprint(len(a.body)))
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(a.body) // the client is gone if it fails
+	}
+}

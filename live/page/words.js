@@ -1,0 +1,140 @@
+'use strict';
+// The texts: how it does, the decisions, the table of limiters.
+
+function text(node, s) { if (node.textContent !== s) node.textContent = s; }
+
+function detail(l) {
+  const i = find(l.s, end()), s = l.s[i];
+  text($('name'), l.name);
+  const a = l.gone ? { mark: 'off', text: 'Gone: the program let go of it.', do: [] } : l.a;
+  $('verdict').dataset.tone = $('mark').dataset.mark = a.mark;
+  text($('text'), a.text);
+  const todo = a.do || [];
+  if ($('do').dataset.all !== todo.join('\n')) {
+    $('do').dataset.all = todo.join('\n');
+    $('do').replaceChildren(...todo.map(t => element('li', t)));
+  }
+  if (!s) return;
+  const accepted = rate(l.s, i, ACCEPTED), refused = rate(l.s, i, REFUSED, TIMEOUTS);
+  text($('t-cwnd'), num(s[CWND]));
+  text($('t-ssthresh'), s[CWND] < s[SSTHRESH] ? 'slow start' : `ssthresh ${num(s[SSTHRESH])}`);
+  text($('t-flight'), num(s[FLIGHT]));
+  $('fill').style.width = Math.min(100, 100 * s[FLIGHT] / s[CWND]) + '%';
+  text($('t-queued'), num(s[QUEUED]));
+  const j = Math.max(0, find(l.s, s[T] - 10e3)), more = s[QUEUED] - l.s[j][QUEUED];
+  text($('t-queue'), more ? `${more > 0 ? '+' : '−'}${num(Math.abs(more))} in ${Math.max(1, Math.round((s[T] - l.s[j][T]) / 1000))} s` : 'steady');
+  text($('t-accepted'), num(accepted ?? 0));
+  text($('t-sum'), `${num(s[ACCEPTED])} in all`);
+  text($('t-refused'), num(refused ?? 0));
+  const all = s[REFUSED] + s[TIMEOUTS];
+  text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));
+  text($('t-wait'), took(s[WAIT]));
+}
+
+function element(tag, content, kind) {
+  const e = document.createElement(tag);
+  if (content != null) e.textContent = content;
+  if (kind) e.className = kind;
+  return e;
+}
+
+// entries are the lines of the log, latest first: decisions of one kind within a second
+// in one, and what grew before each.
+function entries(l) {
+  const all = [], shown = l.d.filter(d => d.t <= end()).slice(-400);
+  let last = null;
+  for (const d of shown) {
+    const top = all[all.length - 1];
+    const same = top?.k === d.k && Math.floor(top.t / 1000) === Math.floor(d.t / 1000);
+    if (moves(d)) {
+      if (!same && last && d.b > last.c + .5) all.push({ k: 'grew', t: d.t, w: `grew: ${num(last.c)} -> ${num(d.b)} in ${took(d.t - last.t)}` });
+      last = d;
+    }
+    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b, more: d.more });
+    else Object.assign(top, { t: d.t, n: ++top.n, more: top.more ||= d.more, w: `${d.k} ${top.n}${top.more ? '+' : ''} times in a second: ` + (moves(d) ? `${num(top.b)} -> ${num(d.c)}` : d.w) });
+  }
+  const s = l.s[find(l.s, end())];
+  if (last && s && s[CWND] > last.c + .5) all.push({ k: 'grew', t: s[T], w: `grew since: ${num(last.c)} -> ${num(s[CWND])}` });
+  return all.reverse().slice(0, 150);
+}
+
+function log(l) {
+  const items = entries(l), rows = $('decisions').children;
+  $('none').hidden = items.length > 0;
+  items.forEach((d, k) => {
+    const row = rows[k] || $('decisions').appendChild(line()), words = arrow(d.w), at = words.indexOf(': ');
+    row.dataset.kind = row.children[1].dataset.k = d.k;
+    text(row.children[0], clock(d.t));
+    text(row.children[2].firstChild, at < 0 ? words : words.slice(0, at));
+    text(row.children[2].lastChild, at < 0 ? '' : ' ' + words.slice(at + 2));
+    row.classList.toggle('at', !!view.at && d.k !== 'grew' && Math.abs(d.t - view.at) < view.span / 80);
+  });
+  while (rows.length > items.length) $('decisions').lastChild.remove();
+}
+function line() {
+  const row = element('li'), what = element('span'), sign = element('i');
+  sign.setAttribute('aria-hidden', 'true');
+  what.append(element('b'), element('span'));
+  row.append(element('time'), sign, what);
+  return row;
+}
+
+const rows = new Map();
+function overview() {
+  $('overview').hidden = limiters.size < 2;
+  if (limiters.size < 2) return;
+  for (const [id, tr] of rows) if (!limiters.has(id)) { tr.remove(); rows.delete(id); }
+  for (const l of limiters.values()) {
+    let tr = rows.get(l.id);
+    if (!tr) {
+      rows.set(l.id, tr = row(l));
+      $('rows').append(tr);
+    }
+    const i = find(l.s, end()), s = l.s[i];
+    tr.classList.toggle('on', l.id === view.id);
+    tr.classList.toggle('gone', !!l.gone);
+    tr.querySelector('button').setAttribute('aria-pressed', l.id === view.id);
+    const c = tr.children, state = c[1].firstChild;
+    state.dataset.mark = l.gone ? 'off' : l.a.mark;
+    text(state, l.gone ? 'gone' : l.a.state);
+    if (!s) continue;
+    [num(s[CWND]), num(s[FLIGHT]), num(s[QUEUED]), num(rate(l.s, i, ACCEPTED) ?? 0), num(rate(l.s, i, REFUSED, TIMEOUTS) ?? 0), num(s[ACCEPTED])]
+      .forEach((v, k) => text(c[k + 2], v));
+    spark(c[8].firstChild, l);
+  }
+}
+function row(l) {
+  const tr = element('tr'), name = element('td'), pick = element('button'), state = element('td');
+  pick.type = 'button';
+  pick.append(element('bdi', l.name));
+  pick.title = l.name;
+  pick.onclick = () => { view.id = l.id; view.at = 0; draw(); };
+  name.append(pick);
+  state.append(element('span', '', 'state'));
+  tr.append(name, state, ...['n', 'n wide', 'n mid', 'n', 'n mid', 'n wide'].map(k => element('td', '', k)));
+  const last = element('td', null, 'spark wide'), canvas = element('canvas');
+  canvas.setAttribute('aria-hidden', 'true');
+  last.append(canvas);
+  tr.append(last);
+  tr.addEventListener('click', e => { if (e.target !== pick) pick.click(); });
+  return tr;
+}
+function spark(canvas, l) {
+  if (!canvas.clientWidth) return;
+  const points = curve(l, CWND, shownDecisions(l)), p = paper(canvas, highest(points) * 1.1, 2, 0);
+  p.g.save();
+  steps(p, points, { color: ink.cwnd, width: 1.5, fill: .12 });
+  p.g.restore();
+}
+
+// speak tells a screen reader when the state changes, not every number.
+let spoken = '', spokenAt = 0;
+function speak() {
+  const l = limiters.get(view.id);
+  if (!l || !l.a || Date.now() - spokenAt < 4000) return;
+  const key = l.id + l.a.state;
+  if (key === spoken) return;
+  spoken = key;
+  spokenAt = Date.now();
+  text($('spoken'), `${l.name}: ${l.a.text}`);
+}

@@ -1,0 +1,158 @@
+package live
+
+import (
+	"math"
+	"time"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// remembered is how many decisions of a limiter are kept, more than it keeps itself.
+const remembered = 500
+
+// atOnce is how many decisions a page is told at once, the latest, once it has the past.
+const atOnce = 50
+
+// series is what was seen of a limiter.
+type series struct {
+	id      int
+	name    string
+	limiter *limiter.Limiter
+
+	now sample
+	// past has samples a second or more apart, the latest included if it was kept.
+	past []sample
+	// decisions up to seq were seen.
+	decisions []limiter.Event
+	seq       uint64
+	// worked is when it had work last.
+	worked time.Time
+}
+
+// sample is a limiter at a time.
+type sample struct {
+	at time.Time
+	limiter.Snapshot
+}
+
+// sample looks at the limiter.
+func (s *series) sample(now time.Time) {
+	before := s.now
+	s.now = sample{now, s.limiter.Snapshot()}
+	if s.now.InFlight > 0 || s.now.Queued > 0 || s.now.Attempts() != before.Attempts() || before.at.IsZero() {
+		s.worked = now
+	}
+	// A tick may be a little early.
+	if n := len(s.past); n == 0 || now.Sub(s.past[n-1].at) >= spacing-fastest/2 {
+		s.past = append(s.past, s.now)
+	}
+	old := 0
+	for now.Sub(s.past[old].at) > kept {
+		old++
+	}
+	s.past = append(s.past[:0], s.past[old:]...)
+
+	for _, e := range s.limiter.Decisions(s.seq) {
+		s.seq = e.Seq
+		s.decisions = append(s.decisions, e)
+	}
+	if n := len(s.decisions) - remembered; n > 0 {
+		s.decisions = append(s.decisions[:0], s.decisions[n:]...)
+	}
+}
+
+// message is what a page is told; the fields are short, they come often.
+type message struct {
+	Run string `json:"run"`
+	// Now is the time in milliseconds since 1970, as all times are; Every is in
+	// milliseconds.
+	Now      int64  `json:"now"`
+	Every    int64  `json:"every"`
+	More     int    `json:"more"`
+	Limiters []view `json:"limiters"`
+}
+
+// view is a limiter as a page sees it.
+type view struct {
+	ID int `json:"id"`
+	// Name is there the first time, and with it the past.
+	Name *string `json:"name,omitempty"`
+	// Samples are rows: see sample.row.
+	Samples   [][]float64 `json:"s"`
+	Decisions []decision  `json:"d,omitempty"`
+	// Skipped is how many decisions before these are not told.
+	Skipped int    `json:"skipped,omitempty"`
+	Advice  advice `json:"a"`
+}
+
+// decision is an event with its words.
+type decision struct {
+	Seq    uint64  `json:"q"`
+	At     int64   `json:"t"`
+	Kind   string  `json:"k"`
+	Before float64 `json:"b"`
+	Cwnd   float64 `json:"c"`
+	// Ssthresh is the one after it.
+	Ssthresh float64 `json:"h"`
+	// Wait is how long a pause lasts, in milliseconds.
+	Wait  int64  `json:"p,omitempty"`
+	Words string `json:"w"`
+}
+
+// view is what is new since the decision of that number, or all.
+func (s *series) view(now time.Time, after uint64, all bool) view {
+	v := view{ID: s.id, Advice: s.advise(now)}
+	news := s.decisions
+	for len(news) > 0 && news[0].Seq <= after {
+		news = news[1:]
+	}
+	if all {
+		name := s.title()
+		v.Name = &name
+		for _, p := range s.past {
+			v.Samples = append(v.Samples, p.row())
+		}
+	} else if n := len(news) - atOnce; n > 0 {
+		v.Skipped, news = n, news[n:]
+	}
+	if n := len(s.past); !all || s.past[n-1].at != s.now.at {
+		v.Samples = append(v.Samples, s.now.row())
+	}
+	for _, e := range news {
+		v.Decisions = append(v.Decisions, tell(e))
+	}
+	return v
+}
+
+func (s *series) title() string {
+	switch {
+	case s.name != "":
+		return s.name
+	case s.limiter.Name() != "":
+		return s.limiter.Name()
+	}
+	return "limiter"
+}
+
+// row is a sample for a page: time, cwnd, ssthresh, in flight, queued, and since the
+// start accepted, refused, timed out and neutral, then the longest wait in milliseconds.
+func (s sample) row() []float64 {
+	return []float64{
+		float64(s.at.UnixMilli()), hundredths(s.Cwnd), hundredths(s.Ssthresh), float64(s.InFlight), float64(s.Queued),
+		float64(s.Successes + s.ClientErrors), float64(s.Overloads), float64(s.Timeouts), float64(s.Neutrals),
+		float64(s.LongestWait.Milliseconds()),
+	}
+}
+
+func tell(e limiter.Event) decision {
+	d := decision{
+		Seq: e.Seq, At: e.Time.UnixMilli(), Kind: e.Kind.String(), Before: hundredths(e.Before),
+		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
+	}
+	if e.Kind == limiter.Held {
+		d.Wait = e.Wait.Milliseconds()
+	}
+	return d
+}
+
+func hundredths(x float64) float64 { return math.Round(x*100) / 100 }

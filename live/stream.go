@@ -1,0 +1,119 @@
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	// fastest and slowest bound how often a page is told.
+	fastest, usual, slowest = 100 * time.Millisecond, 250 * time.Millisecond, time.Second
+	// most pages are open at a time.
+	most = 16
+	// patience is how long a page may take to read what it is told.
+	patience = 10 * time.Second
+)
+
+// events serves the stream of a page until that goes away or the server shuts down.
+func (h *handler) events(w http.ResponseWriter, r *http.Request) {
+	every, err := interval(r.FormValue("every"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if !h.enter() {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, fmt.Sprintf("%d pages are open already, close one", most), http.StatusServiceUnavailable)
+		return
+	}
+	defer h.left()
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Accel-Buffering", "no") // nginx would keep it
+	if r.Method == http.MethodHead {
+		return
+	}
+	h.tell(w, r, every)
+}
+
+// interval reads how often a page wants to be told.
+func interval(s string) (time.Duration, error) {
+	if s == "" {
+		return usual, nil
+	}
+	every, err := time.ParseDuration(s)
+	if err != nil || every < fastest || every > slowest {
+		return 0, fmt.Errorf("every: %q is not allowed, want a duration from %v to %v", s, fastest, slowest)
+	}
+	return every, nil
+}
+
+func (h *handler) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pages == most {
+		return false
+	}
+	h.pages++
+	return true
+}
+
+func (h *handler) left() {
+	h.mu.Lock()
+	h.pages--
+	h.mu.Unlock()
+}
+
+// tell writes one message after the other.
+func (h *handler) tell(w http.ResponseWriter, r *http.Request, every time.Duration) {
+	down := h.down(r)
+	to := http.NewResponseController(w)
+	page := page{every: every, seen: map[int]uint64{}}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		data, err := json.Marshal(h.watch.news(&page))
+		if err != nil {
+			panic(err) // numbers and texts only
+		}
+		// A server's WriteTimeout is for answers that end.
+		if err := to.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
+			return
+		}
+		if err := to.Flush(); err != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		case <-down:
+			return
+		}
+	}
+}
+
+// down is closed when the request's server shuts down, which would else wait for
+// its pages.
+func (h *handler) down(r *http.Request) <-chan struct{} {
+	s, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.servers[s] == nil {
+		down := make(chan struct{})
+		h.servers[s] = down
+		s.RegisterOnShutdown(func() { close(down) })
+	}
+	return h.servers[s]
+}

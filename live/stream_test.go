@@ -1,0 +1,347 @@
+package live_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
+)
+
+// message is what a page is told, as its script reads it.
+type message struct {
+	Run      string
+	Now      int64
+	More     int
+	Limiters []struct {
+		ID        int
+		Name      *string
+		Samples   [][]float64 `json:"s"`
+		Decisions []struct {
+			Seq  uint64 `json:"q"`
+			At   int64  `json:"t"`
+			Kind string `json:"k"`
+			Wait int64  `json:"p"`
+			Text string `json:"w"`
+		} `json:"d"`
+		Skipped int
+		Advice  struct {
+			State, Mark, Text string
+			Do                []string
+		} `json:"a"`
+	}
+}
+
+func (m message) names() (names []string) {
+	for _, l := range m.Limiters {
+		if l.Name != nil {
+			names = append(names, *l.Name)
+		}
+	}
+	return names
+}
+
+// page is an open page, in a bubble.
+type page struct {
+	t     *testing.T
+	close func()
+
+	mu     sync.Mutex
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (p *page) Header() http.Header { return p.header }
+func (p *page) WriteHeader(int)     {}
+func (p *page) Flush()              {}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.body.Write(b)
+}
+
+// open opens a page that is told every so often, until the test's end or close.
+func open(t *testing.T, h http.Handler, every string) *page {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &page{t: t, header: http.Header{}}
+	var done sync.WaitGroup
+	done.Go(func() {
+		h.ServeHTTP(p, httptest.NewRequestWithContext(ctx, http.MethodGet, "/events?every="+every, nil))
+	})
+	p.close = func() { cancel(); done.Wait() }
+	t.Cleanup(p.close)
+	synctest.Wait()
+	return p
+}
+
+// told is what the page was told since it was asked last.
+func (p *page) told() (all []message) {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for event := range strings.SplitSeq(strings.TrimSuffix(p.body.String(), "\n\n"), "\n\n") {
+		data, ok := strings.CutPrefix(event, "data: ")
+		require.True(p.t, ok, event)
+		require.NotContains(p.t, data, "\n")
+		var m message
+		require.NoError(p.t, json.Unmarshal([]byte(data), &m))
+		all = append(all, m)
+	}
+	p.body.Reset()
+	return all
+}
+
+func (p *page) last() message {
+	all := p.told()
+	return all[len(all)-1]
+}
+
+func acquire(t *testing.T, l *limiter.Limiter) limiter.Permit {
+	t.Helper()
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	return p
+}
+
+func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(8))
+		require.NoError(t, acquire(t, l).Done(window.Overload))
+		time.Sleep(time.Minute)
+		p := open(t, live.Handler(live.Of(l)), "250ms")
+		require.Equal(t, "text/event-stream", p.header.Get("Content-Type"))
+		first := p.told()
+		require.Len(t, first, 1, "at once")
+		got := first[0].Limiters[0]
+		require.Equal(t, "photos", *got.Name)
+		now := time.Now().UnixMilli()
+		require.Equal(t, [][]float64{{float64(now), 4, 4, 0, 0, 0, 1, 0, 0, 0}}, got.Samples)
+		require.Len(t, got.Decisions, 1, "what happened before anybody looked")
+		require.Equal(t, "cut: first refusal of a burst, 8 -> 4", got.Decisions[0].Text)
+		require.Equal(t, now-60_000, got.Decisions[0].At)
+		require.Equal(t, "idle", got.Advice.State)
+
+		permits := []limiter.Permit{acquire(t, l), acquire(t, l)}
+		require.NoError(t, acquire(t, l).Done(window.Success))
+		time.Sleep(time.Second)
+		news := p.told()
+		require.Len(t, news, 4, "four a second")
+		got = news[3].Limiters[0]
+		require.Nil(t, got.Name)
+		require.Empty(t, got.Decisions)
+		require.Equal(t, []float64{float64(time.Now().UnixMilli()), 4, 4, 2, 0, 1, 1, 0, 0, 0}, got.Samples[0])
+		require.Equal(t, "room to spare", got.Advice.State)
+
+		require.NoError(t, permits[0].Done(window.Overload))
+		time.Sleep(250 * time.Millisecond)
+		require.Equal(t, "cut", p.last().Limiters[0].Decisions[0].Kind)
+		require.NoError(t, permits[1].Done(window.Success))
+	})
+}
+
+func TestALaterPageIsToldThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := live.Handler(live.Of(reno(t)))
+		early := open(t, h, "100ms")
+		time.Sleep(15 * time.Minute)
+		run := early.last().Run
+		second := open(t, h, "1s")
+		late := second.told()[0]
+		require.Equal(t, run, late.Run)
+		require.Equal(t, "limiter", *late.Limiters[0].Name)
+		samples := late.Limiters[0].Samples
+		require.InDelta(t, 601, len(samples), 2, "ten minutes, a second apart")
+		require.Equal(t, 600_000.0, samples[len(samples)-1][0]-samples[0][0])
+
+		early.close()
+		second.close()
+		time.Sleep(5 * time.Minute)
+		samples = open(t, h, "1s").told()[0].Limiters[0].Samples
+		require.InDelta(t, 302, len(samples), 2, "what was seen before is kept")
+	})
+}
+
+func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, looks := reno(t), 0
+		h := live.Handler(func() iter.Seq2[string, *limiter.Limiter] {
+			looks++
+			return live.Of(l)()
+		})
+		time.Sleep(time.Hour)
+		require.Zero(t, looks)
+		a, b := open(t, h, "1s"), open(t, h, "1s")
+		time.Sleep(10500 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, 11, looks, "pages share a look")
+		a.close()
+		b.close()
+		time.Sleep(time.Hour)
+		require.Equal(t, 11, looks)
+	})
+}
+
+func TestKeyedLimitersComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keyed, err := limiter.NewKeyed(func(int) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Idle: time.Minute})
+		require.NoError(t, err)
+		p := open(t, live.Handler(live.Keyed(keyed)), "1s")
+		require.Empty(t, p.last().Limiters)
+		time.Sleep(time.Second / 2)
+		use := func(key int) {
+			l, err := keyed.For(key)
+			require.NoError(t, err)
+			require.NoError(t, acquire(t, l).Done(window.Success))
+			time.Sleep(time.Second)
+		}
+		use(7)
+		use(8)
+		all := p.told()
+		require.Equal(t, []string{"7"}, all[0].names())
+		require.Equal(t, []string{"8"}, all[1].names())
+		require.Len(t, all[1].Limiters, 2)
+		seven := all[0].Limiters[0].ID
+		time.Sleep(59 * time.Second)
+		use(8) // which lets go of 7
+		got := p.last().Limiters
+		require.Len(t, got, 1)
+		require.NotEqual(t, seven, got[0].ID)
+	})
+}
+
+func TestThereIsRoomForSoManyLimiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := map[string]*limiter.Limiter{"": nil}
+		for i := range 60 {
+			all[fmt.Sprintf("%02d", i)] = reno(t)
+		}
+		p := open(t, live.Handler(live.Named(all)), "1s")
+		first := p.last()
+		require.Len(t, first.Limiters, 50)
+		require.Equal(t, 10, first.More)
+		require.Equal(t, "00", first.names()[0])
+		time.Sleep(20 * time.Second)
+		require.Empty(t, p.last().names(), "they do not take turns")
+
+		for i := range 59 {
+			require.NoError(t, acquire(t, all[fmt.Sprintf("%02d", i)]).Done(window.Success))
+		}
+		time.Sleep(29 * time.Second)
+		require.Empty(t, p.last().names(), "those at work keep their places")
+		busy := acquire(t, all["00"])
+		time.Sleep(2 * time.Second)
+		news := p.told()
+		require.Len(t, append(news[0].names(), news[1].names()...), 10, "the others lose them")
+		require.Equal(t, 1, news[1].Limiters[0].ID)
+		require.NoError(t, busy.Done(window.Success))
+	})
+}
+
+func TestHostileNamesAreDataOnly(t *testing.T) {
+	names := []string{"</script><script>alert(1)</script>", "a\n\ndata: {}\n\n", "\x00\xff\u2028\u202e"}
+	synctest.Test(t, func(t *testing.T) {
+		var all []*limiter.Limiter
+		for _, n := range names {
+			all = append(all, reno(t, aimd.WithName(n)))
+		}
+		p := open(t, live.Handler(live.Of(all...)), "1s")
+		p.mu.Lock()
+		require.NotContains(t, p.body.String(), "<")
+		p.mu.Unlock()
+		got := p.last().names()
+		require.Equal(t, names[:2], got[:2])
+		require.Equal(t, "\x00\ufffd\u2028\u202e", got[2])
+	})
+}
+
+func TestManyDecisionsAtOnceAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t)
+		p := open(t, live.Handler(live.Of(l)), "1s")
+		p.told()
+		for range 100 {
+			require.NoError(t, l.Reconfigure(l.Config()))
+		}
+		time.Sleep(time.Second)
+		got := p.last().Limiters[0]
+		require.Len(t, got.Decisions, 50)
+		require.Equal(t, 50, got.Skipped)
+		require.EqualValues(t, 100, got.Decisions[49].Seq)
+	})
+}
+
+func TestAtMostSoManyPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := live.Handler(live.Of(reno(t)))
+		var all []*page
+		for range 16 {
+			all = append(all, open(t, h, "1s"))
+		}
+		w := get(h, "/events")
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Contains(t, w.Body.String(), "16 pages are open already")
+		all[3].close()
+		require.Len(t, open(t, h, "1s").told(), 1)
+	})
+}
+
+// A real server: the client goes away, and Shutdown does not wait for pages.
+func TestAPageEndsWithItsClientAndItsServer(t *testing.T) {
+	l := reno(t)
+	begun, ended := make(chan bool, 2), make(chan bool, 2)
+	h := live.Handler(live.Of(l))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun <- true
+		h.ServeHTTP(w, r)
+		ended <- true
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	read := func(ctx context.Context) *http.Response {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events?every=100ms", nil)
+		require.NoError(t, err)
+		resp, err := server.Client().Do(r)
+		require.NoError(t, err)
+		line, err := bufio.NewReader(resp.Body).ReadString('\n')
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(line, `data: {"run":`), line)
+		<-begun
+		return resp
+	}
+	first := read(ctx)
+	cancel()
+	<-ended
+	_ = first.Body.Close()
+
+	second := read(t.Context())
+	require.NoError(t, server.Config.Shutdown(t.Context()))
+	<-ended
+	_ = second.Body.Close()
+	server.Client().CloseIdleConnections()
+}
+
+// deaf is a writer whose client is gone.
+type deaf struct{ *httptest.ResponseRecorder }
+
+func (deaf) Write([]byte) (int, error) { return 0, errors.New("gone") }
+
+func TestAPageThatCannotBeToldEnds(t *testing.T) {
+	live.Handler(live.Of(reno(t))).ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/events", nil))
+}

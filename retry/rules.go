@@ -1,0 +1,49 @@
+package retry
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/backoff"
+)
+
+// Rules are the pure half of a Policy: how often an operation is tried again, and
+// when, after a failure that may be. They take all settings as they are.
+type Rules struct {
+	// MaxAttempts is the most attempts of an operation, the first among them; 0 or
+	// less: no limit.
+	MaxAttempts int
+	// Backoff is how long an operation backs off by itself, never nil, and PauseMax
+	// the longest that it does; 0: as long as Backoff says.
+	Backoff  backoff.Backoff
+	PauseMax time.Duration
+	// RetryAfterMax is the longest Retry-After that is obeyed.
+	RetryAfterMax time.Duration
+	// Rand is the source of jitter, never nil.
+	Rand backoff.Rand
+}
+
+// Decide decides what follows the failure. Its verdict's Retry does not count.
+func (r Rules) Decide(f attempt.Failure) attempt.Decision {
+	if r.MaxAttempts > 0 && f.Attempt >= r.MaxAttempts { // more: it was lowered meanwhile
+		return attempt.Decision{Reason: attempt.ErrAttempts}
+	}
+	d := attempt.Decision{Retry: true}
+	if f.Backoff > 0 {
+		delay, more := r.Backoff.Delay(backoff.State{Retry: f.Backoff, Last: f.Last, Elapsed: f.Elapsed}, r.Rand)
+		if !more {
+			return attempt.Decision{Reason: ErrBackoff}
+		}
+		d.Delay = r.capped(delay)
+	}
+	d.RetryAfter = attempt.RetryAfter(f.Verdict.RetryAfter, r.RetryAfterMax, r.Rand)
+	return d
+}
+
+// capped is the delay, no longer than the cap.
+func (r Rules) capped(delay time.Duration) time.Duration {
+	if r.PauseMax == 0 || delay <= r.PauseMax {
+		return delay
+	}
+	return r.PauseMax - time.Duration(r.Rand.Float64()*float64(r.PauseMax/2))
+}

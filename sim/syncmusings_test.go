@@ -1,0 +1,128 @@
+package sim_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// seed4 is the system of seed 4: "The connection/request time is 100ms;
+// succesful responses are served in 500ms, and error responses in 50ms." The
+// operations are "initially generated at a 1000/s rate", and the server "only
+// allows up to max_busy = 50 requests at a time". The connection passes before
+// the request holds a slot; a refusal keeps the server busy while it lasts.
+func seed4(operations int) sim.Scenario {
+	return sim.Scenario{
+		Name: "seed4",
+		Server: sim.Server{
+			Connect: 100 * time.Millisecond, Service: 500 * time.Millisecond, Slots: 50,
+			Refusal: sim.Refusal{Time: 50 * time.Millisecond, Busy: true},
+		},
+		Clients: sim.Clients{Operations: operations, Rate: 1000},
+	}
+}
+
+// The figures of seed 4 and design.md, section 3. The windowed runs hold no
+// randomness, so they are exact. "All requests complete within 25s, which is
+// close to the optimal 20s ... The client performs 2085 request attempts overall".
+func TestPublishedFigures(t *testing.T) {
+	for _, c := range []struct {
+		strategy   string
+		operations int
+		makespan   float64 // seconds; 0: not asked for
+		attempts   int
+	}{
+		{"reno-0.9", 2000, 25.2, 2085},
+		{"reno-0.5", 2000, 30.6, 2032},
+		{"tahoe-0.9", 2000, 25.2, 2079},
+		{"tahoe-0.5", 2000, 31.2, 2032},
+		{"reno-0.9", 100, 0, 100},
+		{"reno-0.9", 5000, 0, 5098},
+	} {
+		t.Run(c.strategy, func(t *testing.T) {
+			for _, seed := range []uint64{0, 20} {
+				r, err := sim.Run(seed4(c.operations), named(t, c.strategy), seed)
+				require.NoError(t, err)
+				assert.Equal(t, sim.EndedDone, r.Ended)
+				assert.Equal(t, c.operations, r.Done)
+				assert.Equal(t, c.attempts, r.Attempts)
+				if c.makespan > 0 {
+					assert.InDelta(t, c.makespan, r.Makespan.Seconds(), 0.05)
+				}
+			}
+		})
+	}
+}
+
+// medians are those over 21 seeds.
+func medians(t *testing.T, s sim.Scenario, st sim.Strategy) (makespan float64, attempts, outageSent int) {
+	t.Helper()
+	var spans []float64
+	var sent, down []int
+	for seed := range uint64(21) {
+		r, err := sim.Run(s, st, seed)
+		require.NoError(t, err)
+		spans, sent, down = append(spans, r.Makespan.Seconds()), append(sent, r.Attempts), append(down, r.OutageSent)
+	}
+	slices.Sort(spans)
+	slices.Sort(sent)
+	slices.Sort(down)
+	return spans[len(spans)/2], sent[len(sent)/2], down[len(down)/2]
+}
+
+// "the 48s required in the above exponential backoff simulation ... compared to
+// 17392" attempts; "under 50% with as little as 100 operations ... under 10% when
+// there are 5000 operations".
+func TestPublishedBackoff(t *testing.T) {
+	makespan, attempts, _ := medians(t, seed4(2000), named(t, "backoff"))
+	assert.InEpsilon(t, 48.9, makespan, 0.06)
+	assert.InEpsilon(t, 17321, attempts, 0.03)
+	_, attempts, _ = medians(t, seed4(100), named(t, "backoff"))
+	assert.InEpsilon(t, 224, attempts, 0.03)
+	_, attempts, _ = medians(t, seed4(5000), named(t, "backoff"))
+	assert.InEpsilon(t, 50_900, attempts, 0.03)
+}
+
+// "it'd be even worse without jitter ... Requests keep “colliding” (overloading
+// the server) after each succesive doubling".
+func TestBackoffWithoutJitter(t *testing.T) {
+	r := run(t, seed4(2000), named(t, "backoff-no-jitter"))
+	assert.Greater(t, r.Makespan, 5*time.Minute)
+	assert.Greater(t, r.Attempts, 30_000)
+}
+
+// Design, point 5: "p99 from first send to success 0.95 s against 21 s at the
+// back": it stays near the service time, 0.6 s.
+func TestOperationsDoNotStarve(t *testing.T) {
+	r := run(t, seed4(2000), named(t, "reno-0.9"))
+	assert.LessOrEqual(t, r.SinceSend.P99, 1250*ms)
+}
+
+// Design, point 13: requests sent in a 60 s outage, with the doubling pause and
+// without.
+func TestOutageWithPauses(t *testing.T) {
+	for _, c := range []struct {
+		strategy      string
+		with, without int
+	}{
+		{"tahoe-0.9", 436, 7987},
+		{"reno-0.5", 60, 425},
+	} {
+		t.Run(c.strategy, func(t *testing.T) {
+			s := seed4(2000)
+			s.Server.Outages = []sim.Outage{{For: time.Hour}}
+			s.Horizon = time.Minute
+			st := named(t, c.strategy)
+			_, _, with := medians(t, s, st)
+			assert.LessOrEqual(t, with, c.with)
+			st.Window.NoPause = true
+			_, _, without := medians(t, s, st)
+			assert.InEpsilon(t, c.without, without, 0.03)
+		})
+	}
+}

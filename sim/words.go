@@ -1,0 +1,25 @@
+package sim
+
+import (
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// A client that does for real what the simulator shows is made from these, so that it
+// drops no setting.
+
+// Settings are those of the limiter that the words mean, without a source of
+// randomness.
+func (w Window) Settings() limiter.Settings {
+	s := w.settings(nil)
+	s.Rand = nil
+	return s
+}
+
+// MakeLaw is the law that the words mean; nil: there is no window.
+func (w Window) MakeLaw() window.NewLaw {
+	if !w.on() {
+		return nil
+	}
+	return w.law()
+}
