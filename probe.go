@@ -81,11 +81,11 @@ type probe struct {
 
 func newProbe(s window.Settings, t *tuning) *probe {
 	inf := math.Inf(1)
-	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, top: inf, pulse: pulse{best: [2]float64{inf, inf}}}
+	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, top: inf, cut: -inf, pulse: pulse{best: [2]float64{inf, inf}}}
 }
 
-// Timed is true: the law needs round-trip times. Where the clock stands still they
-// count as a microsecond.
+// Timed is true: the law needs round-trip times. Where the clock stands still they count
+// as a microsecond, and all refusals as one burst.
 func (p *probe) Timed() bool { return true }
 
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
@@ -134,6 +134,7 @@ func (p *probe) state(now, w float64) window.State {
 		s.Cwnd = math.Ceil(w)
 	} else {
 		filled := p.goodput(now) / w
+		filled *= filled
 		gap *= min(1, max(p.slack, filled*filled))
 	}
 	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
@@ -244,44 +245,4 @@ func (p *probe) grown(w float64) float64 {
 		step = max(step, p.excess*(w-p.top)*min(1, 2*p.trip/p.unit))
 	}
 	return w + min(1, 3*w, step/max(1, w))
-}
-
-// pulse tells whether the service is slower than it can be.
-type pulse struct {
-	// best are the least means of a batch in this span and the one before it, which
-	// began at since. None is there before the first batch: the first answers of a
-	// burst are its quickest.
-	best  [2]float64
-	since float64
-	// sum is that of the n round trips of a batch, which began at began.
-	sum, began float64
-	n          int
-	// slow and long are how many in a row were.
-	slow, long int
-}
-
-// beat tells whether the last answers all were slow and, at the end of a batch, whether
-// they were so slow that the window must shrink.
-func (l *pulse) beat(t *tuning, now, rtt, trip float64) (slow, long bool) {
-	best := min(l.best[0], l.best[1])
-	if l.slow++; rtt <= t.slow*best {
-		l.slow = 0
-	}
-	if l.long++; rtt <= t.long*best {
-		l.long = 0
-	}
-	if l.n == 0 {
-		l.began = now
-	}
-	l.n++
-	l.sum += rtt
-	if l.n >= t.batch && now-l.began >= trip {
-		if now-l.since > t.age {
-			l.best, l.since = [2]float64{l.best[1], math.Inf(1)}, now
-		}
-		l.best[1] = min(l.best[1], l.sum/float64(l.n))
-		l.n, l.sum = 0, 0
-		long = l.long >= t.run
-	}
-	return l.slow >= t.run, long
 }

@@ -52,6 +52,7 @@ var contenders = []contender{
 	}),
 	aimdContender("aimd Tahoe", aimd.Tahoe),
 	aimdContender("aimd Reno", aimd.Reno),
+	aimdContender("aimd Probe", aimd.Probe),
 }
 
 // timed is a Reno that asks for round-trip times, for what they cost.

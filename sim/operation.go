@@ -57,7 +57,7 @@ type client struct {
 func newParty(e *engine, id int32) *party {
 	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		p.core = checked(core.New[*operation](w.law(), w.settings(e.random.Rand)))
+		p.core = checked(core.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
 		p.budget = checked(budget.New(b.settings()))
@@ -74,15 +74,6 @@ func checked[T any](v T, err error) *T {
 		panic("sim: " + err.Error())
 	}
 	return &v
-}
-
-// law is the law that the words mean; nil for a name that there is not.
-func (w Window) law() window.NewLaw {
-	if w.NewLaw != nil {
-		return w.NewLaw
-	}
-	law, _ := LawNamed(w.Law)
-	return law
 }
 
 // Events.

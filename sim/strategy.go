@@ -127,7 +127,7 @@ func (w Window) check(c checker) {
 			"retry_after_max", w.RetryAfterMax, "no_pause", w.NoPause)
 		return
 	}
-	law := w.law()
+	law := w.MakeLaw()
 	if law == nil {
 		return // told above
 	}

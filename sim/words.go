@@ -14,10 +14,12 @@ func (w Window) Settings() limiter.Settings {
 	return limiter.Settings(w.settings(nil))
 }
 
-// MakeLaw is the law that the words mean; nil: there is no window.
+// MakeLaw is the law that the words mean; nil: there is no window, or no law of that
+// name.
 func (w Window) MakeLaw() window.NewLaw {
-	if !w.on() {
-		return nil
+	if w.NewLaw != nil {
+		return w.NewLaw
 	}
-	return w.law()
+	law, _ := LawNamed(w.Law)
+	return law
 }

@@ -254,6 +254,7 @@ func (c *Core[T]) space() {
 		due = max(c.due(), c.now-lateness)
 	}
 	c.sent = due
+	c.spread = 1
 	if c.spaced() {
 		c.spread = c.jitter()
 	}

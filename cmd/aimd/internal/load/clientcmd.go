@@ -38,7 +38,7 @@ Strategies:
   backoff-throttle
                 backoff, and what the service would most likely not take is not
                 sent
-  tahoe-0.5, reno-0.9, with any factor
+  probe, tahoe-0.5, reno-0.9, the last two with any factor
                 again as soon as the window admits it. All clients share one
                 window: so does a process with as many workers
 They have the names, and what is not changed by flags the figures, of the
