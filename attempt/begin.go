@@ -22,11 +22,15 @@ func (r *Runner) Begin(ctx context.Context, number int) (*Attempt, error) {
 // Next begins the attempt after this one, which has ended with a failure, for
 // integrations whose SDK decides that there is one. It backs off first as a
 // limiter's Do does without a policy, less the time that passed since the end:
-// an SDK has delays of its own. ctx is that of the new attempt.
+// an SDK has delays of its own. ctx is that of the new attempt. At the limiter's limit of
+// attempts its error is ErrAttempts.
 func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	r := a.runner
 	t := try{number: a.number + 1, again: true, asked: r.asked(ctx)}
 	if r.Slots != nil {
+		if most, _ := r.Slots.Limits(); most > 0 && a.number >= most {
+			return nil, ErrAttempts
+		}
 		d := r.Slots.RetryDelay(a.number, a.result.Outcome, a.result.RetryAfter)
 		t.delay = max(0, d-r.clock().Since(a.settled))
 	}

@@ -11,7 +11,7 @@
 //	}
 //	client, err := minio.New("s3.example.com", opts)
 //
-// From here on use the client as ever, from as many goroutines as you like.
+// From here on use the client as always, from as many goroutines as you like.
 // minio-go retries by itself, and a slot is free while it sleeps.
 //
 // The other way is a client with MaxRetries 1 and no limiter under it, inside
