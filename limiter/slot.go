@@ -46,13 +46,6 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	return d
 }
 
-// WithSlot returns a context for what is done within an attempt that has a slot
-// of the limiter. Do, Each and Begin give such a one; callers that take their
-// slots with Acquire may use it too, for as long as they hold the permit.
-func (l *Limiter) WithSlot(ctx context.Context) context.Context {
-	return attempt.WithSlot(ctx, (*slots)(l))
-}
-
 // HasSlot reports whether the context is that of an attempt that has a slot of
 // the limiter and has not ended. What is begun with it takes no second one: to
 // wait for it while holding the first could last for ever.
