@@ -122,7 +122,7 @@ func (a *Attempt) settle(v Verdict, told window.Outcome) {
 		a.slots.Settle(a.ticket, v)
 	}
 	if a.guarded {
-		a.runner.Guards.Ended(a.ctx, told)
+		a.runner.Guards.ended(a.ctx, told)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 //     are overload, time-out codes timeout, InternalError neutral; all of
 //     these may be tried again. Codes that say out of quota are neutral and final.
 //     A code it does not know leaves the word to the status.
-//   - HTTPStatusCode() int, from 400: see ClassifyStatus.
+//   - HTTPStatusCode() int, from 400: see classifyStatus.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
 //     DEADLINE_EXCEEDED timeout, all to be tried again. INVALID_ARGUMENT,
 //     NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
@@ -63,7 +63,7 @@ func Classify(err error) Verdict {
 	// An error with a status of success, or none, is about something else: an SDK
 	// puts it around a request that was not answered.
 	if errors.As(err, &status) && status.HTTPStatusCode() >= 400 {
-		return ClassifyStatus(status.HTTPStatusCode(), retryAfter)
+		return classifyStatus(status.HTTPStatusCode(), retryAfter)
 	}
 	if v := classifyGRPC(err); v.Outcome.Valid() {
 		v.RetryAfter = retryAfter
@@ -80,7 +80,7 @@ func Classify(err error) Verdict {
 	return Verdict{}
 }
 
-// ClassifyStatus is Classify for an HTTP status and the answer's Retry-After
+// classifyStatus is Classify for an HTTP status and the answer's Retry-After
 // (0: none):
 //
 //   - below 400: success.
@@ -89,7 +89,7 @@ func Classify(err error) Verdict {
 //     these may be tried again.
 //   - every other 4xx: a client error, a final answer of a service that is well.
 //   - the rest, 501 and 505 among them: neutral and final.
-func ClassifyStatus(status int, retryAfter time.Duration) Verdict {
+func classifyStatus(status int, retryAfter time.Duration) Verdict {
 	v := Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: retryAfter}
 	switch {
 	case status < 400:

@@ -99,7 +99,7 @@ func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
 
 // failure is what the head of an answer says, nil if it is no error. It is put to
 // the classifier, so that a limiter reads an answer the same way here and in Do
-// with Check. By default it is attempt.ClassifyStatus.
+// with Check. By default that is attempt.Classify.
 func failure(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil

@@ -16,19 +16,19 @@ import (
 
 // Defaults of KeyedConfig. Both are our choice.
 const (
-	// DefaultIdle: what was learned about a service is stale by then.
-	DefaultIdle = 10 * time.Minute
-	// DefaultKeys: more than a program has services, and few enough to keep.
-	DefaultKeys = 10_000
+	// defaultIdle: what was learned about a service is stale by then.
+	defaultIdle = 10 * time.Minute
+	// defaultKeys: more than a program has services, and few enough to keep.
+	defaultKeys = 10_000
 )
 
 // KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the
 // documented default.
 type KeyedConfig struct {
-	// Idle is how long a limiter is kept that nobody asks for; 0 means DefaultIdle.
+	// Idle is how long a limiter is kept that nobody asks for; 0 means defaultIdle.
 	Idle time.Duration
 	// Keys is the most limiters that there are at once, from 1; 0 means
-	// DefaultKeys. For one more, the one goes that was not asked for the longest
+	// defaultKeys. For one more, the one goes that was not asked for the longest
 	// and has nothing in flight or waiting.
 	Keys int
 	// Clock is the source of time; nil: the real one.
@@ -61,8 +61,8 @@ type entry[K comparable] struct {
 // that names the setting that is wrong, its value and what is allowed.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	err := cmp.Or(
-		setting.Duration("idle time", &c.Idle, DefaultIdle, 1, math.MaxInt64),
-		setting.Count("keys", &c.Keys, DefaultKeys, 1, math.MaxInt),
+		setting.Duration("idle time", &c.Idle, defaultIdle, 1, math.MaxInt64),
+		setting.Count("keys", &c.Keys, defaultKeys, 1, math.MaxInt),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
