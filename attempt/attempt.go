@@ -72,8 +72,10 @@ func (a *Attempt) Answered(err error) {
 	v := Verdict{Outcome: window.Success}
 	if err != nil {
 		v = a.judged(err)
+		a.suspect(v, err)
 	}
 	a.answer, a.heard = v, true
+	a.contact(true, nil)
 }
 
 // End ends the attempt: it classifies the error, gives the slot back and tells the
@@ -91,6 +93,7 @@ func (a *Attempt) End(err error) Verdict {
 	if told = v.Outcome; told == window.Neutral && !a.heard && (a.over() != nil || unanswered(err)) {
 		told = 0
 	}
+	v = a.noted(v, err)
 	return v
 }
 

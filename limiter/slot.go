@@ -43,6 +43,9 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	l.mu.Lock()
 	d := l.core.RetryDelay(failures, last, retryAfter)
 	l.unlock(l.time())
+	if left, bounded := s.contactTime(l.now()); bounded {
+		d = min(d, max(0, left)) // to say so in time
+	}
 	return d
 }
 
