@@ -67,8 +67,8 @@ func (a *Attempt) limit(d time.Duration) {
 
 // Answered tells that an answer began whose end comes later, with End or Drop,
 // and what its head says: nil is a success. A body that breaks off is then still
-// something that the service answered.
-func (a *Attempt) Answered(err error) {
+// something that the service answered. It returns what the head comes to.
+func (a *Attempt) Answered(err error) Verdict {
 	v := Verdict{Outcome: window.Success}
 	if err != nil {
 		v = a.judged(err)
@@ -76,6 +76,7 @@ func (a *Attempt) Answered(err error) {
 	}
 	a.answer, a.heard = v, true
 	a.contact(true, nil)
+	return v
 }
 
 // End ends the attempt: it classifies the error, gives the slot back and tells the

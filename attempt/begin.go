@@ -26,12 +26,13 @@ func (r *Runner) Begin(ctx context.Context, number int) (*Attempt, error) {
 // attempts its error is ErrAttempts.
 func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	r := a.runner
-	t := try{number: a.number + 1, again: true, asked: r.asked(ctx)}
+	number := max(a.number, 1) // at least
+	t := try{number: number + 1, again: true, asked: r.asked(ctx)}
 	if r.Slots != nil {
-		if most, _ := r.Slots.Limits(); most > 0 && a.number >= most {
+		if most, _ := r.Slots.Limits(); most > 0 && number >= most {
 			return nil, ErrAttempts
 		}
-		d := r.Slots.RetryDelay(a.number, a.result.Outcome, a.result.RetryAfter)
+		d := r.Slots.RetryDelay(number, a.result.Outcome, a.result.RetryAfter)
 		t.delay = max(0, d-r.clock().Since(a.settled))
 	}
 	return r.begin(ctx, t)

@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// drainTime is how long an answer that is not the last is read at the most. Our
+// drainTime is how long an answer that is not the last is read at most. Our
 // choice: a new connection takes less.
 const drainTime = 250 * time.Millisecond
 
@@ -28,15 +28,10 @@ type exchange struct {
 
 // attempt sends the request once. Its error is what the policy is asked about.
 func (x *exchange) attempt(ctx context.Context) error {
-	req := x.req.WithContext(ctx) // a copy: a RoundTripper changes no request
-	if x.sent && req.GetBody != nil {
-		body, err := req.GetBody()
-		if err != nil {
-			return err
-		}
-		req.Body = body
+	req, err := x.request(ctx)
+	if err != nil {
+		return err
 	}
-	x.sent = true
 	resp, err := x.base.RoundTrip(req)
 	if err != nil {
 		return err
@@ -48,7 +43,22 @@ func (x *exchange) attempt(ctx context.Context) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	return newStatusError(resp, time.Now())
+	return glance(resp)
+}
+
+// request is the request of the next attempt: a copy, since a RoundTripper changes no
+// request, with a new body.
+func (x *exchange) request(ctx context.Context) (*http.Request, error) {
+	req := x.req.WithContext(ctx)
+	if x.sent && req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
+	x.sent = true
+	return req, nil
 }
 
 // Admit makes the exchange an attempt.Guard that hears when there is going to be
