@@ -27,8 +27,10 @@ type operation struct {
 	cause    error
 	// unsent is how many attempts in a row failed before they were sent.
 	unsent int
-	// stopped: no attempt was made though the SDK wanted one.
+	// stopped: no attempt was made though the SDK wanted one, or, for the reason, none is
+	// of any use.
 	stopped bool
+	reason  error
 
 	// sent and body are those of the attempt at hand. body is nil if it is empty.
 	sent bool
@@ -50,7 +52,10 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 		_ = o.body.Close()
 	}
 	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
-	if o.stopped || forgotten {
+	switch {
+	case o.reason != nil:
+		err = &attempt.Error{Attempts: o.attempts, Reason: o.reason, Cause: err}
+	case o.stopped, forgotten:
 		err = &attempt.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
 	}
 	return out, metadata, err
@@ -129,6 +134,9 @@ func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
 	switch {
 	case within:
 		return &decided{error: told} // whoever has the slot makes the next attempt
+	case v.Reason != nil:
+		o.reason = v.Reason
+		return &decided{error: err}
 	case o.unsent >= unsentMax, hopeless(err):
 		return &decided{error: err}
 	case v.Retry:
