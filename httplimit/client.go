@@ -49,7 +49,7 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x := &exchange{req: req}
 	for attempts := 1; ; attempts++ {
-		again, err := x.request(req.Context())
+		again, err := x.request(req.Context(), attempts)
 		if err != nil {
 			a.Drop()
 			return nil, err

@@ -179,3 +179,32 @@ func TestAPortThatIsClosed(t *testing.T) {
 	require.ErrorIs(t, err, attempt.ErrNoContact)
 	require.ErrorContains(t, err, "nobody answers there")
 }
+
+// A Tagger above what retries keeps the number of the attempt.
+func TestATaggerAboveARetrier(t *testing.T) {
+	for name, below := range map[string]func(*testing.T, http.RoundTripper) http.RoundTripper{
+		"Retrier": func(t *testing.T, b http.RoundTripper) http.RoundTripper { return newRetrier(t, b, retry.Config{}) },
+		"Client":  func(t *testing.T, b http.RoundTripper) http.RoundTripper { return clientOn(t, b, narrow(t)).Transport },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var attempts []string
+				tagger, err := httplimit.NewTagger(below(t, base(func(r *http.Request) (*http.Response, error) {
+					attempts = append(attempts, r.Header.Get(httplimit.HeaderAttempt))
+					status := http.StatusOK
+					if len(attempts) < 3 {
+						status = http.StatusServiceUnavailable
+					}
+					return answers(status, nil, http.NoBody)(r)
+				})), "photos", "2.1")
+				require.NoError(t, err)
+				req := get(t.Context(), anyURL)
+				resp, err := tagger.RoundTrip(req)
+				require.NoError(t, err)
+				require.Equal(t, 200, resp.StatusCode)
+				require.Equal(t, []string{"", "2", "3"}, attempts)
+				require.Empty(t, req.Header, "the caller's is as it was")
+			})
+		})
+	}
+}

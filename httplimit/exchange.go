@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -28,7 +29,7 @@ type exchange struct {
 
 // attempt sends the request once. Its error is what the policy is asked about.
 func (x *exchange) attempt(ctx context.Context) error {
-	req, err := x.request(ctx)
+	req, err := x.request(ctx, attempt.Number(ctx))
 	if err != nil {
 		return err
 	}
@@ -47,8 +48,8 @@ func (x *exchange) attempt(ctx context.Context) error {
 }
 
 // request is the request of the next attempt: a copy, since a RoundTripper changes no
-// request, with a new body.
-func (x *exchange) request(ctx context.Context) (*http.Request, error) {
+// request, with a new body, and with the attempt's number in its tags if it has any.
+func (x *exchange) request(ctx context.Context, number int) (*http.Request, error) {
 	req := x.req.WithContext(ctx)
 	if x.sent && req.GetBody != nil {
 		body, err := req.GetBody()
@@ -58,6 +59,11 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 		req.Body = body
 	}
 	x.sent = true
+	if _, tagged := req.Header[HeaderCriticality]; tagged && number > 1 {
+		// A Tagger above has seen the first attempt only.
+		req.Header = req.Header.Clone()
+		AddTags(req.Header, tag.Tags{Attempt: number})
+	}
 	return req, nil
 }
 
