@@ -64,6 +64,9 @@ type Pacing interface {
 // limiter's, nil without one; then nothing is tried again without a policy. most
 // is the limiter's limit of attempts, 0 for none. It sets f.Backoff.
 func Decide(f Failure, policy func(Failure) Decision, pacing Pacing, most int) Decision {
+	if f.Verdict.Reason != nil {
+		return Decision{Reason: f.Verdict.Reason}
+	}
 	d := Decision{Retry: f.Verdict.Retry && pacing != nil}
 	if policy != nil {
 		f.Backoff = f.Attempt

@@ -39,7 +39,8 @@ type Limiter struct {
 
 	// config is what is in force since the last Reconfigure. It is read without
 	// the lock.
-	config atomic.Pointer[Config]
+	config  atomic.Pointer[Config]
+	contact contact
 	// waiters has those not in use. Each limiter has its own: a channel made in
 	// a testing/synctest bubble must not be used outside of it.
 	waiters sync.Pool

@@ -44,14 +44,10 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	l.mu.Lock()
 	d := l.core.RetryDelay(failures, last, retryAfter)
 	l.unlock(l.time())
+	if left, bounded := s.contactTime(l.now()); bounded {
+		d = min(d, max(0, left)) // to say so in time
+	}
 	return d
-}
-
-// WithSlot returns a context for what is done within an attempt that has a slot
-// of the limiter. Do, Each and Begin give such a one; callers that take their
-// slots with Acquire may use it too, for as long as they hold the permit.
-func (l *Limiter) WithSlot(ctx context.Context) context.Context {
-	return attempt.WithSlot(ctx, (*slots)(l))
 }
 
 // HasSlot reports whether the context is that of an attempt that has a slot of

@@ -315,3 +315,25 @@ func TestTheLongestRetryAfterIsThatOfLimiters(t *testing.T) {
 	require.GreaterOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax)
 	require.LessOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax+time.Second)
 }
+
+// "1000 2 10000": five calls, the fifth of them the last try, as it stands.
+func TestTheLastTryAsItStands(t *testing.T) {
+	for name, c := range map[string]struct {
+		backoff backoff.Backoff
+		calls   int
+		took    time.Duration
+	}{
+		"last try":       {backoff.LastTry{}, 5, 15 * time.Second},
+		"within another": {backoff.Cap(backoff.LastTry{}, 3*time.Second), 5, 9 * time.Second},
+		"no end":         {backoff.Constant(time.Second), 3, 2 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, err := retry.New(retry.Config{Backoff: c.backoff, Idempotent: true})
+			require.NoError(t, err)
+			calls, start := 0, time.Now()
+			require.Error(t, retry.Do(t.Context(), p, func(context.Context) error { calls++; return status{code: 503} }), name)
+			require.Equal(t, c.calls, calls, name)
+			require.Equal(t, c.took, time.Since(start), name)
+		})
+	}
+}
