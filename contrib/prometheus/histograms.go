@@ -18,8 +18,8 @@ type Histograms struct {
 
 // series are those of one name.
 type series struct {
-	wait     prometheus.Observer
-	duration prometheus.ObserverVec // by outcome
+	wait      prometheus.Observer
+	byOutcome [window.ClientError + 1]prometheus.Observer
 }
 
 // NewHistograms returns Histograms with nothing in them. Their buckets are
@@ -44,17 +44,17 @@ func (h *Histograms) Observe(e limiter.Event) {
 	case e.Kind == limiter.Admitted:
 		h.of(e.Name).wait.Observe(e.Wait.Seconds())
 	case e.Kind <= limiter.Steady && e.Outcome.Valid():
-		h.of(e.Name).duration.WithLabelValues(tally.Label(e.Outcome)).Observe(e.RTT.Seconds())
+		h.of(e.Name).byOutcome[e.Outcome].Observe(e.RTT.Seconds())
 	}
 }
 
 func (h *Histograms) of(name string) *series {
 	return h.names.Of(name, func(name string) *series {
-		duration := h.duration.MustCurryWith(prometheus.Labels{"limiter": name})
+		s := &series{wait: h.wait.WithLabelValues(name)}
 		for o := window.Success; o.Valid(); o++ {
-			duration.WithLabelValues(tally.Label(o))
+			s.byOutcome[o] = h.duration.WithLabelValues(name, tally.Label(o))
 		}
-		return &series{h.wait.WithLabelValues(name), duration}
+		return s
 	})
 }
 
