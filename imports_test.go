@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/sliding": {},
 	"internal/names":   {},
 	"internal/pipenet": {},
+	"internal/tally":   {"limiter", "window"},
 
 	"internal/grid":      {"internal/setting"},
 	"internal/budget":    {"internal/setting", "internal/sliding"},
