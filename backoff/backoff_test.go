@@ -76,6 +76,21 @@ func TestLimits(t *testing.T) {
 	assert.Equal(t, seconds(1, 1.5), delays(both, fixed{uniform: 1}, 100))
 }
 
+func TestEnds(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		backoff.LastTry{}, backoff.WithJitter(backoff.LastTry{}, backoff.Full()), backoff.LastTry{Time: time.Hour},
+		backoff.LimitAttempts(backoff.Constant(0), 1000), backoff.LimitElapsed(backoff.Decorrelated{}, time.Hour),
+	} {
+		assert.True(t, backoff.Ends(b), "%#v", b)
+	}
+	for _, b := range []backoff.Backoff{
+		backoff.Exponential{}, backoff.Compound{}, backoff.Decorrelated{}, backoff.Fibonacci{}, backoff.Constant(0),
+		backoff.LastTry{Rate: 1}, backoff.Cap(backoff.Exponential{}, 1), odd(0),
+	} {
+		assert.False(t, backoff.Ends(b), "%#v", b)
+	}
+}
+
 // odd is a Backoff from elsewhere that breaks the contract.
 type odd time.Duration
 

@@ -87,6 +87,20 @@ func (b sooner) check() error {
 	return positive("elapsed limit", b.limit)
 }
 
+// Ends reports whether b comes to an end by itself, as LastTry and what is within
+// LimitAttempts or LimitElapsed do: whether there is no retry after a million of
+// them and MaxDelay.
+func Ends(b Backoff) bool {
+	_, more := b.Delay(State{Retry: 1_000_000, Last: MaxDelay, Elapsed: MaxDelay}, still{})
+	return !more
+}
+
+// still is a Rand without chance.
+type still struct{}
+
+func (still) Float64() float64     { return 0.5 }
+func (still) NormFloat64() float64 { return 0 }
+
 // ask is the delay of b, one from elsewhere brought within the bounds.
 func ask(b Backoff, s State, r Rand) (time.Duration, bool) {
 	d, ok := b.Delay(s, r)

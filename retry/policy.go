@@ -35,7 +35,8 @@ type Config struct {
 	// each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// MaxAttempts is the most attempts of an operation, the first among them: from
-	// 1, which means no retries; 0 means 3, negative no limit.
+	// 1, which means no retries; negative no limit. 0 means 3, or as many as
+	// Backoff allows if that comes to an end by itself: backoff.LastTry, a limit.
 	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the
 	// same effect as once. Without it only what was certainly not done is
@@ -126,7 +127,11 @@ func (c Config) withDefaults() (Config, error) {
 	if err := backoff.Check(c.Backoff); err != nil {
 		return c, err
 	}
-	if c.MaxAttempts == 0 {
+	switch {
+	case c.MaxAttempts != 0:
+	case backoff.Ends(c.Backoff):
+		c.MaxAttempts = -1
+	default:
 		c.MaxAttempts = defaultAttempts
 	}
 	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
