@@ -149,16 +149,13 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// ends reports whether the backoff ends by itself: backoff.LastTry and LimitAttempts,
-// whatever they are composed with.
+// ends reports whether the backoff ends by itself, as backoff.LastTry and what is
+// within LimitAttempts or LimitElapsed do: whether there is no retry after a million of
+// them and the longest time.
 func ends(b backoff.Backoff) bool {
-	r := rand.New(rand.NewPCG(1, 1))
-	for retry := 1; retry <= 1000; retry++ { // nobody means more
-		if _, more := b.Delay(backoff.State{Retry: retry, Last: time.Second}, r); !more {
-			return true
-		}
-	}
-	return false
+	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay, Elapsed: backoff.MaxDelay}
+	_, more := b.Delay(s, rand.New(rand.NewPCG(1, 1)))
+	return !more
 }
 
 // standard is the policy that nil stands for.
