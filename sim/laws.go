@@ -22,7 +22,7 @@ const (
 type namedLaw struct {
 	name string
 	law  window.NewLaw
-	// factor: the law may read window.Settings.Factor.
+	// factor: the law is known to read window.Settings.Factor.
 	factor bool
 }
 
@@ -49,7 +49,7 @@ func Register(name string, law window.NewLaw) {
 	if law == nil {
 		panic(fmt.Sprintf("sim: the law %q is nil, want one", name))
 	}
-	laws = append(laws, namedLaw{name, law, true})
+	laws = append(laws, namedLaw{name, law, false})
 }
 
 // Laws returns the names of all laws, those of Register last.
@@ -61,8 +61,9 @@ func Laws() []string {
 	return names
 }
 
-// TakesFactor reports whether that law may read window.Settings.Factor: all but
-// ProbeLaw may. False if there is no such law.
+// TakesFactor reports whether that law is known to read window.Settings.Factor, as
+// TahoeLaw and RenoLaw do and ProbeLaw does not. A law of Register may read it, and
+// Window.Factor is there for it; this is false all the same.
 func TakesFactor(name string) bool {
 	return slices.ContainsFunc(laws, func(l namedLaw) bool { return l.name == name && l.factor })
 }

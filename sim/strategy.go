@@ -131,7 +131,7 @@ func (w Window) check(c checker) {
 	if law == nil {
 		return // told above
 	}
-	if w.Factor != 0 && w.NewLaw == nil && !TakesFactor(w.Law) {
+	if w.Factor != 0 && w.NewLaw == nil && w.Law == ProbeLaw {
 		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
 	}
 	_, err := limiter.NewCore[int](law, w.settings(nil))
