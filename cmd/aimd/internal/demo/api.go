@@ -72,7 +72,7 @@ func apiCommand() *cobra.Command {
 		if quick && !f.Changed("requests") {
 			d.Requests = 300
 		}
-		if err := checkFactor(f, d.Only); err != nil {
+		if err := value.CheckFactor(f.Changed("factor"), "--only", d.Only...); err != nil {
 			return cli.Usage(c, err)
 		}
 		d.Limit = limitOf(d.Limit, d.Optimum(d.Requests))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
-	"github.com/aimd-go/aimd/sim"
 )
 
 // output is what becomes of the results.
@@ -30,14 +28,6 @@ type output struct {
 func race(f *pflag.FlagSet, factor *float64, only *[]string, known []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
 	f.Var(value.Names(only, known), "only", "which strategies to run; also any law of aimd sim")
-}
-
-// checkFactor refuses a factor that none of the strategies has.
-func checkFactor(f *pflag.FlagSet, only []string) error {
-	if f.Changed("factor") && !slices.ContainsFunc(only, sim.TakesFactor) {
-		return fmt.Errorf("--factor: makes no difference to --only %s, want it with tahoe or reno", strings.Join(only, ","))
-	}
-	return nil
 }
 
 func limitFlag(f *pflag.FlagSet, limit *time.Duration) {

@@ -127,7 +127,7 @@ func quicken(c *cobra.Command, d *s3.Config) {
 // several.
 func checkDemo(c *cobra.Command, d *s3.Config) error {
 	f := c.Flags()
-	if err := checkFactor(f, d.Only); err != nil {
+	if err := value.CheckFactor(f.Changed("factor"), "--only", d.Only...); err != nil {
 		return err
 	}
 	if d.Endpoint == "" {
