@@ -22,13 +22,15 @@ const (
 type namedLaw struct {
 	name string
 	law  window.NewLaw
+	// factor: the law is known to read window.Settings.Factor.
+	factor bool
 }
 
 // builtin is how many of the laws are there from the start.
 const builtin = 3
 
 // laws are all that scenarios and strategies can name.
-var laws = []namedLaw{{ProbeLaw, aimd.Probe}, {TahoeLaw, aimd.Tahoe}, {RenoLaw, aimd.Reno}}
+var laws = []namedLaw{{ProbeLaw, aimd.Probe, false}, {TahoeLaw, aimd.Tahoe, true}, {RenoLaw, aimd.Reno, true}}
 
 // Register makes a law known by name: to Window.Law and so to scenario files, and
 // to Strategies, which then has a strategy of that name. Call it from main or init,
@@ -47,7 +49,7 @@ func Register(name string, law window.NewLaw) {
 	if law == nil {
 		panic(fmt.Sprintf("sim: the law %q is nil, want one", name))
 	}
-	laws = append(laws, namedLaw{name, law})
+	laws = append(laws, namedLaw{name, law, false})
 }
 
 // Laws returns the names of all laws, those of Register last.
@@ -57,6 +59,13 @@ func Laws() []string {
 		names[i] = l.name
 	}
 	return names
+}
+
+// TakesFactor reports whether that law is known to read window.Settings.Factor, as
+// TahoeLaw and RenoLaw do and ProbeLaw does not. A law of Register may read it, and
+// Window.Factor is there for it; this is false all the same.
+func TakesFactor(name string) bool {
+	return slices.ContainsFunc(laws, func(l namedLaw) bool { return l.name == name && l.factor })
 }
 
 // LawNamed returns the law of that name.

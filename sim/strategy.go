@@ -131,6 +131,9 @@ func (w Window) check(c checker) {
 	if law == nil {
 		return // told above
 	}
+	if w.Factor != 0 && w.NewLaw == nil && w.Law == ProbeLaw {
+		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
+	}
 	_, err := core.New[int](law, w.settings(nil))
 	c.setting(err, map[string]string{
 		"decrease factor": "factor", "initial window": "initial", "initial ssthresh": "ssthresh",

@@ -52,13 +52,13 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"sim run ":                []string{"window-vs-backoff", "crash-outage"},
 		"sim show ":               {"sync-start"},
 		"sim explain ":            {"server.slots", "strategies.window"},
-		"demo --only ":            {"sdk-default", "reno"},
+		"demo --only ":            {"sdk-default", "reno", "probe"},
 		"demo --only tahoe,":      {"tahoe,reno"},
 		"demo api --only ":        {"plain"},
 		"backoff table --form ":   {"fibonacci", "syncmusings"},
 		"backoff table --jitter ": {"full"},
-		"upload --law ":           {"reno", "tahoe"},
-		"client --strategy ":      {"none", "reno-0.9"},
+		"upload --law ":           {"probe", "reno", "tahoe"},
+		"client --strategy ":      {"none", "reno-0.9", "probe"},
 	} {
 		got := aimd(t, append([]string{"__complete"}, strings.Split(line, " ")...)...)
 		require.Zero(t, got.Status, got.Stderr)

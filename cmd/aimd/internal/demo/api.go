@@ -23,7 +23,9 @@ Strategies:
   plain         the pool sends each request once
   backoff       each request retries by itself for as long as it takes:
                 full-jitter exponential backoff, 100 ms doubling to 20 s
-  tahoe, reno   each request goes through Do of a limiter of this library
+  probe, tahoe, reno
+                each request goes through Do of a limiter of this library;
+                probe is the law of aimd.New, which needs no factor
 
 Columns:
   time          from the first request's begin to the last one's end
@@ -38,7 +40,7 @@ Columns:
 
 const demoAPIExample = `  aimd demo api                              # about a minute
   aimd demo api --quick                      # a few seconds per strategy
-  aimd demo api --only plain,reno --json
+  aimd demo api --only plain,probe --json
   aimd demo api --rate 50 --workers 200`
 
 const p99Requests = "p99: 99 of 100 requests that succeeded took at most so long, from the moment when a worker picked the request up, with all waits and retries."
@@ -62,13 +64,16 @@ func apiCommand() *cobra.Command {
 	f.Var(value.Whole(&l.Burst, 1, 100_000), "burst", "how many it serves at once after a rest")
 	f.Var(value.Duration(&l.Service, time.Millisecond, time.Minute), "service", "how long it takes for each")
 	f.Var(value.Duration(&l.RetryAfter, time.Second, time.Hour), "retry-after", "what a refusal says, in whole seconds")
-	race(f, &d.Factor, &d.Only, api.Strategies())
+	race(f, &d.Factor, &d.Only, api.Known())
 	f.BoolVar(&quick, "quick", false, "a run of a few seconds per strategy: 300 requests; flags given beside it still count")
 	limitFlag(f, &d.Limit)
 	o.flags(f, "aimd-demo-api.html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if quick && !f.Changed("requests") {
 			d.Requests = 300
+		}
+		if err := value.CheckFactor(f.Changed("factor"), "--only", d.Only...); err != nil {
+			return cli.Usage(c, err)
 		}
 		d.Limit = limitOf(d.Limit, d.Optimum(d.Requests))
 		return o.show(c, apiReport(d), func(ctx context.Context, w measure.Watcher) iter.Seq2[measure.Result, error] {

@@ -30,7 +30,7 @@ func (r Report) cwnd() figure.Figure {
 	top, right := r.Slots, 0.0
 	var windowed []measure.Result
 	for _, x := range r.Results {
-		if x.Factor == 0 || len(x.Samples) == 0 {
+		if len(x.Samples) == 0 || x.Samples[0].Cwnd == 0 {
 			continue
 		}
 		windowed = append(windowed, x)

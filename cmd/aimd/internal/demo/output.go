@@ -25,9 +25,9 @@ type output struct {
 }
 
 // race are the flags that say how strategies are compared.
-func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
+func race(f *pflag.FlagSet, factor *float64, only *[]string, known []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
-	f.Var(value.Names(only, all), "only", "which strategies to run")
+	f.Var(value.Names(only, known), "only", "which strategies to run; also any law of aimd sim")
 }
 
 func limitFlag(f *pflag.FlagSet, limit *time.Duration) {

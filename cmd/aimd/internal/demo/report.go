@@ -106,7 +106,7 @@ func label(r measure.Result) string {
 func (r Report) verdict() string {
 	var best *measure.Result
 	for i, x := range r.Results {
-		if x.Factor > 0 && !x.Interrupted && (best == nil || x.Lost < best.Lost || x.Lost == best.Lost && x.MakespanS < best.MakespanS) {
+		if _, alone := r.Alone[x.Strategy]; !alone && !x.Interrupted && (best == nil || x.Lost < best.Lost || x.Lost == best.Lost && x.MakespanS < best.MakespanS) {
 			best = &r.Results[i]
 		}
 	}

@@ -27,7 +27,9 @@ Strategies:
   backoff       each upload retries by itself for as long as it takes:
                 full-jitter exponential backoff, 100 ms doubling to 20 s
   sdk-adaptive  the SDK's adaptive retry mode, with its 3 attempts
-  tahoe, reno   the SDK with a limiter of this library, one call on its config
+  probe, tahoe, reno
+                the SDK with a limiter of this library, one call on its config;
+                probe is the law of aimd.New, which needs no factor
 
 Columns:
   time          from the first upload's begin to the last one's end
@@ -48,7 +50,7 @@ in --json).`
 
 const demoExample = `  aimd demo                                  # about a minute
   aimd demo --quick                          # some ten seconds
-  aimd demo --quick --only tahoe,reno        # two seconds
+  aimd demo --quick --only probe,reno        # two seconds
   aimd demo --only reno --factor 0.5         # how a deeper cut does
   aimd demo --slots 8 --goroutines 64        # a smaller store
   aimd demo --json | jq -c '[.strategy, .makespan_s, .lost]'
@@ -101,7 +103,7 @@ func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	f.Var(value.Whole(&d.Slots, 1, 10_000), "slots", "how many requests the store serves at a time")
 	f.Var(value.Duration(&d.Service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
 	f.Var(value.Decimal(&d.Jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
-	race(f, &d.Factor, &d.Only, s3.Strategies())
+	race(f, &d.Factor, &d.Only, s3.Known())
 	f.BoolVar(quick, "quick", false, "a run of a few seconds, most of it the SDK's own waits: 400 objects of 16KiB, 25ms each; flags given beside it still count")
 	limitFlag(f, &d.Limit)
 	f.Var(value.Endpoint(&d.Endpoint), "endpoint", "use a running S3 server, credentials from the usual AWS environment; --slots and --service then only say what the optimum is computed from")
@@ -125,6 +127,9 @@ func quicken(c *cobra.Command, d *s3.Config) {
 // several.
 func checkDemo(c *cobra.Command, d *s3.Config) error {
 	f := c.Flags()
+	if err := value.CheckFactor(f.Changed("factor"), "--only", d.Only...); err != nil {
+		return err
+	}
 	if d.Endpoint == "" {
 		if d.Bucket != "" {
 			return fmt.Errorf("--bucket %s: goes only with --endpoint; the embedded store has its own", d.Bucket)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 )
@@ -19,7 +20,10 @@ func TestWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		w := &watcher{w: &b}
-		m := measure.NewMeter(10, func() measure.Window { return measure.Window{Cwnd: 2, Ssthresh: 8} })
+		set, err := measure.Limited("reno", 0.9)
+		require.NoError(t, err)
+		defer set.Close()
+		m := measure.NewMeter(10, set.Limiter)
 		w.Begin("reno", m)
 		o := measure.Pool{Goroutines: 2}.Run(t.Context(), m, func(context.Context, int) error {
 			time.Sleep(2*time.Second - time.Millisecond)
@@ -29,10 +33,10 @@ func TestWatcher(t *testing.T) {
 		w.Warn(errors.New("the bucket is left"))
 		w.close()
 		assert.Equal(t, strings.Join([]string{
-			"reno           2.0 s  2/10 done  cwnd 2.0  0 in flight  0 refused",
-			"reno           4.0 s  4/10 done  cwnd 2.0  0 in flight  0 refused",
-			"reno           6.0 s  6/10 done  cwnd 2.0  0 in flight  0 refused",
-			"reno           8.0 s  8/10 done  cwnd 2.0  0 in flight  0 refused",
+			"reno           2.0 s  2/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno           4.0 s  4/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno           6.0 s  6/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno           8.0 s  8/10 done  cwnd 20.0  0 in flight  0 refused",
 			"reno          10.0 s  0 refused  1 lost",
 			"aimd: the bucket is left",
 			"",

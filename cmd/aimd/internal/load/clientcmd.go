@@ -38,9 +38,10 @@ Strategies:
   backoff-throttle
                 backoff, and what the service would most likely not take is not
                 sent
-  probe, tahoe-0.5, reno-0.9, the last two with any factor
+  probe; tahoe-0.5, reno-0.9, with any factor
                 again as soon as the window admits it. All clients share one
-                window: so does a process with as many workers
+                window: so does a process with as many workers. Probe is the law
+                of aimd.New, and needs no factor
 They have the names, and what is not changed by flags the figures, of the
 simulator.
 
@@ -56,7 +57,7 @@ after --min-delay, and the jitter is a share of the delay, as the text has it.
 
 const clientExample = `  aimd client                                # fixed
   aimd client -exponential-backoff           # --strategy exponential
-  aimd client -strategy reno-0.9
+  aimd client -strategy probe
   aimd client -clients 3000 -lambda 30 -timeout 1s
   aimd client -duration 1m -json | jq -c '[.ok_per_s, .timedout_per_s]'`
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -15,17 +16,23 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // newLimiter is the one limiter that all requests share.
 func (c Config) newLimiter() (*aimd.Limiter, error) {
+	law, known := sim.LawNamed(c.Law)
+	if !known {
+		return nil, fmt.Errorf("there is no law %q, want one of %s", c.Law, strings.Join(sim.Laws(), ", "))
+	}
 	opts := []aimd.Option{
-		aimd.WithFactor(c.Factor), aimd.WithMaxWindow(c.MaxWindow), aimd.WithInitialWindow(min(c.InitialWindow, c.MaxWindow)),
+		aimd.WithName("upload"), aimd.WithLaw(law),
+		aimd.WithMaxWindow(c.MaxWindow), aimd.WithInitialWindow(min(c.InitialWindow, c.MaxWindow)),
 	}
-	if c.Law == "tahoe" {
-		return aimd.NewTahoe(opts...)
+	if sim.TakesFactor(c.Law) {
+		opts = append(opts, aimd.WithFactor(c.Factor))
 	}
-	return aimd.NewReno(opts...)
+	return aimd.New(opts...)
 }
 
 // open is the bucket, with a client that is set up as the AWS tools set up theirs

@@ -14,6 +14,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/sim"
 )
 
 const long = `Upload puts files and directories into an S3 bucket, as fast as the store lets
@@ -100,7 +101,7 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.check(); err != nil {
+			if err := errors.Join(c.check(), value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)); err != nil {
 				return usage(cmd, err)
 			}
 			// A reader that goes away, as head does, must not end it in the middle of things.
@@ -118,7 +119,7 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 // defaults is the configuration without any flag.
 func defaults() Config {
 	return Config{
-		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
+		Law: sim.ProbeLaw, Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
 		PartSize: 8 << 20, Threshold: 16 << 20, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
 	}
 }
@@ -143,8 +144,8 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.Size(&c.Threshold, 1, partMost), "threshold", "files from this size on go in parts")
 	f.Var(value.OrNone(value.Duration(&c.Timeout, time.Second, 24*time.Hour)), "timeout", "longest time for one attempt of a request; 0 for none")
 	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
-	f.Var(value.Choice(&c.Law, []string{"reno", "tahoe"}, []string{"reno", "tahoe"}), "law", "how the window adapts")
-	f.Var(value.Factor(&c.Factor), "factor", "what a cut keeps of the window; 0.5 for a store whose limit varies much")
+	f.Var(value.Law(&c.Law), "law", "how the window adapts: probe needs no tuning, reno and tahoe have a --factor; all laws of aimd sim are known")
+	f.Var(value.Factor(&c.Factor), "factor", "what a cut of reno or tahoe keeps of the window; 0.5 for a store whose limit varies much")
 	f.Var(value.Decimal(&c.InitialWindow, 1, windowMost), "initial-window", "requests in flight to begin with")
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")
 }

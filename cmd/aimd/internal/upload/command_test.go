@@ -49,7 +49,8 @@ func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 		"DIR s3://bucket --quiet --verbose":       {"--quiet and --verbose"},
 		"DIR s3://bucket --factor 1":              {`"1"`, "--factor", "greater than 0 and less than 1"},
 		"DIR s3://bucket --factor NaN":            {`"NaN"`, "--factor"},
-		"DIR s3://bucket --law vegas":             {`"vegas"`, "--law", "one of reno, tahoe"},
+		"DIR s3://bucket --law nonsense":          {`"nonsense"`, "--law", "one of probe, tahoe, reno"},
+		"DIR s3://bucket --factor 0.5":            {"--factor: makes no difference to --law probe, want it with tahoe or reno"},
 		"DIR s3://bucket --checksum sha1":         {`"sha1"`, "--checksum", "one of crc64nvme, crc32c, crc32, md5"},
 		"DIR s3://bucket --symlinks some":         {`"some"`, "--symlinks", "one of follow, files, skip"},
 		"DIR s3://bucket --part-size 4MiB":        {`"4MiB"`, "--part-size", "5MiB to 5GiB"},
@@ -74,7 +75,7 @@ func TestDefaults(t *testing.T) {
 	c.flags(cmd)
 	assert.Equal(t, defaults(), c)
 	for name, want := range map[string]string{
-		"checksum": "crc64nvme", "symlinks": "follow", "law": "reno", "part-size": "8MiB", "threshold": "16MiB", "timeout": "5m", "factor": "0.9",
+		"checksum": "crc64nvme", "symlinks": "follow", "law": "probe", "part-size": "8MiB", "threshold": "16MiB", "timeout": "5m", "factor": "0.9",
 		"initial-window": "20", "max-window": "256", "max-attempts": "0",
 	} {
 		assert.Equal(t, want, cmd.Flag(name).DefValue, name)

@@ -21,9 +21,9 @@ type Config struct {
 	// VirtualHost puts the bucket into the host's name, with Endpoint.
 	VirtualHost bool
 
-	// Law is the control law: "reno" or "tahoe".
+	// Law is the control law, by its name in sim.Laws.
 	Law string
-	// Factor is what a cut keeps of the window, InitialWindow and MaxWindow bound it, in requests.
+	// Factor is what a cut keeps of the window, for laws that have one; InitialWindow and MaxWindow bound it, in requests.
 	Factor, InitialWindow, MaxWindow float64
 	// Timeout bounds each attempt; 0: none.
 	Timeout time.Duration

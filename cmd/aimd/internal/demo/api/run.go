@@ -7,11 +7,9 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/httplimit"
 )
@@ -23,7 +21,7 @@ type Config struct {
 	Limits               Limits
 	// Factor is what Tahoe and Reno keep of the window at a cut.
 	Factor float64
-	// Only are the strategies to run, of Strategies.
+	// Only are the strategies to run, of Known.
 	Only []string
 	// Limit is the longest time for one strategy.
 	Limit time.Duration
@@ -39,32 +37,30 @@ func (c Config) Optimum(requests int) time.Duration {
 	return time.Duration(rest/c.Limits.Rate*float64(time.Second)) + c.Limits.Service
 }
 
-// strategies are all ways to deal with an API that says 429, in the order in which
-// they run. The names are fixed, scripts know them.
-var strategies = []string{"plain", "backoff", "tahoe", "reno"}
+// plain are the ways to deal with an API that says 429 without a limiter. The names
+// are fixed, scripts know them.
+var plain = []string{"plain", "backoff"}
 
-// Strategies are the names of all strategies, in the order in which they run.
-func Strategies() []string { return slices.Clone(strategies) }
+// Strategies are the names of those that run unless others are chosen, Known of all
+// that can be, in the order in which they run.
+func Strategies() []string { return measure.Usual(plain) }
+func Known() []string      { return measure.Known(plain) }
 
-func setUp(name string, factor float64) (set measure.Setup, err error) {
+func setUp(name string, factor float64) (measure.Setup, error) {
 	switch name {
 	case "plain":
 		return measure.Once(), nil
 	case "backoff":
 		return measure.Backoff()
-	case "tahoe":
-		set, _, err = measure.Windowed(aimd.NewTahoe, factor)
-	default:
-		set, _, err = measure.Windowed(aimd.NewReno, factor)
 	}
-	return set, err
+	return measure.Limited(name, factor)
 }
 
 // Run does all jobs once per strategy, each with an API that is new, and yields
 // how it went. It ends with the first error. When ctx ends the strategy that
 // runs is stopped and yielded as interrupted, and is the last.
 func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Result, error] {
-	return measure.Each(ctx, strategies, c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
+	return measure.Each(ctx, Known(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
 }
 
 func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measure.Result, error) {
@@ -78,7 +74,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 		return measure.Result{}, err
 	}
 	defer set.Close()
-	m := measure.NewMeter(c.Requests, set.Window)
+	m := measure.NewMeter(c.Requests, set.Limiter)
 	client, closeIdle := m.Client(c.Goroutines)
 	defer closeIdle()
 

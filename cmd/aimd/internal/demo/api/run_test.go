@@ -55,7 +55,7 @@ func TestEveryStrategyServesEverything(t *testing.T) {
 		assert.Zero(t, r.Lost, r.Strategy)
 		assert.Equal(t, slices.Contains([]string{"tahoe", "reno"}, r.Strategy), r.Factor == 0.9, r.Strategy)
 	}
-	assert.Equal(t, []string{"plain", "backoff", "tahoe", "reno"}, w.begun)
+	assert.Equal(t, []string{"plain", "backoff", "probe", "tahoe", "reno"}, w.begun)
 }
 
 func TestThePlainPoolLosesWhatIsRefused(t *testing.T) {
@@ -72,7 +72,7 @@ func TestThePlainPoolLosesWhatIsRefused(t *testing.T) {
 
 func TestTheOthersLoseNothing(t *testing.T) {
 	c := tiny()
-	c.Only = []string{"backoff", "tahoe", "reno"}
+	c.Only = []string{"backoff", "probe", "tahoe", "reno"}
 	// More than the burst, so that some are refused; nobody is told to wait for a whole second.
 	c.Requests, c.Limits.Rate, c.Limits.Burst, c.Limits.RetryAfter = 30, 1000, 5, 0
 	for _, r := range all(t, t.Context(), c, &watcher{}) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
 )
 
 func tenPerSecond(operations int) time.Duration { return time.Duration(operations) * time.Second / 10 }
@@ -29,7 +31,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func TestRunMeasures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(100, func() Window { return Window{Cwnd: 10, Ssthresh: 20} })
+		limiter, err := aimd.NewReno(aimd.WithInitialWindow(10), aimd.WithInitialSsthresh(20))
+		require.NoError(t, err)
+		defer limiter.Close()
+		m := NewMeter(100, limiter)
 		o := Pool{Goroutines: 10}.Run(t.Context(), m, func(ctx context.Context, i int) error {
 			if i == 7 {
 				return sleep(ctx, 3*time.Second)
@@ -42,7 +47,7 @@ func TestRunMeasures(t *testing.T) {
 		assert.Equal(t, 10.0, r.OptimumS)
 		assert.InDelta(t, 1.1, r.TimesOptimum(), 1e-9)
 		assert.Equal(t, 1.0, r.P99S, "one in a hundred may take longer")
-		assert.Equal(t, Window{Cwnd: 10, Ssthresh: 20}, r.Samples[0].Window)
+		assert.Equal(t, []float64{10, 20}, []float64{r.Samples[0].Cwnd, r.Samples[0].Ssthresh})
 		assert.InDelta(t, 1100, len(r.Samples), 3)
 		assert.Equal(t, 11*time.Second, r.Samples[len(r.Samples)-1].At)
 		time.Sleep(time.Hour)

@@ -7,14 +7,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/aimd-go/aimd"
 )
 
 // Meter counts one run while it runs. All methods are safe for any number
 // of goroutines.
 type Meter struct {
 	operations int
-	// window is where the run's window is read, nil if it has none.
-	window func() Window
+	// limiter is the one whose window is read; nil: there is none.
+	limiter *aimd.Limiter
 
 	attempts, accepted, refused atomic.Int64
 	flying, done                atomic.Int64
@@ -28,12 +30,6 @@ type Meter struct {
 	// samples are every spacing-th that were taken; seen counts those.
 	samples       []Sample
 	spacing, seen int
-}
-
-// Window is the congestion window of a run at some moment.
-type Window struct {
-	// Cwnd and Ssthresh are in attempts; 0 in a run without a window.
-	Cwnd, Ssthresh float64
 }
 
 // end is how an operation ended.
@@ -52,12 +48,10 @@ const (
 	failed
 )
 
-// NewMeter returns a meter for so many operations. window may be nil.
-func NewMeter(operations int, window func() Window) *Meter {
-	if window == nil {
-		window = func() Window { return Window{} }
-	}
-	return &Meter{operations: operations, window: window, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
+// NewMeter returns a meter for so many operations, sent through the limiter, which may
+// be nil.
+func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
+	return &Meter{operations: operations, limiter: limiter, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
 }
 
 // Transport counts the requests that go through it to next: every attempt, and
@@ -99,19 +93,23 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // Sample is how a run stood at some moment. Counts are totals since its start.
 type Sample struct {
 	At time.Duration
-	Window
+	// Cwnd and Ssthresh are in attempts; 0 in a run without a limiter.
+	Cwnd, Ssthresh                              float64
 	InFlight, Attempts, Accepted, Refused, Done int
 }
 
 // Now is how the run stands.
 func (m *Meter) Now() Sample {
 	s := Sample{
-		Window:   m.window(),
 		InFlight: int(m.flying.Load()),
 		Attempts: int(m.attempts.Load()),
 		Accepted: int(m.accepted.Load()),
 		Refused:  int(m.refused.Load()),
 		Done:     int(m.done.Load()),
+	}
+	if m.limiter != nil {
+		w := m.limiter.State()
+		s.Cwnd, s.Ssthresh = w.Cwnd, w.Ssthresh
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,6 +122,9 @@ func (m *Meter) Now() Sample {
 	}
 	return s
 }
+
+// Limiter is the one that the run sends through; nil: there is none.
+func (m *Meter) Limiter() *aimd.Limiter { return m.limiter }
 
 // Operations is how many operations the run has.
 func (m *Meter) Operations() int { return m.operations }

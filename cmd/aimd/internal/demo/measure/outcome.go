@@ -50,7 +50,7 @@ func p99(ends []end) time.Duration {
 type Result struct {
 	// Strategy is the strategy's fixed name.
 	Strategy string `json:"strategy"`
-	// Factor is what a cut keeps of the window; 0 without a window.
+	// Factor is what a cut keeps of the window; 0 where it has none.
 	Factor float64 `json:"factor"`
 	// Operations is how many were to be done; of an interrupted run, how many ended.
 	Operations int `json:"operations"`

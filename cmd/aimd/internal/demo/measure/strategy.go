@@ -7,19 +7,21 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // Setup is what a strategy makes of a client.
 type Setup struct {
 	// Retry runs one operation, again if need be.
 	Retry func(ctx context.Context, once func(context.Context) error) error
-	// Window is where the strategy's window is read; nil: it has none.
-	Window func() Window
+	// Limiter is the one of this library; nil: the strategy has none.
+	Limiter *aimd.Limiter
 	// Factor is what a cut keeps of the window; 0 without one.
 	Factor float64
 	// Close ends what the strategy began.
@@ -56,18 +58,29 @@ func transient(err error) bool {
 	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }
 
-// Windowed has a limiter of this library, whose Do retries.
-func Windowed(law func(...aimd.Option) (*aimd.Limiter, error), factor float64) (Setup, *aimd.Limiter, error) {
-	lim, err := law(aimd.WithFactor(factor))
+// Limited has a limiter of this library with one of sim.Laws, whose Do retries. The
+// factor is for the laws that have one.
+func Limited(name string, factor float64) (Setup, error) {
+	law, known := sim.LawNamed(name)
+	if !known {
+		return Setup{}, fmt.Errorf("there is no law %q, want one of %s", name, strings.Join(sim.Laws(), ", "))
+	}
+	if !sim.TakesFactor(name) {
+		factor = 0
+	}
+	lim, err := aimd.New(aimd.WithName(name), aimd.WithLaw(law), aimd.WithFactor(factor))
 	if err != nil {
-		return Setup{}, nil, err
+		return Setup{}, err
 	}
-	window := func() Window {
-		s := lim.State()
-		return Window{Cwnd: s.Cwnd, Ssthresh: s.Ssthresh}
-	}
-	return Setup{Retry: lim.Do, Window: window, Factor: factor, Close: lim.Close}, lim, nil
+	return Setup{Retry: lim.Do, Limiter: lim, Factor: factor, Close: lim.Close}, nil
 }
+
+// Usual are the strategies without a limiter and with the laws of this library. Known
+// are these with all laws of the registry, rivals and a user's own among them.
+func Usual(without []string) []string {
+	return slices.Concat(without, []string{sim.ProbeLaw, sim.TahoeLaw, sim.RenoLaw})
+}
+func Known(without []string) []string { return slices.Concat(without, sim.Laws()) }
 
 // Each runs those of the strategies that only names, one after the other, and yields
 // how it went. It ends with the first error, and with the first strategy that returns

@@ -1,22 +1,21 @@
 package s3
 
 import (
-	"slices"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 )
 
-// strategies are all ways to deal with a store that says SlowDown, in the order in
-// which they run. The names are fixed, scripts know them.
-var strategies = []string{"sdk-default", "backoff", "sdk-adaptive", "tahoe", "reno"}
+// plain are the ways to deal with a store that says SlowDown without a limiter. The
+// names are fixed, scripts know them.
+var plain = []string{"sdk-default", "backoff", "sdk-adaptive"}
 
-// Strategies are the names of all strategies, in the order in which they run.
-func Strategies() []string { return slices.Clone(strategies) }
+// Strategies are the names of those that run unless others are chosen, Known of all
+// that can be, in the order in which they run.
+func Strategies() []string { return measure.Usual(plain) }
+func Known() []string      { return measure.Known(plain) }
 
 // setUp makes the client's config that of the strategy.
 func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {
@@ -28,21 +27,19 @@ func setUp(name string, factor float64, config *aws.Config) (measure.Setup, erro
 	case "backoff":
 		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 		return measure.Backoff()
-	case "tahoe":
-		return windowed(aimd.NewTahoe, factor, config)
 	default:
-		return windowed(aimd.NewReno, factor, config)
+		return limited(name, factor, config)
 	}
 	return measure.Once(), nil
 }
 
-// windowed is the client with one call of contrib/aws added, which retries.
-func windowed(law func(...aimd.Option) (*aimd.Limiter, error), factor float64, config *aws.Config) (measure.Setup, error) {
-	set, lim, err := measure.Windowed(law, factor)
+// limited is the client with one call of contrib/aws added, which retries.
+func limited(law string, factor float64, config *aws.Config) (measure.Setup, error) {
+	set, err := measure.Limited(law, factor)
 	if err != nil {
 		return set, err
 	}
-	aimdaws.Limit(config, lim)
+	aimdaws.Limit(config, set.Limiter)
 	set.Retry = measure.Once().Retry
 	return set, nil
 }

@@ -32,7 +32,7 @@ func Strategies() []sim.Strategy {
 }
 
 // Named returns the strategy of that name. Laws that have a factor are there with any
-// greater than 0 and less than 1: reno-0.75.
+// that is greater than 0 and less than 1: reno-0.75.
 func Named(name string) (sim.Strategy, bool) {
 	all := Strategies()
 	if i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == name }); i >= 0 {
@@ -40,8 +40,7 @@ func Named(name string) (sim.Strategy, bool) {
 	}
 	law, text, _ := strings.Cut(name, "-")
 	factor, err := strconv.ParseFloat(text, 64)
-	known := law != "" && slices.ContainsFunc(all, func(s sim.Strategy) bool { return s.Window.Law == law && s.Window.Factor > 0 })
-	if !known || err != nil || !(factor > 0 && factor < 1) {
+	if !sim.TakesFactor(law) || err != nil || !(factor > 0 && factor < 1) {
 		return sim.Strategy{}, false
 	}
 	return sim.Strategy{Name: name, Window: sim.Window{Law: law, Factor: factor}}, true

@@ -82,7 +82,7 @@ func TestAWindowWithDelays(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for _, name := range []string{"", "foo", "reno", "reno-", "reno-0", "reno-1", "reno-x", "reno-NaN", "tahoe--0.5", "cubic-0.5", "-0.5"} {
+	for _, name := range []string{"", "foo", "reno", "reno-", "reno-0", "reno-1", "reno-x", "reno-NaN", "tahoe--0.5", "probe-0.5", "cubic-0.5", "-0.5"} {
 		_, known := Named(name)
 		assert.False(t, known, name)
 	}
