@@ -99,7 +99,7 @@ func TestNginxCap(t *testing.T) {
 	attempt(t, func(t *testing.T) bool {
 		ctx := begin(t)
 		c := newCapped(ctx, t, noCap)
-		p := startNginx(t, c.gateway, proxyConfig{Cap: slots})
+		p := startNginx(t, c.gateway.address, proxyConfig{Cap: slots})
 		c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
 		c.run(ctx, t)
 		p.requireStatuses(t, map[string]int{"200": objects, "503": int(c.limiter.Snapshot().Overloads)})
@@ -115,7 +115,7 @@ func TestNginxRate(t *testing.T) {
 	attempt(t, func(t *testing.T) bool {
 		ctx := begin(t)
 		c := newCapped(ctx, t, noCap)
-		p := startNginx(t, c.gateway, proxyConfig{Rate: rate})
+		p := startNginx(t, c.gateway.address, proxyConfig{Rate: rate, Burst: 20, RetryAfter: 1})
 		c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
 		c.run(ctx, t)
 		p.requireStatuses(t, map[string]int{"200": objects, "429": int(c.limiter.Snapshot().Overloads)})

@@ -24,7 +24,7 @@ func TestCapChanges(t *testing.T) {
 	nginxBinary(t)
 	ctx := begin(t)
 	c := newCapped(ctx, t, noCap)
-	p := startNginx(t, c.gateway, proxyConfig{Cap: slots})
+	p := startNginx(t, c.gateway.address, proxyConfig{Cap: slots})
 	c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
 	c.load.began = time.Now()
 	wait := c.load.start(ctx)
