@@ -287,8 +287,7 @@ func TestProbeAndTheOtherOutcomes(t *testing.T) {
 	require.EqualValues(t, 15, p.State().Cwnd)
 }
 
-// "Where the clock stands still they count as a microsecond, and all refusals as one
-// burst."
+// "Where the clock stands still they count as a microsecond."
 func TestProbeWithoutTime(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 4})
 	p.round(0, 1000)
