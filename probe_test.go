@@ -287,8 +287,7 @@ func TestProbeAndTheOtherOutcomes(t *testing.T) {
 	require.EqualValues(t, 15, p.State().Cwnd)
 }
 
-// "Where the clock stands still they count as a microsecond, and all refusals as one
-// burst."
+// "Where the clock stands still they count as a microsecond."
 func TestProbeWithoutTime(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 4})
 	p.round(0, 1000)
@@ -299,7 +298,9 @@ func TestProbeWithoutTime(t *testing.T) {
 		p.round(0, 0)
 	}
 	require.LessOrEqual(t, p.Gap(), 15*time.Second)
-	before := p.State().Cwnd
-	p.round(0, 1000)
-	require.Greater(t, p.State().Cwnd, before)
+	require.EqualValues(t, 1, p.State().Cwnd)
+	for range 1000 {
+		p.round(100*ms, 1000)
+	}
+	require.Greater(t, p.rate(100*ms), 1.0, "it goes on with time, once the best mean of a microsecond is forgotten")
 }
