@@ -2,6 +2,7 @@ package aimdprom_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -135,6 +136,31 @@ aimd_attempts_total{limiter="b",outcome="timeout"} 0
 # TYPE aimd_in_flight gauge
 aimd_in_flight{limiter="b"} 0
 `), "aimd_attempts_total", "aimd_in_flight"))
+}
+
+// Those that come and go between two scrapes.
+func TestLimitersThatNoScrapeSaw(t *testing.T) {
+	var c *aimdprom.Collector
+	keyed, err := limiter.NewKeyed(
+		func(key string) (*limiter.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		limiter.KeyedConfig{Keys: 1, Evicted: func(l *limiter.Limiter) { c.Evicted(l) }})
+	require.NoError(t, err)
+	c = aimdprom.New(live.Keyed(keyed))
+	r := registry(t, c)
+	for i := range 100 {
+		l, err := keyed.For(fmt.Sprint(i % 3))
+		require.NoError(t, err)
+		require.NoError(t, acquire(t, l).Done(window.Success))
+	}
+	families, err := r.Gather()
+	require.NoError(t, err)
+	sum := 0.0
+	for _, m := range families[0].GetMetric() {
+		sum += m.GetCounter().GetValue()
+	}
+	require.Equal(t, "aimd_attempts_total", families[0].GetName())
+	require.InDelta(t, 100, sum, 0)
+	require.Len(t, families[0].GetMetric(), 3*5)
 }
 
 func TestNoNameBreaksAScrape(t *testing.T) {
