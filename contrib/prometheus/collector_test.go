@@ -49,19 +49,8 @@ func registry(t *testing.T, all ...prometheus.Collector) *prometheus.Registry {
 	return r
 }
 
-func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
-
-func oneLimiter(t *testing.T) {
-	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
-	r := registry(t, aimdprom.New(live.Of(l)))
-	p := acquire(t, l)
-	acquire(t, l)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { _, _ = l.Acquire(ctx) }()
-	synctest.Wait()
-	time.Sleep(3 * time.Second) // of the bubble's time
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
+// atWork is a limiter of window 2 with two attempts in flight, and one that waits.
+const atWork = `
 # HELP aimd_attempts_total Attempts that were answered, by outcome.
 # TYPE aimd_attempts_total counter
 aimd_attempts_total{limiter="photos",outcome="client_error"} 0
@@ -84,7 +73,21 @@ aimd_queued{limiter="photos"} 1
 # HELP aimd_ssthresh Slow-start threshold, in attempts.
 # TYPE aimd_ssthresh gauge
 aimd_ssthresh{limiter="photos"} 1024
-`), "aimd_attempts_total", "aimd_cwnd", "aimd_in_flight", "aimd_longest_wait_seconds", "aimd_queued", "aimd_ssthresh"))
+`
+
+func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
+
+func oneLimiter(t *testing.T) {
+	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
+	r := registry(t, aimdprom.New(live.Of(l)))
+	p := acquire(t, l)
+	acquire(t, l)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { _, _ = l.Acquire(ctx) }()
+	synctest.Wait()
+	time.Sleep(3 * time.Second) // of the bubble's time
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(atWork), "aimd_attempts_total", "aimd_cwnd", "aimd_in_flight", "aimd_longest_wait_seconds", "aimd_queued", "aimd_ssthresh"))
 
 	cancel()
 	synctest.Wait()
