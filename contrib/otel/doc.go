@@ -19,13 +19,14 @@
 //
 // Limiters of one name are one: what they have is added up. What a limiter counted
 // stays in its name's counters after it is gone, as those of a Keyed go when they are
-// idle. The first 1000 names are told apart, the rest are one, "other". The SDK has a
-// limit of its own on how many sets of attributes an instrument may have.
+// idle. Where more keys are asked for than a Keyed holds, see [Registration.Evicted].
+// The first 1000 names are told apart, the rest are one, "other". The SDK has a limit
+// of its own on how many sets of attributes an instrument may have.
 //
 // # Histograms
 //
-// [NewObserver] adds two histograms, for which each limiter needs an observer and so
-// reads the clock at every event:
+// [NewObserver] adds two histograms, for which each limiter needs an observer. It
+// then reads the clock at every event, so an attempt costs some 0.4 µs more:
 //
 //	observe, err := aimdotel.NewObserver()
 //	...

@@ -123,16 +123,21 @@ func testInstruments(t *testing.T) {
 }
 
 func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
-	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Keys: 1})
+	var registered *Registration
+	keyed, err := limiter.NewKeyed(
+		func(key string) (*limiter.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		limiter.KeyedConfig{Keys: 1, Evicted: func(l *limiter.Limiter) { registered.Evicted(l) }})
 	require.NoError(t, err)
 	reader := sdk.NewManualReader()
-	_, err = Register(live.Keyed(keyed), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
+	registered, err = Register(live.Keyed(keyed), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
-	for range 3 {
+	for i := range 3 {
 		for _, key := range []string{"a", "b"} { // each evicts the other
 			l, err := keyed.For(key)
 			require.NoError(t, err)
-			collect(t, reader)
+			if i == 1 {
+				collect(t, reader)
+			}
 			require.NoError(t, acquire(t, l).Done(window.Success))
 		}
 	}

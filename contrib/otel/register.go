@@ -32,7 +32,7 @@ type instruments struct {
 //
 // An error is one of the meter's. Register panics if limiters is nil. It is safe for any
 // number of goroutines.
-func Register(limiters Limiters, opts ...Option) (metric.Registration, error) {
+func Register(limiters Limiters, opts ...Option) (*Registration, error) {
 	all := tally.New(limiters)
 	m := meter(opts)
 	i, err := newInstruments(m)
@@ -48,8 +48,20 @@ func Register(limiters Limiters, opts ...Option) (metric.Registration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
-	return r, nil
+	return &Registration{r, all}, nil
 }
+
+// Registration is what Register returns. Its Unregister ends the measuring. It is safe
+// for any number of goroutines.
+type Registration struct {
+	metric.Registration
+	tally *tally.Tally
+}
+
+// Evicted counts a limiter that is gone, under its own name (aimd.WithName) if it was
+// never read: a limiter.KeyedConfig.Evicted. Without it, those that a Keyed makes and
+// lets go between two reads are not counted.
+func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
 	var errs [8]error

@@ -76,3 +76,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		counter(holds, s.Holds, s.Name)
 	}
 }
+
+// Evicted counts a limiter that is gone, under its own name (aimd.WithName) if it was
+// never read: a limiter.KeyedConfig.Evicted. Without it, those that a Keyed makes and
+// lets go between two reads are not counted.
+func (c *Collector) Evicted(l *limiter.Limiter) { c.tally.Evicted(l) }

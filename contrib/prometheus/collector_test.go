@@ -2,6 +2,7 @@ package aimdprom_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -48,19 +49,8 @@ func registry(t *testing.T, all ...prometheus.Collector) *prometheus.Registry {
 	return r
 }
 
-func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
-
-func oneLimiter(t *testing.T) {
-	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
-	r := registry(t, aimdprom.New(live.Of(l)))
-	p := acquire(t, l)
-	acquire(t, l)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { _, _ = l.Acquire(ctx) }()
-	synctest.Wait()
-	time.Sleep(3 * time.Second) // of the bubble's time
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
+// atWork is a limiter of window 2 with two attempts in flight, and one that waits.
+const atWork = `
 # HELP aimd_attempts_total Attempts that were answered, by outcome.
 # TYPE aimd_attempts_total counter
 aimd_attempts_total{limiter="photos",outcome="client_error"} 0
@@ -83,7 +73,21 @@ aimd_queued{limiter="photos"} 1
 # HELP aimd_ssthresh Slow-start threshold, in attempts.
 # TYPE aimd_ssthresh gauge
 aimd_ssthresh{limiter="photos"} 1024
-`), "aimd_attempts_total", "aimd_cwnd", "aimd_in_flight", "aimd_longest_wait_seconds", "aimd_queued", "aimd_ssthresh"))
+`
+
+func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
+
+func oneLimiter(t *testing.T) {
+	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
+	r := registry(t, aimdprom.New(live.Of(l)))
+	p := acquire(t, l)
+	acquire(t, l)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { _, _ = l.Acquire(ctx) }()
+	synctest.Wait()
+	time.Sleep(3 * time.Second) // of the bubble's time
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(atWork), "aimd_attempts_total", "aimd_cwnd", "aimd_in_flight", "aimd_longest_wait_seconds", "aimd_queued", "aimd_ssthresh"))
 
 	cancel()
 	synctest.Wait()
@@ -135,6 +139,31 @@ aimd_attempts_total{limiter="b",outcome="timeout"} 0
 # TYPE aimd_in_flight gauge
 aimd_in_flight{limiter="b"} 0
 `), "aimd_attempts_total", "aimd_in_flight"))
+}
+
+// Those that come and go between two scrapes.
+func TestLimitersThatNoScrapeSaw(t *testing.T) {
+	var c *aimdprom.Collector
+	keyed, err := limiter.NewKeyed(
+		func(key string) (*limiter.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		limiter.KeyedConfig{Keys: 1, Evicted: func(l *limiter.Limiter) { c.Evicted(l) }})
+	require.NoError(t, err)
+	c = aimdprom.New(live.Keyed(keyed))
+	r := registry(t, c)
+	for i := range 100 {
+		l, err := keyed.For(fmt.Sprint(i % 3))
+		require.NoError(t, err)
+		require.NoError(t, acquire(t, l).Done(window.Success))
+	}
+	families, err := r.Gather()
+	require.NoError(t, err)
+	sum := 0.0
+	for _, m := range families[0].GetMetric() {
+		sum += m.GetCounter().GetValue()
+	}
+	require.Equal(t, "aimd_attempts_total", families[0].GetName())
+	require.InDelta(t, 100, sum, 0)
+	require.Len(t, families[0].GetMetric(), 3*5)
 }
 
 func TestNoNameBreaksAScrape(t *testing.T) {

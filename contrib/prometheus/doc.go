@@ -18,12 +18,13 @@
 //
 // Limiters of one name are one: what they have is added up. What a limiter counted
 // stays in its name's counters after it is gone, as those of a Keyed go when they are
-// idle. The first 1000 names have series of their own, the rest are one, "other".
+// idle. Where more keys are asked for than a Keyed holds, see [Collector.Evicted]. The
+// first 1000 names have series of their own, the rest are one, "other".
 //
 // # Histograms
 //
-// [Histograms] adds two histograms, for which each limiter needs an observer and so
-// reads the clock at every event:
+// [Histograms] adds two histograms, for which each limiter needs an observer. It
+// then reads the clock at every event, so an attempt costs some 0.2 µs more:
 //
 //	h := aimdprom.NewHistograms()
 //	prometheus.MustRegister(h)

@@ -14,6 +14,26 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+// waited is one operation that waited for 2 s.
+const waited = `
+# HELP aimd_queue_wait_seconds Time that operations waited for a slot, of those that had to.
+# TYPE aimd_queue_wait_seconds histogram
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.005"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.01"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.025"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.05"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.1"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.25"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="0.5"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="1"} 0
+aimd_queue_wait_seconds_bucket{limiter="a",le="2.5"} 1
+aimd_queue_wait_seconds_bucket{limiter="a",le="5"} 1
+aimd_queue_wait_seconds_bucket{limiter="a",le="10"} 1
+aimd_queue_wait_seconds_bucket{limiter="a",le="+Inf"} 1
+aimd_queue_wait_seconds_sum{limiter="a"} 2
+aimd_queue_wait_seconds_count{limiter="a"} 1
+`
+
 func TestHistograms(t *testing.T) {
 	h := aimdprom.NewHistograms()
 	r := registry(t, h)
@@ -31,24 +51,7 @@ func TestHistograms(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Second)
 	})
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
-# HELP aimd_queue_wait_seconds Time that operations waited for a slot, of those that had to.
-# TYPE aimd_queue_wait_seconds histogram
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.005"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.01"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.025"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.05"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.1"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.25"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.5"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="1"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="2.5"} 1
-aimd_queue_wait_seconds_bucket{limiter="a",le="5"} 1
-aimd_queue_wait_seconds_bucket{limiter="a",le="10"} 1
-aimd_queue_wait_seconds_bucket{limiter="a",le="+Inf"} 1
-aimd_queue_wait_seconds_sum{limiter="a"} 2
-aimd_queue_wait_seconds_count{limiter="a"} 1
-`), "aimd_queue_wait_seconds"))
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(waited), "aimd_queue_wait_seconds"))
 
 	families, err := r.Gather()
 	require.NoError(t, err)
