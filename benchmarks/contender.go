@@ -86,6 +86,21 @@ func must(err error) {
 	}
 }
 
+// unbounded is plain backoff: nothing bounds what is in flight, and what is refused
+// waits and comes again. It has no slots to give, so there is no cost to compare.
+type unbounded struct{}
+
+const plainBackoff = "plain backoff"
+
+func (unbounded) acquire(ctx context.Context) (token, error) { return token{}, ctx.Err() }
+func (unbounded) release(token, bool)                        {}
+
+func (unbounded) cycle(hold func()) {
+	if hold != nil {
+		hold()
+	}
+}
+
 type channel chan struct{}
 
 func (c channel) acquire(ctx context.Context) (token, error) {

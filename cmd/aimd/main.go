@@ -5,6 +5,7 @@
 //	aimd demo api   sends requests to an API that says 429, once per strategy
 //	aimd sim        simulates services, clients and strategies, and draws figures
 //	aimd backoff    chooses the delays between retries
+//	aimd retry      runs a command until it succeeds, with backoff
 //	aimd server     is a service that slows down under load
 //	aimd client     is a thousand clients of it, with the strategy of your choice
 //	aimd upload     uploads files and directories to S3, verified and resumable
@@ -19,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/again"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
@@ -33,6 +35,6 @@ func main() {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		demo.Command(), simulate.Command(), delays.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
+		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
 	}
 }
