@@ -41,6 +41,7 @@ Columns:
 const demoAPIExample = `  aimd demo api                              # about a minute
   aimd demo api --quick                      # a few seconds per strategy
   aimd demo api --only plain,probe --json
+  aimd demo api --live                       # watch the windows at work
   aimd demo api --rate 50 --workers 200`
 
 const p99Requests = "p99: 99 of 100 requests that succeeded took at most so long, from the moment when a worker picked the request up, with all waits and retries."

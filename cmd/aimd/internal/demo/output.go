@@ -15,6 +15,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
@@ -22,6 +23,7 @@ import (
 type output struct {
 	json          bool
 	html, figures string
+	live          livepage.Choice
 }
 
 // race are the flags that say how strategies are compared.
@@ -46,6 +48,7 @@ func (o *output) flags(f *pflag.FlagSet, page string) {
 	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table; the page only with --html")
 	f.StringVar(&o.html, "html", page, "write a page with table and curves to this `file`; '' for none")
 	f.StringVar(&o.figures, "figures", "", "write the curves as SVG and PNG into this `directory`")
+	o.live.Flags(f)
 }
 
 // check finds out before all the work whether its fruits can be written.
@@ -66,7 +69,12 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 		return err
 	}
 	r.Command = cli.Line(c)
-	display := &watcher{w: c.ErrOrStderr()}
+	page, err := o.live.Serve(c)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	display := &watcher{w: c.ErrOrStderr(), page: page}
 	interrupted := false
 	var failed error
 	for x, err := range run(c.Context(), display) {
@@ -86,6 +94,9 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 	}
 	if failed == nil && (interrupted || c.Context().Err() != nil) {
 		return cli.ErrInterrupted
+	}
+	if failed == nil && !o.json {
+		page.Stay(c.Context())
 	}
 	return failed
 }

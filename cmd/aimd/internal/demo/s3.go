@@ -51,6 +51,7 @@ in --json).`
 const demoExample = `  aimd demo                                  # about a minute
   aimd demo --quick                          # some ten seconds
   aimd demo --quick --only probe,reno        # two seconds
+  aimd demo --live                           # watch the windows at work
   aimd demo --only reno --factor 0.5         # how a deeper cut does
   aimd demo --slots 8 --goroutines 64        # a smaller store
   aimd demo --json | jq -c '[.strategy, .makespan_s, .lost]'

@@ -5,18 +5,21 @@ import (
 	"io"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 // watcher shows the runs, one after the other, and leaves a line of how each ended.
 type watcher struct {
-	w io.Writer
+	w    io.Writer
+	page *livepage.Page
 	// hide ends the display of the run that is shown; nil: none is.
 	hide func()
 }
 
 func (w *watcher) Begin(strategy string, m *measure.Meter) {
+	w.page.Add(m.Limiter())
 	w.hide = progress.NewLine(w.w, progress.Every, func() string {
 		s := m.Now()
 		line := fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s", strategy, s.At.Seconds(), s.Done, m.Operations(), status(s))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
@@ -76,6 +77,7 @@ const example = `  aimd upload photos s3://backup/photos                     # t
   aimd upload --dry-run photos s3://backup/photos           # what would be sent
   aimd upload a.iso b.iso s3://images           # files: a.iso, b.iso
   aimd upload -- -odd-name s3://backup                      # a name with a dash
+  aimd upload --live photos s3://backup/photos              # watch it at work
 
   # what is not there goes into a list, separated by NUL; once more, these alone
   aimd upload data s3://backup/data --failed failed.txt
@@ -89,7 +91,7 @@ const example = `  aimd upload photos s3://backup/photos                     # t
 
 // Command is the command. usage makes an error one of the command line.
 func Command(usage func(*cobra.Command, error) error) *cobra.Command {
-	c := defaults()
+	c, choice := defaults(), livepage.Choice{}
 	cmd := &cobra.Command{
 		Use:   "upload DIR|FILE... s3://bucket/prefix",
 		Short: "Upload files to S3, verified, resumable, as fast as the store lets",
@@ -104,16 +106,29 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 			if err := errors.Join(c.check(), value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)); err != nil {
 				return usage(cmd, err)
 			}
-			// A reader that goes away, as head does, must not end it in the middle of things.
-			signal.Ignore(syscall.SIGPIPE)
-			defer signal.Reset(syscall.SIGPIPE)
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			_, err := Run(cmd.Context(), c)
-			return err
+			return c.run(cmd, choice)
 		},
 	}
 	c.flags(cmd)
+	choice.Flags(cmd.Flags())
 	return cmd
+}
+
+// run uploads, beside the live page if there is to be one.
+func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
+	// A reader that goes away, as head does, must not end it in the middle of things.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	page, err := choice.Serve(cmd)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	c.Stdout, c.Stderr, c.Watch = cmd.OutOrStdout(), cmd.ErrOrStderr(), page.Add
+	if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
+		page.Stay(cmd.Context())
+	}
+	return err
 }
 
 // defaults is the configuration without any flag.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
@@ -45,4 +46,6 @@ type Config struct {
 	// JSON, Quiet and Verbose say what is written of each file.
 	JSON, Quiet, Verbose bool
 	Stdout, Stderr       io.Writer
+	// Watch is given the limiter before it works; nil: nobody watches.
+	Watch func(*aimd.Limiter)
 }

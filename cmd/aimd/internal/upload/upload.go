@@ -153,6 +153,9 @@ func (u *run) connect(ctx context.Context) (err error) {
 	if u.limiter, err = u.newLimiter(); err != nil {
 		return err
 	}
+	if u.Watch != nil {
+		u.Watch(u.limiter)
+	}
 	cwnd := func() float64 { return u.limiter.State().Cwnd }
 	u.files, u.parts = newGate(cwnd), newGate(cwnd)
 	if u.bucket, err = u.open(ctx, u.limiter); err != nil {

@@ -1,0 +1,101 @@
+// Package livepage serves the live page of a command's limiters on this machine, while
+// the command works.
+package livepage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+	"github.com/aimd-go/aimd/live"
+)
+
+// Choice is whether there is a page: --live and --open.
+type Choice struct{ live, open bool }
+
+// Flags are the flags.
+func (c *Choice) Flags(f *pflag.FlagSet) {
+	f.BoolVar(&c.live, "live", false, "serve a page that shows the windows at work, on a free port of this machine; its address is told on standard error. On a terminal it stays until Ctrl-C")
+	f.BoolVar(&c.open, "open", false, "open the page of --live in a browser; --open alone is enough")
+}
+
+// Page is a page that is served. A nil Page is none, and does nothing.
+type Page struct {
+	server *http.Server
+	served sync.WaitGroup
+	stderr io.Writer
+	// watched: there is a terminal, so somebody can end it.
+	watched bool
+
+	mu       sync.Mutex
+	limiters []*aimd.Limiter
+}
+
+// Serve begins to serve the page if it was asked for, and tells its address.
+func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
+	if !c.live && !c.open {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("--live: %w", err)
+	}
+	p := &Page{stderr: cmd.ErrOrStderr()}
+	p.watched = terminal.Columns(p.stderr) > 0 && terminal.Columns(cmd.OutOrStdout()) > 0
+	p.server = &http.Server{Handler: live.Handler(p.all), ReadHeaderTimeout: 10 * time.Second}
+	p.served.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
+	url := fmt.Sprintf("http://%s/", listener.Addr())
+	fmt.Fprintln(p.stderr, "live:", url)
+	if c.open {
+		if err := browse(url); err != nil {
+			fmt.Fprintf(p.stderr, "aimd: --open: %v\n", err)
+		}
+	}
+	return p, nil
+}
+
+// Add adds a limiter to the page, where it stays; nil adds none.
+func (p *Page) Add(l *aimd.Limiter) {
+	if p == nil || l == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limiters = append(p.limiters, l)
+}
+
+// all are the limiters that were added, under their own names.
+func (p *Page) all() iter.Seq2[string, *aimd.Limiter] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return live.Of(p.limiters...)()
+}
+
+// Stay leaves the page there after the work until the context ends, where somebody
+// sits at a terminal to end it.
+func (p *Page) Stay(ctx context.Context) {
+	if p == nil || !p.watched || ctx.Err() != nil {
+		return
+	}
+	fmt.Fprintln(p.stderr, "live: the page stays until Ctrl-C")
+	<-ctx.Done()
+}
+
+// Close ends the page.
+func (p *Page) Close() {
+	if p == nil {
+		return
+	}
+	_ = p.server.Close()
+	p.served.Wait()
+}

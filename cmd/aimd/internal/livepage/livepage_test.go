@@ -1,0 +1,104 @@
+package livepage
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+)
+
+// serve serves a page and returns it with its address.
+func serve(t *testing.T, c Choice) (*Page, string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetErr(&stderr)
+	p, err := c.Serve(cmd)
+	require.NoError(t, err)
+	require.Regexp(t, `^live: http://127\.0\.0\.1:\d+/\n$`, stderr.String())
+	return p, strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live: "))
+}
+
+func get(t *testing.T, url string) *http.Response {
+	t.Helper()
+	res, err := http.Get(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = res.Body.Close() })
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	return res
+}
+
+func TestPage(t *testing.T) {
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		goleak.VerifyNone(t)
+	})
+	p, url := serve(t, Choice{live: true})
+	body, err := io.ReadAll(get(t, url).Body)
+	require.NoError(t, err)
+	assert.Contains(t, string(body), "<title>")
+
+	lim, err := aimd.New(aimd.WithName("the one at work"))
+	require.NoError(t, err)
+	defer lim.Close()
+	p.Add(nil)
+	p.Add(lim)
+	events := get(t, url+"events")
+	first, err := bufio.NewReader(events.Body).ReadString('}')
+	require.NoError(t, err)
+	assert.Contains(t, first, "the one at work")
+
+	p.Stay(t.Context()) // nobody sits at a terminal
+	p.Close()
+	_, err = http.Get(url)
+	assert.Error(t, err)
+}
+
+func TestNoPage(t *testing.T) {
+	p, err := Choice{}.Serve(&cobra.Command{})
+	require.NoError(t, err)
+	require.Nil(t, p)
+	p.Add(nil)
+	p.Stay(t.Context())
+	p.Close()
+}
+
+func TestStaysUntilInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	stderr := writer(func(b []byte) { // the only thing that it writes
+		assert.Equal(t, "live: the page stays until Ctrl-C\n", string(b))
+		interrupt()
+	})
+	p := &Page{watched: true, stderr: stderr}
+	p.Stay(ctx)
+	p.Stay(ctx) // or it would write again
+	assert.Error(t, ctx.Err())
+}
+
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+func TestABrowserThatIsNotThere(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	var stderr bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetErr(&stderr)
+	p, err := Choice{open: true}.Serve(cmd)
+	require.NoError(t, err, "the work goes on")
+	defer p.Close()
+	assert.Regexp(t, "^live: http://.*\naimd: --open: .*\n$", stderr.String())
+	for system, want := range map[string]string{"linux": "xdg-open u", "darwin": "open u", "windows": "rundll32 url.dll,FileProtocolHandler u"} {
+		assert.Equal(t, want, strings.Join(opener(system, "u"), " "))
+	}
+}
