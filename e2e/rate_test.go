@@ -26,14 +26,14 @@ func TestRateLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			judge(t, c.most, func(t *testing.T, w law) cost {
+			judge(t, c.most, onlyProbe, func(t *testing.T, w law) cost {
 				b := startBackend(t, 20*time.Millisecond)
 				j := job{address: c.start(t, b.address), requests: c.requests}
 				d := j.run(ctx, t, w)
 				require.Equal(t, c.requests, b.paths())
 				got := d.cost(c.requests, float64(c.rate))
-				figures.log(t, "%s: %.3f x optimum (%v) @ %.3f attempts each, %d refused in %d bursts, most in flight %d",
-					w.name, got.span, d.took.Round(10*time.Millisecond), got.attempts, d.Overloads, d.Cuts, d.most)
+				figures.log(t, "%.3f x optimum (%v) @ %.3f attempts each, %d refused in %d bursts, most in flight %d",
+					got.span, d.took.Round(10*time.Millisecond), got.attempts, d.Overloads, d.Cuts, d.most)
 				return got
 			})
 		})
