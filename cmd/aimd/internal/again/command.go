@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/sim"
 )
 
 const long = `Retry runs a command until it succeeds, it fails for good, or there were enough
@@ -126,7 +127,7 @@ func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 		return nil, cli.Usage(c, err)
 	}
 	cfg := retry.Config{Backoff: form.Delays(), MaxAttempts: j.attempts, Idempotent: true, AttemptTimeout: j.each}
-	bounded := j.total > 0 || backoff.Ends(cfg.Backoff)
+	bounded := j.total > 0 || form.Kind == sim.LastTryRetry
 	if j.attempts == 0 || bounded && !c.Flags().Changed("attempts") {
 		cfg.MaxAttempts = -1
 	}
