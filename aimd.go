@@ -39,8 +39,8 @@ type (
 	Error = attempt.Error
 	// Outcome is a [window.Outcome].
 	Outcome = window.Outcome
-	// State is a [window.State].
-	State = window.State
+	// State is a [limiter.State].
+	State = limiter.State
 )
 
 // The outcomes of an attempt; see package window.
