@@ -79,6 +79,8 @@ type Config struct {
 //     known to be idempotent (Config.Idempotent, WithIdempotent). Other
 //     work is tried again only if it was certainly not sent: the connection could not
 //     be made, or a door (httplimit, contrib/grpc) had no slot for it.
+//     A limiter's Do without a policy reads the rule otherwise: it retries overload by
+//     default, since a refusal is how its window finds the limit.
 //   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s,
 //     each of 0.5 to 1.5 times that.
 //   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429

@@ -25,7 +25,7 @@ var story = []string{
 	"retry-fixed", "retry-fixed-jitter", "retry-jitter",
 	"retry-backoff", "retry-backoff-jitter", "retry-capped",
 	"partial-fixed", "partial-backoff", "partial-jitter",
-	"retry-after", "retry-budget", "throttle",
+	"retry-after", "drop-background", "retry-budget", "throttle",
 	// Improve on exponential backoff
 	"window-vs-backoff", "attempts-growth", "without-jitter", "tahoe-sawtooth", "limit-changes", "outage-pause",
 	"backoff-or-window",
