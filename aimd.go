@@ -58,6 +58,8 @@ var (
 	ErrQueueFull = limiter.ErrQueueFull
 	ErrReleased  = limiter.ErrReleased
 	ErrAttempts  = attempt.ErrAttempts
+	ErrQuota     = attempt.ErrQuota
+	ErrNoContact = attempt.ErrNoContact
 )
 
 // New returns a limiter with the law of [WithLaw], by default [Probe], which needs no

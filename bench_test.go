@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/retry"
 )
 
 // BenchmarkAcquire is the cost of a slot: acquire and success.
@@ -47,6 +49,32 @@ func BenchmarkAcquire(b *testing.B) {
 		}
 		wg.Wait()
 	})
+}
+
+// BenchmarkDo is the cost of an operation that succeeds at once: through a limiter,
+// and through plain backoff, which bounds nothing.
+func BenchmarkDo(b *testing.B) {
+	ctx := context.Background()
+	send := func(context.Context) error { return nil }
+	policy, err := retry.New(retry.Config{Backoff: backoff.Exponential{Jitter: backoff.Full()}, Idempotent: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, do := range map[string]func(context.Context, func(context.Context) error) error{
+		"limiter": benchLimiter(b).Do,
+		"plain-backoff": func(ctx context.Context, send func(context.Context) error) error {
+			return retry.Do(ctx, policy, send)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := do(ctx, send); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 func benchLimiter(b *testing.B, opts ...aimd.Option) *aimd.Limiter {

@@ -164,6 +164,7 @@ func ExampleWithClassifier() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(lim.Classify(errBusy).Outcome, lim.Classify(context.DeadlineExceeded).Outcome)
+	classify := lim.Config().Classifier
+	fmt.Println(classify(errBusy).Outcome, classify(context.DeadlineExceeded).Outcome)
 	// Output: overload timeout
 }

@@ -91,6 +91,13 @@ func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) { s.AttemptTimeout = d }
 }
 
+// WithFirstContact sets how long operations try to reach a service that never answered
+// before they fail with ErrNoContact; see limiter.Config.FirstContact. Default 10 s,
+// negative: for ever.
+func WithFirstContact(d time.Duration) Option {
+	return func(s *settings) { s.FirstContact = d }
+}
+
 // WithPause bounds the pauses that double while cut follows cut with nothing
 // accepted in between, and an operation's own backoff: 1 ms <= shortest <=
 // longest <= 1 h. Default 50 ms and 5 s.

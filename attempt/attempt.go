@@ -67,13 +67,16 @@ func (a *Attempt) limit(d time.Duration) {
 
 // Answered tells that an answer began whose end comes later, with End or Drop,
 // and what its head says: nil is a success. A body that breaks off is then still
-// something that the service answered.
-func (a *Attempt) Answered(err error) {
+// something that the service answered. It returns what the head comes to.
+func (a *Attempt) Answered(err error) Verdict {
 	v := Verdict{Outcome: window.Success}
 	if err != nil {
 		v = a.judged(err)
+		a.suspect(v, err)
 	}
 	a.answer, a.heard = v, true
+	a.contact(true, nil)
+	return v
 }
 
 // End ends the attempt: it classifies the error, gives the slot back and tells the
@@ -91,6 +94,7 @@ func (a *Attempt) End(err error) Verdict {
 	if told = v.Outcome; told == window.Neutral && !a.heard && (a.over() != nil || unanswered(err)) {
 		told = 0
 	}
+	v = a.noted(v, err)
 	return v
 }
 
@@ -122,7 +126,7 @@ func (a *Attempt) settle(v Verdict, told window.Outcome) {
 		a.slots.Settle(a.ticket, v)
 	}
 	if a.guarded {
-		a.runner.Guards.Ended(a.ctx, told)
+		a.runner.Guards.ended(a.ctx, told)
 	}
 }
 

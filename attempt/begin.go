@@ -22,12 +22,17 @@ func (r *Runner) Begin(ctx context.Context, number int) (*Attempt, error) {
 // Next begins the attempt after this one, which has ended with a failure, for
 // integrations whose SDK decides that there is one. It backs off first as a
 // limiter's Do does without a policy, less the time that passed since the end:
-// an SDK has delays of its own. ctx is that of the new attempt.
+// an SDK has delays of its own. ctx is that of the new attempt. At the limiter's limit of
+// attempts its error is ErrAttempts.
 func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	r := a.runner
-	t := try{number: a.number + 1, again: true, asked: r.asked(ctx)}
+	number := max(a.number, 1) // at least
+	t := try{number: number + 1, again: true, asked: r.asked(ctx)}
 	if r.Slots != nil {
-		d := r.Slots.RetryDelay(a.number, a.result.Outcome, a.result.RetryAfter)
+		if most, _ := r.Slots.Limits(); most > 0 && number >= most {
+			return nil, ErrAttempts
+		}
+		d := r.Slots.RetryDelay(number, a.result.Outcome, a.result.RetryAfter)
 		t.delay = max(0, d-r.clock().Since(a.settled))
 	}
 	return r.begin(ctx, t)
@@ -66,14 +71,14 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := r.Guards.Admit(ctx, t.number); err != nil {
+		if err := r.Guards.admit(ctx, t.number); err != nil {
 			return nil, err
 		}
 	}
 	ticket, err := r.wait(ctx, t, held)
 	if err != nil {
 		if guarded {
-			r.Guards.Ended(ctx, 0)
+			r.Guards.ended(ctx, 0)
 		}
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package attempt_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,12 @@ type apiError struct {
 func (e apiError) Error() string       { return e.code }
 func (e apiError) ErrorCode() string   { return e.code }
 func (e apiError) HTTPStatusCode() int { return e.status }
+
+// sqlError is an error of a database, as those of pgx and pq.
+type sqlError string
+
+func (e sqlError) Error() string    { return "ERROR (SQLSTATE " + string(e) + ")" }
+func (e sqlError) SQLState() string { return string(e) }
 
 // grpcError has the methods of a gRPC status error, whose types this module
 // does not know.
@@ -63,6 +70,7 @@ var (
 	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
 	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	final    = attempt.Verdict{Outcome: window.Neutral}
+	quota    = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
 	refused  = attempt.Verdict{Outcome: window.ClientError}
 	unknown  = attempt.Verdict{}
 )
@@ -115,10 +123,22 @@ func TestClassify(t *testing.T) {
 		{apiError{"RequestTimeout", 400}, timeout},
 		{apiError{"InternalError", 200}, again},
 		{apiError{"NoSuchBucket", 404}, refused},
-		{apiError{"QuotaExceeded", 429}, final},
-		{apiError{"ServiceQuotaExceededException", 402}, final},
-		{apiError{"insufficient_quota", 503}, final},
+		{apiError{"QuotaExceeded", 429}, quota},
+		{apiError{"ServiceQuotaExceededException", 402}, quota},
+		{apiError{"insufficient_quota", 503}, quota},
+		{apiError{"dailyLimitExceeded", 403}, quota},
+		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: attempt.ErrQuota, Cause: status{code: 429}}), quota},
+		{&attempt.Error{Attempts: 1, Reason: attempt.ErrNoContact, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrNoContact}},
+		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
+
+		{sqlError("53300"), overload},
+		{sqlError("57P03"), overload},
+		{sqlError("57014"), timeout},
+		{sqlError("40001"), again},
+		{fmt.Errorf("commit: %w", sqlError("40P01")), again},
+		{sqlError("23505"), unknown},
+		{fmt.Errorf("query: %w", driver.ErrBadConn), again},
 		{fmt.Errorf("PutObject: %w", apiError{"SlowDown", 503}), overload},
 
 		{grpcError{8}, overload},
@@ -161,8 +181,6 @@ func TestClassify(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, attempt.Classify(c.err), "%#v", c.err)
 	}
-	assert.Equal(t, success, attempt.ClassifyStatus(204, 0))
-	assert.Equal(t, success, attempt.ClassifyStatus(304, 0))
 }
 
 func TestClassifiersCompose(t *testing.T) {

@@ -56,9 +56,3 @@ func Holds(ctx context.Context, s Slots) bool {
 		ctx = a.ctx
 	}
 }
-
-// WithSlot returns a context for what is done with a slot of s that was taken
-// without an Attempt, for as long as it is held.
-func WithSlot(ctx context.Context, s Slots) context.Context {
-	return (*scope)(&Attempt{ctx: ctx, slots: s})
-}

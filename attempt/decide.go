@@ -45,7 +45,7 @@ type Decision struct {
 // Wait is how long it is until the next attempt: the longer of the two delays.
 func (d Decision) Wait() time.Duration { return max(d.Delay, d.RetryAfter) }
 
-// Pacing is how a limiter delays operations that failed. limiter.Core is one.
+// Pacing is how a limiter delays operations that failed. that of a limiter is one.
 type Pacing interface {
 	// Backoffs is how often an operation has to have backed off by itself after
 	// so many failures in a row, last being the outcome of the last of them: the
@@ -64,6 +64,9 @@ type Pacing interface {
 // limiter's, nil without one; then nothing is tried again without a policy. most
 // is the limiter's limit of attempts, 0 for none. It sets f.Backoff.
 func Decide(f Failure, policy func(Failure) Decision, pacing Pacing, most int) Decision {
+	if f.Verdict.Reason != nil {
+		return Decision{Reason: f.Verdict.Reason}
+	}
 	d := Decision{Retry: f.Verdict.Retry && pacing != nil}
 	if policy != nil {
 		f.Backoff = f.Attempt

@@ -13,6 +13,12 @@ var (
 	// ErrQueueFull: as many operations wait for a slot as the limiter's queue
 	// bound allows. Nothing was sent, so a retry policy may try again later.
 	ErrQueueFull = errors.New("limiter: queue full")
+	// ErrQuota: what the service allows in an hour, a day or for the money is used
+	// up. To wait for seconds does not help: "Don't retry on out of quota".
+	ErrQuota = errors.New("out of quota, to try again soon does not help")
+	// ErrNoContact: nobody answers at the address, and nobody has since the limiter
+	// was made; see limiter.Config.FirstContact.
+	ErrNoContact = errors.New("nobody answers there, and nobody has yet")
 )
 
 // Error is why an operation did not succeed. It matches both its reason and its
@@ -20,9 +26,9 @@ var (
 type Error struct {
 	// Attempts is how many attempts were made; 0 when it never got a slot.
 	Attempts int
-	// Reason is why no further attempt was made: ErrAttempts,
-	// ErrQueueFull, limiter.ErrClosed, the context's error, that of a guard or of the policy; nil
-	// when the cause is final.
+	// Reason is why no further attempt was made: ErrAttempts, ErrQueueFull, ErrQuota,
+	// ErrNoContact, limiter.ErrClosed, the context's error, that of a guard or of the
+	// policy; nil when the cause is final.
 	Reason error
 	// Cause is the error of the last attempt; nil when none was made.
 	Cause error

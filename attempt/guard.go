@@ -25,17 +25,17 @@ type Guard interface {
 	Ended(ctx context.Context, o window.Outcome)
 }
 
-// Guards are guards one after the other, themselves one. An attempt is made if
+// Guards are guards one after the other. An attempt is made if
 // all of them admit it. Nil admits everything.
 type Guards []Guard
 
-// Admit asks the guards in order, up to the first that refuses. Those before it
+// admit asks the guards in order, up to the first that refuses. Those before it
 // are told that the attempt was not sent.
-func (g Guards) Admit(ctx context.Context, attempt int) error {
+func (g Guards) admit(ctx context.Context, attempt int) error {
 	admitted := 0
 	defer func() {
 		if admitted < len(g) { // one refused, or panicked
-			g[:admitted].Ended(ctx, 0)
+			g[:admitted].ended(ctx, 0)
 		}
 	}()
 	for _, guard := range g {
@@ -47,13 +47,13 @@ func (g Guards) Admit(ctx context.Context, attempt int) error {
 	return nil
 }
 
-// Ended tells all guards how an admitted attempt ended; all of them also if one
+// ended tells all guards how an admitted attempt ended; all of them also if one
 // panics.
-func (g Guards) Ended(ctx context.Context, o window.Outcome) {
+func (g Guards) ended(ctx context.Context, o window.Outcome) {
 	if len(g) == 0 {
 		return
 	}
-	defer g[1:].Ended(ctx, o)
+	defer g[1:].ended(ctx, o)
 	g[0].Ended(ctx, o)
 }
 

@@ -58,6 +58,11 @@ func newDesk(slots int) *desk {
 
 func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 	select {
+	case <-d.shut: // before a slot that is free
+		return window.Ticket{}, errShut
+	default:
+	}
+	select {
 	case <-d.shut:
 		return window.Ticket{}, errShut
 	case <-ctx.Done():
@@ -80,6 +85,9 @@ func (d *desk) Settle(_ window.Ticket, v attempt.Verdict) {
 	d.mu.Unlock()
 	d.free <- struct{}{}
 }
+
+func (d *desk) Contact(bool, error) (bool, error) { return true, nil }
+func (d *desk) Suspect(error)                     {}
 
 func (d *desk) Limits() (int, time.Duration)     { return d.attempts, d.timeout }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }

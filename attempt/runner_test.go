@@ -108,7 +108,9 @@ func TestTheSlotsOfTwo(t *testing.T) {
 	one, other, third := newDesk(1), newDesk(1), newDesk(1)
 	a, err := (&attempt.Runner{Slots: one}).Begin(t.Context(), 1)
 	require.NoError(t, err)
-	b, err := (&attempt.Runner{Slots: other}).Begin(attempt.WithSlot(a.Context(), third), 1)
+	c, err := (&attempt.Runner{Slots: third}).Begin(a.Context(), 1)
+	require.NoError(t, err)
+	b, err := (&attempt.Runner{Slots: other}).Begin(c.Context(), 1)
 	require.NoError(t, err)
 	for _, d := range []*desk{one, other, third} {
 		require.True(t, attempt.Holds(b.Context(), d))
@@ -117,6 +119,7 @@ func TestTheSlotsOfTwo(t *testing.T) {
 	a.End(nil)
 	require.False(t, attempt.Holds(b.Context(), one), "it has ended")
 	require.True(t, attempt.Holds(b.Context(), other))
+	c.End(nil)
 	b.End(nil)
 }
 

@@ -17,6 +17,13 @@ type Slots interface {
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with what the attempt came to.
 	Settle(t window.Ticket, v Verdict)
+	// Contact is told of each attempt that ended whether the service answered it; if
+	// not, err says that nobody was there. It reports whether the service ever
+	// answered, and if not, why there is no use in going on, nil if there may be.
+	Contact(answered bool, err error) (made bool, reason error)
+	// Suspect is told of an error that is neutral and final though it looks like a
+	// refusal: the classifier may not know it.
+	Suspect(err error)
 	// Limits are the most attempts of an operation, and the time that a single
 	// one may take, as they are now; 0: no limit.
 	Limits() (attempts int, timeout time.Duration)

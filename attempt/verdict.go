@@ -14,6 +14,9 @@ type Verdict struct {
 	Retry bool
 	// RetryAfter is the delay that the service asked for; 0: none.
 	RetryAfter time.Duration
+	// Reason is why there is no further attempt, whatever a policy says: ErrQuota or
+	// ErrNoContact; nil: none but what Retry says.
+	Reason error
 }
 
 // Classifier tells what an attempt's error means; err is never nil. It runs

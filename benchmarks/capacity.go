@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/queue"
 )
 
@@ -104,7 +104,7 @@ func waitingGoroutine(n int) (float64, error) {
 }
 
 func queuedClosure(n int) (float64, error) {
-	core, err := limiter.NewCore[func()](aimd.Reno, limiter.Settings{})
+	core, err := core.New[func()](aimd.Reno, core.Settings{})
 	if err != nil {
 		return 0, err
 	}

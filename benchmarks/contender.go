@@ -52,6 +52,7 @@ var contenders = []contender{
 	}),
 	aimdContender("aimd Tahoe", aimd.Tahoe),
 	aimdContender("aimd Reno", aimd.Reno),
+	aimdContender("aimd Probe", aimd.Probe),
 }
 
 // timed is a Reno that asks for round-trip times, for what they cost.
@@ -82,6 +83,21 @@ var background = context.Background()
 func must(err error) {
 	if err != nil {
 		panic(err)
+	}
+}
+
+// unbounded is plain backoff: nothing bounds what is in flight, and what is refused
+// waits and comes again. It has no slots to give, so there is no cost to compare.
+type unbounded struct{}
+
+const plainBackoff = "plain backoff"
+
+func (unbounded) acquire(ctx context.Context) (token, error) { return token{}, ctx.Err() }
+func (unbounded) release(token, bool)                        {}
+
+func (unbounded) cycle(hold func()) {
+	if hold != nil {
+		hold()
 	}
 }
 

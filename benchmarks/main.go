@@ -21,6 +21,7 @@ func main() {
 	flag.IntVar(&p.uploads, "uploads", 3, "how often each strategy uploads; medians are printed")
 	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload")
 	p.task.size, p.task.goroutines, p.task.slots, p.task.service = bulk.size, bulk.goroutines, bulk.slots, bulk.service
+	flag.BoolVar(&p.onlyStores, "only-stores", false, "measure only how Probe fares beside Reno at stores of several sizes")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd beside its peers and prints Markdown tables. Takes about five minutes.\n\nFlags:")
 		flag.PrintDefaults()
@@ -43,10 +44,15 @@ type plan struct {
 	rounds, scale, uploads int
 	turn                   time.Duration
 	task                   task
+	onlyStores             bool
 }
 
 func (p plan) run(ctx context.Context, w io.Writer) error {
-	for _, part := range []func(context.Context, io.Writer) error{p.cost, p.bounds, p.transport, p.control} {
+	parts := []func(context.Context, io.Writer) error{p.cost, p.bounds, p.transport, p.control, p.stores}
+	if p.onlyStores {
+		parts = parts[4:]
+	}
+	for _, part := range parts {
 		if err := part(ctx, w); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ func TestEverythingRuns(t *testing.T) {
 	}
 	require.NotContains(t, out.String(), "strands")
 	require.Contains(t, out.String(), timed.name)
+	require.Contains(t, out.String(), "| "+plainBackoff+" |")
 	for _, b := range bounds {
 		require.Contains(t, out.String(), b.name)
 	}
@@ -30,15 +31,18 @@ func TestEverythingRuns(t *testing.T) {
 
 func TestNothingIsLost(t *testing.T) {
 	small := task{objects: 60, size: 1 << 10, goroutines: 16, slots: 4, service: 5 * time.Millisecond}
+	all := map[string]bounder{plainBackoff: unbounded{}}
 	for _, c := range contenders {
-		b := c.fixed(8)
+		all[c.name] = c.fixed(8)
 		if c.adaptive != nil {
-			b = c.adaptive(8)
+			all[c.name] = c.adaptive(8)
 		}
+	}
+	for name, b := range all {
 		r, err := small.run(t.Context(), b)
-		require.NoError(t, err, c.name)
-		require.Zero(t, r.lost, c.name)
-		require.GreaterOrEqual(t, r.attempts, 1.0, c.name)
+		require.NoError(t, err, name)
+		require.Zero(t, r.lost, name)
+		require.GreaterOrEqual(t, r.attempts, 1.0, name)
 	}
 }
 

@@ -112,7 +112,7 @@ func (p plan) control(ctx context.Context, w io.Writer) error {
 		name string
 		new  func() bounder
 	}
-	var all []strategy
+	all := []strategy{{plainBackoff, func() bounder { return unbounded{} }}}
 	for _, c := range contenders {
 		if c.adaptive != nil {
 			all = append(all, strategy{c.name + ", from 20", func() bounder { return c.adaptive(20) }})

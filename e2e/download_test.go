@@ -44,7 +44,7 @@ func TestThrottledDownloads(t *testing.T) {
 			sums[i] = sum(b)
 			require.NoError(t, upload(ctx, fmt.Sprint(i), b))
 		}
-		p := startNginx(t, g, proxyConfig{Cap: slots, BytesPerSecond: 80 << 10})
+		p := startNginx(t, g.address, proxyConfig{Cap: slots, BytesPerSecond: 80 << 10})
 		l := newLimiter(t)
 		client := limited(p.address, newTransport(t, 0), l)
 

@@ -43,7 +43,7 @@ func TestResets(t *testing.T) {
 	for _, s := range sdks {
 		t.Run(s.name, func(t *testing.T) {
 			ctx := begin(t)
-			c := newCapped(ctx, t, slots)
+			c := newCapped(ctx, t, probe, slots)
 			f := startFaulty(t, c.gateway, func(f *faulty, w http.ResponseWriter, r *http.Request) bool {
 				switch {
 				case f.every(20, 7):
@@ -74,7 +74,7 @@ func TestResets(t *testing.T) {
 // Some bodies come in slowly, in uploads that are under way for long.
 func TestSlowUploads(t *testing.T) {
 	ctx := begin(t)
-	c := newCapped(ctx, t, slots)
+	c := newCapped(ctx, t, probe, slots)
 	client := limited(c.gateway.address, newTransport(t, 0), c.limiter)
 	c.load.objects = 400
 	c.load.put = func(ctx context.Context, key string, body []byte) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,8 +27,9 @@ type proxy struct {
 type proxyConfig struct {
 	// Cap is limit_conn, in connections with a request; 0: none.
 	Cap int
-	// Rate is limit_req, in requests per second; 0: none.
-	Rate int
+	// Rate is limit_req, in requests per second, with a burst and what Retry-After says,
+	// in seconds; 0: none.
+	Rate, Burst, RetryAfter int
 	// BytesPerSecond is limit_rate; 0: none.
 	BytesPerSecond int
 
@@ -38,37 +38,23 @@ type proxyConfig struct {
 	Root             bool
 }
 
-// nginxBinary finds nginx. Without it the test is skipped by hand, and fails in CI.
+// nginxBinary finds nginx.
 func nginxBinary(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	const reason = "no nginx in the PATH or at /usr/sbin; Debian has it in nginx-light"
-	if os.Getenv("CI") == "true" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-	return ""
+	return serverBinary(t, "nginx", "nginx-light")
 }
 
-// startNginx starts nginx in front of the gateway.
-func startNginx(t *testing.T, g *gateway, c proxyConfig) *proxy {
+// startNginx starts nginx in front of the upstream address.
+func startNginx(t *testing.T, upstream string, c proxyConfig) *proxy {
 	t.Helper()
 	binary := nginxBinary(t)
-	c.Listen, c.Upstream, c.Root = freeAddress(t), g.address, os.Geteuid() == 0
+	c.Listen, c.Upstream, c.Root = freeAddress(t), upstream, os.Geteuid() == 0
 	p := &proxy{address: c.Listen, dir: t.TempDir(), config: c}
 	for _, d := range []string{"logs", "run"} {
 		require.NoError(t, os.Mkdir(filepath.Join(p.dir, d), 0o755))
 	}
 	p.write(t)
-	// The shell ends nginx when its own standard input ends. A process in the
-	// background has /dev/null for that.
-	cmd := exec.Command("sh", "-c", `"$@" & read -r end; kill "$!"; wait "$!"`, "sh",
-		binary, "-e", "logs/error.log", "-p", p.dir+"/", "-c", p.path())
-	p.process = startProcess(t, cmd)
+	p.process = startServer(t, binary, "-e", "logs/error.log", "-p", p.dir+"/", "-c", p.path())
 	listening(t, p.address, p.process)
 	return p
 }
@@ -145,13 +131,13 @@ http {
     listen {{.Listen}} backlog=2048; server_name store;
     location / {
       {{if .Cap}}limit_conn conc {{.Cap}}; limit_conn_status 503; error_page 503 @slow;{{end}}
-      {{if .Rate}}limit_req zone=rate burst=20 nodelay; limit_req_status 429; error_page 429 @many;{{end}}
+      {{if .Rate}}limit_req zone=rate{{if .Burst}} burst={{.Burst}} nodelay{{end}}; limit_req_status 429; error_page 429 @many;{{end}}
       # Small buffers, or all of a small body is sent at once.
       {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}}; proxy_buffer_size 4k; proxy_buffers 4 4k; proxy_busy_buffers_size 8k;{{end}}
       proxy_pass http://s3;
     }
     location @slow { internal; default_type application/xml; return 503 '%s'; }
-    location @many { internal; default_type application/xml; add_header Retry-After 1 always; return 429 '%s'; }
+    location @many { internal; default_type application/xml; {{if .RetryAfter}}add_header Retry-After {{.RetryAfter}} always;{{end}} return 429 '%s'; }
   }
 }
 `, slowDown, tooMany)))

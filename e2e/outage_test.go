@@ -23,8 +23,8 @@ func TestCapChanges(t *testing.T) {
 	const narrow = 8
 	nginxBinary(t)
 	ctx := begin(t)
-	c := newCapped(ctx, t, noCap)
-	p := startNginx(t, c.gateway, proxyConfig{Cap: slots})
+	c := newCapped(ctx, t, probe, noCap)
+	p := startNginx(t, c.gateway.address, proxyConfig{Cap: slots})
 	c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
 	c.load.began = time.Now()
 	wait := c.load.start(ctx)
@@ -60,7 +60,7 @@ func TestStopAndContinue(t *testing.T) {
 		pause = 10 * time.Second
 	}
 	ctx := begin(t)
-	c := newCapped(ctx, t, slots)
+	c := newCapped(ctx, t, probe, slots)
 	c.load.objects = 2500
 	// Silence for a second counts as a timeout.
 	c.load.put = put(limited(c.gateway.address, newTransport(t, time.Second), c.limiter))
@@ -84,7 +84,7 @@ func TestStopAndContinue(t *testing.T) {
 // The gateway is killed, and started again with the same objects.
 func TestKillAndRestart(t *testing.T) {
 	ctx := begin(t)
-	c := newCapped(ctx, t, slots)
+	c := newCapped(ctx, t, probe, slots)
 	c.load.objects = 2500
 	c.load.put = put(limited(c.gateway.address, newTransport(t, 0), c.limiter))
 	wait := c.load.start(ctx)

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
-// drainTime is how long an answer that is not the last is read at the most. Our
+// drainTime is how long an answer that is not the last is read at most. Our
 // choice: a new connection takes less.
 const drainTime = 250 * time.Millisecond
 
@@ -28,15 +29,10 @@ type exchange struct {
 
 // attempt sends the request once. Its error is what the policy is asked about.
 func (x *exchange) attempt(ctx context.Context) error {
-	req := x.req.WithContext(ctx) // a copy: a RoundTripper changes no request
-	if x.sent && req.GetBody != nil {
-		body, err := req.GetBody()
-		if err != nil {
-			return err
-		}
-		req.Body = body
+	req, err := x.request(ctx, attempt.Number(ctx))
+	if err != nil {
+		return err
 	}
-	x.sent = true
 	resp, err := x.base.RoundTrip(req)
 	if err != nil {
 		return err
@@ -48,7 +44,27 @@ func (x *exchange) attempt(ctx context.Context) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	return newStatusError(resp, time.Now())
+	return glance(resp)
+}
+
+// request is the request of the next attempt: a copy, since a RoundTripper changes no
+// request, with a new body, and with the attempt's number in its tags if it has any.
+func (x *exchange) request(ctx context.Context, number int) (*http.Request, error) {
+	req := x.req.WithContext(ctx)
+	if x.sent && req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
+	x.sent = true
+	if _, tagged := req.Header[HeaderCriticality]; tagged && number > 1 {
+		// A Tagger above has seen the first attempt only.
+		req.Header = req.Header.Clone()
+		AddTags(req.Header, tag.Tags{Attempt: number})
+	}
+	return req, nil
 }
 
 // Admit makes the exchange an attempt.Guard that hears when there is going to be

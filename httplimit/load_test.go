@@ -118,15 +118,11 @@ func TestATransportAndALoopLoseNothing(t *testing.T) {
 		s := pipe(t, service)
 		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
 		service.run(t, func(id string) error {
-			for ctx, failures := t.Context(), 1; ; failures++ {
-				err := fetch(ctx, client, s.URL, id)
-				if err == nil {
+			for ctx := t.Context(); ; ctx = httplimit.WithRetry(t.Context()) {
+				if err := fetch(ctx, client, s.URL, id); err == nil {
 					return nil
 				}
-				if err := l.Backoff(ctx, failures, l.Classify(err)); err != nil {
-					return err
-				}
-				ctx = httplimit.WithRetry(t.Context())
+				time.Sleep(rand.N(10 * time.Millisecond))
 			}
 		})
 		snapshot := l.Snapshot()

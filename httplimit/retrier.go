@@ -72,7 +72,7 @@ func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	// The exchange is a guard too, the last: it hears of a retry after all others
 	// have admitted it, and before the delay.
 	runner.Guards = append(slices.Clip(runner.Guards), x)
-	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+	if !rewinds(req) {
 		runner.Policy = nil // one attempt
 	}
 	return x.result(runner.Do(ctx, x.attempt))
@@ -100,6 +100,11 @@ func idempotent(req *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// rewinds reports whether the request's body can be sent again.
+func rewinds(req *http.Request) bool {
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
 // errNoAnswer is the error of a base that returns neither an answer nor an error.

@@ -21,8 +21,8 @@ const (
 )
 
 // StatusError is an HTTP answer that is an error: its status is 400 or more.
-// attempt.Classify reads it by its methods. Check makes it, and nothing changes it
-// later, so it is safe for any number of goroutines.
+// attempt.Classify reads it by its methods. Check makes it, and so may you, in tests
+// say. Nothing changes it later, so it is safe for any number of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
 	StatusCode int
@@ -30,22 +30,20 @@ type StatusError struct {
 	Status string
 	// Header is the answer's header.
 	Header http.Header
-	// Body is the start of the answer's body, 4 KiB at the most.
+	// Body is the start of the answer's body, at most 4 KiB.
 	Body []byte
-
-	retryAfter time.Duration
 }
 
 // Check returns nil if the answer's status is below 400, and leaves it as it
 // is. For any other it returns a [*StatusError], and closes the body after it
-// has read it: 64 KiB at the most, and for as long as the request's context
+// has read it: at most 64 KiB, and for as long as the request's context
 // lasts. It is for use within limiter.Do around a plain client, see the package
 // comment.
 func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	e := newStatusError(resp, time.Now())
+	e := newStatusError(resp)
 	if resp.Body != nil {
 		defer resp.Body.Close()
 		// An error here changes nothing: the status has said it all.
@@ -56,28 +54,31 @@ func Check(resp *http.Response) error {
 }
 
 // newStatusError returns the error without the body.
-func newStatusError(resp *http.Response, now time.Time) *StatusError {
+func newStatusError(resp *http.Response) *StatusError {
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
 	if e.Status == "" {
 		e.Status = strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	}
-	e.retryAfter, _ = RetryAfter(resp.Header, now)
 	return e
 }
 
 // HTTPStatusCode returns the status.
 func (e *StatusError) HTTPStatusCode() int { return e.StatusCode }
 
-// RetryAfter returns the delay that the service asked for, 0 if it asked for none.
-func (e *StatusError) RetryAfter() time.Duration { return e.retryAfter }
+// RetryAfter returns the delay that the service asked for in the header, 0 if it asked
+// for none.
+func (e *StatusError) RetryAfter() time.Duration {
+	after, _ := RetryAfter(e.Header, time.Now())
+	return after
+}
 
 // Error returns the status, the Retry-After and the start of the body, in one
 // line of printable characters.
 func (e *StatusError) Error() string {
 	var s strings.Builder
 	s.WriteString("httplimit: " + printable(e.Status))
-	if e.retryAfter > 0 {
-		fmt.Fprintf(&s, " (Retry-After %v)", e.retryAfter)
+	if after := e.RetryAfter(); after > 0 {
+		fmt.Fprintf(&s, " (Retry-After %v)", after)
 	}
 	if text := printable(string(e.Body)); text != "" {
 		s.WriteString(": " + text)

@@ -15,9 +15,10 @@ import (
 // tag) its feature and its criticality, and which attempt it is
 // (attempt.Number, [WithRetry]).
 //
-// What the headers of a request say already stays, see [AddTags]. What retries must
-// stand above the Tagger, so that each attempt comes by here. It is safe for
-// any number of goroutines. Make one with [NewTagger].
+// What the headers of a request say already stays, see [AddTags]. What retries stands
+// above the Tagger, so that each attempt comes by here; a [Retrier] and the Transport of
+// [Client] may stand below it too, and number the attempts. It is safe for any number of
+// goroutines. Make one with [NewTagger].
 type Tagger struct {
 	base            http.RoundTripper
 	client, version string

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"time"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
@@ -16,8 +15,9 @@ import (
 // fails, or the request's context ends.
 //
 // What the limiter is told: an answer with a status below 400 is a success;
-// any other is put to the limiter's classifier as a [StatusError] (without the
-// body), and so is an error. The end of the request's context is read
+// any other is put to the limiter's classifier as a [StatusError], and so is an error. Of
+// the body it has the start, at most 4 KiB, where the status is 429 or 403 and the
+// body JSON: there a service says that a quota is used up. Of other answers it has none. The end of the request's context is read
 // as the package comment says.
 //
 // If the limiter has guards (aimd.WithGuard: a throttle, a retry budget) they are
@@ -25,7 +25,8 @@ import (
 // answered and did not refuse.
 //
 // It does not retry. A request that a guard refused, or that got no slot, fails with a
-// [NotSentError]; other errors are those of the base. It is safe for any number of goroutines. The
+// [NotSentError]; other errors are those of the base, within an attempt.Error if it is an
+// attempt.ErrNoContact. It is safe for any number of goroutines. The
 // zero value sends nothing; make one with [New] or [PerHost].
 type Transport struct {
 	base http.RoundTripper
@@ -54,12 +55,15 @@ func orDefault(base http.RoundTripper) http.RoundTripper {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a, err := t.begin(req)
 	if err != nil {
-		// A RoundTripper closes the body always, also on errors.
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, &NotSentError{Err: cause(req.Context(), err)}
+		return nil, err
 	}
+	resp, _, err := t.send(a, req)
+	return resp, err
+}
+
+// send makes the attempt, and returns what its error or the head of its answer comes
+// to. The attempt ends with the answer's body.
+func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
 		if !open { // after an end this does nothing
@@ -70,41 +74,52 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		a.End(err)
-		return resp, err
+		v := a.End(err)
+		if errors.Is(v.Reason, attempt.ErrNoContact) {
+			err = &attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}
+		}
+		return resp, v, err
 	case resp == nil:
-		a.End(errNoAnswer)
-		return nil, nil
+		return nil, a.End(errNoAnswer), nil
 	case resp.Request == sent:
 		resp.Request = req
 	}
-	a.Answered(failure(resp))
+	v := a.Answered(failure(resp))
 	if bodyless(req, resp) {
 		a.End(nil)
 	} else {
 		resp.Body = hold(req.Context(), a, resp)
 		open = true
 	}
-	return resp, nil
+	return resp, v, nil
 }
 
-// begin asks the limiter's guards, and waits for the request's slot.
+// begin asks the limiter's guards, and waits for the request's slot. Its error is a
+// NotSentError.
 func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
+	var a *attempt.Attempt
 	l, err := t.limiter(req)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		a, err = l.Begin(req.Context(), attemptNumber(req.Context()))
 	}
-	return l.Begin(req.Context(), attemptNumber(req.Context()))
+	if err == nil {
+		return a, nil
+	}
+	// A RoundTripper closes the body always, also on errors.
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	return nil, &NotSentError{Err: cause(req.Context(), err)}
 }
 
 // failure is what the head of an answer says, nil if it is no error. It is put to
 // the classifier, so that a limiter reads an answer the same way here and in Do
-// with Check. By default it is attempt.ClassifyStatus.
+// with Check. By default that is attempt.Classify.
 func failure(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	return newStatusError(resp, time.Now())
+	return glance(resp)
 }
 
 // bodyless reports whether an answer has no body that could end later. HTTP/2

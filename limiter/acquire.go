@@ -13,7 +13,7 @@ import (
 // ErrQueueFull if there is a bound and it is reached.
 //
 // With the context of an attempt that has a slot of this limiter (that of the
-// function of Do or Each, or of WithSlot) it never waits, since to wait for a second
+// function of Do or Each, or of Begin) it never waits, since to wait for a second
 // slot while holding the first could last for ever: where no slot is free the
 // permit is for an attempt under the first one, and to release it does nothing.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atBack) }

@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -35,6 +36,13 @@ type Config struct {
 	// AttemptTimeout ends the context of a single attempt of Do and Each; an
 	// attempt that ends by it counts as Timeout. 0: none.
 	AttemptTimeout time.Duration
+	// FirstContact is how long operations try to reach a service of which the limiter
+	// had no answer yet, from the first attempt for which nobody was there: a refused
+	// connection, an address that does not exist. Then they fail with
+	// attempt.ErrNoContact, as does each later one at its first such attempt, until
+	// somebody answers. Once somebody has, work waits for a service that goes away. 0
+	// means 10 s, negative: for ever.
+	FirstContact time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by
 	// another, and when; nil: as Do says. If it brings guards along (Guards()
 	// Guards), they come after the limiter's own.
@@ -44,12 +52,19 @@ type Config struct {
 	Guards attempt.Guards
 }
 
+// firstContact is long enough for a service that starts together with its client, and
+// short enough for somebody that waits for the word that the port is wrong. Our choice.
+const firstContact = 10 * time.Second
+
 func (c Config) withDefaults() (Config, error) {
 	if err := setting.Optional("attempt limit", c.MaxAttempts); err != nil {
 		return c, err
 	}
 	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
 		return c, err
+	}
+	if c.FirstContact == 0 {
+		c.FirstContact = firstContact
 	}
 	if slices.Contains(c.Guards, nil) {
 		return c, setting.Nil("guard")
@@ -66,8 +81,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Observer != nil {
 		c.Window.Timed = true
 	}
-	var err error
-	c.Settings, err = c.Settings.withDefaults()
+	rules, err := core.Settings(c.Settings).WithDefaults()
+	c.Settings = Settings(rules)
 	return c, err
 }
 

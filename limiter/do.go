@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Do runs fn as one operation: it waits for a slot, runs fn, tells the law how
@@ -47,42 +46,10 @@ func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error 
 	return l.runner.Do(ctx, fn)
 }
 
-// Begin is for integrations, which drive their attempts themselves: it asks the
-// guards, waits for a slot and returns an attempt that is to be ended. number is
-// the attempt's within its operation, see attempt.Runner.Begin.
+// Begin is for integrations, and callers that drive their attempts themselves: it
+// asks the guards, waits for a slot and returns an attempt, which is to be ended
+// (attempt.Attempt.End) and may be followed by another (Next). number is the
+// attempt's within its operation, see attempt.Runner.Begin.
 func (l *Limiter) Begin(ctx context.Context, number int) (*attempt.Attempt, error) {
 	return l.runner.Begin(ctx, number)
-}
-
-// Guards are those that the limiter was made with. Do, Each and Begin ask them;
-// Acquire does not, and its callers may.
-func (l *Limiter) Guards() attempt.Guards { return l.runner.Guards }
-
-// Classify is what the limiter's classifier says of the error, for callers that
-// drive their attempts themselves; nil is a success.
-func (l *Limiter) Classify(err error) attempt.Verdict {
-	if err == nil {
-		return attempt.Verdict{Outcome: window.Success}
-	}
-	if v := l.runner.Classifier(err); v.Outcome.Valid() {
-		return v
-	}
-	return attempt.Verdict{Outcome: window.Neutral}
-}
-
-// Backoff waits, without a slot, for as long as an operation should before it
-// queues again with Reacquire: after so many failed attempts in a row, the last
-// of which ended as v says. Do without a policy does this by itself. It returns
-// ctx.Err() or ErrClosed if one of them comes first.
-func (l *Limiter) Backoff(ctx context.Context, failures int, v attempt.Verdict) error {
-	t := l.clock.Timer((*slots)(l).RetryDelay(failures, v.Outcome, v.RetryAfter))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-l.shut:
-		return ErrClosed
-	}
 }

@@ -33,9 +33,15 @@ const (
 	Closed
 	// Reconfigured: the limiter is under new settings.
 	Reconfigured
+	// Away: an attempt found nobody there, as Event.Err says. It is told once, until
+	// somebody answers again; work waits meanwhile.
+	Away
+	// Suspect: an error is neutral and final though it looks like a refusal, so the
+	// classifier may not know it. It is told once.
+	Suspect
 )
 
-var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "held", "admitted", "late", "full", "closed", "reconfigured"}
+var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "held", "admitted", "late", "full", "closed", "reconfigured", "away", "suspect"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {
@@ -70,6 +76,8 @@ type Event struct {
 	// (Held) it is 0 if the service did not ask for it, and less than Wait where it did:
 	// what is asked for is spread, so that not all come back at once.
 	RetryAfter time.Duration
+	// Err is the error that an event of the kinds Away and Suspect is about.
+	Err error
 }
 
 // decision reports whether the event is one that Decisions tells of.

@@ -31,6 +31,10 @@ type KeyedConfig struct {
 	// 10 000. For one more, the one goes that was not asked for the longest
 	// and has nothing in flight or waiting.
 	Keys int
+	// Evicted is called with each limiter that was let go, by the goroutine that asked
+	// for another, after that was found: to keep its State, or to count it
+	// (contrib/prometheus). Several goroutines may call it at once. nil: none.
+	Evicted func(*Limiter)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 }
@@ -44,11 +48,13 @@ type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
 
-	// mu guards the two below. It is never held while a limiter's lock is taken.
+	// mu guards those below. It is never held while a limiter's lock is taken.
 	mu sync.Mutex
 	// used has the entries, the one asked for last at the front.
 	used  *list.List
 	byKey map[K]*list.Element
+	// gone are those that Evicted is to be told of after the unlock.
+	gone []*Limiter
 }
 
 type entry[K comparable] struct {
@@ -79,24 +85,35 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 // Its errors are those of the function that makes limiters, and one that says
 // that all the limiters there may be have something in flight or waiting.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
+	l, gone, err := k.find(key)
+	for _, evicted := range gone {
+		k.config.Evicted(evicted)
+	}
+	return l, err
+}
+
+// find is For under the lock. It also returns those that Evicted is to be told of.
+func (k *Keyed[K]) find(key K) (l *Limiter, gone []*Limiter, err error) {
 	now := k.config.Clock.Now()
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer func() {
+		gone, k.gone = k.gone, nil
+		k.mu.Unlock()
+	}()
 	k.evict(now)
 	if e, ok := k.byKey[key]; ok {
 		e.Value.(*entry[K]).at = now
 		k.used.MoveToFront(e)
-		return e.Value.(*entry[K]).limiter, nil
+		return e.Value.(*entry[K]).limiter, nil, nil
 	}
 	if !k.room(now) {
-		return nil, fmt.Errorf("limiter: %d keys are all in use, want at most so many at once", k.config.Keys)
+		return nil, nil, fmt.Errorf("limiter: %d keys are all in use, want at most so many at once", k.config.Keys)
 	}
-	l, err := k.make(key)
-	if err != nil {
-		return nil, err
+	if l, err = k.make(key); err != nil {
+		return nil, nil, err
 	}
 	k.byKey[key] = k.used.PushFront(&entry[K]{key, l, now})
-	return l, nil
+	return l, nil, nil
 }
 
 // evict lets go of what is idle. What is overdue and still busy counts as used
@@ -133,6 +150,9 @@ func (k *Keyed[K]) drop(e *list.Element, now time.Time) {
 	}
 	k.used.Remove(e)
 	delete(k.byKey, x.key)
+	if k.config.Evicted != nil {
+		k.gone = append(k.gone, x.limiter)
+	}
 }
 
 // All yields the keys and limiters that there are, the one asked for last first.

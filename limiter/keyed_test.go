@@ -94,6 +94,28 @@ func TestKeyedHasABound(t *testing.T) {
 	require.NoError(t, d.Done(window.Success))
 }
 
+func TestKeyedTellsOfThoseEvicted(t *testing.T) {
+	mock := clock.NewMock()
+	var k keyedHelper
+	var gone []*limiter.Limiter
+	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{
+		Idle: time.Minute, Keys: 2, Clock: mock,
+		Evicted: func(l *limiter.Limiter) {
+			gone = append(gone, l)
+			require.NotEmpty(t, k.keys(), "it may call back")
+		},
+	})
+	require.NoError(t, err)
+	k = keyedHelper{keyed}
+	a, b := k.get(t, "a"), k.get(t, "b")
+	require.Empty(t, gone)
+	c := k.get(t, "c")
+	require.Equal(t, []*limiter.Limiter{a}, gone, "no room")
+	mock.Add(time.Minute)
+	k.get(t, "d")
+	require.Equal(t, []*limiter.Limiter{a, b, c}, gone, "idle")
+}
+
 func TestKeyedErrors(t *testing.T) {
 	_, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Idle: -time.Second})
 	require.EqualError(t, err, "limiter: idle time: -1s is not allowed, want a duration from 1ns")

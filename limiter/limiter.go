@@ -9,6 +9,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -38,7 +39,8 @@ type Limiter struct {
 
 	// config is what is in force since the last Reconfigure. It is read without
 	// the lock.
-	config atomic.Pointer[Config]
+	config  atomic.Pointer[Config]
+	contact contact
 	// waiters has those not in use. Each limiter has its own: a channel made in
 	// a testing/synctest bubble must not be used outside of it.
 	waiters sync.Pool
@@ -51,7 +53,7 @@ type Limiter struct {
 
 // guarded is what a Limiter keeps under its lock.
 type guarded struct {
-	core   Core[*waiter]
+	core   core.Core[*waiter]
 	counts counts
 	waits  waits
 	closed bool
@@ -76,14 +78,14 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	core, err := NewCore[*waiter](law, c.Settings)
+	decides, err := core.New[*waiter](law, core.Settings(c.Settings))
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	l := &Limiter{
 		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
-		guarded: guarded{core: core},
+		guarded: guarded{core: decides},
 	}
 	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -71,10 +72,10 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 	require.Equal(t, window.Settings{
 		Min: 1, Max: window.MaxWindow, Factor: window.DefaultFactor, Initial: 20, Ssthresh: window.DefaultSsthresh,
 	}, before.Window)
-	require.Equal(t, limiter.DefaultPauseMin, before.PauseMin)
-	require.Equal(t, limiter.DefaultPauseMax, before.PauseMax)
-	require.Equal(t, limiter.DefaultPatience, before.Patience)
-	require.Equal(t, limiter.DefaultRetryAfterMax, before.RetryAfterMax)
+	require.Equal(t, core.DefaultPauseMin, before.PauseMin)
+	require.Equal(t, core.DefaultPauseMax, before.PauseMax)
+	require.Equal(t, core.DefaultPatience, before.Patience)
+	require.Equal(t, core.DefaultRetryAfterMax, before.RetryAfterMax)
 	for _, c := range []struct {
 		change func(*limiter.Config)
 		want   string

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,7 +36,7 @@ func (s *slots) Limits() (attempts int, timeout time.Duration) {
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
 func (s *slots) Backoffs(failures int, last window.Outcome) int {
-	return Settings{Patience: s.limiter().config.Load().Patience}.backoffs(failures, last)
+	return core.Settings{Patience: s.limiter().config.Load().Patience}.Backoffs(failures, last)
 }
 
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
@@ -43,14 +44,10 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	l.mu.Lock()
 	d := l.core.RetryDelay(failures, last, retryAfter)
 	l.unlock(l.time())
+	if left, bounded := s.contactTime(l.now()); bounded {
+		d = min(d, max(0, left)) // to say so in time
+	}
 	return d
-}
-
-// WithSlot returns a context for what is done within an attempt that has a slot
-// of the limiter. Do, Each and Begin give such a one; callers that take their
-// slots with Acquire may use it too, for as long as they hold the permit.
-func (l *Limiter) WithSlot(ctx context.Context) context.Context {
-	return attempt.WithSlot(ctx, (*slots)(l))
 }
 
 // HasSlot reports whether the context is that of an attempt that has a slot of

@@ -2,6 +2,7 @@ package limiter_test
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // ways are the ways to begin something within an attempt of the same limiter.
@@ -38,25 +40,31 @@ var ways = map[string]func(context.Context, *limiter.Limiter, func(context.Conte
 		a.End(err)
 		return err
 	},
-	"WithSlot": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
-		if l.HasSlot(ctx) {
+}
+
+// within are those, and the ways to take a slot that say nothing by a context.
+var within = func() map[string]func(context.Context, *limiter.Limiter, func(context.Context) error) error {
+	all := maps.Clone(ways)
+	for name, acquire := range map[string]func(*limiter.Limiter, context.Context) (limiter.Permit, error){
+		"Acquire": (*limiter.Limiter).Acquire, "Reacquire": (*limiter.Limiter).Reacquire,
+	} {
+		all[name] = func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
+			p, err := acquire(l, ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = p.Done(window.Success) }()
 			return fn(ctx)
 		}
-		p, err := l.Acquire(ctx)
-		if err != nil {
-			return err
-		}
-		err = fn(l.WithSlot(ctx))
-		_ = p.Settle(l.Classify(err))
-		return err
-	},
-}
+	}
+	return all
+}()
 
 // Whoever holds a slot does not wait for another: 64 workers on 2 slots come to
 // their end, each of them with one slot, whatever is within what.
 func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
 	for outer, out := range ways {
-		for inner, in := range ways {
+		for inner, in := range within {
 			t.Run(inner+" within "+outer, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newLimiter(t, 2, func(c *limiter.Config) { c.Window.Max = 2 })
@@ -99,7 +107,7 @@ func TestWhatOutlivesItsAttemptWaitsForASlot(t *testing.T) {
 		go func() { within <- l.Do(outlived, func(context.Context) error { return nil }) }()
 		synctest.Wait()
 		require.Equal(t, 1, l.Snapshot().Queued)
-		require.NoError(t, p.Settle(l.Classify(nil)))
+		require.NoError(t, p.Done(window.Success))
 		require.NoError(t, <-within)
 	})
 }

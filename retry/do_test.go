@@ -19,6 +19,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
@@ -193,15 +194,14 @@ func TestTheDefaultBackoff(t *testing.T) {
 	})
 }
 
-// Seed 2: "(exponential-backoff 1000 2 10000 p? f)": waits 1 s, 2 s, 4 s, 8 s,
+// "Exponential Backoff" (Normand, 2015): "(exponential-backoff 1000 2 10000 p? f)": waits 1 s, 2 s, 4 s, 8 s,
 // then one last try; "this one only recurses if the predicate returns true on the exception".
 func TestAPredicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("queue capacity")
 		p := newPolicy(t, retry.Config{
-			Backoff:     backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second},
-			MaxAttempts: -1,
-			If:          func(err error) bool { return errors.Is(err, full) },
+			Backoff: backoff.LastTry{}, // "defaults!": 1000 2 10000
+			If:      func(err error) bool { return errors.Is(err, full) },
 		})
 		start := time.Now()
 		n, err := attempts(t, t.Context(), p, full)
@@ -213,6 +213,28 @@ func TestAPredicate(t *testing.T) {
 		require.Equal(t, 1, n, "it decides alone")
 		require.EqualError(t, err, "failed after 1 attempt: 503 Service Unavailable")
 	})
+}
+
+// A backoff that ends by itself says how many attempts there are; MaxAttempts may
+// still say fewer.
+func TestABackoffThatEndsSaysHowOften(t *testing.T) {
+	for _, c := range []struct {
+		backoff  backoff.Backoff
+		most, is int
+	}{
+		{backoff.LastTry{}, 0, 5},
+		{backoff.LastTry{}, 2, 2},
+		{backoff.LimitAttempts(backoff.Exponential{}, 7), 0, 7},
+		{backoff.LimitElapsed(backoff.Constant(time.Second), time.Minute), 0, 61},
+		{backoff.Exponential{}, 0, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPolicy(t, retry.Config{Backoff: c.backoff, MaxAttempts: c.most, Idempotent: true})
+			n, err := attempts(t, t.Context(), p, busy)
+			require.Error(t, err)
+			require.Equal(t, c.is, n)
+		})
+	}
 }
 
 func TestRetryAfterIsObeyed(t *testing.T) {
@@ -311,6 +333,28 @@ func TestTheLongestRetryAfterIsThatOfLimiters(t *testing.T) {
 		Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 24 * time.Hour},
 	})
 	require.True(t, d.Retry)
-	require.GreaterOrEqual(t, d.RetryAfter, limiter.DefaultRetryAfterMax)
-	require.LessOrEqual(t, d.RetryAfter, limiter.DefaultRetryAfterMax+time.Second)
+	require.GreaterOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax)
+	require.LessOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax+time.Second)
+}
+
+// "1000 2 10000": five calls, the fifth of them the last try, as it stands.
+func TestTheLastTryAsItStands(t *testing.T) {
+	for name, c := range map[string]struct {
+		backoff backoff.Backoff
+		calls   int
+		took    time.Duration
+	}{
+		"last try":       {backoff.LastTry{}, 5, 15 * time.Second},
+		"within another": {backoff.Cap(backoff.LastTry{}, 3*time.Second), 5, 9 * time.Second},
+		"no end":         {backoff.Constant(time.Second), 3, 2 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, err := retry.New(retry.Config{Backoff: c.backoff, Idempotent: true})
+			require.NoError(t, err)
+			calls, start := 0, time.Now()
+			require.Error(t, retry.Do(t.Context(), p, func(context.Context) error { calls++; return status{code: 503} }), name)
+			require.Equal(t, c.calls, calls, name)
+			require.Equal(t, c.took, time.Since(start), name)
+		})
+	}
 }

@@ -9,6 +9,7 @@
 // http.Client.
 //
 // [Budget] holds the retries of all who share it to a share of their requests.
+// [Sense] looks before it sends.
 //
 // What happens if
 //   - the work may not be done twice: it is not tried again, unless it certainly was

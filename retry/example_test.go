@@ -97,13 +97,12 @@ func ExampleNew() {
 	// true
 }
 
-// Seed 2's form: the predicate decides, and the last wait is followed by one last
-// try.
+// The form of "Exponential Backoff" (Normand, 2015): the predicate decides, and the
+// last wait is followed by one last try.
 func ExampleConfig_predicate() {
 	policy, err := retry.New(retry.Config{
-		Backoff:     backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
-		MaxAttempts: -1,
-		If:          func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
+		Backoff: backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
+		If:      func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
 	})
 	if err != nil {
 		panic(err)

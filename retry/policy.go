@@ -35,7 +35,8 @@ type Config struct {
 	// each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// MaxAttempts is the most attempts of an operation, the first among them: from
-	// 1, which means no retries; 0 means 3, negative no limit.
+	// 1, which means no retries; 0 means 3, or what the Backoff says if that ends by
+	// itself, as backoff.LastTry does; negative no limit.
 	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the
 	// same effect as once. Without it only what was certainly not done is
@@ -126,7 +127,7 @@ func (c Config) withDefaults() (Config, error) {
 	if err := backoff.Check(c.Backoff); err != nil {
 		return c, err
 	}
-	if c.MaxAttempts == 0 {
+	if c.MaxAttempts == 0 && !ends(c.Backoff) {
 		c.MaxAttempts = defaultAttempts
 	}
 	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
@@ -146,6 +147,15 @@ func (c Config) withDefaults() (Config, error) {
 		c.Clock = clock.New()
 	}
 	return c, nil
+}
+
+// ends reports whether the backoff ends by itself, as backoff.LastTry and what is
+// within LimitAttempts or LimitElapsed do: whether there is no retry after a million of
+// them and the longest time.
+func ends(b backoff.Backoff) bool {
+	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay, Elapsed: backoff.MaxDelay}
+	_, more := b.Delay(s, rand.New(rand.NewPCG(1, 1)))
+	return !more
 }
 
 // standard is the policy that nil stands for.

@@ -25,6 +25,11 @@
 // part has been added, all clients run at the instants of the grid, which is
 // its "Introducing synchronization by mistake".
 //
+// The form before that one, "wait(period * random(.5, 1.5))", is there as
+// Config.JitterPeriod: for work that is to have at least half a period between two
+// runs. Its price is what the text calls startup oscillations: clients that start
+// together come in waves that take several periods to even out.
+//
 // What happens if
 //   - a run takes longer than until the next one: there are never two at once.
 //     If the next one's time passed meanwhile, that one is missed, and so are

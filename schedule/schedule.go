@@ -32,6 +32,12 @@ type Config struct {
 	// should not be much less than the period. 0: the first run is in the first
 	// whole cell of the grid, nothing to two periods from the start.
 	StartWithin time.Duration
+	// JitterPeriod lets each run begin a period times U(0.5, 1.5) after the one
+	// before has ended, and the first one so long after the start, unless
+	// StartWithin says otherwise; there is no grid then. It is for work that must not
+	// come twice in a short time: on the grid two runs may follow at once. After a
+	// start in common it takes some periods until the load is even.
+	JitterPeriod bool
 	// Rand is the source of jitter, used by nothing else at the same time; nil:
 	// one with a random seed.
 	Rand *rand.Rand
@@ -65,7 +71,9 @@ func New(c Config) (*Schedule, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	core, err := grid.New(c.Clock.Now(), grid.Settings{Period: c.Period, StartWithin: c.StartWithin, Rand: c.Rand})
+	core, err := grid.New(c.Clock.Now(), grid.Settings{
+		Period: c.Period, StartWithin: c.StartWithin, JitterPeriod: c.JitterPeriod, Rand: c.Rand,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -10,36 +9,33 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// A law of the user's own is known to everything that goes by names.
+// A law of Register is known wherever one is named.
 func TestRegister(t *testing.T) {
-	const mine = "laws-test"
 	before := laws
 	t.Cleanup(func() { laws = before })
-	Register(mine, aimd.Reno)
-	assert.Subset(t, Laws(), []string{ProbeLaw, TahoeLaw, RenoLaw, mine})
-	_, known := LawNamed(mine)
-	assert.True(t, known)
-	strategy, known := StrategyNamed(mine)
-	require.True(t, known)
-	s := Scenario{Server: Server{Service: time.Second, Slots: 5}, Clients: Clients{Operations: 100}}
-	got, err := Run(s, strategy, 1)
+	Register("mine", aimd.Reno)
+	assert.Equal(t, []string{"probe", "tahoe", "reno", "mine"}, Laws())
+	law, ok := LawNamed("mine")
+	assert.True(t, ok)
+	assert.NotNil(t, law)
+	st, ok := StrategyNamed("mine")
+	require.True(t, ok)
+	s := Scenario{Server: Server{Slots: 4}, Clients: Clients{Operations: 100}, Strategies: []Strategy{st}}
+	require.NoError(t, s.Validate())
+	r, err := Run(s, st, 1)
 	require.NoError(t, err)
-	reno, _ := StrategyNamed("reno-0.5")
-	want, err := Run(s, reno, 1)
-	require.NoError(t, err)
-	assert.Equal(t, want.Measures(), got.Measures())
-
-	for _, name := range []string{"", "two words", mine, RenoLaw, "backoff"} {
-		assert.Panics(t, func() { Register(name, aimd.Reno) }, name)
-	}
-	assert.Panics(t, func() { Register("no-law", nil) })
+	assert.Equal(t, 100, r.Done)
+	_, err = Run(s, Strategy{Name: "x", Window: Window{Law: "yours"}}, 1)
+	assert.ErrorContains(t, err, `law: "yours" is not allowed, want probe, tahoe, reno or mine`)
 }
 
-func TestTakesFactor(t *testing.T) {
-	assert.True(t, TakesFactor(TahoeLaw))
-	assert.True(t, TakesFactor(RenoLaw))
-	assert.False(t, TakesFactor(ProbeLaw))
-	assert.False(t, TakesFactor("no law"))
-	s := Scenario{Strategies: []Strategy{{Name: "x", Window: Window{Law: ProbeLaw, Factor: 0.5}}}}
-	assert.ErrorContains(t, s.Validate(), "strategies[0].window.factor: 0.5 is not allowed, the law probe has none")
+// "It panics if the name is empty, has blanks, or is that of a law or a strategy already,
+// or if there is no law."
+func TestRegisterWhatIsWrong(t *testing.T) {
+	for _, name := range []string{"", "a law", ProbeLaw, RenoLaw, "backoff"} {
+		assert.Panics(t, func() { Register(name, aimd.Reno) }, name)
+	}
+	assert.Panics(t, func() { Register("lawless", nil) })
+	_, ok := LawNamed("lawless")
+	assert.False(t, ok)
 }

@@ -5,9 +5,9 @@ import (
 
 	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
@@ -31,7 +31,7 @@ type operation struct {
 type party struct {
 	id int32
 	// core is the limiter; nil: none.
-	core *limiter.Core[*operation]
+	core *core.Core[*operation]
 	// wake is when the core is to be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards; nil: none.
@@ -57,7 +57,7 @@ type client struct {
 func newParty(e *engine, id int32) *party {
 	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		p.core = checked(limiter.NewCore[*operation](w.law(), w.settings(e.random.Rand)))
+		p.core = checked(core.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
 		p.budget = checked(budget.New(b.settings()))
@@ -74,15 +74,6 @@ func checked[T any](v T, err error) *T {
 		panic("sim: " + err.Error())
 	}
 	return &v
-}
-
-// law is the law that the words mean; nil for a name that there is not.
-func (w Window) law() window.NewLaw {
-	if w.NewLaw != nil {
-		return w.NewLaw
-	}
-	law, _ := LawNamed(w.Law)
-	return law
 }
 
 // Events.
@@ -212,7 +203,7 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	var policy func(loop.Failure) loop.Decision
 	if e.backoff != nil {
 		policy = retry.Rules{
-			MaxAttempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: limiter.DefaultRetryAfterMax, Rand: e.random,
+			MaxAttempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: core.DefaultRetryAfterMax, Rand: e.random,
 		}.Decide
 		if !s.RetryAfter { // a client that does not read it
 			f.Verdict.RetryAfter = 0

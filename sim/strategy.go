@@ -6,8 +6,8 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -80,7 +80,7 @@ type Retry struct {
 	Backoff backoff.Backoff `yaml:"-"`
 }
 
-// Window is a limiter: limiter.Core with a law. Zero fields take the
+// Window is a limiter: what limiter.Limiter decides, with a law. Zero fields take the
 // defaults of limiter.Settings.
 type Window struct {
 	// Law is the name of one of Laws; "" without NewLaw: there is no window.
@@ -107,8 +107,8 @@ type Window struct {
 func (w Window) on() bool { return w.Law != "" || w.NewLaw != nil }
 
 // settings are those of the limiter, without the source of randomness.
-func (w Window) settings(r *rand.Rand) limiter.Settings {
-	s := limiter.Settings{
+func (w Window) settings(r *rand.Rand) core.Settings {
+	s := core.Settings{
 		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Ssthresh: w.Ssthresh, Min: w.Min, Max: w.Max},
 		PauseMin: w.PauseMin, PauseMax: w.PauseMax, Patience: w.Patience,
 		RetryAfterMax: w.RetryAfterMax, Rand: r,
@@ -127,14 +127,14 @@ func (w Window) check(c checker) {
 			"retry_after_max", w.RetryAfterMax, "no_pause", w.NoPause)
 		return
 	}
-	law := w.law()
+	law := w.MakeLaw()
 	if law == nil {
 		return // told above
 	}
 	if w.Factor != 0 && w.NewLaw == nil && w.Law == ProbeLaw {
 		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
 	}
-	_, err := limiter.NewCore[int](law, w.settings(nil))
+	_, err := core.New[int](law, w.settings(nil))
 	c.setting(err, map[string]string{
 		"decrease factor": "factor", "initial window": "initial", "initial ssthresh": "ssthresh",
 		"minimum window": "min", "maximum window": "max",

@@ -89,7 +89,7 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"strategies[0].retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                                               retries(sim.Retry{Kind: sim.FixedRetry, Jitter: backoff.Proportional(3)}),
 		"strategies[0].retry.attempts: -1 is not allowed, want a number from 0 to 1000000":                                                   retries(sim.Retry{Attempts: -1}),
 		"strategies[0].retry.elapsed: -1ns is not allowed, want a duration from 0s to 876000h0m0s":                                           retries(sim.Retry{Elapsed: -1}),
-		`strategies[0].window.law: "cubic" is not allowed, want probe, tahoe or reno`:                                                               windows(sim.Window{Law: "cubic"}),
+		`strategies[0].window.law: "cubic" is not allowed, want probe, tahoe or reno`:                                                        windows(sim.Window{Law: "cubic"}),
 		"strategies[0].window.factor: 2 is not allowed, want a number greater than 0 and less than 1":                                        windows(sim.Window{Law: sim.RenoLaw, Factor: 2}),
 		"strategies[0].window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                                                  windows(sim.Window{Law: sim.RenoLaw, Initial: 0.5}),
 		"strategies[0].window.ssthresh: NaN is not allowed, want a number from 1 to 1048576":                                                 windows(sim.Window{Law: sim.RenoLaw, Ssthresh: math.NaN()}),

@@ -11,15 +11,15 @@ import (
 // Settings are those of the limiter that the words mean, without a source of
 // randomness.
 func (w Window) Settings() limiter.Settings {
-	s := w.settings(nil)
-	s.Rand = nil
-	return s
+	return limiter.Settings(w.settings(nil))
 }
 
-// MakeLaw is the law that the words mean; nil: there is no window.
+// MakeLaw is the law that the words mean; nil: there is no window, or no law of that
+// name.
 func (w Window) MakeLaw() window.NewLaw {
-	if !w.on() {
-		return nil
+	if w.NewLaw != nil {
+		return w.NewLaw
 	}
-	return w.law()
+	law, _ := LawNamed(w.Law)
+	return law
 }

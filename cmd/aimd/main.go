@@ -5,6 +5,7 @@
 //	aimd demo api   sends requests to an API that says 429, once per strategy
 //	aimd sim        simulates services, clients and strategies, and draws figures
 //	aimd backoff    chooses the delays between retries
+//	aimd retry      runs a command until it succeeds, with backoff
 //	aimd server     is a service that slows down under load
 //	aimd client     is a thousand clients of it, with the strategy of your choice
 //	aimd upload     uploads files and directories to S3, verified and resumable

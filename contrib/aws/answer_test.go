@@ -15,6 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -118,18 +119,22 @@ func testRetryAfterDelaysTheOperation(t *testing.T) {
 	}
 }
 
-// A failure that says nothing about load is backed off for once, by the SDK: the
-// limiter's own backoff would never end on a clock that stands still.
-func TestNeutralFailureBacksOffOnce(t *testing.T) {
-	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+// A failure that says nothing about load is backed off for once, by the limiter.
+func TestNeutralFailureBacksOffOnce(t *testing.T) { synctest.Test(t, testNeutralFailureBacksOffOnce) }
+
+func testNeutralFailureBacksOffOnce(t *testing.T) {
 	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, http.StatusInternalServerError, "") }))
-	l := newLimiter(t, aimd.WithClock(clock.NewMock()))
+	l := newLimiter(t)
+	start := time.Now()
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
+	require.LessOrEqual(t, time.Since(start), 2*core.DefaultPauseMin)
+	require.Positive(t, time.Since(start))
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
 }
 
-func TestConnectionsAsOverload(t *testing.T) {
-	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+func TestConnectionsAsOverload(t *testing.T) { synctest.Test(t, testConnectionsAsOverload) }
+
+func testConnectionsAsOverload(t *testing.T) {
 	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	for want, classify := range map[outcomes]attempt.Classifier{
 		{successes: 1, neutrals: 1}:  attempt.Classify,

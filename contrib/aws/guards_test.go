@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,39 +74,10 @@ func TestGuards(t *testing.T) {
 	require.Empty(t, w.told())
 }
 
-// "Each Admit that returned nil is followed by exactly one Ended, whatever
-// happens": also where the limiter's observer panics.
-func TestAPanicOfTheObserverIsNotTheGuards(t *testing.T) {
-	for kind, want := range map[limiter.Kind][]string{
-		limiter.Cut:  {"1", "overload"},
-		limiter.Full: {"1", "none"},
-	} {
-		t.Run(kind.String(), func(t *testing.T) {
-			var w warden
-			l, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithQueueBound(1), aimd.WithGuard(&w),
-				aimd.WithObserver(func(e limiter.Event) {
-					if e.Kind == kind {
-						panic("observer")
-					}
-				}))
-			require.NoError(t, err)
-			if kind == limiter.Full {
-				_, ok := l.TryAcquire()
-				require.True(t, ok)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				go func() { _, _ = l.Acquire(ctx) }() // it ends with the test
-				require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, time.Minute, time.Millisecond)
-			}
-			c := newStore(t, once(fakes3.Refuse)).client(l)
-			require.Panics(t, func() { _ = put(t.Context(), c, "k", "x") })
-			require.Equal(t, want, w.told())
-		})
-	}
-}
-
 // Exhausted means fail at once, and the SDK does not try again.
-func TestARetryBudget(t *testing.T) {
+func TestARetryBudget(t *testing.T) { synctest.Test(t, testARetryBudget) }
+
+func testARetryBudget(t *testing.T) {
 	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 	require.NoError(t, err)
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))

@@ -12,10 +12,9 @@ import (
 )
 
 // Limit puts the limiter under every client that is made from the config from
-// now on. It adds Middleware, sets Retryer in the place of any other, and
-// clears RetryMaxAttempts: an operation goes on until it is done, its error is
-// final, or its context ends. So give a deadline where nobody may be listening;
-// or, to bound the attempts all the same, set RetryMaxAttempts afterwards.
+// now on. It adds Middleware, sets Retryer instead of any other, and clears
+// RetryMaxAttempts: an operation goes on until it is done, its error is final, its
+// context ends, or the limiter's limit of attempts is reached.
 //
 // One limiter stands for one service (or bucket, or whatever has a limit of its
 // own), so clients of different services should come from different configs,
@@ -26,7 +25,7 @@ import (
 func Limit(cfg *aws.Config, l *limiter.Limiter) {
 	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), Middleware(l))
-	cfg.Retryer = func() aws.Retryer { return Retryer(l) }
+	cfg.Retryer = Retryer
 	cfg.RetryMaxAttempts = 0
 }
 
@@ -35,7 +34,7 @@ func Limit(cfg *aws.Config, l *limiter.Limiter) {
 //
 //	s3.NewFromConfig(cfg, func(o *s3.Options) {
 //		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
-//		o.Retryer = aimdaws.Retryer(l)
+//		o.Retryer = aimdaws.Retryer()
 //	})
 //
 // It goes with any retryer, aws.NopRetryer among them. Where nothing is sent, as

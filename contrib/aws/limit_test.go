@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -32,6 +33,10 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 }
 
 func TestRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
+	synctest.Test(t, testRetryMaxAttemptsAfterLimitIsHeeded)
+}
+
+func testRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	l := newLimiter(t)
 	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 }), "k", "x")
@@ -45,7 +50,7 @@ func TestPartsOfLimitOnOneClient(t *testing.T) {
 	c := s3.NewFromConfig(s.config(), func(o *s3.Options) {
 		o.UsePathStyle = true
 		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
-		o.Retryer = aimdaws.Retryer(l)
+		o.Retryer = aimdaws.Retryer()
 	})
 	require.NoError(t, put(t.Context(), c, "k", "x"))
 	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
@@ -127,8 +132,9 @@ func TestCredentialsFromWithinAnAttempt(t *testing.T) {
 
 // What fails before it is sent says nothing about the service, and is not
 // tried for ever: here, credentials that another service refuses.
-func TestMissingCredentials(t *testing.T) {
-	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+func TestMissingCredentials(t *testing.T) { synctest.Test(t, testMissingCredentials) }
+
+func testMissingCredentials(t *testing.T) {
 	s := newStore(t)
 	l := newLimiter(t)
 	asked := 0
@@ -146,8 +152,9 @@ func TestMissingCredentials(t *testing.T) {
 }
 
 // Only failures in a row count against what fails before it is sent.
-func TestCredentialsThatComeAndGo(t *testing.T) {
-	t.Setenv("AWS_NEW_RETRIES_2026", "true") // its ordinary backoff is short
+func TestCredentialsThatComeAndGo(t *testing.T) { synctest.Test(t, testCredentialsThatComeAndGo) }
+
+func testCredentialsThatComeAndGo(t *testing.T) {
 	s := newStore(t, once(fakes3.Refuse))
 	l := newLimiter(t)
 	asked := 0

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/window"
 )
 
 // operation is one call of the SDK, and the middleware of its stack in three
@@ -23,19 +20,17 @@ import (
 // The attempts of an operation follow one another, so it needs no lock.
 type operation struct {
 	l *limiter.Limiter
-	// guards are the limiter's; nil where somebody else has asked them.
-	guards attempt.Guards
 
-	// attempts is how many got a slot, failures how many of them failed.
-	attempts, failures int
+	// attempts is how many were made, last the one that failed last, cause its error.
+	attempts int
+	last     *attempt.Attempt
+	cause    error
 	// unsent is how many attempts in a row failed before they were sent.
 	unsent int
-	// last, cause and ended are how, with what error and when the last attempt failed.
-	last  attempt.Verdict
-	cause error
-	ended time.Time
-	// stopped: no attempt was made though the SDK wanted one.
+	// stopped: no attempt was made though the SDK wanted one, or, for the reason, none is
+	// of any use.
 	stopped bool
+	reason  error
 
 	// sent and body are those of the attempt at hand. body is nil if it is empty.
 	sent bool
@@ -57,48 +52,46 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 		_ = o.body.Close()
 	}
 	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
-	if o.stopped || forgotten {
+	switch {
+	case o.reason != nil:
+		err = &attempt.Error{Attempts: o.attempts, Reason: o.reason, Cause: err}
+	case o.stopped, forgotten:
 		err = &attempt.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
 	}
 	return out, metadata, err
 }
 
 // HandleFinalize makes one attempt: it waits for a slot, lets the rest of the
-// stack sign and send, and releases the slot or leaves it to the body.
+// stack sign and send, and ends the attempt or leaves that to the body.
 func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
-	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
+	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
 	// Within Do or Each, or within an attempt for whose credentials this is
-	// called (AssumeRole, S3 Express's CreateSession): to wait for a slot while
-	// that attempt has one could last for ever.
+	// called (AssumeRole, S3 Express's CreateSession), the attempt has a slot.
 	within := o.l.HasSlot(ctx)
-	p, err := o.admitted(ctx, within)
+	a, err := o.begin(ctx)
 	if err != nil {
 		o.stopped = true
-		return out, metadata, final(ctx, err)
+		return middleware.FinalizeOutput{}, middleware.Metadata{}, final(ctx, err)
 	}
 	o.attempts++
 	o.sent, o.body = false, nil
-	returned := false
+	open := false
 	defer func() {
-		if !returned { // a panic in the stack
-			defer o.guards.Ended(ctx, 0) // whatever the limiter's observer does
-			_ = p.Done(window.Neutral)
+		if !open { // after an end this does nothing
+			a.Drop()
 		}
 	}()
-	out, metadata, err = next.HandleFinalize(o.l.WithSlot(ctx), in)
-	returned = true
-	if err == nil && o.body != nil {
-		o.body.then(ctx, func(err error) { o.answered(ctx, p, err) })
-		return out, metadata, nil
-	}
-	v := o.answered(ctx, p, err)
+	out, metadata, err := next.HandleFinalize(a.Context(), in)
 	switch {
-	case err != nil && within:
-		// Whoever has the slot gives it back before there is another attempt.
-		err = &finalError{withRetryAfter(err)}
 	case err != nil:
-		err = o.failed(v, err)
+		err = o.failed(a, within, err)
+	case !o.sent: // a middleware answered
+	case o.body != nil:
+		open = true
+		o.body.hold(ctx, a)
+	default:
+		a.End(nil)
 	}
 	return out, metadata, err
 }
@@ -118,115 +111,36 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 	return out, metadata, err
 }
 
-// admitted asks the guards for the next attempt, and waits until it may go.
-func (o *operation) admitted(ctx context.Context, within bool) (limiter.Permit, error) {
-	if within {
-		return limiter.Permit{}, nil // released already
+// begin waits until the next attempt may go.
+func (o *operation) begin(ctx context.Context) (*attempt.Attempt, error) {
+	if o.last == nil {
+		return o.l.Begin(ctx, 1)
 	}
-	if o.guards = o.l.Guards(); len(o.guards) > 0 {
-		if err := ctx.Err(); err != nil {
-			return limiter.Permit{}, err
-		}
-		if err := o.guards.Admit(ctx, o.attempts+1); err != nil {
-			return limiter.Permit{}, err
-		}
-	}
-	begun := false
-	defer func() {
-		if !begun { // or the limiter's observer panicked
-			o.guards.Ended(ctx, 0)
-		}
-	}()
-	p, err := o.waited(ctx)
-	begun = err == nil
-	return p, err
+	return o.last.Next(ctx)
 }
 
-// waited waits for a slot. An attempt after the first waits out what the last
-// answer asked for, without a slot, and then at the front.
-func (o *operation) waited(ctx context.Context) (limiter.Permit, error) {
-	acquire := o.l.Acquire
-	if o.failures > 0 {
-		acquire = o.l.Reacquire
-		failures, v := o.failures, o.last
-		if v.Outcome == window.Neutral {
-			// The SDK has backed off for this one already.
-			failures = 0
-		}
-		// The SDK's delay, on the real clock, counts towards the Retry-After.
-		v.RetryAfter = max(0, v.RetryAfter-time.Since(o.ended))
-		if err := o.l.Backoff(ctx, failures, v); err != nil {
-			return limiter.Permit{}, err
-		}
-	}
-	return acquire(ctx)
-}
-
-// answered classifies the end of an attempt, releases its permit and tells the guards.
-func (o *operation) answered(ctx context.Context, p limiter.Permit, err error) attempt.Verdict {
-	v := attempt.Verdict{Outcome: window.Neutral}
-	classified := false
-	// Deferred, because the classifier may be the user's and panic.
-	defer func() {
-		// Deferred once more: they are told whatever the limiter's observer does.
-		if classified && o.sent {
-			defer o.guards.Ended(ctx, told(ctx, v, err))
-		} else {
-			defer o.guards.Ended(ctx, 0)
-		}
-		_ = p.Settle(v)
-	}()
-	v = verdict(o.l, err)
-	classified = true
-	if !o.sent || v.Outcome == window.Timeout && ctx.Err() != nil {
-		// The service was not asked; or the caller's time was up, of which
-		// most may have gone in the queue.
-		v.Outcome = window.Neutral
-	}
-	return v
-}
-
-// told is what guards hear: nothing, where the service said nothing.
-func told(ctx context.Context, v attempt.Verdict, err error) window.Outcome {
-	var status interface{ HTTPStatusCode() int }
-	if v.Outcome == window.Neutral && (ctx.Err() != nil || !errors.As(err, &status) || status.HTTPStatusCode() < 400) {
-		return 0
-	}
-	return v.Outcome
-}
-
-// failed notes how an attempt failed, and returns the error for the retryer.
-func (o *operation) failed(v attempt.Verdict, err error) error {
-	o.failures++
-	o.last, o.cause, o.ended = v, err, time.Now()
+// failed ends an attempt that failed, and returns the error for the retryer.
+func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
+	o.last, o.cause = a, err
+	told := withRetryAfter(err)
+	var v attempt.Verdict
 	if o.sent {
 		o.unsent = 0
-		return err
+		v = a.End(told)
+	} else {
+		o.unsent++
+		a.Drop() // the service was not asked
 	}
-	o.unsent++
-	return &unsentError{error: err, times: o.unsent}
-}
-
-// final is an error that no retryer takes for one that is worth another attempt.
-func final(ctx context.Context, err error) error {
-	if over := ctx.Err(); over != nil && errors.Is(err, over) {
-		return &aws.RequestCanceledError{Err: err}
+	switch {
+	case within:
+		return &decided{error: told} // whoever has the slot makes the next attempt
+	case v.Reason != nil:
+		o.reason = v.Reason
+		return &decided{error: err}
+	case o.unsent >= unsentMax, hopeless(err):
+		return &decided{error: err}
+	case v.Retry:
+		return &decided{error: err, again: true}
 	}
-	return &finalError{err}
+	return err // the SDK knows more codes
 }
-
-// finalError tells the SDK's retryers that the operation is over.
-type finalError struct{ error }
-
-func (e *finalError) Unwrap() error        { return e.error }
-func (e *finalError) RetryableError() bool { return false }
-
-// unsentError is the error of an attempt that failed before it was sent: for
-// want of credentials, say.
-type unsentError struct {
-	error
-	// times is how often in a row the operation failed so.
-	times int
-}
-
-func (e *unsentError) Unwrap() error { return e.error }

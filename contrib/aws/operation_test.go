@@ -166,10 +166,10 @@ func TestCancelledInFlight(t *testing.T) {
 	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
 
-// "If the caller's own time is up, a timeout says nothing."
-func TestDeadlineInFlightIsNeutral(t *testing.T) { synctest.Test(t, testDeadlineInFlightIsNeutral) }
+// The attempt had all of the time: see attempt.Attempt for less of it.
+func TestDeadlineInFlightIsATimeout(t *testing.T) { synctest.Test(t, testDeadlineInFlightIsATimeout) }
 
-func testDeadlineInFlightIsNeutral(t *testing.T) {
+func testDeadlineInFlightIsATimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	s := newStore(t, scripted(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -179,7 +179,7 @@ func testDeadlineInFlightIsNeutral(t *testing.T) {
 	l := newLimiter(t)
 	_, err := get(ctx, s.client(l), "k")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	requireOutcomes(t, l, outcomes{neutrals: 1})
+	requireOutcomes(t, l, outcomes{timeouts: 1})
 }
 
 // The attempt's own time is up: the HTTP client's, say.

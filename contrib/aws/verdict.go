@@ -1,20 +1,51 @@
 package aimdaws
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
-// verdict is what the limiter's classifier says of an error of the SDK.
-func verdict(l *limiter.Limiter, err error) attempt.Verdict {
-	return l.Classify(withRetryAfter(err))
+// unsentMax is how often in a row an attempt may fail before it is sent: as
+// often as the SDK itself tries. Missing credentials do not come by waiting.
+const unsentMax = retry.DefaultMaxAttempts
+
+// decided is an error that tells the SDK's retryers whether there is another
+// attempt.
+type decided struct {
+	error
+	again bool
+}
+
+func (d *decided) Unwrap() error        { return d.error }
+func (d *decided) RetryableError() bool { return d.again }
+
+// final is the error of an operation that is over: no retryer takes it for one
+// that is worth another attempt.
+func final(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil && errors.Is(err, over) {
+		return &aws.RequestCanceledError{Err: err}
+	}
+	return &decided{error: err}
+}
+
+// hopeless reports errors that the SDK would try again, as every failure to send,
+// but that stay what they are: a certificate that is not trusted, an endpoint that
+// speaks no TLS.
+func hopeless(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		plain       tls.RecordHeaderError
+	)
+	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // withRetryAfter is an error of the SDK in the form that classifiers read.

@@ -2,6 +2,7 @@ package aimdgrpc
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,9 @@ const (
 //     timeout, all to be tried again; the rest is final: a client error or
 //     neutral, as attempt.Classify says.
 //   - RetryInfo in the details is the service's Retry-After.
+//   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason
+//     attempt.ErrQuota, unless there is a RetryInfo: then it is a quota that comes back
+//     soon, as Google's per minute do.
 //   - A RESOURCE_EXHAUSTED that says that a message is too large is neutral and
 //     final: gRPC has no code of its own for that, and it stays too large.
 func Classify(err error) attempt.Verdict {
@@ -72,16 +76,26 @@ type answerError struct {
 	hopeless bool
 	// tooLarge: it is the message, not the service, that has too much.
 	tooLarge bool
+	// quota: what the service allows is used up.
+	quota bool
+	// absent: there is no connection to the service.
+	absent bool
 }
 
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) RetryAfter() time.Duration  { return e.after }
 
+// Absent reports that nobody was there to answer; see limiter.Config.FirstContact.
+func (e *answerError) Absent() bool { return e.absent }
+
 // Verdict is what attempt.Classify says of the code, corrected.
 func (e *answerError) Verdict() attempt.Verdict {
-	if e.tooLarge {
+	switch {
+	case e.tooLarge:
 		return attempt.Verdict{Outcome: window.Neutral}
+	case e.quota:
+		return attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
 	}
 	v := attempt.Classify(e.error)
 	v.Retry = v.Retry && !e.hopeless
@@ -100,11 +114,12 @@ func told(err error, trailer metadata.MD) error {
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}
-	e := answerError{error: err, tooLarge: tooLarge(s)}
+	e := answerError{error: err, tooLarge: tooLarge(s), absent: absent(s)}
 	e.after, _ = retryInfo(s)
 	after, forbidden := pushedBack(trailer)
 	e.after, e.hopeless = max(e.after, after), forbidden
-	if e.after == 0 && !e.hopeless && !e.tooLarge {
+	e.quota = e.after == 0 && outOfQuota(s)
+	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota && !e.absent {
 		return err
 	}
 	return &e
@@ -122,6 +137,21 @@ func retryInfo(s *status.Status) (time.Duration, bool) {
 		}
 	}
 	return 0, false
+}
+
+// outOfQuota reports whether the status has a QuotaFailure.
+func outOfQuota(s *status.Status) bool {
+	return s.Code() == codes.ResourceExhausted && slices.ContainsFunc(s.Details(), func(detail any) bool {
+		_, ok := detail.(*errdetails.QuotaFailure)
+		return ok
+	})
+}
+
+// absent reports whether the status is gRPC's own for a connection that cannot be made,
+// in the words of grpc-go: the dial, the handshake or the resolution of the name failed.
+func absent(s *status.Status) bool {
+	return s.Code() == codes.Unavailable && (strings.HasPrefix(s.Message(), "connection error: desc = ") ||
+		strings.HasPrefix(s.Message(), "name resolver error: ") || strings.HasPrefix(s.Message(), "dns: "))
 }
 
 // pushedBack reads the trailer. "If the value for pushback is negative or

@@ -22,6 +22,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -114,7 +115,7 @@ func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
 	refuse := func(context.Context) error {
 		return withRetryInfo(codes.ResourceExhausted, durationpb.New(time.Minute))
 	}
-	for range limiter.DefaultPatience - 1 {
+	for range core.DefaultPatience - 1 {
 		require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
 		assert.Less(t, held, time.Second, "a pause at the most")
 	}

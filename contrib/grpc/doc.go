@@ -47,8 +47,8 @@
 //     goroutines like it none gets on. Use SlotPerMessage, or a limiter for each.
 //   - a stream that was opened within Do outlives it: it goes on without a slot,
 //     since Do gives its own back. Let it end there.
-//   - a stream lives for ever, such as a watch: give it a context of
-//     [limiter.Limiter.WithSlot], and it takes no slot.
+//   - a stream lives for ever, such as a watch: it holds its slot for ever. Open it
+//     on a connection without the limiter.
 //   - a call's context ends while it waits: it leaves the queue, nothing is sent,
 //     and the error is a [NotSentError].
 //   - the deadline comes after it was sent: the law is told of a timeout, but only

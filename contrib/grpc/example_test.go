@@ -129,7 +129,7 @@ func ExampleClassify() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	v := lim.Classify(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
+	v := lim.Config().Classifier(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
 	fmt.Println(v.Outcome, v.Retry, v.RetryAfter)
 	// Output: overload true 1.5s
 }

@@ -194,9 +194,15 @@ func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop f
 // time, and returns what dials it.
 func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
 	t.Helper()
+	dial := inMemoryDialer(t, s, opts...)
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) })
+}
+
+func inMemoryDialer(t *testing.T, s *service, opts ...grpc.ServerOption) func(context.Context) (net.Conn, error) {
+	t.Helper()
 	listener := pipenet.Listen()
 	t.Cleanup(serve(listener, s, opts...))
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx, "", "") })
+	return func(ctx context.Context) (net.Conn, error) { return listener.DialContext(ctx, "", "") }
 }
 
 // dial returns a client of the server, and its connection.

@@ -76,7 +76,19 @@ func whole(err error) error {
 	case story.Attempts == 1 && story.Reason == nil:
 		return story.Cause
 	}
+	if inner, ok := story.Cause.(*callError); ok {
+		story.Cause = inner.story.Cause // it says the same
+	}
 	return &callError{story}
+}
+
+// explained is the error of a call, with the reason if it is known that another
+// attempt is of no use.
+func explained(v attempt.Verdict, err error) error {
+	if v.Reason == nil {
+		return err
+	}
+	return &callError{&attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}}
 }
 
 // callError is the story of a call as a status.

@@ -22,17 +22,18 @@ func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
 }
 
 func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	a, err := d.admit(ctx, attempt.Number(ctx))
-	if err != nil {
-		return nil, err
-	}
 	s := &stream{door: d, caller: ctx}
-	s.held.Store(a)
 	if isPerMessage(opts) {
 		s.ctx, s.cancel = context.WithCancel(ctx)
 		s.unused = true
 		ctx = s.ctx
 	}
+	a, err := d.admit(ctx, attempt.Number(ctx))
+	if err != nil {
+		s.letGo()
+		return nil, err
+	}
+	s.held.Store(a)
 	var trailer metadata.MD
 	opts = append(slices.Clip(opts), grpc.Trailer(&trailer), grpc.OnFinish(func(err error) {
 		// Also when the connection was closed and nobody reads the stream.
@@ -40,7 +41,7 @@ func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clien
 	}))
 	err = s.during(func() error {
 		var err error
-		if s.ClientStream, err = open(d.limiter.WithSlot(ctx), desc, cc, method, opts...); err != nil {
+		if s.ClientStream, err = open(a.Context(), desc, cc, method, opts...); err != nil {
 			err = told(err, nil)
 			s.finished(err)
 		}

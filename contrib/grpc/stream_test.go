@@ -157,7 +157,7 @@ func TestAStreamThatCannotBeOpened(t *testing.T) {
 	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l.Limiter)...)
 	_, err := client.FullDuplexCall(t.Context())
 	requireCode(t, codes.Unavailable, err)
-	l.told(window.Overload)
+	l.told(window.Neutral)
 	_, err = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, refused })
 	assert.Same(t, refused, err)
 	l.told(window.Overload)

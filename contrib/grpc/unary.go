@@ -26,6 +26,5 @@ func (d *door) unary(ctx context.Context, method string, req, reply any, cc *grp
 	var trailer metadata.MD
 	err = invoke(a.Context(), method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
 	err = told(err, trailer)
-	a.End(err)
-	return err
+	return explained(a.End(err), err)
 }

@@ -94,6 +94,10 @@ func TestAServiceThatIsAway(t *testing.T) {
 	l := one(t)
 	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l.Limiter)...)
 	requireCode(t, codes.Unavailable, call(t.Context(), client))
+	l.told(window.Neutral) // of a service that was never there nothing is known
+	require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+	l.told(window.Success)
+	requireCode(t, codes.Unavailable, call(t.Context(), client))
 	l.told(window.Overload)
 }
 

@@ -11,7 +11,7 @@
 //	}
 //	client, err := minio.New("s3.example.com", opts)
 //
-// From here on use the client as ever, from as many goroutines as you like.
+// From here on use the client as always, from as many goroutines as you like.
 // minio-go retries by itself, and a slot is free while it sleeps.
 //
 // The other way is a client with MaxRetries 1 and no limiter under it, inside
@@ -33,6 +33,8 @@
 //   - minio-go tries a request at most so often, see [Tries]. That is some 17
 //     seconds of a service that is away altogether; one that refuses is another
 //     matter, since the window then holds nearly everything back.
+//   - Where nobody answers at the endpoint, and nobody has yet, calls fail after 10 s
+//     (aimd.WithFirstContact) with an ErrorResponse of the code NoContact.
 //   - minio-go also tries again what can never succeed, such as a limiter that
 //     was closed. End the context together with the limiter.
 //   - What GetObject returns sends its request at the first Read, and holds the

@@ -12,8 +12,8 @@ import (
 
 const (
 	// Tries is how often Limit lets minio-go try a request. minio-go sleeps up
-	// to 200 ms after the first try, twice as long after each, a second at the
-	// most. From the 37th try on its doubling overflows and it does not sleep
+	// to 200 ms after the first try, twice as long after each, at most a second.
+	// From the 37th try on its doubling overflows and it does not sleep
 	// at all (newRetryTimer, v7.4.1), so this is the most that is spaced out.
 	Tries = 36
 
@@ -39,6 +39,7 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	} else {
 		opts.Transport = wrap(opts.Transport, l)
 	}
+	opts.Transport = &concluding{opts.Transport}
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = Tries
 	}

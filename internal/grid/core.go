@@ -1,5 +1,6 @@
 // Package grid says when work that repeats is to be done: at jittered times on a
-// grid that all clients have in common. It is the pure core of package schedule.
+// grid that all clients have in common, or at jittered intervals. It is the pure
+// core of package schedule.
 package grid
 
 import (
@@ -33,6 +34,11 @@ type Settings struct {
 	// whole cell of the grid, as in the text, nothing to two periods from the
 	// start.
 	StartWithin time.Duration
+	// JitterPeriod jitters the period, not the time on the grid: each run begins a
+	// period times U(0.5, 1.5) after the one before has ended, the first one after
+	// the start, unless StartWithin says otherwise. "wait(period * random(.5,
+	// 1.5))" ([SafeClients]), which the text leaves for the grid.
+	JitterPeriod bool
 	// Rand is the source of jitter, used by nothing else at the same time. nil:
 	// a source with a fixed seed, so that a Core alone always does the same.
 	Rand *rand.Rand
@@ -64,7 +70,9 @@ func checkPeriod(p time.Duration) error {
 // planned, at Next, not before the time of the last event.
 type Core struct {
 	period time.Duration
-	rand   *rand.Rand
+	// jitterPeriod is as in Settings.
+	jitterPeriod bool
+	rand         *rand.Rand
 	// now is the latest time that was told.
 	now time.Time
 	// next is when the run that is planned, or that is under way, was to begin.
@@ -82,11 +90,11 @@ func New(now time.Time, s Settings) (Core, error) {
 	if err != nil {
 		return Core{}, err
 	}
-	c := Core{period: s.Period, rand: s.Rand, now: now}
+	c := Core{period: s.Period, jitterPeriod: s.JitterPeriod, rand: s.Rand, now: now}
 	if s.StartWithin > 0 {
 		c.next = now.Add(c.random(s.StartWithin))
 	} else {
-		c.next = c.inCellAfter(now)
+		c.next = c.after(now)
 	}
 	return c, nil
 }
@@ -104,7 +112,7 @@ func (c *Core) Begin(now time.Time) bool {
 	if late > tolerance(c.period) && !c.postponed {
 		c.postponed = true
 		c.missed++
-		c.next = c.inCellAfter(now)
+		c.next = c.after(now)
 		return false
 	}
 	c.running, c.postponed = true, false
@@ -114,13 +122,17 @@ func (c *Core) Begin(now time.Time) bool {
 // Ended tells that the run is over, and plans the next one: in the cell after
 // that of the last plan. "next_execution = truncate(next_execution, period);
 // next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if that has passed,
-// in the cell after this one.
+// in the cell after this one. Where the period is jittered it counts from now.
 func (c *Core) Ended(now time.Time) {
 	if !c.running {
 		panic("grid: Ended without a run under way")
 	}
 	c.running = false
 	now = c.at(now)
+	if c.jitterPeriod {
+		c.next = c.after(now)
+		return
+	}
 	// The last plan as this clock has it: after the wall clock was set, the time
 	// that was planned with the old one is on no grid.
 	planned := now.Add(c.next.Sub(now))
@@ -146,7 +158,7 @@ func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
 	if c.running {
 		return nil // Ended plans with it
 	}
-	if sooner := c.inCellAfter(now); sooner.Before(c.next) {
+	if sooner := c.after(now); sooner.Before(c.next) {
 		c.next = sooner
 	}
 	return nil
@@ -169,6 +181,14 @@ func (c *Core) at(now time.Time) time.Time {
 	}
 	c.now = now
 	return now
+}
+
+// after is a time for the run that follows what happened at t.
+func (c *Core) after(t time.Time) time.Time {
+	if c.jitterPeriod {
+		return t.Add(c.period/2 + c.random(c.period))
+	}
+	return c.inCellAfter(t)
 }
 
 // inCellAfter is a random time in the cell of the grid that follows t's. It is

@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/again"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
@@ -39,6 +40,6 @@ func Main() {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		demo.Command(), simulate.Command(), delays.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
+		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
 	}
 }

@@ -27,6 +27,11 @@ const (
 // ErrInterrupted ends a command that the user stopped.
 var ErrInterrupted = errors.New("interrupted")
 
+// Exit ends a command that has told all, with that status.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
 // usageError is an error in the command line.
 type usageError struct {
 	error
@@ -65,9 +70,12 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 // status tells the error, if there is one, and how to exit.
 func status(ctx context.Context, err error, stderr io.Writer) int {
 	var usage usageError
+	var exit Exit
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &exit):
+		return int(exit)
 	case errors.Is(err, ErrInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "aimd: interrupted")
 		return Interrupted

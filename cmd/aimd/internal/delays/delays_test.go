@@ -37,7 +37,8 @@ delay = min(R * 100ms * 2^N, 1s), R random in [1, 2], N = 0, 1, 2...
 `, got.Stdout)
 
 	got = aimd(t, strings.Fields("backoff plan --clients 50000 --capacity 12000/min --recovery 1m --outage 30s,30m")...)
-	require.Zero(t, got.Status, got.Stderr)
+	require.Equal(t, cli.Failed, got.Status)
+	require.Equal(t, "aimd: there is no such plan: the last client finds out after 4m10s, wanted is 1m\n", got.Stderr)
 	for _, want := range []string{
 		"50000 clients, 200 failed requests per second, recovery within 1m: not possible.",
 		"  M, the longest delay   4m10s\n",
@@ -49,7 +50,7 @@ delay = min(R * 100ms * 2^N, 1s), R random in [1, 2], N = 0, 1, 2...
 	}
 
 	got = aimd(t, strings.Fields("backoff plan --clients 1 --capacity 1000000 --recovery 10ms")...)
-	require.Zero(t, got.Status, got.Stderr)
+	require.Equal(t, cli.Failed, got.Status)
 	assert.Contains(t, got.Stdout, "1 clients, 1000000 failed requests per second, recovery within 10ms: not possible.")
 	assert.Contains(t, got.Stdout, "No recovery is quicker than the first delay, 100ms.")
 	assert.Contains(t, got.Stdout, "Careful: M is less than 2 * 100ms")
@@ -71,6 +72,16 @@ func TestBackoffPlanJSON(t *testing.T) {
 		Retries: 8, Settled: p.Settled, CapacityWanted: 1000.0 / 300, ClientsPossible: 6000,
 		Outages: []outageResult{{Length: 1, Recovery: 1.62}},
 	}, p)
+}
+
+// A script reads the plan that is the nearest, and the status.
+func TestNoSuchPlanInJSON(t *testing.T) {
+	got := aimd(t, strings.Fields("backoff plan --clients 9 --capacity 1/s --recovery 1s --json")...)
+	require.Equal(t, cli.Failed, got.Status)
+	var p planResult
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &p))
+	assert.False(t, p.Possible)
+	assert.EqualValues(t, 9, p.Max)
 }
 
 func TestBackoffTable(t *testing.T) {

@@ -1,13 +1,74 @@
 package delays
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
+
+// Form is a form of backoff as a command line says it: its name, and the settings
+// where the name does not stand for all of them. Make one with NewForm.
+type Form struct {
+	name string
+	own  sim.Retry
+}
+
+// NewForm is the exponential form with that jitter, until flags say otherwise.
+func NewForm(jitter backoff.Jitter) *Form {
+	return &Form{sim.ExponentialRetry, sim.Retry{Jitter: jitter}}
+}
+
+// Flags are the flags that choose it.
+func (m *Form) Flags(c *cobra.Command) {
+	f, r := c.Flags(), &m.own
+	f.StringVar(&m.name, "form", m.name, "which `form`, see above")
+	f.Var(value.Duration(&r.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or the form's own")
+	f.Var(value.Duration(&r.Max, 1, backoff.MaxDelay), "max", "longest delay; without it 30s, or the form's own")
+	f.Var(value.Decimal(&r.Factor, 1, backoff.MaxFactor), "factor", "by how much each delay is longer, from 1; without it 2, or the form's own")
+	f.TextVar(&r.Jitter, "jitter", r.Jitter, "what is random, a `form` of jitter")
+	f.BoolVar(&r.CapLast, "cap-last", false, "the longest delay bounds what comes out of the jitter, not what goes in")
+	cli.NoDefault(f, "min", "max", "factor")
+	cli.Complete(c, "form", forms())
+	cli.Complete(c, "jitter", []string{"none", "full", "equal", "proportional:", "uniform:", "normal:"})
+}
+
+// Retry is what the flags of the command ask for, or an error in the command line.
+func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
+	r, complete, known := formNamed(m.name)
+	if !known {
+		return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s%s", m.name, strings.Join(forms(), ", "), cli.DidYouMean(m.name, "", forms())))
+	}
+	for _, name := range settings[sim.ExponentialRetry] {
+		if c.Flags().Changed(name) && (complete || !Takes(r.Kind, name)) {
+			return r, cli.Usage(c, fmt.Errorf("--%s: does not go with --form %s", name, m.name))
+		}
+	}
+	if !complete {
+		kind, least := r.Kind, r.Min
+		r = m.own
+		r.Kind = kind
+		if r.Min == 0 {
+			r.Min = least
+		}
+		if !Takes(kind, "jitter") {
+			r.Jitter = backoff.Jitter{}
+		}
+	}
+	if err := backoff.Check(r.Delays()); err != nil {
+		// Each flag by itself is right, but --min may be longer than --max.
+		return r, cli.Usage(c, fmt.Errorf("--min: %w, the longest delay", err))
+	}
+	return r, nil
+}
 
 // settings are, for each kind of retry, those that make a difference to it.
 var settings = map[string][]string{
@@ -23,7 +84,10 @@ var settings = map[string][]string{
 // kind of retry.
 func Takes(kind, setting string) bool { return slices.Contains(settings[kind], setting) }
 
-// published are the forms with the parameters that a text gives them.
+// published are the forms with the parameters that a text gives them, and ours
+// where it gives none: [Ethernet] says how to choose T and M, not what they are, so
+// the 100 ms and 30 s are our defaults; [Syncmusings] says "add some jitter", and the
+// 0.6 and the cap after it are what comes nearest to its figures.
 var published = map[string]sim.Retry{
 	"crash-blue":   {Kind: sim.CompoundRetry, Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)},
 	"crash-green":  {Kind: sim.CompoundRetry, Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)},
@@ -39,7 +103,7 @@ var old = map[string]string{
 	"seed2": "clojure", "seed3": "safe-clients", "seed4": "syncmusings",
 }
 
-// formNamed is the form of that name. A published one is complete, and takes no
+// formNamed is the form of that name. One of a text is complete, and takes no
 // settings.
 func formNamed(name string) (r sim.Retry, complete, known bool) {
 	if now, ok := old[name]; ok {

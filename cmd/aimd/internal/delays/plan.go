@@ -52,6 +52,8 @@ How many retries come before M, and how long that takes, is shown too: until
 then the clients send more. An outage shorter than that ends sooner for them:
 --outage.
 
+The exit status is 1 if there is no such plan.
+
 In Go:
   backoff.Exponential{
       Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2),
@@ -59,7 +61,7 @@ In Go:
   }`
 
 const planExample = `  aimd backoff plan --clients 1000 --capacity 1000/s --recovery 1s
-  aimd backoff plan --clients 50000 --capacity 200/s --recovery 1m  # no
+  aimd backoff plan --clients 50000 --capacity 200/s --recovery 1m  # status 1
   aimd backoff plan --clients 999 --capacity 20/s --recovery 5m --outage 1m,1h
   aimd backoff plan --clients 9 --capacity 9/s --recovery 1s --json | jq .max_s`
 
@@ -114,9 +116,13 @@ func planCommand() *cobra.Command {
 			return cli.Usage(c, fmt.Errorf("--%w", err))
 		}
 		if asJSON {
-			return json.NewEncoder(c.OutOrStdout()).Encode(planJSON(d, p, outages))
+			err = json.NewEncoder(c.OutOrStdout()).Encode(planJSON(d, p, outages))
+		} else {
+			_, err = fmt.Fprint(c.OutOrStdout(), planText(d, p, outages))
 		}
-		_, err = fmt.Fprint(c.OutOrStdout(), planText(d, p, outages))
+		if err == nil && !p.Possible {
+			err = fmt.Errorf("there is no such plan: the last client finds out after %s, wanted is %s", rounded(p.Recovery), rounded(d.Recovery))
+		}
 		return err
 	}
 	return c

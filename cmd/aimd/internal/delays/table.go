@@ -6,17 +6,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
-	"github.com/aimd-go/aimd/sim"
 )
 
 const tableLong = `Table shows the delays before the retries of an operation that fails and fails,
@@ -34,13 +31,14 @@ Forms:
   last-try       min (1s) * factor^(N-1) while less than max (10s), then no
                  more; then jitter
 
-and with the parameters of the five texts (docs/sources.md):
+and with the parameters of the five texts (docs/sources.md); those in
+parentheses are ours, where the text gives none:
   crash-blue     compound: 100ms, 2.7, 10m; normal:0.1
   crash-green    compound: 1s, 1.5, 5m; normal:0.1
-  ethernet       exponential: 100ms, 2, 30s; uniform:1:2, cap last
+  ethernet       exponential: (100ms), 2, (30s); uniform:1:2, cap last
   clojure        last-try: 1s, 2, 10s
   safe-clients   last-try: 10s, 2, up to 300s; proportional:0.5
-  syncmusings    exponential: 50ms, 2, 30s; proportional:0.6, cap last
+  syncmusings    exponential: 50ms, 2, 30s; (proportional:0.6, cap last)
 
 Jitter of a delay d:
   none             d
@@ -56,33 +54,29 @@ const tableExample = `  aimd backoff table                                # 100m
   aimd backoff table --form clojure
   aimd backoff table --json | jq -c '[.retry, .median_s]'`
 
-// choice is what the flags say.
-type choice struct {
-	form    string
-	own     sim.Retry
-	retries int
-}
-
 func tableCommand() *cobra.Command {
-	t := choice{form: sim.ExponentialRetry, retries: 12}
-	asJSON := false
+	form := NewForm(backoff.Jitter{})
+	attempts, elapsed, retries, asJSON := 0, time.Duration(0), 12, false
 	c := &cobra.Command{
 		Use: "table", Short: "Show the delays of a form of backoff",
 		Long: tableLong, Example: tableExample, Args: cli.NoArgs,
 	}
 	f := cli.Flags(c)
-	t.flags(f)
+	form.Flags(c)
+	f.Var(value.Whole(&attempts, 1, 1_000_000), "attempts", "no more after so many attempts, the first one included")
+	f.Var(value.Duration(&elapsed, 1, backoff.MaxDelay), "elapsed", "no retry that would begin later than so long after the first attempt")
+	f.Var(value.Whole(&retries, 1, 1000), "retries", "how many retries to show")
 	f.BoolVar(&asJSON, "json", false, "write one JSON object per retry and line, instead of the table; times in seconds")
-	cli.Complete(c, "form", forms())
-	cli.Complete(c, "jitter", []string{"none", "full", "equal", "proportional:", "uniform:", "normal:"})
+	cli.NoDefault(f, "attempts", "elapsed")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		b, err := t.backoff(f)
+		r, err := form.Retry(c)
 		if err != nil {
-			return cli.Usage(c, err)
+			return err
 		}
-		rows := drawDelays(b, t.retries)
+		r.Attempts, r.Elapsed = attempts, elapsed
+		rows := drawDelays(r.Delays(), retries)
 		if !asJSON {
-			return writeRows(c.OutOrStdout(), rows, t.retries)
+			return writeRows(c.OutOrStdout(), rows, retries)
 		}
 		for _, r := range rows {
 			if err := json.NewEncoder(c.OutOrStdout()).Encode(r.json()); err != nil {
@@ -92,49 +86,6 @@ func tableCommand() *cobra.Command {
 		return nil
 	}
 	return c
-}
-
-func (t *choice) flags(f *pflag.FlagSet) {
-	r := &t.own
-	f.StringVar(&t.form, "form", t.form, "which `form`, of those above")
-	f.Var(value.Duration(&r.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or what stands above")
-	f.Var(value.Duration(&r.Max, 1, backoff.MaxDelay), "max", "longest delay; without it 30s, or what stands above")
-	f.Var(value.Decimal(&r.Factor, 1, backoff.MaxFactor), "factor", "by how much each delay is longer, from 1; without it 2, or what stands above")
-	f.TextVar(&r.Jitter, "jitter", backoff.Jitter{}, "what is random, a `form` of those above")
-	f.BoolVar(&r.CapLast, "cap-last", false, "the longest delay bounds what comes out of the jitter, not what goes in")
-	f.Var(value.Whole(&r.Attempts, 1, 1_000_000), "attempts", "no more after so many attempts, the first one included")
-	f.Var(value.Duration(&r.Elapsed, 1, backoff.MaxDelay), "elapsed", "no retry that would begin later than so long after the first attempt")
-	f.Var(value.Whole(&t.retries, 1, 1000), "retries", "how many retries to show")
-	cli.NoDefault(f, "min", "max", "factor", "attempts", "elapsed")
-}
-
-// backoff is what the flags ask for.
-func (t choice) backoff(f *pflag.FlagSet) (backoff.Backoff, error) {
-	r, complete, known := formNamed(t.form)
-	if !known {
-		return nil, fmt.Errorf("--form %s: is not known, want one of %s%s", t.form, strings.Join(forms(), ", "), cli.DidYouMean(t.form, "", forms()))
-	}
-	for _, name := range settings[sim.ExponentialRetry] {
-		if f.Changed(name) && (complete || !Takes(r.Kind, name)) {
-			return nil, fmt.Errorf("--%s: does not go with --form %s", name, t.form)
-		}
-	}
-	if !complete {
-		least := r.Min
-		kind := r.Kind
-		r = t.own
-		r.Kind = kind
-		if r.Min == 0 {
-			r.Min = least
-		}
-	}
-	r.Attempts, r.Elapsed = t.own.Attempts, t.own.Elapsed
-	b := r.Delays()
-	if err := backoff.Check(b); err != nil {
-		// Each flag by itself is right, but --min may be longer than --max.
-		return nil, fmt.Errorf("--min: %w, the longest delay", err)
-	}
-	return b, nil
 }
 
 // delayRow is what many clients wait before one retry.

@@ -27,7 +27,7 @@ var story = []string{
 	"partial-fixed", "partial-backoff", "partial-jitter",
 	"retry-after", "retry-budget", "throttle",
 	// Improve on exponential backoff
-	"window-vs-backoff", "attempts-growth", "outage-pause",
+	"window-vs-backoff", "attempts-growth", "without-jitter", "tahoe-sawtooth", "limit-changes", "outage-pause",
 	"backoff-or-window",
 }
 

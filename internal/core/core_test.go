@@ -1,4 +1,4 @@
-package limiter_test
+package core_test
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
@@ -17,16 +17,16 @@ import (
 // coreTrace drives a Core step by step, as every driver does: event, drain.
 type coreTrace struct {
 	*testing.T
-	limiter.Core[int]
+	core.Core[int]
 	now    time.Duration
 	items  map[int]*queue.Item[int]
 	flying map[int]window.Ticket
 	sent   []int
 }
 
-func newCoreTrace(t *testing.T, law window.NewLaw, s limiter.Settings) *coreTrace {
+func newCoreTrace(t *testing.T, law window.NewLaw, s core.Settings) *coreTrace {
 	t.Helper()
-	core, err := limiter.NewCore[int](law, s)
+	core, err := core.New[int](law, s)
 	require.NoError(t, err)
 	return &coreTrace{T: t, Core: core, items: map[int]*queue.Item[int]{}, flying: map[int]window.Ticket{}}
 }
@@ -86,7 +86,7 @@ func (t *coreTrace) advance(d time.Duration) {
 // requests (size of flying) is less than the current value of cwnd, extract a
 // request from the queue and send it" (Improve on exponential backoff).
 func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 3}})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 3}})
 	c.arrive(1, 6)
 	require.Equal(t, []int{1, 2, 3}, c.sent)
 	require.Equal(t, 3, c.Waiting())
@@ -98,7 +98,7 @@ func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
 // docs/design.md, rule 5: "A failed operation rejoins the queue at the front ... and
 // gives its slot back while it waits."
 func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 9)
 	c.answer(1, window.Overload, 0) // cwnd 2
 	c.answer(2, window.Overload, 0)
@@ -111,7 +111,7 @@ func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 // docs/design.md, rule 5: "After several failures of its own it backs off by itself, so
 // that one poison operation holds no slot."
 func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Patience: 3})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Patience: 3})
 	for failures := 1; failures <= 3; failures++ {
 		require.Zero(t, c.RetryDelay(failures, window.Overload, 0))
 	}
@@ -132,7 +132,7 @@ func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 // docs/design.md, rule 6: "Reno's and Tahoe's literal rule lets successes of ignored
 // ids grow the window".
 func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 10}})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 10}})
 	c.arrive(1, 30)
 	c.answer(1, window.Overload, 0)
 	require.EqualValues(t, 5, c.State().Cwnd)
@@ -142,7 +142,7 @@ func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 
 // docs/design.md, rule 10: "Retry-After delays the refused operation, with jitter added."
 func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{RetryAfterMax: time.Minute})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{RetryAfterMax: time.Minute})
 	seen := map[time.Duration]bool{}
 	for range 100 {
 		d := c.RetryDelay(1, window.Overload, 10*time.Second)
@@ -159,14 +159,14 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 // limiter, first attempts included, when refusals go on with no success in
 // between; the gate opens with jitter and the window starts small".
 func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 64}})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 64}})
 	c.arrive(1, 500)
 	cuts, held := c.refuseAll(time.Second)
 	require.Equal(t, 1, cuts)
 	require.Zero(t, held, "the first burst delays only who was refused")
 	require.NotEmpty(t, c.flying)
 
-	for range limiter.DefaultPatience - 2 {
+	for range core.DefaultPatience - 2 {
 		cuts, held = c.refuseAll(time.Second)
 		require.Equal(t, 1, cuts)
 		require.Positive(t, held, "a pause, doubled each time")
@@ -198,7 +198,7 @@ func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
 // "Measured: a gate closed at every Retry-After made a smooth rate cap with
 // short service 6 times slower": refusals among successes shut no gate.
 func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 1000)
 	for range 200 {
 		ops := keys(c.flying)
@@ -216,7 +216,7 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 // close the gate for a pause that doubles from 50 ms to 5 s, jittered, until
 // the first success ... From the second such cut on".
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
-	c := newCoreTrace(t, aimd.Tahoe, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c := newCoreTrace(t, aimd.Tahoe, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)
 	cuts, held := c.refuseAll(0)
 	require.Equal(t, 1, cuts, "exactly one cut per burst")
@@ -241,7 +241,7 @@ func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 // refuses the rest, and what is sent next, at once. These cuts follow one
 // another with no success in between, but successes are on their way.
 func TestCoreCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 40, Factor: 0.9}})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 40, Factor: 0.9}})
 	c.arrive(1, 100)
 	served := map[int]bool{}
 	for op := 1; op <= 20; op++ {
@@ -268,7 +268,7 @@ func TestCoreCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
 }
 
 func TestCorePauseCanBeTurnedOff(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{PauseMax: -1})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{PauseMax: -1})
 	c.arrive(1, 100)
 	for range 20 {
 		_, held := c.refuseAll(0)
@@ -281,7 +281,7 @@ func TestCorePauseCanBeTurnedOff(t *testing.T) {
 // A law that paces: no two sends closer than its gap.
 func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	gap := 10 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
+	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
 	require.True(t, c.NeedsTime())
@@ -311,7 +311,7 @@ func spaced(gap *time.Duration) window.NewLaw {
 // "The gap counts from the last send, with the value of now, not that of the send."
 func TestCoreGapHasTodaysValue(t *testing.T) {
 	gap := 100 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
+	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
 	c.now += gap
@@ -334,7 +334,7 @@ func TestCoreGapHasTodaysValue(t *testing.T) {
 // no burst of all that it missed.
 func TestCoreMakesUpForALateTimer(t *testing.T) {
 	gap := 10 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 8}})
+	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
 	c.arrive(2, 9)
@@ -350,7 +350,7 @@ func TestCoreMakesUpForALateTimer(t *testing.T) {
 // empty, when the gap ended leaves nothing behind.
 func TestCoreMakesUpForNothingElse(t *testing.T) {
 	gap := 10 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 2}})
+	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 2}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
 	c.advance(gap)
@@ -371,7 +371,7 @@ func TestCoreMakesUpForNothingElse(t *testing.T) {
 // half", and there it takes the place of the doubling pauses.
 func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
 	gap := time.Second
-	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour})
+	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour})
 	c.arrive(1, 1)
 	least, most := time.Hour, time.Duration(0)
 	for range 200 {
@@ -400,7 +400,7 @@ func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
 // all there is.
 func TestCorePausesALawWithALargerLeastWindow(t *testing.T) {
 	gap := time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), limiter.Settings{Window: window.Settings{Initial: 2, Min: 2}})
+	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 2, Min: 2}})
 	c.arrive(1, 4)
 	for range 2 {
 		c.refuseAll(0)
@@ -413,7 +413,7 @@ func TestCorePausesALawWithALargerLeastWindow(t *testing.T) {
 
 // A time older than the last one counts as the last one.
 func TestCoreTimeThatRunsBackwards(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{})
 	c.now = 100 * time.Second
 	c.arrive(1, 60)
 	for range 2 {
@@ -435,7 +435,7 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 }
 
 func TestCoreSettings(t *testing.T) {
-	for want, s := range map[string]limiter.Settings{
+	for want, s := range map[string]core.Settings{
 		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":          {QueueBound: -1},
 		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
 		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
@@ -444,10 +444,10 @@ func TestCoreSettings(t *testing.T) {
 		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
 		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: window.State{Ssthresh: 2}},
 	} {
-		_, err := limiter.NewCore[int](aimd.Reno, s)
+		_, err := core.New[int](aimd.Reno, s)
 		require.EqualError(t, err, want)
 	}
-	core, err := limiter.NewCore[int](aimd.Reno, limiter.Settings{Restore: window.State{Cwnd: 31.5, Ssthresh: 28}})
+	core, err := core.New[int](aimd.Reno, core.Settings{Restore: window.State{Cwnd: 31.5, Ssthresh: 28}})
 	require.NoError(t, err)
 	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, core.State())
 }

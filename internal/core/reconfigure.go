@@ -1,4 +1,4 @@
-package limiter
+package core
 
 import (
 	"time"
@@ -20,7 +20,7 @@ import (
 // Settings.Restore and Settings.Rand have no effect.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	s.Restore, s.Rand, s.Window.Timed = window.State{}, c.rules.Rand, c.rules.Window.Timed
-	s, err := s.withDefaults()
+	s, err := s.WithDefaults()
 	if err != nil {
 		return err
 	}

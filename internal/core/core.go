@@ -1,4 +1,4 @@
-package limiter
+package core
 
 import (
 	"time"
@@ -13,7 +13,7 @@ import (
 // lock, context, clock or global randomness; T is whatever the driver wants to
 // find again in an item that waits.
 //
-// Limiter drives it behind a lock, on real time; a simulator drives the same
+// limiter.Limiter drives it behind a lock, on real time; a simulator drives the same
 // Core on virtual time. Every driver does, after each event: call Next until
 // it says no, then arm one timer for Deadline.
 //
@@ -45,10 +45,10 @@ type Core[T any] struct {
 // by 3 ms took a twentieth more time for a store.
 const lateness = 20 * time.Millisecond
 
-// NewCore returns a core in its initial state, or an error that names the
+// New returns a core in its initial state, or an error that names the
 // setting that is wrong, its value and what is allowed.
-func NewCore[T any](law window.NewLaw, s Settings) (Core[T], error) {
-	s, err := s.withDefaults()
+func New[T any](law window.NewLaw, s Settings) (Core[T], error) {
+	s, err := s.WithDefaults()
 	if err != nil {
 		return Core[T]{}, err
 	}
@@ -183,7 +183,7 @@ func (c *Core[T]) RetryDelay(failures int, last window.Outcome, retryAfter time.
 // Backoffs is how often such an operation has to have backed off by itself: the
 // delay that is due now is the one of that number, 0: none is.
 func (c *Core[T]) Backoffs(failures int, last window.Outcome) int {
-	return c.rules.backoffs(failures, last)
+	return c.rules.Backoffs(failures, last)
 }
 
 // NeedsTime reports whether the next event needs the time: there is a pause,
@@ -254,6 +254,7 @@ func (c *Core[T]) space() {
 		due = max(c.due(), c.now-lateness)
 	}
 	c.sent = due
+	c.spread = 1
 	if c.spaced() {
 		c.spread = c.jitter()
 	}

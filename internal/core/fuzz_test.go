@@ -1,4 +1,4 @@
-package limiter_test
+package core_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
@@ -38,11 +38,11 @@ func FuzzCoreAgainstTheText(f *testing.F) {
 // model is a Core and its twin, with what the driver knows of both.
 type model struct {
 	t    *testing.T
-	core limiter.Core[int]
+	core core.Core[int]
 	twin *literalTwin
 	law  window.NewLaw
 	// made is what the core was made with.
-	made limiter.Settings
+	made core.Settings
 	now  time.Duration
 
 	ops      int
@@ -77,8 +77,8 @@ func newModel(t *testing.T, kind, initial byte) *model {
 		ssthresh = 5
 	}
 	start := 1 + float64(initial)/8
-	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor, Timed: kind&8 == 8}}
-	core, err := limiter.NewCore[int](law, s)
+	s := core.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor, Timed: kind&8 == 8}}
+	core, err := core.New[int](law, s)
 	require.NoError(t, err)
 	return &model{
 		t: t, core: core, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,

@@ -1,4 +1,4 @@
-package limiter_test
+package core_test
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package limiter_test
+package core_test
 
 import (
 	"testing"
@@ -7,23 +7,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestCoreReconfiguredLetsWhoWaitsGo(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 2}, QueueBound: 4})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 2}, QueueBound: 4})
 	c.arrive(1, 6)
 	require.Equal(t, []int{1, 2}, c.sent)
 
-	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4, Min: 4}, QueueBound: 1}))
+	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4, Min: 4}, QueueBound: 1}))
 	c.drain()
 	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
 	require.Equal(t, 2, c.Waiting(), "a lower bound sends nobody away who waits")
 	c.arrive(7, 7)
 	require.Equal(t, 2, c.Waiting(), "and lets nobody in")
 
-	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 2, Max: 2}}))
+	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{Window: window.Settings{Initial: 2, Max: 2}}))
 	require.Equal(t, 4, c.Flying())
 	c.answer(1, window.Success, 0)
 	c.answer(2, window.Success, 0)
@@ -36,18 +36,18 @@ func TestCoreReconfiguredLetsWhoWaitsGo(t *testing.T) {
 func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 	made := 0
 	law := func(s window.Settings) window.Law { made++; return aimd.Reno(s) }
-	c := newCoreTrace(t, law, limiter.Settings{Window: window.Settings{Timed: true}})
-	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Patience: 2, QueueBound: 9}), "whether it is timed cannot change")
+	c := newCoreTrace(t, law, core.Settings{Window: window.Settings{Timed: true}})
+	require.NoError(t, c.Reconfigured(c.now, law, core.Settings{Patience: 2, QueueBound: 9}), "whether it is timed cannot change")
 	require.Equal(t, 1, made)
 	require.Positive(t, c.RetryDelay(3, window.Overload, 0))
-	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Factor: 0.9}}))
+	require.NoError(t, c.Reconfigured(c.now, law, core.Settings{Window: window.Settings{Factor: 0.9}}))
 	require.Equal(t, 2, made)
 	require.Zero(t, c.RetryDelay(3, window.Overload, 0), "patience is back to its default")
 }
 
 func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	shut := func(t *testing.T) *coreTrace {
-		c := newCoreTrace(t, aimd.Reno, limiter.Settings{
+		c := newCoreTrace(t, aimd.Reno, core.Settings{
 			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, RetryAfterMax: time.Hour, Patience: 2,
 		})
 		c.arrive(1, 2)
@@ -59,12 +59,12 @@ func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	t.Run("the same rules leave it", func(t *testing.T) {
 		c := shut(t)
 		held := c.PausedUntil()
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: time.Hour, RetryAfterMax: time.Hour}))
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Hour, RetryAfterMax: time.Hour}))
 		require.Equal(t, held, c.PausedUntil())
 	})
 	t.Run("shorter ones shorten it", func(t *testing.T) {
 		c := shut(t)
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: time.Second, RetryAfterMax: 10 * time.Second}))
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Second, RetryAfterMax: 10 * time.Second}))
 		require.Equal(t, 11*time.Second, c.PausedUntil()-c.now)
 		at, ok := c.Core.Deadline()
 		require.True(t, ok)
@@ -74,7 +74,7 @@ func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	})
 	t.Run("no pauses, and Retry-After alone counts", func(t *testing.T) {
 		c := shut(t)
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{PauseMax: -1, RetryAfterMax: time.Second}))
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: -1, RetryAfterMax: time.Second}))
 		require.Equal(t, 1500*time.Millisecond, c.PausedUntil()-c.now)
 	})
 }

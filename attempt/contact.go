@@ -1,0 +1,63 @@
+package attempt
+
+import (
+	"errors"
+	"net"
+	"regexp"
+	"syscall"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// noted tells the limiter what the end of the attempt says beside the verdict, and
+// returns the verdict in the light of that.
+func (a *Attempt) noted(v Verdict, err error) Verdict {
+	switch {
+	case a.runner.Slots == nil, a.heard:
+	case err == nil:
+		a.contact(true, nil)
+	case absent(err):
+		if a.over() != nil {
+			return v // the caller has gone
+		}
+		if made, reason := a.contact(false, err); !made {
+			// Of a service that was never there nothing is known of its load.
+			v.Outcome, v.Reason = window.Neutral, reason
+			v.Retry = v.Retry && reason == nil
+		}
+	case !unanswered(err) && !ofContext(err):
+		a.contact(true, nil)
+	}
+	a.suspect(v, err)
+	return v
+}
+
+// suspect tells the limiter of an error that the classifier may not know.
+func (a *Attempt) suspect(v Verdict, err error) {
+	if err != nil && a.runner.Slots != nil && v == (Verdict{Outcome: window.Neutral}) && a.over() == nil && refusal.MatchString(err.Error()) {
+		a.runner.Slots.Suspect(err)
+	}
+}
+
+// contact tells the limiter.
+func (a *Attempt) contact(answered bool, err error) (made bool, reason error) {
+	if a.runner.Slots == nil {
+		return true, nil
+	}
+	return a.runner.Slots.Contact(answered, err)
+}
+
+// absent reports whether the error tells that nobody was there to answer.
+func absent(err error) bool {
+	var own interface{ Absent() bool }
+	if errors.As(err, &own) {
+		return own.Absent()
+	}
+	var op *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &name) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") ||
+		errors.Is(err, syscall.ECONNREFUSED) || unreachable(err)
+}
+
+// refusal is how the text of a refusal looks.
+var refusal = regexp.MustCompile(`(?i)\b429\b|rate.?limit|throttl|too many requests`)

@@ -1,0 +1,290 @@
+//go:build unix
+
+package again
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+)
+
+// asCommand makes the test's own program aimd.
+const asCommand = "AIMD_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
+	}
+	os.Exit(m.Run())
+}
+
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+// aimd is a process of its own, with standard input from a pipe or a file.
+func aimd(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"retry"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+dir)
+	return cmd
+}
+
+func run(t *testing.T, cmd *exec.Cmd) outcome {
+	t.Helper()
+	var out, told bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &told
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), out.String(), told.String()}
+}
+
+// quick is a backoff without a wait worth the name.
+var quick = []string{"--form", "constant", "--min", "1us"}
+
+// sh runs a script as the command, with more flags before it.
+func sh(t *testing.T, script string, flags ...string) outcome {
+	t.Helper()
+	args := append(append(append([]string{}, quick...), flags...), "--", "sh", "-c", script)
+	return run(t, aimd(t, t.TempDir(), args...))
+}
+
+// count is a script that fails with that status until its third run.
+func count(status string) string {
+	return `echo x >> runs; test $(wc -l < runs) -ge 3 && echo done && exit; exit ` + status
+}
+
+func TestItRunsUntilItSucceeds(t *testing.T) {
+	got := sh(t, count("7"))
+	assert.Equal(t, outcome{0, "done\n", got.stderr}, got)
+	assert.Equal(t, 2, strings.Count(got.stderr, "status 7; again in "), got.stderr)
+	assert.Contains(t, got.stderr, "aimd: try 2: status 7; again in ")
+	assert.Empty(t, sh(t, count("7"), "--quiet").stderr)
+}
+
+// It exits with the command's last status.
+func TestStatuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		flags  []string
+		status int
+		says   string
+	}{
+		"used up":        {"exit 9", []string{"--attempts", "2"}, 9, "gave up after 2 attempts: attempt limit reached; last error: status 9\n"},
+		"of the form":    {"exit 9", []string{"--form", "last-try", "--max", "3us", "--factor", "2"}, 9, "gave up after 3 attempts: retry: backoff exhausted; last error: status 9\n"},
+		"never":          {"exit 9", []string{"--never", "8,9"}, 9, "failed after 1 attempt: status 9: --never\n"},
+		"never said":     {"echo No Such Bucket >&2; exit 9", []string{"--again-says", "bucket", "--never-says", "no such"}, 9, `failed after 1 attempt: status 9, said "no such": --never-says`},
+		"never by words": {"echo full >&2; exit 3", []string{"--never-says", "full", "--again", "3"}, 3, `failed after 1 attempt`},
+		"nothing else":   {"exit 9", []string{"--again", "8"}, 9, "failed after 1 attempt: status 9, not one of --again\n"},
+		"again":          {count("8"), []string{"--again", "8"}, 0, "try 2: status 8: --again; again in "},
+		"again said":     {"echo queue capacity reached >&2; " + count("8"), []string{"--again-says", "Queue Capacity"}, 0, `try 2: status 8, said "Queue Capacity": --again-says; again in `},
+		"overload":       {count("22"), []string{"--overload", "22", "--again", "1"}, 0, "try 2: status 22: --overload; again in "},
+		"not executable": {"exit 126", nil, 126, "failed after 1 attempt: status 126: --never\n"},
+		"killed":         {"kill -TERM $$", nil, 143, "failed after 1 attempt: killed: terminated\n"},
+		"crashed":        {"kill -SEGV $$", []string{"--attempts", "2"}, 139, "gave up after 2 attempts"},
+		"out of time":    {"exit 5", []string{"--form", "constant", "--min", "1h", "--for", "1m"}, 5, "gave up after 1 attempt: the next attempt is due in "},
+		"took too long":  {"trap 'kill $!; exit 0' TERM; sleep 60 & wait", []string{"--timeout", "200ms", "--attempts", "1"}, 124, "last error: took too long\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sh(t, c.script, c.flags...)
+			assert.Equal(t, c.status, got.status, got.stderr)
+			assert.Contains(t, got.stderr, c.says)
+		})
+	}
+	got := run(t, aimd(t, t.TempDir(), "--", "./there-is-no-such-command"))
+	assert.Equal(t, 127, got.status)
+	assert.Contains(t, got.stderr, "aimd: failed after 1 attempt: ")
+}
+
+// An overload's Retry-After is obeyed: the time that is left is too short for it.
+func TestRetryAfterOnStandardError(t *testing.T) {
+	for _, flags := range [][]string{{"--overload", "22"}, {"--overload-says", "SlowDown"}} {
+		got := sh(t, `printf '< HTTP/1.1 503 SlowDown\r\n< Retry-After: 120\r\n' >&2; exit 22`, append(flags, "--for", "1m")...)
+		assert.Equal(t, 22, got.status)
+		assert.Regexp(t, `gave up after 1 attempt: the next attempt is due in 2m`, got.stderr)
+		assert.Contains(t, got.stderr, "< Retry-After: 120\r\n", "what the command says is shown as it is")
+	}
+}
+
+// "aimd retry --sense": while the look finds no room the command is not started.
+func TestSense(t *testing.T) {
+	got := sh(t, "echo ran", "--sense", count("3"))
+	assert.Equal(t, outcome{0, "ran\n", got.stderr}, got)
+	assert.Equal(t, 2, strings.Count(got.stderr, "carrier sense found no room: status 3; again in "))
+	got = sh(t, "echo ran", "--sense", "exit 3", "--attempts", "4")
+	assert.Equal(t, outcome{3, "", got.stderr}, got)
+	assert.Contains(t, got.stderr, "gave up after 4 attempts")
+}
+
+func TestEachTryReadsStandardInputAnew(t *testing.T) {
+	const script = `cat; ` // and then what count does
+	dir := t.TempDir()
+	args := append(append([]string{}, quick...), "--stdin-max", "4KiB", "--", "sh", "-c", script+count("1"))
+	cmd := aimd(t, dir, args...)
+	cmd.Stdin = strings.NewReader("one\ntwo\n") // a pipe
+	got := run(t, cmd)
+	assert.Equal(t, "one\ntwo\none\ntwo\none\ntwo\ndone\n", got.stdout, got.stderr)
+
+	name := filepath.Join(t.TempDir(), "in")
+	require.NoError(t, os.WriteFile(name, []byte("skipped\n"+strings.Repeat("x", 8<<10)), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.Seek(8, 0)
+	require.NoError(t, err)
+	cmd = aimd(t, t.TempDir(), args...)
+	cmd.Stdin = f // of any size, from where it stands
+	got = run(t, cmd)
+	assert.Equal(t, strings.Repeat(strings.Repeat("x", 8<<10), 3)+"done\n", got.stdout)
+
+	cmd = aimd(t, dir, args...)
+	cmd.Stdin = strings.NewReader(strings.Repeat("x", 4<<10+1))
+	got = run(t, cmd)
+	assert.Equal(t, cli.Failed, got.status)
+	assert.Empty(t, got.stdout)
+	assert.Contains(t, got.stderr, "aimd: standard input: more than 4KiB is not allowed, want less, a file with <, a larger --stdin-max, or 0 for none; nothing was run\n")
+
+	cmd = aimd(t, dir, "--stdin-max", "0", "--", "cat")
+	cmd.Stdin = strings.NewReader("one\n")
+	assert.Equal(t, outcome{}, run(t, cmd))
+	left, err := filepath.Glob(filepath.Join(dir, "aimd-stdin-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "no copy stays")
+}
+
+// started starts aimd and waits until the command says that it is there.
+func started(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := aimd(t, t.TempDir(), args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // away from the terminal, if there is one
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	r := bufio.NewReader(stderr)
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(line, "here") || strings.HasPrefix(line, "aimd: try 1"), line)
+	return cmd, r
+}
+
+func TestSignalsArePassedOn(t *testing.T) {
+	const script = `trap 'kill $!; echo got it >&2; exit 33' %; sleep 60 2> /dev/null & echo here >&2; wait`
+	for name, sig := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			cmd, r := started(t, "--", "sh", "-c", strings.ReplaceAll(script, "%", name))
+			require.NoError(t, cmd.Process.Signal(sig))
+			rest := new(strings.Builder)
+			_, err := r.WriteTo(rest)
+			require.NoError(t, err)
+			_ = cmd.Wait()
+			assert.Equal(t, 33, cmd.ProcessState.ExitCode(), "the command's own")
+			assert.Contains(t, rest.String(), "got it\n")
+			assert.NotContains(t, rest.String(), "again in", "there is no other try")
+		})
+	}
+	// Others do not end it.
+	cmd, r := started(t, "--", "sh", "-c", `trap 'kill $!; exit 0' USR1; sleep 60 2> /dev/null & echo here >&2; wait`)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGUSR1))
+	rest := new(strings.Builder)
+	_, err := r.WriteTo(rest)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	assert.Empty(t, rest.String())
+}
+
+func TestInterruptedBetweenTwoTries(t *testing.T) {
+	cmd, r := started(t, "--form", "constant", "--min", "1h", "--", "false")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	_ = cmd.Wait()
+	assert.Equal(t, cli.Interrupted, cmd.ProcessState.ExitCode())
+	assert.Equal(t, "aimd: interrupted\n", line)
+}
+
+func TestBadCommandLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                              "want the command behind --, like: aimd retry -- curl -f http://localhost/",
+		"--":                            "want the command behind --",
+		"curl -f http://localhost":      "want the command behind --",
+		"--attempts -1 -- true":         `invalid argument "-1" for "--attempts" flag: want a whole number from 1 to 1000000, or 0 for none`,
+		"--for 0s -- true":              `invalid argument "0s" for "--for" flag: want a duration from 1ms`,
+		"--again 256 -- true":           "--again 256: is not allowed, want exit statuses from 1 to 255",
+		"--never 0 -- true":             "--never 0: is not allowed, want exit statuses from 1 to 255",
+		"--again-says= -- true":         `--again-says "": is not allowed, want words`,
+		"--form cubic -- true":          "--form cubic: is not known, want one of compound,",
+		"--form clojure --min 1s -- ls": "--min: does not go with --form clojure",
+		"--min 1m --max 1s -- ls":       "--min: shortest delay: 1m0s is not allowed",
+		"--stdin-max 1x -- cat":         `invalid argument "1x" for "--stdin-max" flag: want a size from 1B to 1024GiB`,
+	} {
+		got := run(t, aimd(t, t.TempDir(), strings.Fields(line)...))
+		assert.Equal(t, cli.WrongUsage, got.status, line)
+		assert.Contains(t, got.stderr, want)
+		assert.Contains(t, got.stderr, "\nTry: aimd retry -h\n")
+	}
+}
+
+// Each example of the help runs, with stand-ins for what it calls.
+func TestTheExamplesRun(t *testing.T) {
+	dir := t.TempDir()
+	stand := func(name, script string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+	stand("aimd", `exec `+os.Args[0]+` "$@"`)
+	for _, name := range []string{"curl", "rsync", "submit"} {
+		stand(name, `echo `+name+` "$@"`)
+	}
+	stand("pg_dump", "echo a shop")
+	stand("ssh", `sh -c "$2"`)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "queue"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "job.txt"), []byte("a job\n"), 0o600))
+	lines := strings.Split(strings.ReplaceAll(example, "\\\n", ""), "\n")
+	require.Len(t, lines, 6)
+	for _, line := range lines {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), asCommand+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
+		got := run(t, cmd)
+		assert.Zero(t, got.status, "%s: %s", line, got.stderr)
+		assert.Empty(t, got.stderr, line)
+	}
+	for name, want := range map[string]string{"shop.sql": "a shop\n", "queue/job.txt": "a job\n"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(text))
+	}
+}
+
+// A line without an end is heard, in pieces and at the end, and costs no memory.
+func TestWordsInLongLines(t *testing.T) {
+	words := []string{"SlowDown", "gone"}
+	h := &heard{rules: rules{{words: words}}, words: map[string]bool{}}
+	_, err := h.Write([]byte(strings.Repeat("x", longestLine-4) + "slow"))
+	require.NoError(t, err)
+	for range 10 {
+		_, err = h.Write([]byte("down" + strings.Repeat("y", longestLine/2)))
+		require.NoError(t, err)
+	}
+	assert.LessOrEqual(t, len(h.rest), 2*longestLine)
+	assert.Equal(t, map[string]bool{"SlowDown": true}, h.words)
+	_, err = h.Write([]byte("GONE"))
+	require.NoError(t, err)
+	h.end()
+	assert.True(t, h.words["gone"])
+}

@@ -1,0 +1,207 @@
+// Package again is aimd retry: it runs a command, and again if that may help.
+package again
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/sim"
+)
+
+const long = `Retry runs a command until it succeeds, it fails for good, or there were enough
+tries. Between two tries it waits, longer each time and never exactly as long
+as others do, so that many scripts do not crash what they wait for. It exits
+with the command's last status. The command must do no harm when it runs twice.
+
+Which failures are tried again? What the command says on standard error counts
+before its exit status, "never" before the others:
+  --never, --never-says         final. 126 and 127, which say that the command
+                                cannot be run, are, and who kills it means it
+  --overload, --overload-says   the service is too busy. Tried again, not
+                                before a "Retry-After: 30" on standard error
+  --again, --again-says         tried again, and then nothing else is
+Without --again and --again-says all failures are tried again, but for "never".
+
+When? The delays are those of aimd backoff table, which explains and shows
+them: 100ms, doubling up to 30s, each times U(0.5, 1.5).
+
+How long? Ten tries, or as many as the form has, or as fit into --for. With
+--for no try begins later, and one that runs then is ended, as with --timeout:
+by SIGTERM, and after 5s for good.
+
+--sense looks before each try, as Ethernet senses the carrier before it sends:
+while the shell command given to it fails, the command is not started. That is
+a try that failed: the next look comes after the next delay.
+
+Standard input is given anew to each try: a file is read again, and what comes
+from a pipe is kept, up to --stdin-max; more is refused before the first try.
+What a failed try wrote to standard output stays there.
+
+Signals are passed on to the command. After SIGINT or SIGTERM it is waited for,
+and there is no other try; a second one ends aimd at once. Exit statuses of
+aimd's own: 124 if the command took too long and yet ended with 0, 127 and 126
+if it cannot be run, 128 and the signal's number if a signal killed it, 130 if
+interrupted between two tries, 2 if the command line is wrong, 1 if standard
+input is too long; that of the --sense command if there was never room.`
+
+const example = `  aimd retry -- curl -fsSo page.html https://example.com/
+  aimd retry --for 5m --timeout 30s -- rsync -a photos/ backup:photos/
+  aimd retry --never 3,6 --overload-says 429 -- curl -fsSO https://example.com/a
+  aimd retry --form clojure --again-says 'queue capacity' -- ./submit job.txt
+  aimd retry --form ethernet --sense 'test "$(ls queue | wc -l)" -lt 100' \
+      -- cp job.txt queue/
+  pg_dump shop | aimd retry --stdin-max 1GiB -- ssh backup 'cat > shop.sql'`
+
+// job is what the command line asks for.
+type job struct {
+	form     *delays.Form
+	attempts int
+	// total bounds the job, each a try; 0: nothing does.
+	total, each time.Duration
+	rules       rules
+	sense       string
+	stdinMax    int64
+	quiet       bool
+}
+
+// Command is aimd retry.
+func Command() *cobra.Command {
+	j := &job{form: delays.NewForm(backoff.Proportional(0.5)), attempts: 10, stdinMax: 64 << 20}
+	c := &cobra.Command{
+		Use: "retry [flags] -- COMMAND [ARGUMENT]...", Short: "Run a command until it succeeds, with backoff",
+		Long: long, Example: example, Args: arguments, DisableFlagsInUseLine: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := j.policy(c)
+			if err != nil {
+				return err
+			}
+			return j.run(c, p, args)
+		},
+	}
+	j.flags(c)
+	return c
+}
+
+// arguments refuses a command line without the dashes: what follows them is the
+// command's, whatever it looks like.
+func arguments(c *cobra.Command, args []string) error {
+	if c.ArgsLenAtDash() != 0 || len(args) == 0 {
+		return cli.Usage(c, errors.New("want the command behind --, like: aimd retry -- curl -f http://localhost/"))
+	}
+	return nil
+}
+
+func (j *job) flags(c *cobra.Command) {
+	f := cli.Flags(c)
+	f.SetInterspersed(false) // so that the lack of -- is seen before the command's flags
+	f.Var(value.OrNone(value.Whole(&j.attempts, 1, 1_000_000)), "attempts", "how many tries, the first one included")
+	f.Var(value.Duration(&j.total, time.Millisecond, backoff.MaxDelay), "for", "how long, all tries and delays together")
+	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "how long each try may take")
+	j.rules.flags(f)
+	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
+	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of standard input to keep for later tries; with 0 the command gets none")
+	j.form.Flags(c)
+	f.BoolVar(&j.quiet, "quiet", false, "say nothing of tries and delays")
+	cli.NoDefault(f, "for", "timeout")
+}
+
+// policy is what is tried again, and when.
+func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
+	form, err := j.form.Retry(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.rules.check(); err != nil {
+		return nil, cli.Usage(c, err)
+	}
+	cfg := retry.Config{Backoff: form.Delays(), MaxAttempts: j.attempts, Idempotent: true, AttemptTimeout: j.each}
+	bounded := j.total > 0 || form.Kind == sim.LastTryRetry
+	if j.attempts == 0 || bounded && !c.Flags().Changed("attempts") {
+		cfg.MaxAttempts = -1
+	}
+	return retry.New(cfg)
+}
+
+// run does the job.
+func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
+	told := c.ErrOrStderr()
+	if j.quiet {
+		told = io.Discard
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	if j.total > 0 {
+		ctx, cancel = context.WithTimeout(c.Context(), j.total)
+	}
+	defer cancel()
+	in, err := keep(ctx, c.InOrStdin(), j.stdinMax, told)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	s := passSignals(cancel)
+	defer s.stop()
+
+	t := try{command: command, rules: &j.rules, in: in, out: terminal.Raw(c.OutOrStdout()), err: terminal.Raw(c.ErrOrStderr()), signals: s}
+	do := t.run
+	if j.sense != "" {
+		look := try{command: []string{"sh", "-c", j.sense}, rules: new(rules), err: t.err, signals: s}
+		do = retry.Sense(look.run).Before(do)
+	}
+	r := *p.Runner()
+	r.Policy = teller{p, told}
+	return finish(told, r.Do(ctx, do))
+}
+
+// finish tells why it is over, and returns what aimd exits with.
+func finish(told io.Writer, err error) error {
+	if err == nil {
+		return nil
+	}
+	var last *failure
+	ran := errors.As(err, &last)
+	if errors.Is(err, context.Canceled) && (!ran || !last.stopped) {
+		return cli.ErrInterrupted
+	}
+	if !ran {
+		return err
+	}
+	fmt.Fprintf(told, "aimd: %v\n", err)
+	return cli.Exit(last.status)
+}
+
+// teller is a policy that tells what it decided.
+type teller struct {
+	policy *retry.Policy
+	told   io.Writer
+}
+
+// Decide implements attempt.Policy.
+func (t teller) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
+	d := t.policy.Decide(ctx, f)
+	if d.Retry {
+		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.ShowDuration(shortened(d.Wait())))
+	}
+	return d
+}
+
+// shortened is the duration without the digits that nobody reads.
+func shortened(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{time.Second, 10 * time.Millisecond, time.Millisecond} {
+		if d >= 100*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Microsecond)
+}

@@ -1,0 +1,75 @@
+package again
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+)
+
+// signals passes signals on to the command that runs.
+type signals struct {
+	from chan os.Signal
+	done sync.WaitGroup
+
+	mu sync.Mutex
+	// running is guarded by mu; nil: nothing runs.
+	running *os.Process
+}
+
+// passSignals begins to pass signals on. Those that ask to end cancel as well. One
+// that was ignored at the start stays so, for the command too.
+func passSignals(cancel func()) *signals {
+	s := &signals{from: make(chan os.Signal, 16)}
+	signal.Notify(s.from, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...)
+	s.done.Go(func() {
+		for sig := range s.from {
+			if slices.Contains(ending, sig) {
+				cancel()
+			}
+			s.pass(sig)
+		}
+	})
+	return s
+}
+
+// ending are the signals that ask to end.
+var ending = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
+// pass gives the signal to the command, unless the terminal has done so already: a
+// second one would be an order to end at once.
+func (s *signals) pass(sig os.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil || (sig == os.Interrupt || sig == syscall.SIGQUIT) && inForeground() {
+		return
+	}
+	_ = s.running.Signal(sig) // it may have ended
+}
+
+// start starts the command. What comes from then on is passed on to it.
+func (s *signals) start(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := cmd.Start()
+	if err == nil {
+		s.running = cmd.Process
+	}
+	return err
+}
+
+// ended tells that the command has.
+func (s *signals) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = nil
+}
+
+// stop gives the signals back.
+func (s *signals) stop() {
+	signal.Stop(s.from)
+	close(s.from)
+	s.done.Wait()
+}

@@ -1,0 +1,51 @@
+package aimdminio
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// concluding makes an answer of an error after which no attempt is of any use, for the
+// reason attempt.ErrNoContact. minio-go tries every error again that is no answer, for
+// 17 seconds, and gives up at once only after an answer of a status such as this.
+type concluding struct{ base http.RoundTripper }
+
+// noContact is the code of that answer.
+const noContact = "NoContact"
+
+// RoundTrip implements http.RoundTripper.
+func (c *concluding) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := c.base.RoundTrip(req)
+	if !errors.Is(err, attempt.ErrNoContact) {
+		return resp, err
+	}
+	document, wrong := xml.Marshal(struct {
+		XMLName       xml.Name `xml:"Error"`
+		Code, Message string
+	}{Code: noContact, Message: err.Error()})
+	if wrong != nil {
+		return nil, err
+	}
+	return &http.Response{
+		Status: "400 " + noContact, StatusCode: http.StatusBadRequest,
+		Proto: req.Proto, ProtoMajor: req.ProtoMajor, ProtoMinor: req.ProtoMinor,
+		// The headers are for HEAD, whose answers have no body.
+		Header: http.Header{
+			"Content-Type":       {"application/xml"},
+			"X-Minio-Error-Code": {noContact}, "X-Minio-Error-Desc": {err.Error()},
+		},
+		Body: io.NopCloser(strings.NewReader(string(document))), ContentLength: int64(len(document)), Request: req,
+	}, nil
+}
+
+// CloseIdleConnections is for http.Client.CloseIdleConnections.
+func (c *concluding) CloseIdleConnections() {
+	if i, ok := c.base.(interface{ CloseIdleConnections() }); ok {
+		i.CloseIdleConnections()
+	}
+}

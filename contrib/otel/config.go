@@ -1,0 +1,62 @@
+package aimdotel
+
+import (
+	"runtime/debug"
+	"sync"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// ScopeName is the name of the instrumentation scope.
+const ScopeName = "github.com/aimd-go/aimd/contrib/otel"
+
+const (
+	nameKey    = attribute.Key("aimd.limiter.name")
+	outcomeKey = attribute.Key("aimd.outcome")
+)
+
+// Version is the version of this module in the program, and of the instrumentation
+// scope; "(devel)" or "" where the program was built from a work tree.
+func Version() string { return version() }
+
+var version = sync.OnceValue(func() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionIn(info)
+})
+
+func versionIn(info *debug.BuildInfo) string {
+	if info == nil {
+		return ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == ScopeName {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+// Option is a setting of Register and NewObserver.
+type Option func(*config)
+
+type config struct{ provider metric.MeterProvider }
+
+// WithMeterProvider sets where the meter comes from. Default, and with nil:
+// otel.GetMeterProvider.
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return func(c *config) { c.provider = p }
+}
+
+// meter is the module's, from the provider of the options.
+func meter(opts []Option) metric.Meter {
+	var c config
+	for _, o := range opts {
+		o(&c)
+	}
+	if c.provider == nil {
+		c.provider = otel.GetMeterProvider()
+	}
+	return c.provider.Meter(ScopeName, metric.WithInstrumentationVersion(Version()))
+}

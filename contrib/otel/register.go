@@ -1,0 +1,105 @@
+package aimdotel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/aimd-go/aimd/internal/tally"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Limiters yields the limiters that there are now, each with a name; "" stands for
+// that of the limiter itself. Several goroutines may call it at once. It is what
+// package live takes: live.Of, live.Named and live.Keyed make one, and
+// httplimit.Transport.Limiters is one.
+type Limiters = func() iter.Seq2[string, *limiter.Limiter]
+
+// instruments are those that are read when the SDK collects.
+type instruments struct {
+	cwnd, ssthresh, longestWait metric.Float64ObservableGauge
+	inFlight, queued            metric.Int64ObservableUpDownCounter
+	attempts, cuts, holds       metric.Int64ObservableCounter
+}
+
+// Register measures the limiters, see the package, until the registration is
+// unregistered. It takes each limiter's lock once, shortly, when the SDK collects.
+// Register all limiters at once: of two registrations with limiters of the same name,
+// the SDK may keep one.
+//
+// An error is one of the meter's. Register panics if limiters is nil. It is safe for any
+// number of goroutines.
+func Register(limiters Limiters, opts ...Option) (*Registration, error) {
+	all := tally.New(limiters)
+	m := meter(opts)
+	i, err := newInstruments(m)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for _, s := range all.Read() {
+			i.observe(o, s)
+		}
+		return nil
+	}, i.cwnd, i.ssthresh, i.longestWait, i.inFlight, i.queued, i.attempts, i.cuts, i.holds)
+	if err != nil {
+		return nil, fmt.Errorf("aimdotel: %w", err)
+	}
+	return &Registration{r, all}, nil
+}
+
+// Registration is what Register returns. Its Unregister ends the measuring. It is safe
+// for any number of goroutines.
+type Registration struct {
+	metric.Registration
+	tally *tally.Tally
+}
+
+// Evicted counts a limiter that is gone, under its own name (aimd.WithName) if it was
+// never read: a limiter.KeyedConfig.Evicted. Without it, those that a Keyed makes and
+// lets go between two reads are not counted.
+func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
+
+func newInstruments(m metric.Meter) (i instruments, err error) {
+	var errs [8]error
+	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
+	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Slow-start threshold."))
+	i.longestWait, errs[2] = m.Float64ObservableGauge("aimd.queue.longest_wait",
+		metric.WithUnit("s"), metric.WithDescription("Longest time that an operation waited for a slot within the last minute, or waits now."))
+	i.inFlight, errs[3] = m.Int64ObservableUpDownCounter("aimd.in_flight",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts sent and not answered."))
+	i.queued, errs[4] = m.Int64ObservableUpDownCounter("aimd.queued",
+		metric.WithUnit("{operation}"), metric.WithDescription("Operations that wait for a slot."))
+	i.attempts, errs[5] = m.Int64ObservableCounter("aimd.attempts",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that were answered, by outcome."))
+	i.cuts, errs[6] = m.Int64ObservableCounter("aimd.cuts",
+		metric.WithUnit("{cut}"), metric.WithDescription("Bursts of overloads that narrowed the window."))
+	i.holds, errs[7] = m.Int64ObservableCounter("aimd.holds",
+		metric.WithUnit("{hold}"), metric.WithDescription("Pauses for everybody."))
+	if err := errors.Join(errs[:]...); err != nil {
+		return i, fmt.Errorf("aimdotel: %w", err)
+	}
+	return i, nil
+}
+
+func (i *instruments) observe(o metric.Observer, s tally.Sum) {
+	name := nameKey.String(s.Name)
+	of := metric.WithAttributes(name)
+	if s.Present > 0 {
+		o.ObserveFloat64(i.cwnd, s.Cwnd, of)
+		o.ObserveFloat64(i.ssthresh, s.Ssthresh, of)
+		o.ObserveFloat64(i.longestWait, s.LongestWait.Seconds(), of)
+		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
+		o.ObserveInt64(i.queued, int64(s.Queued), of)
+	}
+	for outcome, n := range s.Answers() {
+		o.ObserveInt64(i.attempts, int64(n), metric.WithAttributes(name, outcomeKey.String(tally.Label(outcome))))
+	}
+	o.ObserveInt64(i.cuts, int64(s.Cuts), of)
+	o.ObserveInt64(i.holds, int64(s.Holds), of)
+}

@@ -1,0 +1,83 @@
+package aimdprom
+
+import (
+	"iter"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/aimd-go/aimd/internal/tally"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Limiters yields the limiters that there are now, each with a name; "" stands for
+// that of the limiter itself. Several goroutines may call it at once. It is what
+// package live takes: live.Of, live.Named and live.Keyed make one, and
+// httplimit.Transport.Limiters is one.
+type Limiters = func() iter.Seq2[string, *limiter.Limiter]
+
+var (
+	ofLimiter = []string{"limiter"}
+	ofOutcome = []string{"limiter", "outcome"}
+
+	cwnd = prometheus.NewDesc("aimd_cwnd",
+		"Congestion window, in attempts.", ofLimiter, nil)
+	ssthresh = prometheus.NewDesc("aimd_ssthresh",
+		"Slow-start threshold, in attempts.", ofLimiter, nil)
+	inFlight = prometheus.NewDesc("aimd_in_flight",
+		"Attempts sent and not answered.", ofLimiter, nil)
+	queued = prometheus.NewDesc("aimd_queued",
+		"Operations that wait for a slot.", ofLimiter, nil)
+	longestWait = prometheus.NewDesc("aimd_longest_wait_seconds",
+		"Longest time that an operation waited for a slot within the last minute, or waits now.", ofLimiter, nil)
+	attempts = prometheus.NewDesc("aimd_attempts_total",
+		"Attempts that were answered, by outcome.", ofOutcome, nil)
+	cuts = prometheus.NewDesc("aimd_cuts_total",
+		"Bursts of overloads that narrowed the window.", ofLimiter, nil)
+	holds = prometheus.NewDesc("aimd_holds_total",
+		"Pauses for everybody.", ofLimiter, nil)
+)
+
+// Collector is a prometheus.Collector of limiters, see the package. It is safe for any
+// number of goroutines. Make one with New.
+type Collector struct{ tally *tally.Tally }
+
+// New returns a Collector of all these limiters; one that is in several of them is one.
+// It panics if one of the functions is nil. A registry takes one Collector, or several
+// with a label each (prometheus.WrapRegistererWith).
+func New(limiters ...Limiters) *Collector { return &Collector{tally.New(limiters...)} }
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, inFlight, queued, longestWait, attempts, cuts, holds} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector. It takes each limiter's lock once, shortly.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	for _, s := range c.tally.Read() {
+		gauge := func(d *prometheus.Desc, v float64) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, s.Name)
+		}
+		counter := func(d *prometheus.Desc, n uint64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+		}
+		if s.Present > 0 {
+			gauge(cwnd, s.Cwnd)
+			gauge(ssthresh, s.Ssthresh)
+			gauge(inFlight, float64(s.InFlight))
+			gauge(queued, float64(s.Queued))
+			gauge(longestWait, s.LongestWait.Seconds())
+		}
+		for o, n := range s.Answers() {
+			counter(attempts, n, s.Name, tally.Label(o))
+		}
+		counter(cuts, s.Cuts, s.Name)
+		counter(holds, s.Holds, s.Name)
+	}
+}
+
+// Evicted counts a limiter that is gone, under its own name (aimd.WithName) if it was
+// never read: a limiter.KeyedConfig.Evicted. Without it, those that a Keyed makes and
+// lets go between two reads are not counted.
+func (c *Collector) Evicted(l *limiter.Limiter) { c.tally.Evicted(l) }

@@ -1,0 +1,195 @@
+package aimdprom_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(opts...)
+	require.NoError(t, err)
+	return l
+}
+
+func acquire(t *testing.T, l *limiter.Limiter) limiter.Permit {
+	t.Helper()
+	p, err := l.Acquire(context.Background())
+	require.NoError(t, err)
+	return p
+}
+
+func registry(t *testing.T, all ...prometheus.Collector) *prometheus.Registry {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	for _, c := range all {
+		require.NoError(t, r.Register(c))
+	}
+	problems, err := testutil.GatherAndLint(r)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	return r
+}
+
+// atWork is a limiter of window 2 with two attempts in flight, and one that waits.
+const atWork = `
+# HELP aimd_attempts_total Attempts that were answered, by outcome.
+# TYPE aimd_attempts_total counter
+aimd_attempts_total{limiter="photos",outcome="client_error"} 0
+aimd_attempts_total{limiter="photos",outcome="neutral"} 0
+aimd_attempts_total{limiter="photos",outcome="overload"} 0
+aimd_attempts_total{limiter="photos",outcome="success"} 0
+aimd_attempts_total{limiter="photos",outcome="timeout"} 0
+# HELP aimd_cwnd Congestion window, in attempts.
+# TYPE aimd_cwnd gauge
+aimd_cwnd{limiter="photos"} 2
+# HELP aimd_in_flight Attempts sent and not answered.
+# TYPE aimd_in_flight gauge
+aimd_in_flight{limiter="photos"} 2
+# HELP aimd_longest_wait_seconds Longest time that an operation waited for a slot within the last minute, or waits now.
+# TYPE aimd_longest_wait_seconds gauge
+aimd_longest_wait_seconds{limiter="photos"} 3
+# HELP aimd_queued Operations that wait for a slot.
+# TYPE aimd_queued gauge
+aimd_queued{limiter="photos"} 1
+# HELP aimd_ssthresh Slow-start threshold, in attempts.
+# TYPE aimd_ssthresh gauge
+aimd_ssthresh{limiter="photos"} 1024
+`
+
+func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
+
+func oneLimiter(t *testing.T) {
+	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
+	r := registry(t, aimdprom.New(live.Of(l)))
+	p := acquire(t, l)
+	acquire(t, l)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { _, _ = l.Acquire(ctx) }()
+	synctest.Wait()
+	time.Sleep(3 * time.Second) // of the bubble's time
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(atWork), "aimd_attempts_total", "aimd_cwnd", "aimd_in_flight", "aimd_longest_wait_seconds", "aimd_queued", "aimd_ssthresh"))
+
+	cancel()
+	synctest.Wait()
+	require.NoError(t, p.Done(window.Overload))
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
+# HELP aimd_attempts_total Attempts that were answered, by outcome.
+# TYPE aimd_attempts_total counter
+aimd_attempts_total{limiter="photos",outcome="client_error"} 0
+aimd_attempts_total{limiter="photos",outcome="neutral"} 0
+aimd_attempts_total{limiter="photos",outcome="overload"} 1
+aimd_attempts_total{limiter="photos",outcome="success"} 0
+aimd_attempts_total{limiter="photos",outcome="timeout"} 0
+# HELP aimd_cuts_total Bursts of overloads that narrowed the window.
+# TYPE aimd_cuts_total counter
+aimd_cuts_total{limiter="photos"} 1
+`), "aimd_attempts_total", "aimd_cuts_total"))
+}
+
+// A Keyed lets go of limiters, and their counters stay; an alarm on them that fall
+// would go off.
+func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
+	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Keys: 1})
+	require.NoError(t, err)
+	r := registry(t, aimdprom.New(live.Keyed(keyed)))
+	for range 3 {
+		for _, key := range []string{"a", "b"} { // each evicts the other
+			l, err := keyed.For(key)
+			require.NoError(t, err)
+			require.NoError(t, acquire(t, l).Done(window.Success))
+			_, err = r.Gather()
+			require.NoError(t, err)
+			require.NoError(t, acquire(t, l).Done(window.Success))
+		}
+	}
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
+# HELP aimd_attempts_total Attempts that were answered, by outcome.
+# TYPE aimd_attempts_total counter
+aimd_attempts_total{limiter="a",outcome="client_error"} 0
+aimd_attempts_total{limiter="a",outcome="neutral"} 0
+aimd_attempts_total{limiter="a",outcome="overload"} 0
+aimd_attempts_total{limiter="a",outcome="success"} 6
+aimd_attempts_total{limiter="a",outcome="timeout"} 0
+aimd_attempts_total{limiter="b",outcome="client_error"} 0
+aimd_attempts_total{limiter="b",outcome="neutral"} 0
+aimd_attempts_total{limiter="b",outcome="overload"} 0
+aimd_attempts_total{limiter="b",outcome="success"} 6
+aimd_attempts_total{limiter="b",outcome="timeout"} 0
+# HELP aimd_in_flight Attempts sent and not answered.
+# TYPE aimd_in_flight gauge
+aimd_in_flight{limiter="b"} 0
+`), "aimd_attempts_total", "aimd_in_flight"))
+}
+
+// Those that come and go between two scrapes.
+func TestLimitersThatNoScrapeSaw(t *testing.T) {
+	var c *aimdprom.Collector
+	keyed, err := limiter.NewKeyed(
+		func(key string) (*limiter.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		limiter.KeyedConfig{Keys: 1, Evicted: func(l *limiter.Limiter) { c.Evicted(l) }})
+	require.NoError(t, err)
+	c = aimdprom.New(live.Keyed(keyed))
+	r := registry(t, c)
+	for i := range 100 {
+		l, err := keyed.For(fmt.Sprint(i % 3))
+		require.NoError(t, err)
+		require.NoError(t, acquire(t, l).Done(window.Success))
+	}
+	families, err := r.Gather()
+	require.NoError(t, err)
+	sum := 0.0
+	for _, m := range families[0].GetMetric() {
+		sum += m.GetCounter().GetValue()
+	}
+	require.Equal(t, "aimd_attempts_total", families[0].GetName())
+	require.InDelta(t, 100, sum, 0)
+	require.Len(t, families[0].GetMetric(), 3*5)
+}
+
+func TestNoNameBreaksAScrape(t *testing.T) {
+	a, b, bad := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("a")), reno(t, aimd.WithName("\xff\"\n"))
+	none := func() iter.Seq2[string, *limiter.Limiter] {
+		return func(yield func(string, *limiter.Limiter) bool) { yield("none", nil) }
+	}
+	r := registry(t, aimdprom.New(live.Of(a, b, bad, a), live.Of(b), none))
+	n, err := testutil.GatherAndCount(r, "aimd_cwnd")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
+func TestTwoCollectorsNeedALabelEach(t *testing.T) {
+	l := reno(t, aimd.WithName("a"))
+	require.ErrorAs(t, registry(t, aimdprom.New(live.Of(l))).Register(aimdprom.New(live.Of(l))), &prometheus.AlreadyRegisteredError{})
+
+	r := registry(t)
+	for _, pool := range []string{"1", "2"} {
+		require.NoError(t, prometheus.WrapRegistererWith(prometheus.Labels{"pool": pool}, r).Register(aimdprom.New(live.Of(l))))
+	}
+	n, err := testutil.GatherAndCount(r, "aimd_cwnd")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
+func TestNilLimitersPanic(t *testing.T) {
+	require.Panics(t, func() { aimdprom.New(live.Of(), nil) })
+}

@@ -1,0 +1,246 @@
+package aimdprom_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
+)
+
+// command is a program of Debian's package prometheus. It skips the test where there is
+// none, unless it is one of CI, which installs it.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skipf("SKIP: there is no %s here (apt-get install prometheus): %v", name, err)
+	}
+	require.NoError(t, err, "CI installs it")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, path, args...)
+}
+
+// program is a limiter at work on a service that takes four at a time, until the test
+// is over or it is stopped.
+func program(t *testing.T) (l *limiter.Limiter, metrics *httptest.Server, stop func()) {
+	t.Helper()
+	h := aimdprom.NewHistograms()
+	l = reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2), aimd.WithObserver(h.Observe))
+	metrics = httptest.NewServer(promhttp.HandlerFor(registry(t, h, aimdprom.New(live.Of(l))), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
+	t.Cleanup(metrics.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		work(ctx, l)
+	}()
+	stop = func() {
+		cancel()
+		<-worked
+	}
+	t.Cleanup(stop)
+	return l, metrics, stop
+}
+
+// refused is an answer of a service that has enough to do.
+type refused struct{ error }
+
+func (refused) HTTPStatusCode() int { return http.StatusServiceUnavailable }
+
+func work(ctx context.Context, l *limiter.Limiter) {
+	var inside atomic.Int64
+	var workers sync.WaitGroup
+	for range 16 {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				_ = l.Do(ctx, func(context.Context) error {
+					defer inside.Add(-1)
+					if inside.Add(1) > 4 {
+						return refused{errors.New("busy")}
+					}
+					time.Sleep(2 * time.Millisecond) // the real Prometheus has real time
+					return nil
+				})
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func TestPromtoolFindsNothingToSay(t *testing.T) {
+	check := command(t, "promtool", "check", "metrics")
+	_, metrics, _ := program(t)
+	resp, err := http.Get(metrics.URL)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `aimd_attempts_total{limiter="photos",outcome="overload"} `)
+	check.Stdin = bytes.NewReader(text)
+	said, err := check.CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.Empty(t, string(said))
+}
+
+// A real Prometheus scrapes a limiter at work, and each expression of the dashboard
+// finds something there.
+func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {
+	l, metrics, stop := program(t)
+	p := startPrometheus(t, metrics.Listener.Addr().String())
+	expressions, variables := dashboard(t)
+	require.GreaterOrEqual(t, len(expressions), 15)
+	require.Len(t, variables, 2)
+	for _, e := range expressions {
+		assert.EventuallyWithT(t, func(c *assert.CollectT) {
+			found, err := p.query(grafana.Replace(e))
+			if assert.NoError(c, err, e) && assert.NotEmpty(c, found, e) {
+				for _, v := range found {
+					assert.Regexp(c, `^[0-9]`, v, "%s is not a number", e) // nor NaN, nor infinite
+				}
+			}
+		}, time.Minute, 100*time.Millisecond)
+	}
+	for _, v := range variables {
+		// label_values(metric{...}, label)
+		series, label, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(v, "label_values("), ")"), ", ")
+		require.True(t, ok, v)
+		found, err := p.query("count by (" + label + ") (" + grafana.Replace(series) + ")")
+		require.NoError(t, err, v)
+		require.NotEmpty(t, found, v)
+	}
+	_, err := p.query("sum(")
+	require.ErrorContains(t, err, "parse error", "the test finds an expression that is wrong")
+	none, err := p.query("aimd_nothing")
+	require.NoError(t, err)
+	require.Empty(t, none, "and one that finds nothing")
+
+	stop()
+	answered := l.Snapshot().Attempts()
+	for _, metric := range []string{"aimd_attempts_total", "aimd_attempt_duration_seconds_count"} {
+		require.Eventually(t, func() bool {
+			found, err := p.query("sum(" + metric + ")")
+			return err == nil && len(found) == 1 && found[0] == strconv.FormatUint(answered, 10)
+		}, time.Minute, 100*time.Millisecond, "%s is %d", metric, answered)
+	}
+}
+
+// grafana puts in what Grafana does.
+var grafana = strings.NewReplacer("$__rate_interval", "10s", "$__range", "10s", "$job", ".*", "$limiter", "photos")
+
+// dashboard has the expressions of its panels, and of its variables.
+func dashboard(t *testing.T) (expressions, variables []string) {
+	t.Helper()
+	text, err := os.ReadFile("dashboard.json")
+	require.NoError(t, err)
+	var d struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+		Templating struct {
+			List []struct {
+				Type  string
+				Query json.RawMessage
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &d))
+	for _, p := range d.Panels {
+		require.NotEmpty(t, p.Targets, p.Title)
+		for _, target := range p.Targets {
+			expressions = append(expressions, target.Expr)
+		}
+	}
+	for _, v := range d.Templating.List {
+		var query struct{ Query string }
+		if v.Type == "query" {
+			require.NoError(t, json.Unmarshal(v.Query, &query))
+			variables = append(variables, query.Query)
+		}
+	}
+	return expressions, variables
+}
+
+// server is the address of a Prometheus.
+type server string
+
+// startPrometheus starts one that scrapes the target, until the test is over.
+func startPrometheus(t *testing.T, target string) server {
+	t.Helper()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "prometheus.yml")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
+		"global: {scrape_interval: 250ms, scrape_timeout: 250ms}\nscrape_configs:\n- {job_name: aimd, metrics_path: /, static_configs: [{targets: [%q]}]}\n", target), 0o600))
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := free.Addr().String()
+	require.NoError(t, free.Close())
+
+	var said bytes.Buffer
+	c := command(t, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	c.Stderr = &said
+	require.NoError(t, c.Start())
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		_ = c.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	p := server("http://" + address)
+	require.Eventually(t, func() bool {
+		found, err := p.query("up == 1")
+		return err == nil && len(found) == 1
+	}, time.Minute, 100*time.Millisecond)
+	return p
+}
+
+// query returns the values that an expression has now.
+func (s server) query(expression string) (values []string, err error) {
+	resp, err := http.Get(string(s) + "/api/v1/query?query=" + url.QueryEscape(expression))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Error string
+		Data  struct {
+			Result []struct{ Value [2]any }
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, fmt.Errorf("%s: %s", expression, answer.Error)
+	}
+	for _, r := range answer.Data.Result {
+		values = append(values, fmt.Sprint(r.Value[1]))
+	}
+	return values, nil
+}

@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"text/template"
+
+	"github.com/stretchr/testify/require"
+)
+
+// haproxyConfig is what of haproxy's configuration differs between tests.
+type haproxyConfig struct {
+	// Rate is the most requests of a sliding second, those that are refused among them;
+	// 0: none.
+	Rate int
+	// Workers is how many requests the server behind gets at a time; the others wait,
+	// first come, first served. 0: all.
+	Workers int
+
+	// Listen and Upstream are addresses.
+	Listen, Upstream string
+}
+
+// startHAProxy starts haproxy in front of the upstream address, and returns its own.
+func startHAProxy(t *testing.T, upstream string, c haproxyConfig) string {
+	t.Helper()
+	binary := serverBinary(t, "haproxy", "haproxy")
+	c.Listen, c.Upstream = freeAddress(t), upstream
+	path := filepath.Join(t.TempDir(), "haproxy.cfg")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, haproxyConf.Execute(f, c))
+	require.NoError(t, f.Close())
+	listening(t, c.Listen, startServer(t, binary, "-db", "-f", path))
+	return c.Listen
+}
+
+// serverBinary finds a server. Without it the test is skipped by hand, and fails in CI.
+func serverBinary(t *testing.T, name, pkg string) string {
+	t.Helper()
+	for _, n := range []string{name, "/usr/sbin/" + name} {
+		if path, err := exec.LookPath(n); err == nil {
+			return path
+		}
+	}
+	reason := "no " + name + " in the PATH or at /usr/sbin; Debian has it in " + pkg
+	if os.Getenv("CI") == "true" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+	return ""
+}
+
+// startServer starts a server that does not look at its standard input: the shell ends
+// it when that ends. A process in the background has /dev/null for it.
+func startServer(t *testing.T, args ...string) *process {
+	t.Helper()
+	return startProcess(t, exec.Command("sh", append([]string{"-c", `"$@" & read -r end; kill "$!"; wait "$!"`, "sh"}, args...)...))
+}
+
+var haproxyConf = template.Must(template.New("haproxy").Parse(`
+global
+  maxconn 8192
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 60s
+  timeout server 60s
+  timeout queue 60s
+  # Where the server behind is gone, 503 at once.
+  retries 0
+frontend api
+  bind {{.Listen}}
+  {{if .Rate}}stick-table type ip size 1k expire 30s store http_req_rate(1s)
+  http-request track-sc0 src
+  http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }{{end}}
+  default_backend behind
+backend behind
+  server one {{.Upstream}}{{if .Workers}} maxconn {{.Workers}}{{end}}
+`))

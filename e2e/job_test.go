@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// job is many small requests to an API, each sent again until it is answered.
+type job struct {
+	address  string
+	requests int
+	// settings are those of the limiter that are no defaults.
+	settings []aimd.Option
+}
+
+// done is a job that was done.
+type done struct {
+	limiter.Snapshot
+	began time.Time
+	took  time.Duration
+	// sends are the attempts in order, most how many were in flight at most.
+	sends []send
+	most  int
+}
+
+// send is one attempt: when it went, and how it was answered. Status 0: not at all.
+type send struct {
+	at     time.Time
+	took   time.Duration
+	status int
+}
+
+// cost is what the job took where so many requests a second are accepted.
+func (d *done) cost(requests int, rate float64) cost {
+	return cost{d.took.Seconds() * rate / float64(requests), float64(len(d.sends)) / float64(requests)}
+}
+
+// run does the job under the law, and requires that nothing is lost.
+func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
+	t.Helper()
+	l := w.limiter(t, j.settings...)
+	rec := &recorder{base: newTransport(t, 0)}
+	d := &done{began: time.Now()}
+	for i, err := range aimd.Each(ctx, l, numbers(j.requests), func(ctx context.Context, i int) error {
+		return ask(ctx, &http.Client{Transport: rec}, fmt.Sprintf("http://%s/%d", j.address, i))
+	}) {
+		require.NoError(t, err, "request %d", i)
+	}
+	d.took = time.Since(d.began)
+	requireIdle(t, l)
+	d.Snapshot, d.sends, d.most = l.Snapshot(), rec.sends, rec.most
+	require.EqualValues(t, j.requests, d.Successes)
+	return d
+}
+
+func numbers(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
+}
+
+// ask is one attempt, which the answer must be to.
+func ask(ctx context.Context, c *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := httplimit.Check(resp); err != nil {
+		return err
+	}
+	got, err := io.ReadAll(resp.Body)
+	if err == nil && string(got) != req.URL.Path {
+		err = fmt.Errorf("answer to %s: %q", req.URL.Path, got)
+	}
+	return err
+}
+
+// recorder records what is sent.
+type recorder struct {
+	base http.RoundTripper
+
+	mu             sync.Mutex
+	sends          []send
+	inFlight, most int
+}
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	began := time.Now()
+	r.mu.Lock()
+	n := len(r.sends)
+	r.sends = append(r.sends, send{at: began})
+	r.inFlight++
+	r.most = max(r.most, r.inFlight)
+	r.mu.Unlock()
+	resp, err := r.base.RoundTrip(req)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inFlight--
+	r.sends[n].took = time.Since(began)
+	if err == nil {
+		r.sends[n].status = resp.StatusCode
+	}
+	return resp, err
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// law is a control law under test.
+type law struct {
+	name string
+	new  func(...aimd.Option) (*limiter.Limiter, error)
+}
+
+var (
+	probe = law{"probe", aimd.New}
+	reno  = law{"reno 0.9", func(opts ...aimd.Option) (*limiter.Limiter, error) {
+		return aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
+	}}
+	laws = []law{probe, reno}
+	// onlyProbe is where the others are known not to do well.
+	onlyProbe = laws[:1]
+)
+
+func (w law) limiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := w.new(opts...)
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// cost is what a job took: its time over the shortest that there can be, and the
+// attempts for each operation.
+type cost struct{ span, attempts float64 }
+
+func (c cost) within(most cost) bool { return c.span <= most.span && c.attempts <= most.attempts }
+
+// runs is how often each law runs where laws are compared: E2E_RUNS. 0: they are not.
+func runs(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv("E2E_RUNS")
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	require.NoError(t, err, "E2E_RUNS is a number of runs")
+	return n
+}
+
+// judge holds what the laws that are judged take against the bound: the best of up to
+// three runs or, with E2E_RUNS, the median of so many, between runs of all laws.
+func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) cost) {
+	t.Helper()
+	n := runs(t)
+	if n == 0 {
+		for _, w := range judged {
+			t.Run(w.name, func(t *testing.T) {
+				attempt(t, func(t *testing.T) bool { return run(t, w).within(most) })
+			})
+		}
+		return
+	}
+	all := map[string][]cost{}
+	for range n {
+		for _, w := range laws {
+			t.Run(w.name, func(t *testing.T) { all[w.name] = append(all[w.name], run(t, w)) })
+		}
+	}
+	for _, w := range laws {
+		m := median(t, all[w.name])
+		figures.log(t, "median of %d, %-8s %.3f x optimum @ %.3f attempts each", n, w.name, m.span, m.attempts)
+	}
+	for _, w := range judged {
+		m := median(t, all[w.name])
+		assert.True(t, m.within(most), "%s takes %.3f @ %.3f; at most %.2f @ %.2f is wanted", w.name, m.span, m.attempts, most.span, most.attempts)
+	}
+}
+
+// median is that of the times, and that of the attempts.
+func median(t *testing.T, all []cost) cost {
+	t.Helper()
+	require.NotEmpty(t, all)
+	var spans, attempts []float64
+	for _, c := range all {
+		spans, attempts = append(spans, c.span), append(attempts, c.attempts)
+	}
+	slices.Sort(spans)
+	slices.Sort(attempts)
+	return cost{spans[len(spans)/2], attempts[len(attempts)/2]}
+}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Limits of so many requests a second, before a service that answers in 20 ms.
+// haproxy's is a sliding window in which refused requests count too; nginx's is a
+// bucket that drains. All at a time, since they mostly wait.
+func TestRateLimits(t *testing.T) {
+	ctx := begin(t)
+	for _, c := range []struct {
+		name           string
+		rate, requests int
+		most           cost
+		start          func(t *testing.T, upstream string) (address string)
+	}{
+		{"haproxy 100", 100, 1000, cost{1.15, 1.10}, haproxyRate(100)},
+		{"haproxy 20", 20, 200, cost{1.35, 1.25}, haproxyRate(20)},
+		{"haproxy 300", 300, 1000, cost{1.25, 1.10}, haproxyRate(300)},
+		{"nginx 100 burst 20", 100, 1000, cost{1.00, 1.06}, nginxRate(100, 20)},
+		{"nginx 100", 100, 1000, cost{1.22, 1.14}, nginxRate(100, 0)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			judge(t, c.most, onlyProbe, func(t *testing.T, w law) cost {
+				b := startBackend(t, 20*time.Millisecond)
+				j := job{address: c.start(t, b.address), requests: c.requests}
+				d := j.run(ctx, t, w)
+				require.Equal(t, c.requests, b.paths())
+				got := d.cost(c.requests, float64(c.rate))
+				figures.log(t, "%.3f x optimum (%v) @ %.3f attempts each, %d refused in %d bursts, most in flight %d",
+					got.span, d.took.Round(10*time.Millisecond), got.attempts, d.Overloads, d.Cuts, d.most)
+				return got
+			})
+		})
+	}
+}
+
+func haproxyRate(rate int) func(*testing.T, string) string {
+	return func(t *testing.T, upstream string) string {
+		return startHAProxy(t, upstream, haproxyConfig{Rate: rate})
+	}
+}
+
+func nginxRate(rate, burst int) func(*testing.T, string) string {
+	return func(t *testing.T, upstream string) string {
+		return startNginx(t, upstream, proxyConfig{Rate: rate, Burst: burst}).address
+	}
+}

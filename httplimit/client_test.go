@@ -1,0 +1,210 @@
+package httplimit_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
+)
+
+// clientOn is httplimit.Client over that base.
+func clientOn(t *testing.T, base http.RoundTripper, l *limiter.Limiter) *http.Client {
+	t.Helper()
+	kept := http.DefaultTransport
+	http.DefaultTransport = base
+	t.Cleanup(func() { http.DefaultTransport = kept })
+	return httplimit.Client(l)
+}
+
+// narrow is a limiter with one slot that nobody watches.
+func narrow(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+	require.NoError(t, err)
+	return l
+}
+
+func TestAClientLosesNothing(t *testing.T) {
+	for _, p := range inMemory {
+		t.Run(p.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := loaded(t)
+				service := &capped{}
+				s := p.start(t, service)
+				client := clientOn(t, s.Client().Transport, l)
+				service.run(t, func(id string) error { return fetch(t.Context(), client, s.URL, id) })
+				require.Zero(t, l.Snapshot().InFlight)
+				require.EqualValues(t, service.refused.Load(), l.Snapshot().Overloads, "each attempt is told")
+			})
+		})
+	}
+}
+
+// What is sent again, and what is not: the caller gets the last answer as it came.
+func TestWhatAClientSendsAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, body string
+		header       http.Header
+		status       int
+		ctx          bool
+		want         int
+	}{
+		"GET":                  {method: "GET", status: 503, want: 200},
+		"PUT with its body":    {method: "PUT", body: "payload", status: 500, want: 200},
+		"POST":                 {method: "POST", body: "payload", status: 503, want: 503},
+		"POST with a key":      {method: "POST", body: "payload", header: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
+		"POST by its context":  {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
+		"GET of what is not":   {method: "GET", status: 404, want: 404},
+		"GET without a quota":  {method: "GET", status: 402, want: 402},
+		"GET that asks for it": {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					got, err := io.ReadAll(r.Body)
+					assert.NoError(t, err)
+					assert.Equal(t, c.body, string(got))
+					if calls++; calls == 1 {
+						w.Header()["Retry-After"] = r.Header["Retry-After"]
+						http.Error(w, "the first", c.status)
+					}
+				}))
+				l := narrow(t)
+				ctx := t.Context()
+				if c.ctx {
+					ctx = retry.WithIdempotent(ctx)
+				}
+				req, err := http.NewRequestWithContext(ctx, c.method, s.URL, strings.NewReader(c.body))
+				require.NoError(t, err)
+				for key, values := range c.header {
+					req.Header[key] = values
+				}
+				start := time.Now()
+				resp, err := clientOn(t, s.Client().Transport, l).Do(req)
+				require.NoError(t, err)
+				require.Equal(t, c.want, resp.StatusCode)
+				require.Same(t, req, resp.Request)
+				if c.want != 200 {
+					text, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					require.Equal(t, "the first\n", string(text))
+				}
+				require.NoError(t, resp.Body.Close())
+				require.GreaterOrEqual(t, time.Since(start), time.Duration(len(c.header["Retry-After"]))*30*time.Second)
+				require.Zero(t, l.Snapshot().InFlight)
+			})
+		})
+	}
+}
+
+func TestAClientWithALimitOfAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			calls++
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		resp, err := clientOn(t, s.Client().Transport, narrow(t, aimd.WithMaxAttempts(3))).Get(s.URL)
+		require.NoError(t, err)
+		require.Equal(t, 503, resp.StatusCode)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, 3, calls)
+	})
+}
+
+var refusedDial error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// A wrong port: Transport, Client and Retrier say so within 10 s.
+func TestAWrongPortIsTold(t *testing.T) {
+	nobody := base(func(*http.Request) (*http.Response, error) { return nil, refusedDial })
+	endless := func(t *testing.T, l *limiter.Limiter) http.RoundTripper {
+		return newRetrier(t, httplimit.New(nobody, l), retry.Config{MaxAttempts: -1})
+	}
+	for name, of := range map[string]func(*testing.T, *limiter.Limiter) http.RoundTripper{
+		"Client":  func(t *testing.T, l *limiter.Limiter) http.RoundTripper { return clientOn(t, nobody, l).Transport },
+		"Retrier": endless,
+		"a loop around a Transport": func(_ *testing.T, l *limiter.Limiter) http.RoundTripper {
+			return base(func(r *http.Request) (*http.Response, error) {
+				for {
+					resp, err := httplimit.New(nobody, l).RoundTrip(r)
+					if !errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, attempt.ErrNoContact) {
+						return resp, err
+					}
+					time.Sleep(time.Second)
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, err := aimd.NewReno()
+				require.NoError(t, err)
+				rt := of(t, l)
+				start := time.Now()
+				_, err = rt.RoundTrip(get(t.Context(), anyURL))
+				require.ErrorIs(t, err, attempt.ErrNoContact)
+				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				if name != "Retrier" { // whose policy has delays of its own
+					require.LessOrEqual(t, time.Since(start), 10*time.Second)
+				}
+			})
+		})
+	}
+}
+
+// With a real port where nobody listens any more.
+func TestAPortThatIsClosed(t *testing.T) {
+	s := httptest.NewServer(nil)
+	s.Close()
+	l, err := aimd.NewReno(aimd.WithFirstContact(time.Nanosecond))
+	require.NoError(t, err)
+	_, err = httplimit.Client(l).Get(s.URL)
+	require.ErrorIs(t, err, attempt.ErrNoContact)
+	require.ErrorContains(t, err, "nobody answers there")
+}
+
+// A Tagger above what retries keeps the number of the attempt.
+func TestATaggerAboveARetrier(t *testing.T) {
+	for name, below := range map[string]func(*testing.T, http.RoundTripper) http.RoundTripper{
+		"Retrier": func(t *testing.T, b http.RoundTripper) http.RoundTripper { return newRetrier(t, b, retry.Config{}) },
+		"Client":  func(t *testing.T, b http.RoundTripper) http.RoundTripper { return clientOn(t, b, narrow(t)).Transport },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var attempts []string
+				tagger, err := httplimit.NewTagger(below(t, base(func(r *http.Request) (*http.Response, error) {
+					attempts = append(attempts, r.Header.Get(httplimit.HeaderAttempt))
+					status := http.StatusOK
+					if len(attempts) < 3 {
+						status = http.StatusServiceUnavailable
+					}
+					return answers(status, nil, http.NoBody)(r)
+				})), "photos", "2.1")
+				require.NoError(t, err)
+				req := get(t.Context(), anyURL)
+				resp, err := tagger.RoundTrip(req)
+				require.NoError(t, err)
+				require.Equal(t, 200, resp.StatusCode)
+				require.Equal(t, []string{"", "2", "3"}, attempts)
+				require.Empty(t, req.Header, "the caller's is as it was")
+			})
+		})
+	}
+}

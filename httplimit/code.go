@@ -1,0 +1,135 @@
+package httplimit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// glance is the error of an answer whose body is still to be read by somebody else: of
+// one whose body may say what its status does not, it has the start of that.
+func glance(resp *http.Response) *StatusError {
+	e := newStatusError(resp)
+	if !e.ambiguous() || resp.Body == nil || resp.Body == http.NoBody {
+		return e
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); !strings.HasSuffix(kind, "json") {
+		return e
+	}
+	// An error here changes nothing: whoever reads on sees it.
+	e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, keptBody))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(e.Body), resp.Body), resp.Body}
+	return e
+}
+
+// ambiguous reports a status that services give for too many requests now as well as
+// for a quota that is used up: 429, and with Google's older APIs 403.
+func (e *StatusError) ambiguous() bool {
+	return e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusForbidden
+}
+
+// ErrorCode returns the error code of a body that is JSON, for a status of 429 or 403:
+// OpenAI's "insufficient_quota", Google's "rateLimitExceeded". Of several it is the one
+// that says most, a quota that is used up before all. It is empty if there is none that
+// attempt.Classify knows.
+func (e *StatusError) ErrorCode() string {
+	var document any
+	if !e.ambiguous() || json.Unmarshal(e.Body, &document) != nil {
+		return ""
+	}
+	var c codes
+	c.collect(document, 0)
+	switch {
+	case c.quota != "":
+		return c.quota
+	case c.known != "":
+		return c.known
+	case c.violation && !c.retry:
+		return "quotaExceeded"
+	}
+	return ""
+}
+
+// codes are what an error's document says.
+type codes struct {
+	// quota and known are the first codes for a quota that is used up, and for
+	// anything else that is known.
+	quota, known string
+	// violation: it has Google's QuotaFailure, which says no code; retry: its RetryInfo,
+	// by which a quota is one that comes back soon.
+	violation, retry bool
+}
+
+// deepest is how deep codes are looked for: Google's are at four.
+const deepest = 6
+
+func (c *codes) collect(value any, depth int) {
+	if depth > deepest {
+		return
+	}
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			c.collect(v, depth+1)
+		}
+	case map[string]any:
+		for key, v := range value {
+			if text, ok := v.(string); ok {
+				c.said(key, text)
+			} else {
+				c.collect(v, depth+1)
+			}
+		}
+	}
+}
+
+func (c *codes) said(key, text string) {
+	switch key {
+	case "@type":
+		c.violation = c.violation || strings.HasSuffix(text, "/google.rpc.QuotaFailure")
+		c.retry = c.retry || strings.HasSuffix(text, "/google.rpc.RetryInfo")
+	case "code", "type", "reason", "error", "__type", "errorCode":
+		switch v := attempt.Classify(coded(text)); {
+		case errors.Is(v.Reason, attempt.ErrQuota):
+			c.quota = text
+		case v.Outcome.Valid():
+			c.known = text
+		}
+	}
+}
+
+// coded is an API error code as attempt.Classify reads it.
+type coded string
+
+func (c coded) Error() string     { return string(c) }
+func (c coded) ErrorCode() string { return string(c) }
+
+// ClassifyAs returns a classifier for the errors of an SDK that carry the answer in a
+// field. It reads the answer as attempt.Classify reads a [StatusError], Retry-After and
+// code among it, and leaves an error without an answer to the next of attempt.FirstOf:
+//
+//	aimd.WithClassifier(attempt.FirstOf(
+//		httplimit.ClassifyAs(func(e *openai.Error) *http.Response { return e.Response }),
+//		attempt.Classify))
+func ClassifyAs[E error](response func(E) *http.Response) attempt.Classifier {
+	return func(err error) attempt.Verdict {
+		var e E
+		if !errors.As(err, &e) {
+			return attempt.Verdict{}
+		}
+		resp := response(e)
+		if resp == nil || resp.StatusCode < http.StatusBadRequest {
+			return attempt.Verdict{}
+		}
+		return attempt.Classify(glance(resp))
+	}
+}

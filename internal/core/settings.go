@@ -1,0 +1,80 @@
+package core
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Defaults of the settings.
+const (
+	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 380
+	// requests of Tahoe 0.9 instead of 8000 (TestOutageWithPauses in package sim), and a service
+	// that comes back is found again within seconds.
+	DefaultPauseMin = 50 * time.Millisecond
+	DefaultPauseMax = 5 * time.Second
+	// DefaultPatience: our choice. With fewer, operations that lose their place
+	// in an ordinary overshoot already back off, and with 2 a smooth rate cap with
+	// short answers and a Retry-After gives a fifteenth of what it could
+	// (TestRetryAfterOfASmoothRateCap in package sim).
+	DefaultPatience = 5
+	// DefaultRetryAfterMax: our choice; a mistaken or malicious header must not
+	// stop a client for good.
+	DefaultRetryAfterMax = 5 * time.Minute
+)
+
+// Settings are the rules of a Core. They are those of package limiter, which says what
+// each of them means.
+type Settings struct {
+	Window             window.Settings
+	QueueBound         int
+	PauseMin, PauseMax time.Duration
+	Patience           int
+	RetryAfterMax      time.Duration
+	Restore            window.State
+	Rand               *rand.Rand
+}
+
+// Backoffs is how often an operation has to have backed off by itself after so
+// many failures in a row, last being the outcome of the last of them: the delay
+// that is due now is the one of that number, 0: none is. See Core.RetryDelay.
+func (s Settings) Backoffs(failures int, last window.Outcome) int {
+	if !last.Overloaded() {
+		return failures
+	}
+	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))
+}
+
+// WithDefaults returns s with defaults instead of zeros, or an error that names the
+// setting that is wrong.
+func (s Settings) WithDefaults() (Settings, error) {
+	var err error
+	if s.Window, err = s.Window.WithDefaults(); err != nil {
+		return s, err
+	}
+	if s.PauseMax >= 0 {
+		if err := setting.Duration("longest pause", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
+			return s, err
+		}
+		if err := setting.Duration("shortest pause", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
+			return s, err
+		}
+	}
+	if err := setting.Duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+		return s, err
+	}
+	if err := setting.Count("patience", &s.Patience, DefaultPatience, 1, math.MaxInt); err != nil {
+		return s, err
+	}
+	if err := setting.Optional("queue bound", s.QueueBound); err != nil {
+		return s, err
+	}
+	if s.Rand == nil {
+		s.Rand = rand.New(rand.NewPCG(4, 4))
+	}
+	return s, nil
+}

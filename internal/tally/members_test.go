@@ -1,0 +1,24 @@
+package tally
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+)
+
+// Limiters come and go, and nobody asks for the sums.
+func TestTheGoneAreForgottenThoughNobodyReads(t *testing.T) {
+	sums := New()
+	for i := range 10 * most {
+		l, err := aimd.NewReno()
+		require.NoError(t, err)
+		sums.Evicted(l)
+		if i%100 == 0 {
+			runtime.GC()
+		}
+	}
+	require.Less(t, len(sums.members), 3*most)
+}

@@ -1,0 +1,157 @@
+// Package tally sums up what limiters counted, by name, for metrics: limiters of one
+// name are one, and what a limiter counted stays in the sum after it is gone.
+package tally
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
+	"weak"
+
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Limiters yields the limiters that there are now, each with a name; "" stands for
+// that of the limiter itself.
+type Limiters = func() iter.Seq2[string, *limiter.Limiter]
+
+// Sum is what limiters of one name counted and how they stand.
+type Sum struct {
+	// Snapshot has the name. Its counters are those of all limiters that ever had the
+	// name; the rest is the sum of those that there are, LongestWait the longest.
+	limiter.Snapshot
+	// Present is how many there are; with 0 only the counters tell anything.
+	Present int
+}
+
+// Tally sums up limiters. It is safe for any number of goroutines. Make one with New.
+type Tally struct {
+	limiters []Limiters
+
+	mu      sync.Mutex
+	members map[weak.Pointer[limiter.Limiter]]*member
+	// full is how many members are looked through for those to forget.
+	full int
+	sums ByName[Sum]
+}
+
+// member is a limiter that was seen.
+type member struct {
+	// limiter is nil once it is gone and at rest. From then on it is counted as long as
+	// others keep it, so that none is counted twice and none is kept for nothing.
+	limiter *limiter.Limiter
+	weak    weak.Pointer[limiter.Limiter]
+	sum     *Sum
+	// counted is what of it is in the sum.
+	counted limiter.Snapshot
+	listed  bool
+}
+
+// New returns a Tally of the limiters. It panics if one of them is nil.
+func New(limiters ...Limiters) *Tally {
+	if slices.ContainsFunc(limiters, func(l Limiters) bool { return l == nil }) {
+		panic("tally: limiters are nil, want a function")
+	}
+	return &Tally{limiters: limiters, members: map[weak.Pointer[limiter.Limiter]]*member{}}
+}
+
+// Read returns the sums in the order of their names. Counters never fall. What a
+// limiter counted after the last Read before it was evicted is in the next one. One that
+// came and went in between is not known: tell Evicted of it.
+func (t *Tally) Read() []Sum {
+	type named struct {
+		name    string
+		limiter *limiter.Limiter
+	}
+	var listed []named // first: the functions are others', and so not called under the lock
+	for _, limiters := range t.limiters {
+		for name, l := range limiters() {
+			if l != nil {
+				listed = append(listed, named{cmp.Or(name, l.Name()), l})
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range listed {
+		m := t.member(n.name, n.limiter)
+		m.limiter, m.listed = n.limiter, true
+	}
+	t.sums.Each(func(s *Sum) {
+		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.LongestWait, s.Present = 0, 0, 0, 0, 0, 0
+	})
+	t.forget()
+	for _, m := range t.members {
+		m.read()
+	}
+	var all []Sum
+	t.sums.Each(func(s *Sum) { all = append(all, *s) })
+	slices.SortFunc(all, func(a, b Sum) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Evicted counts a limiter that is gone, whether a Read saw it or not.
+func (t *Tally) Evicted(l *limiter.Limiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.members) >= t.full {
+		t.forget() // perhaps nobody reads
+		t.full = 2*len(t.members) + most
+	}
+	t.member(l.Name(), l).count(l.Snapshot())
+}
+
+// forget forgets the limiters that nobody has any more.
+func (t *Tally) forget() {
+	for w := range t.members {
+		if w.Value() == nil {
+			delete(t.members, w)
+		}
+	}
+}
+
+// member is the limiter's. One that is listed twice is one, under its first name.
+func (t *Tally) member(name string, l *limiter.Limiter) *member {
+	m := t.members[weak.Make(l)]
+	if m == nil {
+		sum := t.sums.Of(name, func(name string) *Sum { return &Sum{Snapshot: limiter.Snapshot{Name: name}} })
+		m = &member{weak: weak.Make(l), sum: sum}
+		t.members[weak.Make(l)] = m
+	}
+	return m
+}
+
+func (m *member) read() {
+	l := cmp.Or(m.limiter, m.weak.Value())
+	if l == nil {
+		return
+	}
+	now := l.Snapshot()
+	m.count(now)
+	if m.listed {
+		s := m.sum
+		s.Cwnd += now.Cwnd
+		s.Ssthresh += now.Ssthresh
+		s.InFlight += now.InFlight
+		s.Queued += now.Queued
+		s.LongestWait = max(s.LongestWait, now.LongestWait)
+		s.Present++
+	} else if now.InFlight == 0 && now.Queued == 0 {
+		m.limiter = nil
+	}
+	m.listed = false
+}
+
+// count adds to the sum what is new.
+func (m *member) count(now limiter.Snapshot) {
+	s, old := m.sum, m.counted
+	s.Successes += now.Successes - old.Successes
+	s.Overloads += now.Overloads - old.Overloads
+	s.Timeouts += now.Timeouts - old.Timeouts
+	s.Neutrals += now.Neutrals - old.Neutrals
+	s.ClientErrors += now.ClientErrors - old.ClientErrors
+	s.Cuts += now.Cuts - old.Cuts
+	s.Holds += now.Holds - old.Holds
+	m.counted = now
+}

@@ -1,0 +1,143 @@
+package tally_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/tally"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	t.Helper()
+	l, err := aimd.NewReno(opts...)
+	require.NoError(t, err)
+	return l
+}
+
+func answer(t *testing.T, l *limiter.Limiter, outcomes ...window.Outcome) {
+	t.Helper()
+	for _, o := range outcomes {
+		p, err := l.Acquire(context.Background())
+		require.NoError(t, err)
+		require.NoError(t, p.Done(o))
+	}
+}
+
+// set is what a test says that there is.
+type set []*limiter.Limiter
+
+func (s *set) all() iter.Seq2[string, *limiter.Limiter] {
+	return func(yield func(string, *limiter.Limiter) bool) {
+		for _, l := range *s {
+			if !yield("", l) {
+				return
+			}
+		}
+	}
+}
+
+func TestLimitersOfOneNameAreOne(t *testing.T) {
+	a, b, c := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("a"), aimd.WithInitialWindow(5)), reno(t)
+	there := &set{a, b, c, a, nil}
+	sums := tally.New(there.all, there.all)
+	answer(t, a, window.Success, window.ClientError, window.Neutral)
+	answer(t, b, window.Timeout)
+	_, err := b.Acquire(context.Background())
+	require.NoError(t, err)
+
+	all := sums.Read()
+	require.Len(t, all, 2)
+	require.Empty(t, all[0].Name)
+	require.Equal(t, 1, all[0].Present)
+	s := all[1]
+	require.Equal(t, "a", s.Name)
+	require.Equal(t, 2, s.Present)
+	require.Equal(t, 1, s.InFlight)
+	require.InDelta(t, a.Snapshot().Cwnd+b.Snapshot().Cwnd, s.Cwnd, 0)
+	require.EqualValues(t, 1, s.Cuts)
+	require.Equal(t, map[window.Outcome]uint64{
+		window.Success: 1, window.Overload: 0, window.Timeout: 1, window.Neutral: 1, window.ClientError: 1,
+	}, maps.Collect(s.Answers()))
+	require.Equal(t, "client_error", tally.Label(window.ClientError))
+}
+
+func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
+	there := &set{reno(t, aimd.WithName("a"))}
+	sums := tally.New(there.all)
+	read := func() tally.Sum {
+		all := sums.Read()
+		require.Len(t, all, 1)
+		return all[0]
+	}
+	first := (*there)[0]
+	answer(t, first, window.Success)
+	require.EqualValues(t, 1, read().Attempts())
+
+	answer(t, first, window.Success) // and no Read before it goes
+	*there = nil
+	s := read()
+	require.EqualValues(t, 2, s.Attempts())
+	require.Zero(t, s.Present)
+	require.Zero(t, s.Cwnd)
+
+	answer(t, first, window.Success) // somebody kept it
+	require.EqualValues(t, 3, read().Attempts())
+	*there = set{first, reno(t, aimd.WithName("a"))} // it comes back, and one more
+	answer(t, (*there)[1], window.Overload)
+	require.EqualValues(t, 4, read().Attempts())
+	require.Equal(t, 2, read().Present)
+}
+
+func TestEvictedCountsWhatNoReadSaw(t *testing.T) {
+	there := &set{}
+	sums := tally.New(there.all)
+	for range 100 {
+		l := reno(t, aimd.WithName("a"))
+		answer(t, l, window.Success)
+		sums.Evicted(l)
+		sums.Evicted(l)
+		if runtime.GC(); len(*there) == 0 {
+			*there = set{l}
+		}
+	}
+	require.EqualValues(t, 100, sums.Read()[0].Successes)
+	*there = nil
+	runtime.GC()
+	require.EqualValues(t, 100, sums.Read()[0].Successes)
+}
+
+func TestNamesHaveABound(t *testing.T) {
+	there := &set{}
+	for i := range 1500 {
+		l := reno(t, aimd.WithName(fmt.Sprint(i)))
+		answer(t, l, window.Success)
+		*there = append(*there, l)
+	}
+	sums := tally.New(there.all)
+	all := sums.Read()
+	require.Len(t, all, 1001)
+	last := all[len(all)-1]
+	require.Equal(t, tally.Other, last.Name)
+	require.Equal(t, 500, last.Present)
+	require.EqualValues(t, 500, last.Successes)
+}
+
+func TestANameIsValidText(t *testing.T) {
+	there := &set{reno(t, aimd.WithName("a\xff")), reno(t, aimd.WithName("a\xfe"))}
+	all := tally.New(there.all).Read()
+	require.Len(t, all, 1, "two of one name")
+	require.Equal(t, "a\uFFFD", all[0].Name)
+}
+
+func TestNilLimiters(t *testing.T) {
+	require.PanicsWithValue(t, "tally: limiters are nil, want a function", func() { tally.New(nil) })
+}

@@ -1,0 +1,130 @@
+package limiter_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// nobody is the error of a dial to a port where nobody listens.
+var nobody error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// kinds are an observer, and what it was told of these kinds.
+func kinds(of ...limiter.Kind) (observe func(*limiter.Config), told func() []limiter.Event) {
+	var events []limiter.Event
+	return func(c *limiter.Config) {
+			c.Observer = func(e limiter.Event) {
+				for _, k := range of {
+					if e.Kind == k {
+						events = append(events, e)
+					}
+				}
+			}
+		}, func() []limiter.Event {
+			got := events
+			events = nil
+			return got
+		}
+}
+
+// "Until a limiter has had its first answer of any kind, nobody answers there ends
+// after 10 s", for Do and for Each, and says so.
+func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
+	for set, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Minute: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 4, func(c *limiter.Config) { c.FirstContact = set })
+			start := time.Now()
+			items := 0
+			for _, err := range limiter.Each(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
+				require.ErrorIs(t, err, attempt.ErrNoContact)
+				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				items++
+			}
+			require.Equal(t, 100, items)
+			require.Equal(t, want, time.Since(start))
+			err := l.Do(t.Context(), func(context.Context) error { return nobody })
+			require.EqualError(t, err, "gave up after 1 attempt: nobody answers there, and nobody has yet, for "+want.String()+
+				"; last error: dial tcp: connect: connection refused")
+			require.Equal(t, want, time.Since(start), "at once")
+		})
+	}
+}
+
+// A refusal by name, such as gRPC's UNAVAILABLE, tells nothing of the load then.
+func TestNobodyNarrowsNoWindowBeforeTheFirstContact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4, func(c *limiter.Config) { c.Classifier = attempt.ConnectionsAsOverload })
+		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return nobody }), attempt.ErrNoContact)
+		require.EqualValues(t, 4, l.State().Cwnd)
+	})
+}
+
+// After the first answer, whatever it was, work waits for a service that goes away, and
+// the observer hears why: once.
+func TestAServiceThatGoesAwayEndsNoWork(t *testing.T) {
+	for _, answer := range []error{nil, status{code: 404}, status{code: 503}, errors.New("any")} {
+		synctest.Test(t, func(t *testing.T) {
+			observe, told := kinds(limiter.Away)
+			l := newLimiter(t, 4, observe)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_ = l.Do(ctx, func(context.Context) error { return answer })
+			cancel()
+			for range 2 {
+				start := time.Now()
+				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+					if time.Since(start) < time.Hour {
+						return nobody
+					}
+					return nil
+				}))
+				events := told()
+				require.Len(t, events, 1)
+				require.Equal(t, nobody, events[0].Err)
+			}
+		})
+	}
+}
+
+func TestAServiceThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4, func(c *limiter.Config) { c.FirstContact = -1 })
+		start := time.Now()
+		require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+			if time.Since(start) < time.Hour {
+				return nobody
+			}
+			return nil
+		}))
+	})
+}
+
+// A wrong classifier is seen: the observer hears, once, of an error that looks like a
+// refusal and is neutral and final.
+func TestASuspectErrorIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		observe, told := kinds(limiter.Suspect)
+		l := newLimiter(t, 4, observe)
+		for _, text := range []string{"object 4291 of 4290", "no such table"} {
+			require.Error(t, l.Do(t.Context(), func(context.Context) error { return errors.New(text) }))
+		}
+		require.Empty(t, told())
+		suspect := errors.New(`POST "/v1": 429 Too Many Requests`)
+		for _, err := range []error{suspect, errors.New("Throttling: Rate exceeded"), errors.New("rate limit")} {
+			require.Error(t, l.Do(t.Context(), func(context.Context) error { return err }))
+		}
+		events := told()
+		require.Len(t, events, 1)
+		require.Equal(t, suspect, events[0].Err)
+		require.Equal(t, "suspect", events[0].Kind.String())
+	})
+}

@@ -1,0 +1,306 @@
+package aimd_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
+)
+
+const ms = time.Millisecond
+
+// probed drives a window with the law Probe, answer by answer.
+type probed struct {
+	*testing.T
+	window.Window
+	now    time.Duration
+	flying []window.Ticket
+}
+
+func newProbed(t *testing.T, s window.Settings) *probed {
+	w, err := window.New(aimd.Probe, s)
+	require.NoError(t, err)
+	return &probed{T: t, Window: w}
+}
+
+// fill sends all that the window allows, and returns how many fly.
+func (p *probed) fill() int {
+	for p.Open() {
+		p.flying = append(p.flying, p.Sent(p.now))
+	}
+	return len(p.flying)
+}
+
+// answer ends the oldest attempts, each with another one sent where the window allows.
+func (p *probed) answer(n int, o window.Outcome) {
+	for range n {
+		p.Answered(p.now, p.flying[0], o)
+		p.flying = p.flying[1:]
+		p.fill()
+	}
+}
+
+// round fills the window and, a round trip later, answers what flew then: so many
+// successes, and refusals for the others.
+func (p *probed) round(trip time.Duration, taken int) {
+	n := p.fill()
+	p.now += trip
+	p.answer(min(n, taken), window.Success)
+	p.answer(max(0, n-taken), window.Overload)
+}
+
+// rate is the window as it is meant: below two, the gap tells it.
+func (p *probed) rate(trip time.Duration) float64 {
+	if p.Gap() == 0 {
+		return p.State().Cwnd
+	}
+	return min(p.State().Cwnd, float64(trip)/float64(p.Gap()))
+}
+
+// "A refusal tells what the service took: what was in flight without the one that was
+// refused or, by Little's law, what was accepted of late times the round trip, whichever
+// is more. The window and its ceiling are cut to that."
+func TestProbeCutsToWhatWasTaken(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 40})
+	p.fill()
+	p.now += time.Second
+	p.answer(3, window.Success)
+	flying := len(p.flying)
+	p.answer(1, window.Overload)
+	require.EqualValues(t, flying-1, p.State().Cwnd, "what was in flight without it")
+	require.EqualValues(t, flying-1, p.State().Ssthresh)
+
+	p = newProbed(t, window.Settings{Initial: 40, Max: 40})
+	for range 4 {
+		p.round(500*ms, 40)
+	}
+	p.fill()
+	p.now += 500 * ms
+	p.answer(39, window.Success)
+	p.answer(1, window.Overload)
+	require.Greater(t, p.State().Cwnd, 35.0, "nothing else flew, but 40 were accepted in each round trip")
+}
+
+// "Below the ceiling the window grows by one for each success"
+func TestProbeStartsSlowly(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 10})
+	for want := 10.0; want < 1000; want *= 2 {
+		require.InDelta(t, want, p.State().Cwnd, 1e-9)
+		p.round(100*ms, 1000)
+	}
+	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh, "at the start there is no ceiling")
+	require.Zero(t, p.Gap(), "nothing was refused yet")
+}
+
+// atCeiling is a window of some 20 that has its ceiling there.
+func atCeiling(t *testing.T, trip time.Duration) *probed {
+	p := newProbed(t, window.Settings{Initial: 20})
+	require.NoError(t, p.Restored(window.State{Cwnd: 20, Ssthresh: 20}))
+	p.round(trip, 1000)
+	return p
+}
+
+// "at the ceiling by half an attempt a round trip" and "A round trip shorter than a second
+// counts as its share of a second"
+func TestProbeGrowsSlowlyAtTheCeiling(t *testing.T) {
+	for _, trip := range []time.Duration{5 * ms, 200 * ms, time.Second, 3 * time.Second} {
+		p := atCeiling(t, trip)
+		require.InDelta(t, 20+0.5*min(1, trip.Seconds()), p.State().Cwnd, 0.02, "after a round trip of %v", trip)
+	}
+}
+
+// "and past it faster and faster, since then the service has changed"
+func TestProbeGrowsFasterPastTheCeiling(t *testing.T) {
+	p := atCeiling(t, time.Second)
+	var steps []float64
+	for range 8 {
+		before := p.State().Cwnd
+		p.round(time.Second, 1000)
+		steps = append(steps, p.State().Cwnd-before)
+	}
+	require.InDelta(t, 0.5, steps[0], 0.02)
+	require.Greater(t, steps[7], 4.0)
+	for i := 2; i < len(steps); i++ {
+		require.Greater(t, steps[i], steps[i-1])
+	}
+}
+
+// "Only a window that is full grows."
+func TestProbeDoesNotGrowUnused(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 20})
+	for range 100 {
+		for range 10 {
+			p.flying = append(p.flying, p.Sent(p.now))
+		}
+		p.now += 100 * ms
+		for _, ticket := range p.flying {
+			p.Answered(p.now, ticket, window.Success)
+		}
+		p.flying = nil
+	}
+	require.EqualValues(t, 20, p.State().Cwnd)
+}
+
+// "Once something was refused, sends are spread over the round trip, so that a window of
+// 1.9 is a rate and no burst of two."
+func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
+	p := atCeiling(t, 200*ms)
+	require.Zero(t, p.Gap())
+	p.fill()
+	p.now += 200 * ms
+	p.answer(19, window.Success)
+	p.answer(1, window.Overload)
+	w := p.State().Cwnd
+	require.InEpsilon(t, 200/w, float64(p.Gap())/1e6, 0.21, "a round trip over the window, less up to a fifth")
+
+	p = newProbed(t, window.Settings{Initial: 2})
+	p.round(time.Second, 2)
+	p.round(time.Second, 0)
+	require.EqualValues(t, 2, p.State().Cwnd, "two may fly")
+	require.InDelta(t, 1.5, p.rate(time.Second), 1e-6, "and the gap makes it 1.5")
+}
+
+// "answers that are slow eight times in a row hold the ceiling down, then the window"
+func TestProbeHeedsSlowAnswers(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 20})
+	p.round(100*ms, 20)
+	p.round(100*ms, 40)
+	before := p.State().Cwnd
+	p.fill()
+	p.now += 130 * ms
+	p.answer(7, window.Success)
+	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+	p.answer(1, window.Success)
+	require.InDelta(t, before+7, p.State().Ssthresh, 1e-9, "the eighth of 1.3 times the best ends slow start")
+	p.answer(len(p.flying), window.Success)
+	require.InDelta(t, before+7, p.State().Cwnd, 1, "and nothing shrinks yet")
+	for range 6 {
+		p.round(200*ms, 1000)
+	}
+	require.Less(t, p.State().Cwnd, before, "twice the best is too much")
+}
+
+// "A single slow answer says nothing."
+func TestProbeForgivesASlowAnswer(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 20, Max: 64})
+	p.round(100*ms, 20)
+	for range 20 {
+		p.fill()
+		slow := p.flying[0]
+		p.flying = p.flying[1:]
+		for range 5 {
+			p.round(100*ms, 64)
+		}
+		p.Answered(p.now, slow, window.Success)
+	}
+	require.EqualValues(t, 64, p.State().Cwnd)
+	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+}
+
+// "None is there before the first batch: the first answers of a burst are its quickest."
+func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 64})
+	p.fill()
+	p.now += 80 * ms
+	for range 64 {
+		p.now += ms
+		p.answer(1, window.Success)
+	}
+	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+}
+
+// "While nothing is accepted the window halves with each refusal. The first success after
+// that brings back half of what was served before."
+func TestProbeInAnOutage(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 20})
+	p.round(200*ms, 20)
+	p.round(200*ms, 40)
+	p.fill()
+	p.now += 20 * ms
+	for _, ticket := range p.flying {
+		p.Answered(p.now, ticket, window.Overload)
+	}
+	sent, end := 0, p.now+time.Minute
+	for ; p.now < end; sent++ {
+		ticket := p.Sent(p.now)
+		p.now += 20 * ms
+		p.Answered(p.now, ticket, window.Overload)
+		p.now += p.Gap()
+	}
+	require.Less(t, sent, 120, "a sixtieth of what was served before, and less and less")
+	require.Less(t, p.rate(200*ms), 1.0)
+	require.LessOrEqual(t, p.Gap(), 15*time.Second)
+	p.flying = nil
+	p.round(200*ms, 1)
+	require.InDelta(t, 20, p.State().Cwnd, 1, "the initial window, which is less than half of 80")
+	require.InDelta(t, 80, p.State().Ssthresh, 1)
+}
+
+// "The ceiling is State.Ssthresh ... A state that was learned before has one unless its
+// Ssthresh is DefaultSsthresh."
+func TestProbeGoesOnFromALearnedState(t *testing.T) {
+	first := func(s window.State) window.State {
+		p := newProbed(t, window.Settings{})
+		require.NoError(t, p.Restored(s))
+		p.round(time.Second, 1000)
+		return p.State()
+	}
+	require.InDelta(t, 50.5, first(window.State{Cwnd: 50, Ssthresh: 50}).Cwnd, 0.02)
+	require.InDelta(t, 5000.5, first(window.State{Cwnd: 5000, Ssthresh: 5000}).Cwnd, 4500, "a high ceiling too")
+	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.DefaultSsthresh}).Cwnd, 1e-9)
+	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.MaxWindow}).Cwnd, 1e-9)
+	slow := first(window.State{Cwnd: 1, Ssthresh: 1, Gap: 10 * time.Second})
+	require.Greater(t, slow.Gap, 2*time.Second, "a rate of a tenth grows to 0.4 at most")
+}
+
+// "with a Min above 1 the window never is a rate"
+func TestProbeKeepsToItsBounds(t *testing.T) {
+	p := newProbed(t, window.Settings{Min: 4, Max: 30})
+	for range 10 {
+		p.round(100*ms, 1000)
+	}
+	require.EqualValues(t, 30, p.State().Cwnd)
+	for range 40 {
+		p.round(100*ms, 0)
+	}
+	require.EqualValues(t, 4, p.State().Cwnd)
+	require.LessOrEqual(t, p.Gap(), 25*ms)
+	require.NoError(t, p.Reconfigured(aimd.Probe, window.Settings{Min: 1, Max: 2}))
+	p.answer(len(p.flying), window.Success)
+	p.round(100*ms, 1000)
+	require.LessOrEqual(t, p.State().Cwnd, 2.0)
+}
+
+// A neutral answer says nothing; an error of the client's is an answer of the service.
+func TestProbeAndTheOtherOutcomes(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 10})
+	p.fill()
+	p.now += 100 * ms
+	before := p.State()
+	p.answer(5, window.Neutral)
+	require.Equal(t, before, p.State())
+	p.fill()
+	p.answer(5, window.ClientError)
+	require.EqualValues(t, 15, p.State().Cwnd)
+}
+
+// "Where the clock stands still they count as a microsecond."
+func TestProbeWithoutTime(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 4})
+	p.round(0, 1000)
+	require.EqualValues(t, 8, p.State().Cwnd)
+	p.round(0, 6)
+	require.Less(t, p.State().Cwnd, 14.0)
+	for range 100 {
+		p.round(0, 0)
+	}
+	require.LessOrEqual(t, p.Gap(), 15*time.Second)
+	require.EqualValues(t, 1, p.State().Cwnd)
+	for range 1000 {
+		p.round(100*ms, 1000)
+	}
+	require.Greater(t, p.rate(100*ms), 1.0, "it goes on with time, once the best mean of a microsecond is forgotten")
+}

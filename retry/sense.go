@@ -1,0 +1,86 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// ErrSense: carrier sense found no room, and nothing was sent. The errors of a
+// Sense match it with errors.Is.
+var ErrSense = errors.New("retry: carrier sense found no room")
+
+// SenseError says why nothing was sent. It is an ErrSense.
+type SenseError struct {
+	// Cause is what the look returned, never nil.
+	Cause error
+}
+
+func (e *SenseError) Error() string { return fmt.Sprintf("%v: %v", ErrSense, e.Cause) }
+
+// Is reports whether the target is ErrSense.
+func (e *SenseError) Is(target error) bool { return target == ErrSense }
+
+// Unwrap is the Cause.
+func (e *SenseError) Unwrap() error { return e.Cause }
+
+// NotSent says that nothing was sent, so that work is tried again though it may
+// not be done twice.
+func (e *SenseError) NotSent() bool { return true }
+
+// Verdict says that another attempt may succeed, and nothing of load: nothing was
+// sent. A Retry-After of the Cause is obeyed.
+func (e *SenseError) Verdict() attempt.Verdict {
+	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: attempt.Classify(e.Cause).RetryAfter}
+}
+
+// Sense is carrier sense, Ethernet's look before sending: an error keeps the
+// attempt from being sent. "Exponential Backoff in Distributed Systems" (Thain,
+// 2009) compares three methods, and the one that looks first, called Ethernet,
+// holds a high throughput where retries alone do not. Look at something near that
+// fills up before the service breaks: free descriptors, room on a disk, the length
+// of a queue.
+//
+// Where it is put makes the difference, as its look is worth what it costs only
+// just before sending:
+//
+//   - Before puts it in front of the function of Do. A look that finds no room
+//     is then an attempt that failed: the operation backs off by its policy, and
+//     looks again after the delay. This is the method of the text.
+//   - As an attempt.Guard, of a limiter or of a Policy, it refuses at once: the
+//     operation ends with a *SenseError, which a retry policy around it may try
+//     again. A guard is asked before the delay of a retry, and must not wait:
+//     look at what is known already.
+//
+// A Sense is as safe for several goroutines as its function is.
+type Sense func(context.Context) error
+
+// Admit looks, and returns a *SenseError if there is no room. If the context ended
+// meanwhile, its error says so instead.
+func (s Sense) Admit(ctx context.Context, _ int) error {
+	err := s(ctx)
+	if err == nil {
+		return nil
+	}
+	if over := ctx.Err(); over != nil {
+		return over
+	}
+	return &SenseError{Cause: err}
+}
+
+// Ended makes no difference: the next look sees for itself.
+func (s Sense) Ended(context.Context, window.Outcome) {}
+
+// Before returns send with a look in front of it, for Do. It runs within the
+// attempt: its time counts towards an attempt timeout.
+func (s Sense) Before(send func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := s.Admit(ctx, attempt.Number(ctx)); err != nil {
+			return err
+		}
+		return send(ctx)
+	}
+}

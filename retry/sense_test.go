@@ -1,0 +1,124 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
+)
+
+var _ attempt.Guard = retry.Sense(nil)
+
+var errFull = errors.New("12 descriptors left")
+
+// looks returns a Sense that finds no room so many times.
+func looks(full int) (retry.Sense, *int) {
+	n := 0
+	return func(context.Context) error {
+		if n++; n <= full {
+			return errFull
+		}
+		return nil
+	}, &n
+}
+
+// It looks after each delay, and a look without room backs off, though the work may
+// not be done twice: nothing was sent.
+func TestSenseLooksBeforeEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := retry.New(retry.Config{MaxAttempts: 5, Backoff: backoff.Exponential{Min: time.Second}})
+		require.NoError(t, err)
+		sense, looked := looks(3)
+		start, sent := time.Now(), 0
+		require.NoError(t, retry.Do(t.Context(), p, sense.Before(func(context.Context) error { sent++; return nil })))
+		assert.Equal(t, 1, sent, "not before there was room")
+		assert.Equal(t, 4, *looked)
+		assert.Equal(t, 7*time.Second, time.Since(start), "1 s, 2 s, 4 s")
+
+		sense, looked = looks(9)
+		err = retry.Do(t.Context(), p, sense.Before(func(context.Context) error { sent++; return nil }))
+		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.ErrorIs(t, err, retry.ErrSense)
+		require.ErrorIs(t, err, errFull)
+		require.EqualError(t, err, "gave up after 5 attempts: attempt limit reached; last error: retry: carrier sense found no room: 12 descriptors left")
+		assert.Equal(t, 1, sent)
+		assert.Equal(t, 5, *looked)
+	})
+}
+
+// What was sent is not tried again because the look before it was free.
+func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
+	sense, looked := looks(0)
+	err := retry.Do(t.Context(), nil, sense.Before(func(context.Context) error { return busy }))
+	require.ErrorIs(t, err, retry.ErrNotIdempotent)
+	require.NotErrorIs(t, err, retry.ErrSense)
+	assert.Equal(t, 1, *looked)
+}
+
+func TestSenseAsAGuard(t *testing.T) {
+	sense, looked := looks(1)
+	r := attempt.Runner{Guards: attempt.Guards{sense}}
+	sent := 0
+	send := func(context.Context) error { sent++; return nil }
+	err := r.Do(t.Context(), send)
+	require.ErrorIs(t, err, retry.ErrSense)
+	require.EqualError(t, err, "gave up before the first attempt: retry: carrier sense found no room: 12 descriptors left")
+	require.Zero(t, sent)
+	require.NoError(t, r.Do(t.Context(), send))
+	assert.Equal(t, 2, *looked)
+	assert.Equal(t, 1, sent)
+
+	var story *attempt.Error
+	require.ErrorAs(t, err, &story)
+	assert.True(t, story.NotSent(), "a policy around it may try again")
+	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, attempt.Classify(err))
+}
+
+func TestALookThatSaysWhen(t *testing.T) {
+	err := &retry.SenseError{Cause: status{code: 503, after: 3 * time.Second}}
+	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: 3 * time.Second}, attempt.Classify(err))
+}
+
+// The caller's end is no lack of room.
+func TestALookThatTheCallerEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	sense := retry.Sense(func(ctx context.Context) error { cancel(); return ctx.Err() })
+	err := retry.Do(ctx, nil, sense.Before(func(context.Context) error { t.Error("sent"); return nil }))
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, retry.ErrSense)
+}
+
+// A batch system that is asked for room before each job.
+func ExampleSense() {
+	p, err := retry.New(retry.Config{MaxAttempts: 8, Backoff: backoff.Exponential{
+		Min: time.Millisecond, Max: time.Second, Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap,
+	}})
+	if err != nil {
+		panic(err)
+	}
+	free := 0
+	sense := retry.Sense(func(context.Context) error {
+		if free += 400; free < 1000 {
+			return fmt.Errorf("%d descriptors left, want 1000", free)
+		}
+		return nil
+	})
+	err = retry.Do(context.Background(), p, sense.Before(func(ctx context.Context) error {
+		fmt.Println("submitted at the attempt", attempt.Number(ctx))
+		return nil
+	}))
+	fmt.Println(err)
+	// Output:
+	// submitted at the attempt 3
+	// <nil>
+}
