@@ -14,27 +14,6 @@
 // Every command has -h with examples.
 package main
 
-import (
-	"context"
-	"os"
+import "github.com/aimd-go/aimd/cmd/aimd/tool"
 
-	"github.com/spf13/cobra"
-
-	"github.com/aimd-go/aimd/cmd/aimd/internal/again"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/load"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
-)
-
-func main() {
-	os.Exit(cli.Tool{Commands: commands(), Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
-}
-
-func commands() []*cobra.Command {
-	return []*cobra.Command{
-		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
-	}
-}
+func main() { tool.Main() }

@@ -65,7 +65,7 @@ func apiCommand() *cobra.Command {
 	f.Var(value.Whole(&l.Burst, 1, 100_000), "burst", "how many it serves at once after a rest")
 	f.Var(value.Duration(&l.Service, time.Millisecond, time.Minute), "service", "how long it takes for each")
 	f.Var(value.Duration(&l.RetryAfter, time.Second, time.Hour), "retry-after", "what a refusal says, in whole seconds")
-	race(f, &d.Factor, &d.Only, api.Known())
+	race(f, &d.Factor, &d.Only, api.Strategies())
 	f.BoolVar(&quick, "quick", false, "a run of a few seconds per strategy: 300 requests; flags given beside it still count")
 	limitFlag(f, &d.Limit)
 	o.flags(f, "aimd-demo-api.html")

@@ -27,9 +27,9 @@ type output struct {
 }
 
 // race are the flags that say how strategies are compared.
-func race(f *pflag.FlagSet, factor *float64, only *[]string, known []string) {
+func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
-	f.Var(value.Names(only, known), "only", "which strategies to run; also any law of aimd sim")
+	f.Var(value.Names(only, all), "only", "which strategies to run")
 }
 
 func limitFlag(f *pflag.FlagSet, limit *time.Duration) {

@@ -104,7 +104,7 @@ func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	f.Var(value.Whole(&d.Slots, 1, 10_000), "slots", "how many requests the store serves at a time")
 	f.Var(value.Duration(&d.Service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
 	f.Var(value.Decimal(&d.Jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
-	race(f, &d.Factor, &d.Only, s3.Known())
+	race(f, &d.Factor, &d.Only, s3.Strategies())
 	f.BoolVar(quick, "quick", false, "a run of a few seconds, most of it the SDK's own waits: 400 objects of 16KiB, 25ms each; flags given beside it still count")
 	limitFlag(f, &d.Limit)
 	f.Var(value.Endpoint(&d.Endpoint), "endpoint", "use a running S3 server, credentials from the usual AWS environment; --slots and --service then only say what the optimum is computed from")

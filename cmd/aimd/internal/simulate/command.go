@@ -90,7 +90,11 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 		if scenario.Current(name) != name {
 			settings = append(slices.Clone(settings), "name="+name)
 		}
-		return scenario.Parse(file, text, settings...)
+		s, err := scenario.Parse(file, text, settings...)
+		if err == nil && !chooses(settings) {
+			s = withLaws(s, ownLaws())
+		}
+		return s, err
 	}
 	text, err := os.ReadFile(name)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +51,7 @@ not depend on it. Ctrl-C ends it with what is known so far, and status 130.`
 const runExample = `  aimd sim run window-vs-backoff
   aimd sim run seed4 --set server.slots=100 --set 'plot=[]' --set 'expect=[]'
   aimd sim run 'law-s4*'
+  aimd sim run law-s4 --strategies probe,cubic,vegas,gradient2
   aimd sim run my.yaml --runs 101 --seed 1000
   aimd sim run crash-outage --html outage.html
   aimd sim run seed4 --json | jq -c '[.strategy, .makespan_s.median]'
@@ -61,6 +62,7 @@ type run struct {
 	seed          uint64
 	runs          int
 	set           []string
+	strategies    []string
 	json          bool
 	html          string
 	csv, svg, png string
@@ -86,6 +88,7 @@ func runCommand() *cobra.Command {
 	f := cli.Flags(c)
 	f.Var(value.Natural(&r.seed), "seed", "seed of the first run's randomness; the next run has the next")
 	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
+	f.Var(value.Names(&r.strategies, scenario.StrategyNames()), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
 	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
 	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
 	f.StringVar(&r.html, "html", "", "write a page with tables and figures to this `file`")
@@ -104,7 +107,11 @@ func runCommand() *cobra.Command {
 
 // load reads the scenarios, with the flags on top.
 func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error) {
-	settings := slices.Clone(r.set)
+	var settings []string
+	if len(r.strategies) > 0 {
+		settings = []string{"strategies=[" + strings.Join(r.strategies, ",") + "]", "plot=[]", "expect=[]"}
+	}
+	settings = append(settings, r.set...)
 	if c.Flags().Changed("seed") {
 		settings = append(settings, fmt.Sprintf("seed=%d", r.seed))
 	}

@@ -159,7 +159,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.Size(&c.Threshold, 1, partMost), "threshold", "files from this size on go in parts")
 	f.Var(value.OrNone(value.Duration(&c.Timeout, time.Second, 24*time.Hour)), "timeout", "longest time for one attempt of a request; 0 for none")
 	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
-	f.Var(value.Law(&c.Law), "law", "how the window adapts: probe needs no tuning, reno and tahoe have a --factor; all laws of aimd sim are known")
+	f.Var(value.Choice(&c.Law, sim.Laws(), sim.Laws()), "law", "how the window adapts; probe needs no tuning")
 	f.Var(value.Factor(&c.Factor), "factor", "what a cut of reno or tahoe keeps of the window; 0.5 for a store whose limit varies much")
 	f.Var(value.Decimal(&c.InitialWindow, 1, windowMost), "initial-window", "requests in flight to begin with")
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")

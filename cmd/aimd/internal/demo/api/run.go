@@ -7,11 +7,13 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // Config is how much is to be done, by how many, and what the API allows.
@@ -21,7 +23,7 @@ type Config struct {
 	Limits               Limits
 	// Factor is what Tahoe and Reno keep of the window at a cut.
 	Factor float64
-	// Only are the strategies to run, of Known.
+	// Only are the strategies to run, of Strategies.
 	Only []string
 	// Limit is the longest time for one strategy.
 	Limit time.Duration
@@ -41,10 +43,9 @@ func (c Config) Optimum(requests int) time.Duration {
 // are fixed, scripts know them.
 var plain = []string{"plain", "backoff"}
 
-// Strategies are the names of those that run unless others are chosen, Known of all
-// that can be, in the order in which they run.
-func Strategies() []string { return measure.Usual(plain) }
-func Known() []string      { return measure.Known(plain) }
+// Strategies are the names of all strategies, in the order in which they run: without
+// a limiter, then with one of each law.
+func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
 
 func setUp(name string, factor float64) (measure.Setup, error) {
 	switch name {
@@ -60,7 +61,7 @@ func setUp(name string, factor float64) (measure.Setup, error) {
 // how it went. It ends with the first error. When ctx ends the strategy that
 // runs is stopped and yielded as interrupted, and is the last.
 func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Result, error] {
-	return measure.Each(ctx, Known(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
+	return measure.Each(ctx, Strategies(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
 }
 
 func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measure.Result, error) {

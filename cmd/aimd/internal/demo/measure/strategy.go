@@ -75,13 +75,6 @@ func Limited(name string, factor float64) (Setup, error) {
 	return Setup{Retry: lim.Do, Limiter: lim, Factor: factor, Close: lim.Close}, nil
 }
 
-// Usual are the strategies without a limiter and with the laws of this library. Known
-// are these with all laws of the registry, rivals and a user's own among them.
-func Usual(without []string) []string {
-	return slices.Concat(without, []string{sim.ProbeLaw, sim.TahoeLaw, sim.RenoLaw})
-}
-func Known(without []string) []string { return slices.Concat(without, sim.Laws()) }
-
 // Each runs those of the strategies that only names, one after the other, and yields
 // how it went. It ends with the first error, and with the first strategy that returns
 // after the end of ctx.

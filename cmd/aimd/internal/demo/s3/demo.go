@@ -26,7 +26,7 @@ type Config struct {
 	Jitter  float64
 	// Factor is what Tahoe and Reno keep of the window at a cut.
 	Factor float64
-	// Only are the strategies to run, of Known.
+	// Only are the strategies to run, of Strategies.
 	Only []string
 	// Limit is the longest time for one strategy.
 	Limit time.Duration
@@ -63,7 +63,7 @@ func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Res
 			return
 		}
 		defer func() { warn(w, site.close()) }()
-		for r, err := range measure.Each(ctx, Known(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, site, name, w) }) {
+		for r, err := range measure.Each(ctx, Strategies(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, site, name, w) }) {
 			if !yield(r, err) {
 				return
 			}

@@ -1,21 +1,23 @@
 package s3
 
 import (
+	"slices"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // plain are the ways to deal with a store that says SlowDown without a limiter. The
 // names are fixed, scripts know them.
 var plain = []string{"sdk-default", "backoff", "sdk-adaptive"}
 
-// Strategies are the names of those that run unless others are chosen, Known of all
-// that can be, in the order in which they run.
-func Strategies() []string { return measure.Usual(plain) }
-func Known() []string      { return measure.Known(plain) }
+// Strategies are the names of all strategies, in the order in which they run: without
+// a limiter, then with one of each law.
+func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
 
 // setUp makes the client's config that of the strategy.
 func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {

@@ -45,14 +45,20 @@ func plots(s experiment.Study) []scenario.Plot {
 	return []scenario.Plot{answers, {Name: "cwnd", Kind: scenario.Window}}
 }
 
-func hasWindow(r experiment.Row) bool { return r.Strategy.Window.Law != "" }
+func hasWindow(r experiment.Row) bool { return r.Strategy.Window.MakeLaw() != nil }
 
 // rows are those that the plot shows.
 func rows(s experiment.Study, p scenario.Plot) []experiment.Row {
 	var all []experiment.Row
 	for _, r := range s.Rows {
 		chosen := len(p.Strategies) == 0 || slices.Contains(p.Strategies, r.Strategy.Name)
-		if chosen && (p.Kind != scenario.Window || hasWindow(r)) {
+		switch p.Kind {
+		case scenario.Window:
+			chosen = chosen && hasWindow(r)
+		case scenario.Delays:
+			chosen = chosen && r.Strategy.Retry.Delays() != nil
+		}
+		if chosen {
 			all = append(all, r)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/rival"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -121,16 +122,21 @@ func (d *decoder) value(n ast.Node, to reflect.Value, path string) {
 
 // ready puts the ready strategy of a name in the place of its fields.
 func (d *decoder) ready(n ast.Node, to *sim.Strategy, path string) {
-	s, ok := sim.StrategyNamed(text(n))
-	if !ok {
-		d.fail(lineOf(n), path, "%s is not allowed, want fields or one of %s", show(n), strings.Join(strategyNames(), ", "))
+	all := strategies()
+	i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == text(n) })
+	if i < 0 {
+		d.fail(lineOf(n), path, "%s is not allowed, want fields or one of %s", show(n), strings.Join(StrategyNames(), ", "))
 		return
 	}
-	*to = s
+	*to = all[i]
 }
 
-func strategyNames() (names []string) {
-	for _, s := range sim.Strategies() {
+// strategies are those that a file can name: the simulator's, and the rivals.
+func strategies() []sim.Strategy { return slices.Concat(sim.Strategies(), rival.Strategies()) }
+
+// StrategyNames are the names of the ready strategies.
+func StrategyNames() (names []string) {
+	for _, s := range strategies() {
 		names = append(names, s.Name)
 	}
 	return names

@@ -8,13 +8,6 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Law is the name of one of sim.Laws.
-func Law(to *string) *Value[string] {
-	laws := sim.Laws()
-	parse := func(s string) (string, bool) { return s, slices.Contains(laws, s) }
-	return &Value[string]{to, "name", "one of " + strings.Join(laws, ", "), parse, strings.Clone, laws}
-}
-
 // CheckFactor refuses a factor that was given, --factor, where none of the laws that
 // were chosen with the flag has one.
 func CheckFactor(given bool, flag string, chosen ...string) error {

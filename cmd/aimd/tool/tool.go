@@ -1,0 +1,45 @@
+// Package tool is the command aimd, for a program that adds a control law of its own.
+//
+//	package main
+//
+//	import (
+//		"github.com/aimd-go/aimd/cmd/aimd/tool"
+//		"github.com/aimd-go/aimd/sim"
+//	)
+//
+//	func main() {
+//		sim.Register("mine", newMine) // a window.NewLaw
+//		tool.Main()
+//	}
+//
+// The law is then a strategy in every table and figure of go run . sim run NAME and
+// go run . sim figures, and in the demos; client and upload take it by its name.
+package tool
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/again"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/load"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
+)
+
+// Main runs the command line of the program, and exits: with 0 if all went well, 1 if
+// something failed, 2 if the command line is wrong, 130 if it was interrupted. Call it
+// from main, after all calls of sim.Register.
+func Main() {
+	os.Exit(cli.Tool{Commands: commands(), Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
+}
+
+func commands() []*cobra.Command {
+	return []*cobra.Command{
+		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
+	}
+}
