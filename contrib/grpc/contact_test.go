@@ -82,6 +82,18 @@ func TestAWrongPort(t *testing.T) {
 	})
 }
 
+// A stream that cannot be opened says so too: there is nobody on port 1.
+func TestAWrongPortOfAStream(t *testing.T) {
+	l, err := aimd.NewReno(aimd.WithFirstContact(time.Nanosecond))
+	require.NoError(t, err)
+	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l)...)
+	_, err = client.FullDuplexCall(t.Context()) // from here on the time counts
+	requireCode(t, codes.Unavailable, err)
+	_, err = client.FullDuplexCall(t.Context())
+	require.ErrorIs(t, err, attempt.ErrNoContact)
+	requireCode(t, codes.Unavailable, err)
+}
+
 func quotaFailure(details ...*errdetails.RetryInfo) error {
 	s, err := status.New(codes.ResourceExhausted, "too much").WithDetails(&errdetails.QuotaFailure{})
 	for _, d := range details {
