@@ -48,6 +48,8 @@ type Config struct {
 	// If decides alone which errors are tried again, in the place of all other
 	// terms: idempotent or not (seed 2: "All of the try3 warnings apply. The stuff
 	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
+	// What is out of quota, and a service that was never there, are final all the same
+	// (attempt.Verdict.Reason).
 	If func(error) bool
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
 	// count as this: 1 ms to 24 h; 0 means 5 min.
