@@ -82,11 +82,17 @@ func (f Family) strategies() (all []string) {
 // points are a strategy's medians, each beside the others of its scenario.
 func (f Family) points(strategy, measure string, beside float64) (all figure.Points) {
 	for i, s := range f.Studies {
-		if r, ok := s.Row(strategy, nil); ok && r.Of(measure).Applies {
+		if r, ok := s.Row(strategy, nil); ok && told(r, measure) {
 			all = append(all, figure.Point{X: float64(i) + beside, Y: r.Of(measure).Median.Value})
 		}
 	}
 	return all
+}
+
+// told reports whether the row tells of that measure: of work that was not done in
+// time, attempts per operation say nothing.
+func told(r experiment.Row, measure string) bool {
+	return r.Of(measure).Applies && (measure != "attempts_per_op" || !r.Of("makespan_s").Median.AtLeast)
 }
 
 func (f Family) axis(measure string) figure.Axis {
@@ -114,11 +120,14 @@ func (f Family) table() table.Table {
 	for _, s := range f.Studies {
 		row := []table.Cell{{Text: s.Name, Around: s.Title}}
 		for _, name := range f.strategies() {
-			c := table.Cell{Text: "–"}
-			if r, ok := s.Row(name, nil); ok {
-				c.Text = cell(r, f.Measures[0]).Text + " @ " + cell(r, f.Measures[1]).Text
+			c := [2]string{"–", "–"}
+			r, ok := s.Row(name, nil)
+			for i, m := range f.Measures {
+				if ok && told(r, m) {
+					c[i] = cell(r, m).Text
+				}
 			}
-			row = append(row, c)
+			row = append(row, table.Cell{Text: c[0] + " @ " + c[1]})
 		}
 		t.Rows = append(t.Rows, row)
 	}
