@@ -23,14 +23,19 @@ func ticks(most int) func(low, high float64) []plot.Tick {
 	}
 }
 
-// decades are ticks at the powers of ten, with marks at 2 and 5 between them.
+// decades are ticks at the powers of ten, with marks at 2 and 5 between them, which have
+// labels too where there is one power of ten or two.
 func decades(low, high float64) []plot.Tick {
 	var all []plot.Tick
 	for v := math.Pow(10, math.Floor(math.Log10(low))); v <= high; v *= 10 {
 		all = append(all, tick(v))
 		for _, between := range []float64{2 * v, 5 * v} {
 			if between <= high {
-				all = append(all, plot.Tick{Value: between})
+				mark := plot.Tick{Value: between}
+				if high/low < 20 {
+					mark = tick(between)
+				}
+				all = append(all, mark)
 			}
 		}
 	}

@@ -19,15 +19,21 @@ import (
 const figuresLong = `Figures runs all built-in scenarios and writes every figure of the five texts
 as SVG and PNG, and index.html: one page that needs nothing else and tells
 their story, text by text: what they claim, our figure, and their numbers
-beside ours.
+beside ours. Then come the laws: a figure for each family of the scenarios
+that are named law-* (slots, rates, latency, outages, fleets, uplinks), from
+three runs of each.
 
-It takes less than a minute. Ctrl-C ends it with the page of what is known so
+It takes one to two minutes. Ctrl-C ends it with the page of what is known so
 far.`
+
+// lawRuns is how many runs of each scenario of a law are made: their medians hardly
+// move with more, and the figures are not what judges.
+const lawRuns = 3
 
 func figuresCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
-		Use: "figures", Short: "Make all figures of the five texts, and the page of their story",
+		Use: "figures", Short: "Make all figures of the texts and the laws, and their page",
 		Long: figuresLong, Example: "  aimd sim figures --out figures", Args: cli.NoArgs,
 	}
 	c.Flags().StringVar(&out, "out", "figures", "write into this `directory`")
@@ -35,45 +41,99 @@ func figuresCommand() *cobra.Command {
 		if err := cli.MakeDir("out", out); err != nil {
 			return cli.Usage(c, err)
 		}
-		var scenarios []scenario.Scenario
-		runs := 0
-		for _, name := range scenario.Story() {
-			s, err := load(name, nil)
-			if err != nil {
-				return err
-			}
-			scenarios = append(scenarios, s)
-			runs += experiment.Count(s)
+		g := gallery{dir: out}
+		if err := g.load(); err != nil {
+			return err
 		}
-		count := progress.NewCount(c.ErrOrStderr(), "runs", runs)
-		studies, files, err := figures(c.Context(), scenarios, out, count)
-		count.Close()
+		g.count = progress.NewCount(c.ErrOrStderr(), "runs", g.runs)
+		err := g.draw(c.Context())
+		g.count.Close()
 		page := filepath.Join(out, "index.html")
-		if failed := cli.WriteFile("out", page, chart.Story(studies, cli.Line(c)).HTML); failed != nil {
+		if failed := cli.WriteFile("out", page, chart.Story(g.studies, g.drawn, cli.Line(c)).HTML); failed != nil {
 			return errors.Join(err, failed)
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", files/2, page)
+		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", g.files/2, page)
 		return err
 	}
 	return c
 }
 
-// figures runs the scenarios and writes each one's figures as soon as it is there. It
-// returns what it has when it is interrupted.
-func figures(ctx context.Context, scenarios []scenario.Scenario, dir string, count *progress.Count) (studies []experiment.Study, files int, err error) {
-	for _, s := range scenarios {
-		study, err := experiment.Run(ctx, s, count.Step)
-		studies = append(studies, study)
+// gallery is all figures, and what they are made from.
+type gallery struct {
+	dir string
+	// story are the scenarios of the texts, laws those of each family.
+	story []scenario.Scenario
+	laws  [][]scenario.Scenario
+	// runs is how many there are to make; count is told of each.
+	runs  int
+	count *progress.Count
+	// studies, drawn and files are what is there.
+	studies []experiment.Study
+	drawn   []chart.Family
+	files   int
+}
+
+// load reads the scenarios.
+func (g *gallery) load() (err error) {
+	if g.story, err = g.read(scenario.Story()); err != nil {
+		return err
+	}
+	for _, f := range scenario.Families() {
+		all, err := g.read(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
 		if err != nil {
-			return studies, files, err
+			return err
 		}
-		for _, f := range chart.Figures(study) {
-			written, err := f.Write(dir, figure.SVG, figure.PNG)
-			if err != nil {
-				return studies, files, fmt.Errorf("--out: %w", err)
-			}
-			files += len(written)
+		g.laws = append(g.laws, all)
+	}
+	return nil
+}
+
+func (g *gallery) read(names []string, settings ...string) (all []scenario.Scenario, _ error) {
+	for _, name := range names {
+		s, err := load(name, settings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+		g.runs += experiment.Count(s)
+	}
+	return all, nil
+}
+
+// draw runs the scenarios and writes each one's figures, and each family's, as soon as
+// it is there. It leaves what it has when it is interrupted.
+func (g *gallery) draw(ctx context.Context) error {
+	for _, s := range g.story {
+		study, err := experiment.Run(ctx, s, g.count.Step)
+		g.studies = append(g.studies, study)
+		if err = errors.Join(err, g.write(chart.Figures(study)...)); err != nil {
+			return err
 		}
 	}
-	return studies, files, nil
+	for i, f := range scenario.Families() {
+		family := chart.Family{Family: f}
+		for _, s := range g.laws[i] {
+			study, err := experiment.Run(ctx, s, g.count.Step)
+			if err != nil {
+				return err
+			}
+			family.Studies = append(family.Studies, study)
+		}
+		g.drawn = append(g.drawn, family)
+		if err := g.write(family.Figure()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gallery) write(figures ...figure.Figure) error {
+	for _, f := range figures {
+		written, err := f.Write(g.dir, figure.SVG, figure.PNG)
+		if err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		g.files += len(written)
+	}
+	return nil
 }

@@ -158,7 +158,7 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 		require.NoError(t, err)
 		studies = append(studies, experiment.Study{Scenario: s})
 	}
-	p := Story(studies, "aimd sim figures")
+	p := Story(studies, nil, "aimd sim figures")
 	var told []string
 	for _, c := range p.Chapters {
 		for _, s := range c.Sections {

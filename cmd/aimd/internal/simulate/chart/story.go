@@ -43,8 +43,8 @@ var chapters = []struct {
 }
 
 // Story is the page of the scenarios of the texts, which come in the order of the
-// chapters.
-func Story(studies []experiment.Study, command string) page.Page {
+// chapters, and of the families of the laws.
+func Story(studies []experiment.Study, families []Family, command string) page.Page {
 	p := page.Page{
 		Title:   "Retries, backoff and windows: what five authors claim, simulated",
 		Intro:   []string{"Every figure is made by this library's own code on virtual time, from a scenario whose name stands beside its title: aimd sim run NAME shows it again, with randomness and settings of your own. Numbers are medians over runs with different seeds of randomness."},
@@ -62,6 +62,9 @@ func Story(studies []experiment.Study, command string) page.Page {
 		if last := len(p.Chapters) - 1; last >= 0 {
 			p.Chapters[last].Sections = append(p.Chapters[last].Sections, section(s))
 		}
+	}
+	if len(families) > 0 {
+		p.Chapters = append(p.Chapters, lawChapter(families))
 	}
 	return scored(p)
 }
