@@ -28,11 +28,11 @@ func (b *arrivals) init(e *engine) {
 		e.at(b.conf.Burst.At, burstKind, 0, 0)
 	}
 	switch {
-	case b.conf.Arrivals == Closed, b.conf.Arrivals == Periodic, b.conf.Stagger > 0:
+	case b.conf.Arrivals == closedWord, b.conf.Arrivals == periodicWord, b.conf.Stagger > 0:
 		for i := range e.clients {
 			b.first(e, &e.clients[i])
 		}
-	case b.conf.Arrivals == Poisson:
+	case b.conf.Arrivals == poisson:
 		b.at(e, b.gap(e))
 	default:
 		b.at(e, 0)
@@ -47,7 +47,7 @@ func (b *arrivals) at(e *engine, t time.Duration) {
 // next: an operation of the clients as a whole is born.
 func (b *arrivals) next(e *engine) {
 	n := 1
-	if b.conf.Arrivals == Once {
+	if b.conf.Arrivals == onceWord {
 		n = b.left
 	}
 	for range n {
@@ -60,11 +60,11 @@ func (b *arrivals) next(e *engine) {
 		return
 	}
 	switch b.conf.Arrivals {
-	case Poisson:
+	case poisson:
 		b.at(e, e.now+b.gap(e))
-	case Steady:
+	case steadyWord:
 		b.at(e, every(b.n, b.conf.Rate))
-	case OnOff:
+	case onOff:
 		on := every(b.n, b.conf.Rate)
 		b.at(e, on+stretched(b.conf.Off, float64(on/b.conf.On)))
 	}
@@ -99,17 +99,17 @@ func (b *arrivals) first(e *engine, c *client) {
 	}
 	var d time.Duration
 	switch {
-	case b.conf.Arrivals == Once:
-	case b.conf.Arrivals == Closed:
+	case b.conf.Arrivals == onceWord:
+	case b.conf.Arrivals == closedWord:
 		d = b.think(e)
-	case b.conf.Form == JitteredTime:
+	case b.conf.Form == jitteredTime:
 		c.schedule = checked(grid.New(epoch, grid.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
 		d = b.planned(c)
-	case b.conf.Form == JitteredSlip:
+	case b.conf.Form == jitteredSlip:
 		d = b.period(e, c)
-	case b.conf.Start == Jittered:
+	case b.conf.Start == jittered:
 		d = b.jittered(e)
-	case b.conf.Start == Scattered:
+	case b.conf.Start == scattered:
 		d = e.random.upTo(b.conf.Period)
 	}
 	e.at(d+time.Duration(c.id)*b.conf.Stagger, turnKind, c.id, 0)
@@ -122,7 +122,7 @@ func (b *arrivals) turn(e *engine, c *client) {
 		return
 	}
 	n := 1
-	if b.conf.Arrivals == Once {
+	if b.conf.Arrivals == onceWord {
 		n = c.left
 	}
 	c.left -= n
@@ -138,9 +138,9 @@ func (b *arrivals) finished(e *engine, c *client) {
 		return
 	}
 	switch b.conf.Arrivals {
-	case Closed:
+	case closedWord:
 		e.after(b.think(e), turnKind, c.id, 0)
-	case Periodic:
+	case periodicWord:
 		e.at(b.period(e, c), turnKind, c.id, 0)
 	}
 }
@@ -167,11 +167,11 @@ func (b *arrivals) jittered(e *engine) time.Duration {
 func (b *arrivals) period(e *engine, c *client) time.Duration {
 	p := b.conf.Period
 	switch b.conf.Form {
-	case FixedPeriod:
+	case fixedPeriod:
 		return e.now + p
-	case JitteredPeriod:
+	case jitteredPeriod:
 		return e.now + b.jittered(e)
-	case JitteredSlip:
+	case jitteredSlip:
 		// "next_execution += random(1.0, 2.0) * period" and then "truncate(
 		// next_execution, period)": the wrong way round.
 		c.grid = (c.grid + stretched(p, 1+e.random.Float64())) / p * p

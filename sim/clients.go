@@ -8,49 +8,49 @@ import (
 
 // The kinds of Clients.Arrivals.
 const (
-	// Once: all operations are there at the start.
-	Once = "once"
-	// Steady: at a constant rate, the first at once.
-	Steady = "constant"
-	// Poisson: at random times, at a mean rate.
-	Poisson = "poisson"
-	// OnOff: at a constant rate while on, not at all while off.
-	OnOff = "on-off"
-	// Closed: each client has one operation at a time, and thinks between the end
+	// onceWord: all operations are there at the start.
+	onceWord = "once"
+	// steadyWord: at a constant rate, the first at once.
+	steadyWord = "constant"
+	// poisson: at random times, at a mean rate.
+	poisson = "poisson"
+	// onOff: at a constant rate while on, not at all while off.
+	onOff = "on-off"
+	// closedWord: each client has one operation at a time, and thinks between the end
 	// of one and the next: the clients of seed 0 and, with no time to think, the
 	// submitters of seed 1.
-	Closed = "closed"
-	// Periodic: each client has one operation every period: the clients of seed 3.
-	Periodic = "periodic"
+	closedWord = "closed"
+	// periodicWord: each client has one operation every period: the clients of seed 3.
+	periodicWord = "periodic"
 )
 
 // The forms of Clients.Form: how a periodic client finds its next time.
 const (
-	// FixedPeriod is the "Worst case": wait(period) after each operation.
-	FixedPeriod = "fixed"
-	// JitteredPeriod is "Injecting jitter: Randomly change the periodicity":
+	// fixedPeriod is the "Worst case": wait(period) after each operation.
+	fixedPeriod = "fixed"
+	// jitteredPeriod is "Injecting jitter: Randomly change the periodicity":
 	// wait(period * random(.5, 1.5)) after each operation. It oscillates after a
 	// common start.
-	JitteredPeriod = "jittered-period"
-	// JitteredTime is "Jitter execution time, not period": a random time in each
+	jitteredPeriod = "jittered-period"
+	// jitteredTime is "Jitter execution time, not period": a random time in each
 	// period of a fixed grid. It is package schedule that does it.
-	JitteredTime = "jittered-time"
-	// JitteredSlip is "Introducing synchronization by mistake": JitteredTime with
+	jitteredTime = "jittered-time"
+	// jitteredSlip is "Introducing synchronization by mistake": JitteredTime with
 	// two lines swapped, so that the time is cut off to the grid after
 	// the jitter was added, and nothing of the jitter is left.
-	JitteredSlip = "jittered-time-slip"
+	jitteredSlip = "jittered-time-slip"
 )
 
 // The ways of Clients.Start: when a client of FixedPeriod or JitteredPeriod has
 // its first operation. With the other forms it has it in the first whole period of
 // the grid, as the form says.
 const (
-	// Together: all at once, as after a restart of the service. The default.
-	Together = "together"
-	// Jittered: each after wait(period * random(.5, 1.5)).
-	Jittered = "jittered"
-	// Scattered: each at a random time of the first period, as after a long while.
-	Scattered = "scattered"
+	// together: all at once, as after a restart of the service. The default.
+	together = "together"
+	// jittered: each after wait(period * random(.5, 1.5)).
+	jittered = "jittered"
+	// scattered: each at a random time of the first period, as after a long while.
+	scattered = "scattered"
 )
 
 // Clients are those who ask the service. Each has a limiter, budget and
@@ -120,23 +120,23 @@ func (s Clients) withDefaults() Clients {
 	if s.Arrivals == "" {
 		switch {
 		case s.Period > 0:
-			s.Arrivals = Periodic
+			s.Arrivals = periodicWord
 		case s.Think > 0:
-			s.Arrivals = Closed
+			s.Arrivals = closedWord
 		case s.Rate > 0:
-			s.Arrivals = Steady
+			s.Arrivals = steadyWord
 		default:
-			s.Arrivals = Once
+			s.Arrivals = onceWord
 		}
 	}
-	if s.Arrivals == Once && s.Operations == 0 {
+	if s.Arrivals == onceWord && s.Operations == 0 {
 		s.Operations = s.Count
 	}
 	if s.Form == "" {
-		s.Form = JitteredTime
+		s.Form = jitteredTime
 	}
-	if s.Start == "" && s.Form != JitteredTime && s.Form != JitteredSlip {
-		s.Start = Together
+	if s.Start == "" && s.Form != jitteredTime && s.Form != jitteredSlip {
+		s.Start = together
 	}
 	return s
 }
@@ -144,39 +144,39 @@ func (s Clients) withDefaults() Clients {
 // onGrid reports whether a periodic client's times are those of a grid.
 func (s Clients) onGrid() bool {
 	form := s.withDefaults().Form
-	return form == JitteredTime || form == JitteredSlip
+	return form == jitteredTime || form == jitteredSlip
 }
 
 func (s Clients) check(c checker) {
 	c.count("count", s.Count, 0, maxClients)
 	c.count("operations", s.Operations, 0, maxOperations)
-	c.oneOf("arrivals", s.Arrivals, Once, Steady, Poisson, OnOff, Closed, Periodic)
+	c.oneOf("arrivals", s.Arrivals, onceWord, steadyWord, poisson, onOff, closedWord, periodicWord)
 	c.number("rate", s.Rate, 0, maxRate)
 	c.duration("on", s.On, 0, maxHorizon)
 	c.duration("off", s.Off, 0, maxHorizon)
 	c.duration("think", s.Think, 0, maxHorizon)
 	c.duration("period", s.Period, 0, maxHorizon)
-	c.oneOf("form", s.Form, FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
-	c.oneOf("start", s.Start, Together, Jittered, Scattered)
+	c.oneOf("form", s.Form, fixedPeriod, jitteredPeriod, jitteredTime, jitteredSlip)
+	c.oneOf("start", s.Start, together, jittered, scattered)
 	c.number("background", s.Background, 0, 1)
 	c.duration("timeout", s.Timeout, 0, maxHorizon)
 	c.duration("lateness", s.Lateness, 0, time.Minute)
 	arrivals := s.withDefaults().Arrivals
 	s.checkStart(c, arrivals)
-	rated := arrivals == Steady || arrivals == Poisson || arrivals == OnOff
+	rated := arrivals == steadyWord || arrivals == poisson || arrivals == onOff
 	switch {
 	case rated && s.Rate == 0:
 		c.fail("rate", "0 is not allowed with arrivals: %s", arrivals)
 	case !rated && s.Rate > 0:
 		c.fail("rate", "%v is not allowed with arrivals: %s", s.Rate, arrivals)
 	}
-	if arrivals == OnOff && (s.On <= 0 || s.Off <= 0) {
+	if arrivals == onOff && (s.On <= 0 || s.Off <= 0) {
 		c.fail("on", "on: %v and off: %v are not allowed, want both longer than 0", s.On, s.Off)
 	}
-	if arrivals != OnOff && s.On >= 0 && s.Off >= 0 {
+	if arrivals != onOff && s.On >= 0 && s.Off >= 0 {
 		c.unused("arrivals: on-off", "on", s.On, "off", s.Off)
 	}
-	if arrivals != Periodic {
+	if arrivals != periodicWord {
 		return
 	}
 	_, err := grid.New(epoch, grid.Settings{Period: s.Period})
@@ -190,7 +190,7 @@ func (s Clients) check(c checker) {
 func (s Clients) checkStart(c checker, arrivals string) {
 	// So that the last one starts within what a horizon may be.
 	c.duration("stagger", s.Stagger, 0, maxHorizon/time.Duration(max(s.Count, 1)))
-	if s.Stagger > 0 && arrivals != Once && arrivals != Closed {
+	if s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord {
 		c.fail("stagger", "%v is not allowed with arrivals: %s", s.Stagger, arrivals)
 	}
 	b := c.in("burst")
@@ -199,7 +199,7 @@ func (s Clients) checkStart(c checker, arrivals string) {
 	switch {
 	case s.Burst.Operations == 0:
 		b.unused("operations", "at", s.Burst.At)
-	case arrivals == Closed || arrivals == Periodic:
+	case arrivals == closedWord || arrivals == periodicWord:
 		b.fail("operations", "%d is not allowed with arrivals: %s", s.Burst.Operations, arrivals)
 	}
 }

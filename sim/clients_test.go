@@ -30,17 +30,17 @@ func TestArrivals(t *testing.T) {
 		"once: one for each client": {sim.Clients{Count: 7}, []float64{7}},
 		"constant":                  {sim.Clients{Operations: 5, Rate: 2}, []float64{2, 2, 1}},
 		"constant: without end":     {sim.Clients{Rate: 2}, []float64{2, 2, 2, 2, 2, 1}}, // the last at 5 s
-		"on-off":                    {sim.Clients{Operations: 25, Arrivals: sim.OnOff, Rate: 10, On: sec, Off: sec}, []float64{10, 0, 10, 0, 5}},
+		"on-off":                    {sim.Clients{Operations: 25, Arrivals: "on-off", Rate: 10, On: sec, Off: sec}, []float64{10, 0, 10, 0, 5}},
 		// Each client's operation takes 1 s, and the next one follows at once.
-		"closed":                         {sim.Clients{Count: 3, Arrivals: sim.Closed}, []float64{3, 3, 3, 3, 3, 3}},
-		"closed: seven, in turns":        {sim.Clients{Count: 3, Operations: 7, Arrivals: sim.Closed}, []float64{3, 3, 1, 0}},
-		"closed: more clients than work": {sim.Clients{Count: 3, Operations: 2, Arrivals: sim.Closed}, []float64{2, 0}},
+		"closed":                         {sim.Clients{Count: 3, Arrivals: "closed"}, []float64{3, 3, 3, 3, 3, 3}},
+		"closed: seven, in turns":        {sim.Clients{Count: 3, Operations: 7, Arrivals: "closed"}, []float64{3, 3, 1, 0}},
+		"closed: more clients than work": {sim.Clients{Count: 3, Operations: 2, Arrivals: "closed"}, []float64{2, 0}},
 		// After 1 s of service it waits the period.
-		"periodic: wait(period)": {sim.Clients{Count: 3, Period: sec, Form: sim.FixedPeriod}, []float64{3, 0, 3, 0, 3, 0}},
+		"periodic: wait(period)": {sim.Clients{Count: 3, Period: sec, Form: "fixed"}, []float64{3, 0, 3, 0, 3, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sim.Scenario{Clients: c.clients, Horizon: 5 * sec, Trace: sim.Trace{Interval: sec}}
-			if c.clients.Arrivals == sim.Closed || c.clients.Period > 0 {
+			if c.clients.Arrivals == "closed" || c.clients.Period > 0 {
 				s.Server.Service = sec
 			}
 			assert.Equal(t, c.want, requests(run(t, s, sim.Strategy{})))
@@ -51,7 +51,7 @@ func TestArrivals(t *testing.T) {
 // The number in a second varies as much as its mean.
 func TestPoissonArrivals(t *testing.T) {
 	s := sim.Scenario{
-		Clients: sim.Clients{Arrivals: sim.Poisson, Rate: 100}, Horizon: 1000 * sec, Trace: sim.Trace{Interval: sec},
+		Clients: sim.Clients{Arrivals: "poisson", Rate: 100}, Horizon: 1000 * sec, Trace: sim.Trace{Interval: sec},
 	}
 	var sum, squares float64
 	all := requests(run(t, s, sim.Strategy{}))
@@ -89,12 +89,12 @@ func TestClientsAreIndependent(t *testing.T) {
 	assert.Equal(t, 1000, r.Done)
 	assert.InDelta(t, 1, r.Jain, 1e-9)
 	assert.InDelta(t, 70, r.Traces.Of(sim.SeriesCwnd)[0], 1e-9)
-	assert.InDelta(t, 70, r.Traces.Of(sim.SeriesInFlight)[0], 1e-9)
+	assert.InDelta(t, 70, r.Traces.Of("in_flight")[0], 1e-9)
 	st.Shared = true
 	r = run(t, s, st)
 	assert.Equal(t, 1000, r.Done)
 	assert.InDelta(t, 7, r.Traces.Of(sim.SeriesCwnd)[0], 1e-9)
-	assert.InDelta(t, 7, r.Traces.Of(sim.SeriesInFlight)[0], 1e-9)
+	assert.InDelta(t, 7, r.Traces.Of("in_flight")[0], 1e-9)
 }
 
 // A client gives up after the timeout; it may do so before the request is even there.
@@ -120,7 +120,7 @@ func TestStartsAndBursts(t *testing.T) {
 	}{
 		// The shares of 8 are 3, 3 and 2.
 		"once, staggered":   {sim.Clients{Count: 3, Operations: 8, Stagger: 2 * sec}, []float64{3, 0, 3, 0, 2}},
-		"closed, staggered": {sim.Clients{Count: 3, Arrivals: sim.Closed, Stagger: sec}, []float64{1, 2, 3, 3, 3, 3}},
+		"closed, staggered": {sim.Clients{Count: 3, Arrivals: "closed", Stagger: sec}, []float64{1, 2, 3, 3, 3, 3}},
 		"a burst":           {sim.Clients{Operations: 6, Rate: 2, Burst: sim.Burst{At: sec, Operations: 5}}, []float64{2, 7, 2}},
 		"a burst, later":    {sim.Clients{Operations: 2, Rate: 2, Burst: sim.Burst{At: 3 * sec, Operations: 5}}, []float64{2, 0, 0, 5}},
 	} {

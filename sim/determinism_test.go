@@ -24,15 +24,15 @@ func everything() []sim.Scenario {
 	return []sim.Scenario{
 		{
 			Name:    "slots",
-			Server:  sim.Server{Connect: 10 * ms, Service: 100 * ms, Spread: sim.Spread{Kind: sim.Lognormal}, Slots: 20, Queue: 5, Refusal: busy},
-			Clients: sim.Clients{Count: 4, Operations: 800, Arrivals: sim.Poisson, Rate: 300, Timeout: sec},
+			Server:  sim.Server{Connect: 10 * ms, Service: 100 * ms, Spread: sim.Spread{Kind: "lognormal"}, Slots: 20, Queue: 5, Refusal: busy},
+			Clients: sim.Clients{Count: 4, Operations: 800, Arrivals: "poisson", Rate: 300, Timeout: sec},
 		}, {
 			Name: "rate",
 			Server: sim.Server{
-				Service: 10 * ms, Spread: sim.Spread{Kind: sim.Exponential}, Refusal: busy,
+				Service: 10 * ms, Spread: sim.Spread{Kind: "exponential"}, Refusal: busy,
 				Rate: sim.Rate{PerSecond: 100, Burst: 10}, Capacity: []sim.Change{{At: 2 * sec, Rate: 33}},
 			},
-			Clients: sim.Clients{Operations: 500, Arrivals: sim.OnOff, Rate: 500, On: 200 * ms, Off: 300 * ms},
+			Clients: sim.Clients{Operations: 500, Arrivals: "on-off", Rate: 500, On: 200 * ms, Off: 300 * ms},
 		}, {
 			Name: "slowdown",
 			Server: sim.Server{
@@ -43,10 +43,10 @@ func everything() []sim.Scenario {
 		}, {
 			Name: "knee",
 			Server: sim.Server{
-				Service: 100 * ms, Spread: sim.Spread{Kind: sim.Uniform}, Knee: sim.Knee{At: 7, Slope: 1.3},
+				Service: 100 * ms, Spread: sim.Spread{Kind: "uniform"}, Knee: sim.Knee{At: 7, Slope: 1.3},
 				Medium: sim.Medium{Places: 50, Jam: 500 * ms}, Failures: sim.Failures{Rate: 0.1},
 			},
-			Clients: sim.Clients{Count: 60, Arrivals: sim.Closed, Think: 300 * ms}, Horizon: 20 * sec,
+			Clients: sim.Clients{Count: 60, Arrivals: "closed", Think: 300 * ms}, Horizon: 20 * sec,
 		}, {
 			Name:    "periodic",
 			Server:  sim.Server{Outages: []sim.Outage{{From: time.Minute, For: time.Minute, RetryAfter: true}}},

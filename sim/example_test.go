@@ -33,7 +33,7 @@ func ExampleRun() {
 func ExampleScenario_Validate() {
 	scenario := sim.Scenario{
 		Server:  sim.Server{Queue: 10, Outages: []sim.Outage{{From: time.Minute}}},
-		Clients: sim.Clients{Arrivals: sim.Poisson},
+		Clients: sim.Clients{Arrivals: "poisson"},
 	}
 	fmt.Println(scenario.Validate())
 	// Output:
@@ -45,7 +45,7 @@ func ExampleScenario_Validate() {
 func ExampleResult_Measures() {
 	scenario := sim.Scenario{
 		Server:  sim.Server{Service: time.Second, Slots: 2, Outages: []sim.Outage{{From: 10 * time.Second, For: 5 * time.Second}}},
-		Clients: sim.Clients{Count: 2, Arrivals: sim.Closed}, Horizon: time.Minute,
+		Clients: sim.Clients{Count: 2, Arrivals: "closed"}, Horizon: time.Minute,
 	}
 	strategy := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 3 * time.Second}}
 	r, err := sim.Run(scenario, strategy, 1)

@@ -68,10 +68,10 @@ func (p *picker) word(all ...string) string { return all[int(p.byte())%len(all)]
 func (p *picker) server() Server {
 	s := Server{
 		Connect: p.duration(), Service: p.duration(),
-		Spread: Spread{Kind: p.word("", Uniform, Exponential, Lognormal)},
+		Spread: Spread{Kind: p.word("", Uniform, exponentialWord, Lognormal)},
 		Slots:  p.count(),
 
-		ConnectSpread: Spread{Kind: p.word("", Uniform, Exponential, Lognormal)},
+		ConnectSpread: Spread{Kind: p.word("", Uniform, exponentialWord, Lognormal)},
 	}
 	if s.Slots > 0 {
 		s.Queue = p.count()
@@ -101,7 +101,7 @@ func (p *picker) server() Server {
 	}
 	var at time.Duration
 	for range p.byte() % 3 {
-		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", Silent, Lost), Backlog: p.count(), RetryAfter: p.yes()}
+		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", Silent, lostWord), Backlog: p.count(), RetryAfter: p.yes()}
 		s.Outages = append(s.Outages, o)
 		at = o.end()
 	}
@@ -119,19 +119,19 @@ func (p *picker) server() Server {
 
 func (p *picker) clients() Clients {
 	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration(), Lateness: p.duration()}
-	switch c.Arrivals = p.word(Once, Steady, Poisson, OnOff, Closed, Periodic); c.Arrivals {
-	case Once:
+	switch c.Arrivals = p.word(onceWord, steadyWord, poisson, onOff, closedWord, periodicWord); c.Arrivals {
+	case onceWord:
 		c.Stagger = p.duration()
-	case Steady, Poisson:
+	case steadyWord, poisson:
 		c.Rate, c.Burst = p.rate(), Burst{p.duration(), p.count()}
-	case OnOff:
+	case onOff:
 		c.Rate, c.On, c.Off = p.rate(), p.duration(), p.duration()
-	case Closed:
+	case closedWord:
 		c.Think, c.Stagger = p.duration(), p.duration()
-	case Periodic:
-		c.Period, c.Form = p.duration(), p.word("", FixedPeriod, JitteredPeriod, JitteredSlip)
+	case periodicWord:
+		c.Period, c.Form = p.duration(), p.word("", fixedPeriod, jitteredPeriod, jitteredSlip)
 		if !c.onGrid() {
-			c.Start = p.word("", Jittered, Scattered)
+			c.Start = p.word("", jittered, scattered)
 		}
 	}
 	return c
@@ -144,7 +144,7 @@ func (p *picker) strategy() Strategy {
 	}
 	if p.yes() {
 		s.Retry = Retry{
-			Kind: p.word(NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry),
+			Kind: p.word(noRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry),
 			Min:  p.duration(), Factor: float64(p.byte()) / 20, Attempts: p.count(), Elapsed: p.duration(), RetryAfter: p.yes(),
 			Jitter: []backoff.Jitter{{}, backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[p.byte()%5],
 		}

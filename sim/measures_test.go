@@ -36,7 +36,7 @@ func TestOptimum(t *testing.T) {
 		// The first is interrupted for a second.
 		"outage: silence": {sim.Server{Service: sec, Slots: 1, Outages: []sim.Outage{{From: 500 * ms, For: sec, Kind: sim.Silent}}}, clients(2, sec), 3 * sec},
 		"timeouts":        {sim.Server{Service: sec, Slots: 1}, sim.Clients{Operations: 3, Timeout: ms}, 3 * sec},
-		"closed":          {sim.Server{Service: sec, Slots: 1}, sim.Clients{Count: 2, Operations: 4, Arrivals: sim.Closed}, 4 * sec},
+		"closed":          {sim.Server{Service: sec, Slots: 1}, sim.Clients{Count: 2, Operations: 4, Arrivals: "closed"}, 4 * sec},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, sim.Scenario{Server: c.server, Clients: c.clients}, sim.Strategy{})
@@ -80,7 +80,7 @@ func TestFindAndRecovery(t *testing.T) {
 	assert.Equal(t, sim.Spell{Over: true, Applies: true}, r.Recovery)
 	assert.Equal(t, 1000, r.OutageSent)
 	// All look every 7 s from 30 s on: at 36 s they find it, and are back.
-	s.Clients = sim.Clients{Count: 100, Arrivals: sim.Closed}
+	s.Clients = sim.Clients{Count: 100, Arrivals: "closed"}
 	s.Server.Service = sec
 	s.Server.Outages[0].From = 20*sec + ms
 	s.Server.Outages[0].For = 9 * sec
@@ -175,7 +175,7 @@ func TestTraces(t *testing.T) {
 		assert.Len(t, s.Values, n, s.Name)
 		assert.NotEmpty(t, s.Unit)
 	}
-	waiting := r.Traces.Of(sim.SeriesWaiting)
+	waiting := r.Traces.Of("waiting")
 	assert.InDelta(t, 2000-r.PeakInFlight, waiting[19], 100, "at 2 s all are born")
 	assert.Zero(t, waiting[n-1])
 	assert.Nil(t, r.Traces.Of("no such"))

@@ -74,13 +74,13 @@ func (s Server) served(concurrency float64) float64 {
 func (s Clients) demand(v Server) float64 {
 	each := math.Inf(1)
 	switch s.Arrivals {
-	case Steady, Poisson:
+	case steadyWord, poisson:
 		return s.Rate
-	case OnOff:
+	case onOff:
 		return s.Rate * s.On.Seconds() / (s.On + s.Off).Seconds()
-	case Closed:
+	case closedWord:
 		each = (s.Think + v.Connect + v.Service).Seconds()
-	case Periodic:
+	case periodicWord:
 		each = s.Period.Seconds()
 	default:
 		return each

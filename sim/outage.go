@@ -31,14 +31,14 @@ type Change struct {
 
 // The kinds of Outage.Kind.
 const (
-	// Errors: every request is refused, fast. The default.
-	Errors = "errors"
+	// errorsWord: every request is refused, fast. The default.
+	errorsWord = "errors"
 	// Silent: nothing is answered. The process has stopped, and what was sent is
 	// still there when it continues.
 	Silent = "silent"
-	// Lost: what is sent vanishes, and so does what the server answers: the network
+	// lostWord: what is sent vanishes, and so does what the server answers: the network
 	// is down. The server goes on with what it has. Clients need a Timeout.
-	Lost = "lost"
+	lostWord = "lost"
 )
 
 // Outage is a time in which the server is down.
@@ -89,7 +89,7 @@ func (s Server) checkTimes(c checker) {
 		if i > 0 && o.From < s.Outages[i-1].end() {
 			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
 		}
-		c.oneOf("kind", o.Kind, Errors, Silent, Lost)
+		c.oneOf("kind", o.Kind, errorsWord, Silent, lostWord)
 		c.count("backlog", o.Backlog, 0, maxSlots)
 	}
 }

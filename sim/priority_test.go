@@ -14,10 +14,10 @@ import (
 func crowded(reserve float64) sim.Scenario {
 	return sim.Scenario{
 		Server: sim.Server{
-			Service: 100 * ms, Spread: sim.Spread{Kind: sim.Exponential}, Slots: 100, Reserve: reserve,
+			Service: 100 * ms, Spread: sim.Spread{Kind: "exponential"}, Slots: 100, Reserve: reserve,
 			Refusal: sim.Refusal{Time: 5 * ms},
 		},
-		Clients: sim.Clients{Count: 1000, Arrivals: sim.Poisson, Rate: 1500, Background: 0.5},
+		Clients: sim.Clients{Count: 1000, Arrivals: "poisson", Rate: 1500, Background: 0.5},
 		Horizon: 30 * sec,
 	}
 }

@@ -32,7 +32,7 @@ func (r random) spread(mean time.Duration, s Spread) time.Duration {
 	switch s.Kind {
 	case Uniform:
 		return stretched(mean, 1+float64(s.Width*(float64(2*r.Float64())-1)))
-	case Exponential:
+	case exponentialWord:
 		return stretched(mean, r.ExpFloat64())
 	case Lognormal:
 		// Less half of the variance, so that the mean stays.

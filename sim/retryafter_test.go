@@ -67,7 +67,7 @@ func TestRetryAfterDoesNotFeedTheBackoff(t *testing.T) {
 func TestElapsedOfWhoSentNothing(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Slots: 1, Outages: []sim.Outage{{From: 30 * sec, For: 60 * sec}}},
-		Clients: sim.Clients{Arrivals: sim.OnOff, Operations: 2, Rate: 1.0 / 40, On: 40 * sec, Off: ms}, Horizon: 60 * sec,
+		Clients: sim.Clients{Arrivals: "on-off", Operations: 2, Rate: 1.0 / 40, On: 40 * sec, Off: ms}, Horizon: 60 * sec,
 	}
 	st := fixed(sec)
 	st.Sense.Free, st.Retry.Elapsed = 0.5, 10*sec

@@ -120,7 +120,7 @@ func (s Scenario) check(c checker) {
 	s.Server.check(c.in("server"))
 	s.Clients.check(c.in("clients"))
 	for i, o := range s.Server.Outages {
-		if o.Kind == Lost && s.Clients.Timeout == 0 {
+		if o.Kind == lostWord && s.Clients.Timeout == 0 {
 			c.in("server").item("outages", i).fail("kind", "lost is not allowed without clients.timeout: an answer that is lost is waited for until then")
 		}
 	}

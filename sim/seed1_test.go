@@ -24,7 +24,7 @@ func seed1(n int) sim.Scenario {
 			Medium:  sim.Medium{Places: 400, Jam: 30 * sec},
 			Refusal: sim.Refusal{Time: 10 * ms},
 		},
-		Clients: sim.Clients{Count: n, Arrivals: sim.Closed},
+		Clients: sim.Clients{Count: n, Arrivals: "closed"},
 		Horizon: 5 * time.Minute,
 	}
 }

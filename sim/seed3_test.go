@@ -37,20 +37,20 @@ func TestSeed3Jitter(t *testing.T) {
 	rate := func(r sim.Result, from, to time.Duration) float64 { return mean(r, sim.SeriesRequests, from, to) }
 	const end = time.Hour
 	t.Run("Worst case: Synchronized startup, no jitter", func(t *testing.T) {
-		r := run(t, seed3(sim.FixedPeriod, sim.Together), sim.Strategy{})
+		r := run(t, seed3("fixed", "together"), sim.Strategy{})
 		for at := time.Duration(0); at < end; at += period {
 			assert.InDelta(t, 10_000, peak(r, at, at+period), 0)
 			assert.Zero(t, peak(r, at+sec, at+period))
 		}
 	})
 	t.Run("Synchronized startup, jitter on future attempts", func(t *testing.T) {
-		r := run(t, seed3(sim.JitteredPeriod, sim.Together), sim.Strategy{})
+		r := run(t, seed3("jittered-period", "together"), sim.Strategy{})
 		assert.InDelta(t, 10_000, peak(r, 0, sec), 0)
 		assert.Zero(t, peak(r, sec, period/2))
 		assert.Less(t, peak(r, sec, end), 100.0)
 	})
 	t.Run("Startup jittered, future attempts jittered: startup oscillations", func(t *testing.T) {
-		r := run(t, seed3(sim.JitteredPeriod, sim.Jittered), sim.Strategy{})
+		r := run(t, seed3("jittered-period", "jittered"), sim.Strategy{})
 		// Nobody before half a period; then the second requests come on top of the
 		// first ones, up to one and a half of the mean at 450 s; then they are past.
 		assert.Zero(t, peak(r, 0, period/2))
@@ -60,7 +60,7 @@ func TestSeed3Jitter(t *testing.T) {
 		assert.InDelta(t, 33.3, rate(r, 50*time.Minute, end), 1, "it dies away")
 	})
 	t.Run("Jittering without startup oscillations: Jitter execution time, not period", func(t *testing.T) {
-		r := run(t, seed3(sim.JitteredTime, ""), sim.Strategy{})
+		r := run(t, seed3("jittered-time", ""), sim.Strategy{})
 		assert.Zero(t, peak(r, 0, period))
 		for at := period; at < end; at += period / 5 {
 			assert.InDelta(t, 33.3, rate(r, at, at+period/5), 3, "%v", at)
@@ -68,7 +68,7 @@ func TestSeed3Jitter(t *testing.T) {
 		assert.Less(t, peak(r, 0, end), 1.8*33.3)
 	})
 	t.Run("Introducing synchronization by mistake", func(t *testing.T) {
-		r := run(t, seed3(sim.JitteredSlip, ""), sim.Strategy{})
+		r := run(t, seed3("jittered-time-slip", ""), sim.Strategy{})
 		for at := period; at < end; at += period {
 			assert.InDelta(t, 10_000, peak(r, at, at+sec), 0)
 			assert.Zero(t, peak(r, at+sec, at+period))
@@ -81,7 +81,7 @@ func TestSeed3Jitter(t *testing.T) {
 func TestSeed3Retries(t *testing.T) {
 	const down, up, later = 10 * time.Minute, 16 * time.Minute, 30 * time.Minute
 	play := func(form string, retry sim.Retry) (during, after float64) {
-		s := seed3(form, sim.Scattered)
+		s := seed3(form, "scattered")
 		s.Server.Outages = []sim.Outage{{From: down, For: up - down}}
 		r := run(t, s, sim.Strategy{Retry: retry})
 		return peak(r, down, up), peak(r, later, time.Hour)
@@ -91,27 +91,27 @@ func TestSeed3Retries(t *testing.T) {
 	jittered.Jitter = backoff.Proportional(0.5)
 	grown := sim.Retry{Kind: sim.ExponentialRetry, Min: 10 * sec, Factor: 2, Max: 24 * time.Hour}
 
-	during, after := play(sim.FixedPeriod, fixed)
+	during, after := play("fixed", fixed)
 	assert.Greater(t, during, 900.0, "Request spike")
 	assert.Greater(t, after, 500.0, "and inadvertent synchronization")
 
-	during, after = play(sim.JitteredPeriod, fixed)
+	during, after = play("jittered-period", fixed)
 	assert.Greater(t, during, 900.0)
 	assert.Less(t, after, 100.0, "Fixed retry period with jitter: No inadvertent synchronization")
 
-	_, after = play(sim.FixedPeriod, jittered)
+	_, after = play("fixed", jittered)
 	assert.Greater(t, after, 500.0, "Jittered retry period, periodicity not jittered: Request spikes remain")
 
-	during, after = play(sim.JitteredPeriod, grown)
+	during, after = play("jittered-period", grown)
 	assert.Less(t, during, 250.0, "Exponential back-off to limit request spikes")
 	assert.Less(t, after, 100.0)
 
 	grown.Jitter = backoff.Proportional(0.5)
-	during, _ = play(sim.JitteredPeriod, grown)
+	during, _ = play("jittered-period", grown)
 	assert.Less(t, during, 250.0, "Exponential back-off with jitter: Smoother back-off")
 
 	// "while not success && delay <= period"
-	during, _ = play(sim.JitteredPeriod, sim.Retry{
+	during, _ = play("jittered-period", sim.Retry{
 		Kind: sim.LastTryRetry, Min: 10 * sec, Factor: 2, Max: period + 1, Jitter: backoff.Proportional(0.5),
 	})
 	assert.Less(t, during, 250.0, "retries capped")
@@ -122,7 +122,7 @@ func TestSeed3Retries(t *testing.T) {
 // occasional error spikes. Jittered back-off: Fewer synchronized errors spikes."
 func TestSeed3PartialFailure(t *testing.T) {
 	play := func(form string, retry sim.Retry) float64 {
-		s := seed3(form, sim.Together)
+		s := seed3(form, "together")
 		s.Server.Failures.Rate = 0.25
 		r := run(t, s, sim.Strategy{Retry: retry})
 		assert.InEpsilon(t, 4.0/3, float64(r.Attempts)/float64(r.Operations), 0.01)
@@ -134,10 +134,10 @@ func TestSeed3PartialFailure(t *testing.T) {
 	}
 	fixed := sim.Retry{Kind: sim.FixedRetry, Min: 10 * sec}
 	grown := sim.Retry{Kind: sim.ExponentialRetry, Min: 10 * sec, Factor: 2, Max: time.Hour}
-	assert.Greater(t, play(sim.FixedPeriod, fixed), 300.0)
-	assert.Less(t, play(sim.JitteredPeriod, grown), 60.0)
+	assert.Greater(t, play("fixed", fixed), 300.0)
+	assert.Less(t, play("jittered-period", grown), 60.0)
 	grown.Jitter = backoff.Proportional(0.5)
-	assert.Less(t, play(sim.JitteredPeriod, grown), 40.0)
+	assert.Less(t, play("jittered-period", grown), 40.0)
 }
 
 // "Example: Only 10% of outgoing requests can be retries. Prevents retries from

@@ -50,12 +50,12 @@ type Server struct {
 
 // The kinds of Spread.Kind.
 const (
-	// Constant is no spread at all. The default.
-	Constant = "constant"
+	// constantWord is no spread at all. The default.
+	constantWord = "constant"
 	// Uniform is mean * U(1-Width, 1+Width).
 	Uniform = "uniform"
-	// Exponential is that of a memoryless service. Width has no meaning.
-	Exponential = "exponential"
+	// exponentialWord is that of a memoryless service. Width has no meaning.
+	exponentialWord = "exponential"
 	// Lognormal has a long tail: the logarithm has standard deviation Width.
 	Lognormal = "lognormal"
 )
@@ -216,7 +216,7 @@ func (s Server) checkLoad(c checker) {
 	}
 	d.duration("max", s.Slowdown.Max, 0, maxDuration)
 	if s.Slowdown.Limit > 0 {
-		if s.Spread.Kind != "" && s.Spread.Kind != Constant {
+		if s.Spread.Kind != "" && s.Spread.Kind != constantWord {
 			d.fail("limit", "%d is not allowed with a spread: a slowdown makes every request wait equally long", s.Slowdown.Limit)
 		}
 		if s.Knee.At > 0 {
@@ -233,7 +233,7 @@ func (s Server) checkLoad(c checker) {
 
 func (s Spread) withDefaults() Spread {
 	if s.Kind == "" {
-		s.Kind = Constant
+		s.Kind = constantWord
 	}
 	if s.Width == 0 && (s.Kind == Uniform || s.Kind == Lognormal) {
 		s.Width = 0.5
@@ -242,7 +242,7 @@ func (s Spread) withDefaults() Spread {
 }
 
 func (s Spread) check(c checker) {
-	c.oneOf("kind", s.Kind, Constant, Uniform, Exponential, Lognormal)
+	c.oneOf("kind", s.Kind, constantWord, Uniform, exponentialWord, Lognormal)
 	switch s.Kind {
 	case Lognormal:
 		c.number("width", s.Width, 0, 3)

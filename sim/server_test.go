@@ -148,7 +148,7 @@ func TestServers(t *testing.T) {
 		// Of those of 0 to 4, the first is answered into the void at 1 s, 1 and 2 do
 		// not arrive; each is given up after 1.5 s. 3 and 4 are served.
 		"outage: what is sent and answered is lost": {
-			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec, Kind: sim.Lost}}},
+			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec, Kind: "lost"}}},
 			sim.Clients{Operations: 5, Rate: 1, Timeout: 1500 * ms}, none,
 			sim.Result{Done: 2, TimedOut: 3, Makespan: 5 * sec, Useful: 2 * sec, Wasted: sec, OutageSent: 2, PeakConcurrency: 1},
 		},
@@ -197,11 +197,11 @@ func TestSpreads(t *testing.T) {
 		shortest, longest float64
 	}{
 		{sim.Spread{}, 1, 1, 1, 1, 1},
-		{sim.Spread{Kind: sim.Uniform, Width: 0.2}, 1, 1, 1.196, 0.8, 1.2},
-		{sim.Spread{Kind: sim.Uniform}, 1, 1, 1.49, 0.5, 1.5},
-		{sim.Spread{Kind: sim.Exponential}, 1, math.Ln2, -math.Log(0.01), 0, 20},
-		{sim.Spread{Kind: sim.Lognormal, Width: 1}, 1, math.Exp(-0.5), math.Exp(-0.5 + 2.3263), 0, 200},
-		{sim.Spread{Kind: sim.Lognormal}, 1, math.Exp(-0.125), math.Exp(-0.125 + 0.5*2.3263), 0, 20},
+		{sim.Spread{Kind: "uniform", Width: 0.2}, 1, 1, 1.196, 0.8, 1.2},
+		{sim.Spread{Kind: "uniform"}, 1, 1, 1.49, 0.5, 1.5},
+		{sim.Spread{Kind: "exponential"}, 1, math.Ln2, -math.Log(0.01), 0, 20},
+		{sim.Spread{Kind: "lognormal", Width: 1}, 1, math.Exp(-0.5), math.Exp(-0.5 + 2.3263), 0, 200},
+		{sim.Spread{Kind: "lognormal"}, 1, math.Exp(-0.125), math.Exp(-0.125 + 0.5*2.3263), 0, 20},
 	} {
 		r := run(t, sim.Scenario{Server: sim.Server{Service: sec, Spread: c.spread}, Clients: clients(20_000, 0)}, sim.Strategy{})
 		assert.InEpsilon(t, c.mean, r.SinceBirth.Mean.Seconds(), 0.03, "%+v", c.spread)
@@ -255,7 +255,7 @@ func TestSlidingWindow(t *testing.T) {
 // served, and the others are refused.
 func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
 	s := sim.Scenario{
-		Server:  sim.Server{Connect: sec, ConnectSpread: sim.Spread{Kind: sim.Uniform, Width: 0.2}},
+		Server:  sim.Server{Connect: sec, ConnectSpread: sim.Spread{Kind: "uniform", Width: 0.2}},
 		Clients: clients(20_000, 0),
 	}
 	r := run(t, s, sim.Strategy{})
@@ -266,7 +266,7 @@ func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
 	// is up, with no wait.
 	s = sim.Scenario{
 		Server: sim.Server{
-			Refusal: sim.Refusal{Time: sec, Spread: sim.Spread{Kind: sim.Lognormal, Width: 1}, Busy: true},
+			Refusal: sim.Refusal{Time: sec, Spread: sim.Spread{Kind: "lognormal", Width: 1}, Busy: true},
 			Outages: []sim.Outage{{For: 1000 * sec}},
 		},
 		Clients: sim.Clients{Count: 20}, Horizon: 1000 * sec,

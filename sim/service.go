@@ -170,7 +170,7 @@ func (s *server) stopped() bool { return s.down != nil && s.down.Kind == Silent 
 
 // lost reports whether requests and answers vanish. A clairvoyant loses none.
 func (s *server) lost(e *engine) bool {
-	return s.down != nil && s.down.Kind == Lost && !e.clairvoyant
+	return s.down != nil && s.down.Kind == lostWord && !e.clairvoyant
 }
 
 // concurrency is the number of requests at the server.

@@ -35,8 +35,8 @@ type Strategy struct {
 
 // The kinds of Retry.Kind, each a type of package backoff.
 const (
-	// NoRetry gives up at the first error. The default.
-	NoRetry = "none"
+	// noRetry gives up at the first error. The default.
+	noRetry = "none"
 	// FixedRetry is backoff.Constant: Min before each retry.
 	FixedRetry = "constant"
 	// ExponentialRetry is backoff.Exponential.
@@ -214,7 +214,7 @@ func (s Strategy) check(c checker) {
 
 func (r Retry) check(c checker) {
 	before := len(*c.errs)
-	c.oneOf("kind", r.Kind, NoRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
+	c.oneOf("kind", r.Kind, noRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
 	c.duration("min", r.Min, 0, backoff.MaxDelay)
 	c.duration("max", r.Max, 0, backoff.MaxDelay)
 	c.count("attempts", r.Attempts, 0, 1_000_000)

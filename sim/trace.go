@@ -11,12 +11,12 @@ const (
 	SeriesRefusals  = "refusals"
 	SeriesFailures  = "failures"
 	SeriesTimeouts  = "timeouts"
-	// SeriesInFlight is the attempts that clients wait for, SeriesConcurrency the
+	// seriesInFlight is the attempts that clients wait for, SeriesConcurrency the
 	// requests that the server has, SeriesWaiting the operations that are neither
 	// in flight nor at their end: in a limiter's queue, or backing off.
-	SeriesInFlight    = "in_flight"
+	seriesInFlight    = "in_flight"
 	SeriesConcurrency = "concurrency"
-	SeriesWaiting     = "waiting"
+	seriesWaiting     = "waiting"
 	// SeriesCwnd and SeriesSsthresh are the windows, summed up over the limiters.
 	// Only with a window.
 	SeriesCwnd     = "cwnd"

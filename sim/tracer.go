@@ -29,7 +29,7 @@ const (
 var traceNames = [traced]struct{ name, unit string }{
 	{SeriesRequests, "1/s"}, {SeriesRetries, "1/s"}, {SeriesSuccesses, "1/s"},
 	{SeriesRefusals, "1/s"}, {SeriesFailures, "1/s"}, {SeriesTimeouts, "1/s"},
-	{SeriesInFlight, "requests"}, {SeriesConcurrency, "requests"}, {SeriesWaiting, "operations"},
+	{seriesInFlight, "requests"}, {SeriesConcurrency, "requests"}, {seriesWaiting, "operations"},
 	{SeriesCwnd, "attempts"}, {SeriesSsthresh, "attempts"},
 }
 

@@ -22,12 +22,12 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.queue: 5 is not allowed without slots, for which to wait":                               func(s *sim.Scenario) { s.Server.Queue = 5 },
 		"server.refusal.time: -1ns is not allowed, want a duration from 0s to 720h0m0s":                 func(s *sim.Scenario) { s.Server.Refusal.Time = -1 },
 		`server.spread.kind: "normal" is not allowed, want constant, uniform, exponential or lognormal`: func(s *sim.Scenario) { s.Server.Spread.Kind = "normal" },
-		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                              func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: sim.Uniform, Width: 2} },
+		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                              func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: "uniform", Width: 2} },
 		"server.spread.width: 2 is not allowed, only a uniform or lognormal spread has a width":         func(s *sim.Scenario) { s.Server.Spread.Width = 2 },
 		"server.rate.per_second: NaN is not allowed, want a number from 0 to 10000000":                  func(s *sim.Scenario) { s.Server.Rate.PerSecond = math.NaN() },
 		"server.slowdown.factor: 1 is not allowed, want a number greater than 1, to 1000":               func(s *sim.Scenario) { s.Server.Slowdown.Factor = 1 },
 		"server.slowdown.limit: 3 is not allowed with a spread: a slowdown makes every request wait equally long": func(s *sim.Scenario) {
-			s.Server.Slowdown.Limit, s.Server.Spread.Kind = 3, sim.Exponential
+			s.Server.Slowdown.Limit, s.Server.Spread.Kind = 3, "exponential"
 		},
 		"server.slowdown.limit: 3 is not allowed with a knee: choose one of them":   func(s *sim.Scenario) { s.Server.Slowdown.Limit, s.Server.Knee.At = 3, 3 },
 		"server.knee.slope: +Inf is not allowed, want a number from 0 to 100":       func(s *sim.Scenario) { s.Server.Knee.Slope = math.Inf(1) },
@@ -46,28 +46,28 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"clients.count: -1 is not allowed, want a number from 0 to 100000":                                    func(s *sim.Scenario) { s.Clients.Count = -1 },
 		"clients.operations: -1 is not allowed, want a number from 0 to 10000000":                             func(s *sim.Scenario) { s.Clients.Operations = -1 },
 		`clients.arrivals: "bursts" is not allowed, want once, constant, poisson, on-off, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
-		"clients.rate: 0 is not allowed with arrivals: poisson":                                               func(s *sim.Scenario) { s.Clients.Arrivals = sim.Poisson },
-		"clients.rate: 5 is not allowed with arrivals: closed":                                                func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = sim.Closed, 5 },
+		"clients.rate: 0 is not allowed with arrivals: poisson":                                               func(s *sim.Scenario) { s.Clients.Arrivals = "poisson" },
+		"clients.rate: 5 is not allowed with arrivals: closed":                                                func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = "closed", 5 },
 		"clients.on: on: 0s and off: 1s are not allowed, want both longer than 0": func(s *sim.Scenario) {
-			s.Clients = sim.Clients{Arrivals: sim.OnOff, Rate: 1, Off: sec}
+			s.Clients = sim.Clients{Arrivals: "on-off", Rate: 1, Off: sec}
 		},
 		"clients.period: 1ms is not allowed, want a duration from 10ms to 8760h0m0s": func(s *sim.Scenario) { s.Clients.Period = ms },
 		`clients.start: "together" is not allowed with form: jittered-time, which has a start of its own`: func(s *sim.Scenario) {
-			s.Clients = sim.Clients{Period: sec, Start: sim.Together}
+			s.Clients = sim.Clients{Period: sec, Start: "together"}
 		},
-		"server.connect_spread.width: 2 is not allowed, want a number from 0 to 1":                                      func(s *sim.Scenario) { s.Server.ConnectSpread = sim.Spread{Kind: sim.Uniform, Width: 2} },
-		"server.refusal.spread.width: 4 is not allowed, want a number from 0 to 3":                                      func(s *sim.Scenario) { s.Server.Refusal.Spread = sim.Spread{Kind: sim.Lognormal, Width: 4} },
+		"server.connect_spread.width: 2 is not allowed, want a number from 0 to 1":                                      func(s *sim.Scenario) { s.Server.ConnectSpread = sim.Spread{Kind: "uniform", Width: 2} },
+		"server.refusal.spread.width: 4 is not allowed, want a number from 0 to 3":                                      func(s *sim.Scenario) { s.Server.Refusal.Spread = sim.Spread{Kind: "lognormal", Width: 4} },
 		"server.rate.window: 2h0m0s is not allowed, want a duration from 0s to 1h0m0s":                                  func(s *sim.Scenario) { s.Server.Rate = sim.Rate{PerSecond: 1, Window: 2 * time.Hour} },
 		"server.rate.window: 1s is not allowed without per_second":                                                      func(s *sim.Scenario) { s.Server.Rate.Window = sec },
 		"server.rate.window: 1s is not allowed with 0.5 per second, want one in which there are 1 to 10000000 requests": func(s *sim.Scenario) { s.Server.Rate = sim.Rate{PerSecond: 0.5, Window: sec} },
 		"server.rate.burst: 5 is not allowed with a window, which has no bucket":                                        func(s *sim.Scenario) { s.Server.Rate = sim.Rate{PerSecond: 10, Burst: 5, Window: sec} },
 		"server.outages[0].kind: lost is not allowed without clients.timeout: an answer that is lost is waited for until then": func(s *sim.Scenario) {
-			s.Server.Outages = []sim.Outage{{For: sec, Kind: sim.Lost}}
+			s.Server.Outages = []sim.Outage{{For: sec, Kind: "lost"}}
 		},
 		"clients.stagger: 1s is not allowed with arrivals: constant":                 func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Rate = sec, 1 },
 		"clients.stagger: -1s is not allowed, want a duration from 0s to 72h0m0s":    func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Count = -sec, 10 },
 		"clients.burst.at: 1s is not allowed without operations":                     func(s *sim.Scenario) { s.Clients.Burst.At = sec },
-		"clients.burst.operations: 5 is not allowed with arrivals: closed":           func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Burst.Operations = sim.Closed, 5 },
+		"clients.burst.operations: 5 is not allowed with arrivals: closed":           func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Burst.Operations = "closed", 5 },
 		"clients.lateness: 1h0m0s is not allowed, want a duration from 0s to 1m0s":   func(s *sim.Scenario) { s.Clients.Lateness = time.Hour },
 		"watch.for: -1s is not allowed, want a duration from 0s to 720h0m0s":         func(s *sim.Scenario) { s.Watch.For = -sec },
 		"watch.from: 1s is not allowed without for":                                  func(s *sim.Scenario) { s.Watch.From = sec },
@@ -162,12 +162,12 @@ func TestDefaults(t *testing.T) {
 	s = s.WithDefaults()
 	assert.Equal(t, 1, s.Clients.Count)
 	assert.Equal(t, 1, s.Clients.Operations)
-	assert.Equal(t, sim.Once, s.Clients.Arrivals)
+	assert.Equal(t, "once", s.Clients.Arrivals)
 	assert.Equal(t, time.Hour, s.Horizon)
 	assert.Equal(t, sim.Strategies(), s.Strategies)
 	assert.Equal(t, s, s.WithDefaults())
 	s = sim.Scenario{Clients: sim.Clients{Rate: 5}}.WithDefaults()
-	assert.Equal(t, sim.Steady, s.Clients.Arrivals)
+	assert.Equal(t, "constant", s.Clients.Arrivals)
 	assert.Equal(t, 5*time.Minute, s.Horizon)
 }
 

@@ -40,7 +40,7 @@ func TestWatch(t *testing.T) {
 func TestRegain(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 60, Capacity: []sim.Change{{At: 5 * sec, Slots: 20}, {At: 20 * sec, Slots: 100}}},
-		Clients: sim.Clients{Count: 100, Arrivals: sim.Closed}, Horizon: 40 * sec, Regain: 0.8,
+		Clients: sim.Clients{Count: 100, Arrivals: "closed"}, Horizon: 40 * sec, Regain: 0.8,
 	}
 	// Of the others 40 ask every 7 s from the start, and from 21 s on there is room
 	// for them; 40 more are refused at 5 s, ask at 12, 19 and 26 s and are done at 27:
