@@ -27,9 +27,9 @@ test:
 	  go test $(RACE) -shuffle=on -timeout 10m $$(go list ./... | grep -v '^github.com/aimd-go/aimd/sim$$')); done
 	go test -shuffle=on -timeout 10m ./sim
 
-# e2e needs real servers, and benchmarks time: both are for make test.
+# e2e needs real servers, benchmarks time, and the recipes much of others' code: all are for make test.
 short:
-	@set -e; for m in $(filter-out e2e benchmarks,$(MODULES)); do (cd $$m && echo "== $$m" && go test -short -timeout 2m ./...); done
+	@set -e; for m in $(filter-out e2e benchmarks docs/recipes,$(MODULES)); do (cd $$m && echo "== $$m" && go test -short -timeout 2m ./...); done
 
 lint:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }
@@ -37,7 +37,7 @@ lint:
 
 # e2e starts and stops processes with POSIX signals.
 vet-os:
-	@set -e; for os in windows darwin; do for m in $(filter-out e2e,$(MODULES)); do \
+	@set -e; for os in windows darwin; do for m in $(filter-out e2e docs/recipes,$(MODULES)); do \
 	  (cd $$m && echo "== $$os $$m" && GOOS=$$os go vet ./...); done; done
 
 fuzz:

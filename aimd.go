@@ -17,7 +17,8 @@ import (
 // shows its methods there (go doc github.com/aimd-go/aimd/limiter Limiter):
 //
 //	Do(ctx, fn) error                 one operation, with retries
-//	Acquire(ctx) (Permit, error)      a slot for one attempt; Reacquire for a retry
+//	Begin(ctx, n) (*Attempt, error)   an attempt of your own, with retries
+//	Acquire(ctx) (Permit, error)      a slot for one attempt
 //	TryAcquire() (Permit, bool)       a slot if one is free at once
 //	Snapshot() Snapshot               how it stands; String is one line
 //	State() State                     what it learned, for WithState
@@ -39,8 +40,8 @@ type (
 	Error = attempt.Error
 	// Outcome is a [window.Outcome].
 	Outcome = window.Outcome
-	// State is a [window.State].
-	State = window.State
+	// State is a [limiter.State].
+	State = limiter.State
 )
 
 // The outcomes of an attempt; see package window.

@@ -3,7 +3,7 @@
 // network: a congestion window bounds the attempts in flight, successes widen
 // it, the first overload of each burst narrows it, and the rest waits in a queue.
 //
-//	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+//	lim, err := aimd.New()
 //	...
 //	err = lim.Do(ctx, func(ctx context.Context) error { return upload(ctx, file) })
 //
@@ -12,7 +12,8 @@
 //
 //   - [Limiter.Do] runs one operation, with retries.
 //   - [Each] runs a function for every item of an iterator.
-//   - [Limiter.Acquire] is for those who drive their attempts themselves.
+//   - [Value] and [Map] are the two for work that has a result.
+//   - [Limiter.Acquire] is for callers that drive their attempts themselves.
 //   - package httplimit has an http.RoundTripper, contrib/aws a middleware for
 //     the AWS SDK, contrib/minio a transport for minio-go, contrib/grpc the
 //     interceptors for gRPC.
@@ -20,7 +21,7 @@
 // Which part for which trouble:
 //
 //   - Bulk work, or many workers, against a service that refuses what is too
-//     much: this package, with [NewReno].
+//     much, or that slows down: this package, with [New].
 //   - One call fails now and then: [github.com/aimd-go/aimd/retry].
 //   - Retries crowd out the real work in an outage: retry.Budget.
 //   - Retries come too fast, too late, or all together:
@@ -35,6 +36,8 @@
 //     [github.com/aimd-go/aimd/tag] to tell it what matters.
 //   - Clients out there must ask less, now, without a release:
 //     [github.com/aimd-go/aimd/remote].
+//   - What is it doing right now, and why?
+//     [github.com/aimd-go/aimd/live], contrib/prometheus and contrib/otel.
 //   - What would a strategy do to my service?
 //     [github.com/aimd-go/aimd/sim], and aimd sim on the command line.
 //
@@ -42,7 +45,8 @@
 //
 // Below this package: [github.com/aimd-go/aimd/limiter] has the limiter,
 // [github.com/aimd-go/aimd/window] the window and what a control law is, and
-// this package the laws of "Improve on exponential backoff", [Tahoe] and [Reno].
+// this package the law that needs no tuning, [Probe], and those of "Improve on
+// exponential backoff", [Tahoe] and [Reno].
 // The file docs/sources.md has the texts that all this comes from, docs/design.md
 // the rules and what was measured.
 package aimd

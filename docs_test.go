@@ -14,10 +14,16 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// What docs/parts.md shows is from Examples, line for line: "all of them compiled".
-func TestTheCodeInPartsIsFromExamples(t *testing.T) {
+// What docs/parts.md and the README's "In production" show is from Examples, line for
+// line, so that it compiles.
+func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("docs", "parts.md"))
 	require.NoError(t, err)
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, production, found := strings.Cut(string(readme), "## In production")
+	require.True(t, found)
+	page = append(page, production...)
 	var examples []string
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, "_test.go") {
@@ -46,7 +52,7 @@ func TestTheCodeInPartsIsFromExamples(t *testing.T) {
 // Every link of the pages that users read leads to something that is there.
 func TestTheLinksOfTheDocsLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "docs/sources.md", "docs/design.md", "docs/laws.md", "benchmarks/README.md"} {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "docs/sources.md", "docs/design.md", "docs/laws.md", "docs/recipes.md", "benchmarks/README.md"} {
 		text, err := os.ReadFile(filepath.FromSlash(page))
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {

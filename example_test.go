@@ -22,7 +22,7 @@ func Example() {
 	defer api.Client().CloseIdleConnections()
 	ctx, client := context.Background(), api.Client()
 
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func Example() {
 
 // Bulk work from an iterator, as many items at a time as the window admits.
 func ExampleEach() {
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,9 +87,9 @@ func ExampleEach() {
 	// 2 done
 }
 
-// Acquire is for those who drive their attempts themselves.
+// Acquire is for callers that drive their attempts themselves.
 func ExampleLimiter_Acquire() {
-	lim, err := aimd.NewTahoe()
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func ExampleLimiter_Acquire() {
 
 // The error of Do tells the whole story.
 func ExampleLimiter_Do() {
-	lim, err := aimd.NewReno(aimd.WithMaxAttempts(2))
+	lim, err := aimd.New(aimd.WithMaxAttempts(2))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func ExampleWithClassifier() {
 		}
 		return attempt.Verdict{} // not mine: ask the next
 	}
-	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify)))
+	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify)))
 	if err != nil {
 		log.Fatal(err)
 	}

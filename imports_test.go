@@ -25,11 +25,12 @@ var mayImport = map[string][]string{
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
 	"attempt":   {"window"},
-	"limiter":   {"window", "queue", "attempt", "internal/core", "internal/setting"},
+	"limiter":   {"window", "queue", "attempt", "internal/core", "internal/keep", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/setting"},
 	"httplimit": {"limiter", "attempt", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
+	"internal/keep":    {"internal/setting"},
 	"internal/core":    {"window", "queue", "attempt", "internal/setting"},
 	"internal/fakes3":  {"internal/pipenet"},
 	"internal/sliding": {},
@@ -46,7 +47,7 @@ var mayImport = map[string][]string{
 	"throttle": {"window", "attempt", "tag", "internal/rejection"},
 	"retry":    {"window", "attempt", "backoff", "internal/setting", "internal/budget"},
 
-	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/setting"},
+	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/keep", "internal/setting"},
 
 	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "retry", "tag", "internal/setting", "internal/core", "internal/grid", "internal/budget", "internal/rejection"},
 }

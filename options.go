@@ -67,9 +67,16 @@ func WithMaxWindow(attempts float64) Option {
 }
 
 // WithState starts from what a limiter learned earlier: its Limiter.State. The zero
-// State is none.
+// State, and one that is older than an hour, is none.
 func WithState(state State) Option {
 	return func(s *settings) { s.Restore = state }
+}
+
+// WithStateFile keeps what the limiter learned in a file over restarts: New starts from
+// it if it is no older than that (0 means 1 h, negative: of any age), Close and Drain
+// write it. Default: none.
+func WithStateFile(path string, maxAge time.Duration) Option {
+	return func(s *settings) { s.StateFile, s.RestoreAge = path, maxAge }
 }
 
 // WithQueueBound sets the most new operations that may wait; more get

@@ -39,12 +39,11 @@ type Attempt struct {
 	// guarded: the runner's guards have admitted it.
 	guarded bool
 
-	// heard: an answer began, and answer is what its head says.
-	heard  bool
-	answer Verdict
-
+	// heard: an answer began.
+	heard bool
 	ended atomic.Bool
-	// result is what it came to, and settled when it did, unless it is a success.
+	// result is what the attempt came to, before its end what the head of its answer
+	// says; settled is when it ended, unless it is a success.
 	result  Verdict
 	settled time.Time
 }
@@ -74,7 +73,7 @@ func (a *Attempt) Answered(err error) Verdict {
 		v = a.judged(err)
 		a.suspect(v, err)
 	}
-	a.answer, a.heard = v, true
+	a.result, a.heard = v, true
 	a.contact(true, nil)
 	return v
 }
@@ -106,8 +105,8 @@ func (a *Attempt) Drop() {
 	}
 	v, told := Verdict{Outcome: window.Neutral}, window.Outcome(0)
 	if a.heard {
-		if a.answer.Outcome.Overloaded() {
-			v = a.answer
+		if a.result.Outcome.Overloaded() {
+			v = a.result
 		}
 		told = v.Outcome
 	}
@@ -133,11 +132,11 @@ func (a *Attempt) settle(v Verdict, told window.Outcome) {
 func (a *Attempt) verdict(err error) Verdict {
 	switch {
 	case err == nil && a.heard:
-		return a.answer
+		return a.result
 	case err == nil:
 		return Verdict{Outcome: window.Success}
-	case a.heard && a.answer.Outcome.Overloaded():
-		return a.answer // how a refusal broke off is no news
+	case a.heard && a.result.Outcome.Overloaded():
+		return a.result // how a refusal broke off is no news
 	}
 	return a.judged(err)
 }

@@ -12,6 +12,11 @@
 //	reply, err := call(a.Context())
 //	a.End(err)
 //
+// One that tries again by itself goes on with the attempt that failed, which waits for
+// as long as it should, at the front of the queue:
+//
+//	next, err := a.Next(ctx)
+//
 // [Attempt] is the one place that asks the guards, puts a retry at the front of
 // the queue, classifies the error, tells whose time ran out and whether the
 // service answered, and gives the slot back whatever happens.
@@ -30,6 +35,8 @@
 //   - the caller cancels: neutral.
 //   - the attempt's own timeout passes, and the caller's does not: a timeout, and
 //     tried again, unless the classifier knows better from the error.
+//   - nobody is there, and nobody was since the limiter was made: neutral, tried again
+//     for as long as the limiter's first contact may take, and then final (ErrNoContact).
 //   - the function, the classifier, the policy or a guard panics or ends its
 //     goroutine: the slot is given back, the guards are told, and it goes on.
 package attempt

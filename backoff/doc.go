@@ -83,6 +83,9 @@
 //	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), JitterThenCap}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
+// Of the last, 0.6 and the order are ours, and 1 s in Ethernet's: the texts say nothing of
+// them.
+//
 // How to choose Max, so that a service can bear all its clients, and what that
 // means for the time until they notice that it is back, is computed by [NewPlan].
 //

@@ -14,7 +14,9 @@ import (
 // "delay = MIN( R * T * F ^ N , M )" of [Ethernet] is
 // {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), Order: JitterThenCap}.
 // The client of [Syncmusings] is
-// {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), Order: JitterThenCap}.
+// {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), Order: JitterThenCap},
+// of which it publishes 50 ms, 2 and 30 s: it says "add some jitter", and 0.6 before
+// the cap is our reading, which comes nearest to its figures.
 type Exponential struct {
 	// Min is the delay before the first retry: 1 ns to Max; 0 means DefaultMin,
 	// or Max if that is shorter. [Ethernet]: it "should be set at the outer limits

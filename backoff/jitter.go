@@ -40,7 +40,7 @@ func Full() Jitter { return Uniform(0, 1) }
 func Equal() Jitter { return Uniform(0.5, 1) }
 
 // Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of
-// [SafeClients] is Proportional(0.5), that of [Syncmusings] Proportional(0.6). 0 <= j <= 1.
+// [SafeClients] is Proportional(0.5). 0 <= j <= 1.
 func Proportional(j float64) Jitter { return Jitter{proportional, 0, j} }
 
 // Uniform is d * U(lo, hi), 0 <= lo <= hi <= 100. "R should be a random

@@ -24,18 +24,20 @@ type backend struct {
 func startBackend(t *testing.T, delay time.Duration) *backend {
 	t.Helper()
 	b := &backend{address: freeAddress(t), delay: delay, served: map[string]int{}}
-	b.start(t)
+	require.NoError(t, b.start())
 	t.Cleanup(b.stop)
 	return b
 }
 
 // start starts it, also once more after stop.
-func (b *backend) start(t *testing.T) {
-	t.Helper()
+func (b *backend) start() error {
 	l, err := net.Listen("tcp", b.address)
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	b.server = &http.Server{Handler: b}
 	go func(s *http.Server) { _ = s.Serve(l) }(b.server)
+	return nil
 }
 
 // stop cuts all connections.

@@ -24,7 +24,7 @@ const (
 	mostOptimum = 2.0
 )
 
-var underCap = cost{mostOptimum, mostAttempts}
+var underCap = cost{span: mostOptimum, attempts: mostAttempts}
 
 // capped is 2000 x 64 KiB from 256 goroutines under a cap of 32.
 type capped struct {
@@ -56,7 +56,7 @@ func (c *capped) run(ctx context.Context, t *testing.T) {
 func (c *capped) cost(t *testing.T, n counts, optimum time.Duration) cost {
 	t.Helper()
 	s := c.limiter.Snapshot()
-	got := cost{ratio(c.took, optimum), float64(s.Attempts()) / float64(c.load.objects)}
+	got := cost{span: ratio(c.took, optimum), attempts: float64(s.Attempts()) / float64(c.load.objects)}
 	figures.log(t, "%.3f x optimum (%v, mean service %v), %.4f attempts per object, %d refused in %d bursts, cwnd %.1f, most in flight %d",
 		got.span, c.took.Round(10*time.Millisecond), n.mean().Round(100*time.Microsecond), got.attempts, s.Overloads, s.Cuts, s.Cwnd, n.Most)
 	return got
@@ -113,7 +113,7 @@ func TestNginxCap(t *testing.T) {
 func TestNginxRate(t *testing.T) {
 	const rate = 300
 	nginxBinary(t)
-	judge(t, cost{mostOptimum, 1.10}, laws, func(t *testing.T, w law) cost {
+	judge(t, cost{span: mostOptimum, attempts: 1.10}, laws, func(t *testing.T, w law) cost {
 		ctx := begin(t)
 		c := newCapped(ctx, t, w, noCap)
 		p := startNginx(t, c.gateway.address, proxyConfig{Rate: rate, Burst: 20, RetryAfter: 1})

@@ -21,6 +21,8 @@ import (
 type job struct {
 	address  string
 	requests int
+	// until is when the last begins, unless it is zero.
+	until time.Time
 	// settings are those of the limiter that are no defaults.
 	settings []aimd.Option
 }
@@ -44,7 +46,17 @@ type send struct {
 
 // cost is what the job took where so many requests a second are accepted.
 func (d *done) cost(requests int, rate float64) cost {
-	return cost{d.took.Seconds() * rate / float64(requests), float64(len(d.sends)) / float64(requests)}
+	return cost{span: d.took.Seconds() * rate / float64(requests), attempts: float64(len(d.sends)) / float64(requests)}
+}
+
+// times are how long the attempts took that were accepted.
+func (d *done) times() (all []time.Duration) {
+	for _, s := range d.sends {
+		if s.status == http.StatusOK {
+			all = append(all, s.took)
+		}
+	}
+	return all
 }
 
 // run does the job under the law, and requires that nothing is lost.
@@ -53,7 +65,7 @@ func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	l := w.limiter(t, j.settings...)
 	rec := &recorder{base: newTransport(t, 0)}
 	d := &done{began: time.Now()}
-	for i, err := range aimd.Each(ctx, l, numbers(j.requests), func(ctx context.Context, i int) error {
+	for i, err := range aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
 		return ask(ctx, &http.Client{Transport: rec}, fmt.Sprintf("http://%s/%d", j.address, i))
 	}) {
 		require.NoError(t, err, "request %d", i)
@@ -61,13 +73,13 @@ func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	d.took = time.Since(d.began)
 	requireIdle(t, l)
 	d.Snapshot, d.sends, d.most = l.Snapshot(), rec.sends, rec.most
-	require.EqualValues(t, j.requests, d.Successes)
 	return d
 }
 
-func numbers(n int) iter.Seq[int] {
+// numbers are those of the requests.
+func (j *job) numbers() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for i := 0; i < n && yield(i); i++ {
+		for i := 0; i < j.requests && (j.until.IsZero() || time.Now().Before(j.until)) && yield(i); i++ {
 		}
 	}
 }

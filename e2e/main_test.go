@@ -22,6 +22,8 @@ func TestMain(m *testing.M) {
 		os.Exit(uploader())
 	case serviceRole:
 		os.Exit(serveBusy())
+	case uplinkRole:
+		os.Exit(uplink())
 	}
 	flag.Parse()
 	code := m.Run()

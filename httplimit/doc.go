@@ -4,8 +4,15 @@
 //
 // # Client
 //
+// There are four ways. One of them is enough for a request.
+//
+// [Client] is an http.Client that waits, sends again what may be sent again for as long
+// as that may help, and needs no further thought:
+//
+//	client := httplimit.Client(lim)
+//
 // A Transport never retries by itself: SDKs, a [Retrier] and [limiter.Limiter.Do]
-// do that. There are three ways. One of them is enough for a request.
+// do that.
 //
 // A [Transport] is for a client that retries by itself: the SDK of a cloud or
 // an API, or a loop of your own. Every attempt waits for a slot, and holds it

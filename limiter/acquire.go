@@ -16,12 +16,9 @@ import (
 // function of Do or Each, or of Begin) it never waits, since to wait for a second
 // slot while holding the first could last for ever: where no slot is free the
 // permit is for an attempt under the first one, and to release it does nothing.
+//
+// For a client that tries again there is Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atBack) }
-
-// Reacquire is Acquire for an operation whose last attempt failed: it waits at
-// the front of the queue, behind others that failed before it. The
-// queue's bound does not apply.
-func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atFront) }
 
 // TryAcquire takes a slot if one is free at once and nobody waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -26,23 +27,26 @@ func (l *Limiter) Close() {
 	l.waits.timing = nil
 	l.note(l.now(), Event{Kind: Closed})
 	l.unlock(0)
+	_ = l.save() // Drain tells
 }
 
 // Drain closes the limiter and waits until nothing is in flight any
-// more. If the context ends first, the error says how many attempts still are.
+// more. If the context ends first, the error says how many attempts still are. With
+// Config.StateFile it also says if the file could not be written.
 func (l *Limiter) Drain(ctx context.Context) error {
 	l.Close()
+	var err error
 	select {
 	case <-l.idle:
-		return nil
-	default:
-	}
-	select {
-	case <-l.idle:
-		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("limiter: %d attempts still in flight: %w", l.Snapshot().InFlight, ctx.Err())
+		if n := l.Snapshot().InFlight; n > 0 {
+			err = fmt.Errorf("limiter: %d attempts still in flight: %w", n, ctx.Err())
+		}
 	}
+	if saved := l.save(); saved != nil {
+		err = errors.Join(err, fmt.Errorf("limiter: state: %w", saved))
+	}
+	return err
 }
 
 // settle tells Drain when nothing is in flight any more. A closed limiter sends

@@ -43,6 +43,17 @@ type Config struct {
 	// somebody answers. Once somebody has, work waits for a service that goes away. 0
 	// means 10 s, negative: for ever.
 	FirstContact time.Duration
+	// Restore is a state learned earlier, to start from; the zero State, and one that is
+	// older than RestoreAge: none.
+	Restore State
+	// StateFile is a file that keeps the state over restarts: New starts from it, if it
+	// holds one that is not too old, else from Restore; Close and Drain write it. Of its
+	// errors Drain tells; a file that New cannot make sense of is as if it were not there.
+	// "": none.
+	StateFile string
+	// RestoreAge is how old a state may be to be of use; 0 means 1 h, negative: of any
+	// age. A state that does not say when it was has no age.
+	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by
 	// another, and when; nil: as Do says. If it brings guards along (Guards()
 	// Guards), they come after the limiter's own.
@@ -65,6 +76,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.FirstContact == 0 {
 		c.FirstContact = firstContact
+	}
+	if c.RestoreAge == 0 {
+		c.RestoreAge = restoreAge
 	}
 	if slices.Contains(c.Guards, nil) {
 		return c, setting.Nil("guard")

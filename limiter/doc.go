@@ -11,7 +11,7 @@
 //	            v            +------ Core ------------------+    |
 //	1 try --> full? --yes--> | 2 queue --> 4 gate, window --|----+ 5 attempt
 //	                         |    ^                         |    |
-//	            +--overload--|--- 3 front (Reacquire)       |    |
+//	            +--overload--|--- 3 front                   |    |
 //	            |            +------------------------------+    |
 //	            +--- classify <------- 6 answer -----------------+
 //

@@ -82,6 +82,11 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
+	if s, ok := c.restored(); ok {
+		if err := decides.Restored(s); err != nil {
+			return nil, fmt.Errorf("limiter: %w", err)
+		}
+	}
 	l := &Limiter{
 		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),

@@ -2,7 +2,6 @@ package limiter_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -378,21 +377,6 @@ func TestSnapshotInOneLine(t *testing.T) {
 }
 
 // "State can be exported and restored, so that a restarted job starts where it was."
-func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
-	l := newLimiter(t, 8)
-	refuseBursts(t, l, 1)
-	data, err := json.Marshal(l.State())
-	require.NoError(t, err)
-	require.JSONEq(t, `{"cwnd":4,"ssthresh":4}`, string(data))
-	var s window.State
-	require.NoError(t, json.Unmarshal(data, &s))
-	next := newLimiter(t, 20, func(c *limiter.Config) { c.Restore = s })
-	require.Equal(t, l.State(), next.State())
-	acquire(t, next, 4)
-	_, ok := next.TryAcquire()
-	require.False(t, ok)
-}
-
 func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
 		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":           {MaxAttempts: -1},

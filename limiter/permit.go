@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Permit is the right to make one attempt, and the duty to say how it ended:
-// exactly one call of Done or Settle. It is a small value; copies are the same
+// exactly one call of Done. It is a small value; copies are the same
 // permit, and the first release counts. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
@@ -21,10 +20,6 @@ type Permit struct {
 // before gives ErrReleased, and nothing else happens.
 // It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
-
-// Settle is Done with what a classifier said of the attempt, the service's
-// Retry-After with it.
-func (p Permit) Settle(v attempt.Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
 
 func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	if !o.Valid() {

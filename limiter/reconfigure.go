@@ -32,7 +32,8 @@ func (l *Limiter) Reconfigure(c Config) error {
 	made := l.config.Load()
 	c.Name = made.Name
 	c.Clock, c.Observer, c.Classifier, c.Policy = made.Clock, made.Observer, made.Classifier, made.Policy
-	c.Guards, c.Rand, c.Restore = made.Guards, made.Rand, window.State{}
+	c.Guards, c.Rand, c.Name = made.Guards, made.Rand, made.Name
+	c.Restore, c.StateFile, c.RestoreAge = State{}, made.StateFile, made.RestoreAge
 	c.Window.Initial, c.Window.Ssthresh, c.Window.Timed = l.initial, made.Window.Ssthresh, made.Window.Timed
 	clampInitial(&c.Window)
 	c, err := c.withDefaults()

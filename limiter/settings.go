@@ -26,8 +26,6 @@ type Settings struct {
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
 	// count as this: 1 ms to 24 h; 0 means 5 min.
 	RetryAfterMax time.Duration
-	// Restore is a state learned earlier, to start from; the zero State: none.
-	Restore window.State
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
 }

@@ -76,15 +76,6 @@ func (l *Limiter) Snapshot() Snapshot {
 	return snapshot
 }
 
-// State returns what the limiter learned, for Settings.Restore at the next
-// start. It is plain data and goes through JSON.
-func (l *Limiter) State() window.State {
-	l.mu.Lock()
-	s := l.core.State()
-	l.unlock(l.time())
-	return s
-}
-
 // counts is what happened since the start.
 type counts struct {
 	outcomes          [window.ClientError + 1]uint64

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -152,7 +153,7 @@ func (h *webSource) get(ctx context.Context, have string) (data []byte, mark str
 	case resp.ContentLength > MaxSize:
 		return nil, "", fmt.Errorf("body: %d bytes is not allowed, want %d at most", resp.ContentLength, MaxSize)
 	}
-	data, err = readAll(resp.Body, MaxSize, "body")
+	data, err = keep.ReadAll(resp.Body, MaxSize, "body")
 	if err != nil {
 		return nil, "", err
 	}

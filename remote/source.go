@@ -6,10 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 
+	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -57,7 +55,7 @@ func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark 
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	data, err = readFile(f.path, MaxSize)
+	data, err = keep.Read(f.path, MaxSize)
 	if err != nil {
 		return nil, "", fmt.Errorf("remote: %w", err)
 	}
@@ -66,38 +64,4 @@ func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark 
 		return nil, mark, ErrUnchanged
 	}
 	return data, mark, nil
-}
-
-// readFile reads a regular file of so many bytes at most. Of others, opening a
-// pipe and reading a device may never end.
-func readFile(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, notRegular(path, info.Mode())
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAll(f, most, path)
-}
-
-func notRegular(path string, m fs.FileMode) error {
-	return setting.Wrong(path, m.Type(), "a regular file")
-}
-
-// readAll reads to the end, or returns an error where that is more than most.
-func readAll(r io.Reader, most int64, what string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s: more than %d bytes is not allowed", what, most)
-	}
-	return data, nil
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/keep"
 )
 
 // record is what the store keeps.
@@ -28,11 +28,11 @@ const maxRecord = 6*MaxSize + 16<<10
 // What it holds is checked like what comes from the source: the disk, and who
 // writes to it, are no better.
 func readStore(path, source string) (*record, error) {
-	file, err := storeFile(path)
+	file, err := keep.File(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := readFile(file, maxRecord)
+	data, err := keep.Read(file, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -52,69 +52,11 @@ func readStore(path, source string) (*record, error) {
 	return &r, nil
 }
 
-// storeFile is the path of the regular file that the store is, or is to be:
-// path itself, or what a link of that name points to. A link is followed once,
-// so that it stays one and the file behind it is replaced. Anything else that
-// has the name is not ours to replace: a device, a pipe, a directory.
-func storeFile(path string) (string, error) {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode().Type() == fs.ModeSymlink {
-		to, err := os.Readlink(path)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(to) {
-			// ".." in it is that of the directory itself, whatever links lead there.
-			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-			if err != nil {
-				return "", err
-			}
-			to = filepath.Join(dir, to)
-		}
-		path = to
-		info, _ = os.Lstat(path)
-	}
-	if info != nil && !info.Mode().IsRegular() {
-		return "", notRegular(path, info.Mode())
-	}
-	return path, nil
-}
-
-// writeStore puts the record into the file, for its owner alone to read. Whatever
-// happens meanwhile, the file is either the old one or the new one, whole.
-func writeStore(path string, r record) (err error) {
+// writeStore puts the record into the file.
+func writeStore(path string, r record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	path, err = storeFile(path)
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
-	// Made with 0600.
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	// That the new name outlives a power cut. Not every system has that, and
-	// without it the old document comes back, which is no harm.
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
+	return keep.Write(path, data)
 }

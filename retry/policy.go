@@ -48,6 +48,8 @@ type Config struct {
 	// If decides alone which errors are tried again, in the place of all other
 	// terms: idempotent or not (seed 2: "All of the try3 warnings apply. The stuff
 	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
+	// What is out of quota, and a service that was never there, are final all the same
+	// (attempt.Verdict.Reason).
 	If func(error) bool
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
 	// count as this: 1 ms to 24 h; 0 means 5 min.
@@ -79,6 +81,8 @@ type Config struct {
 //     known to be idempotent (Config.Idempotent, WithIdempotent). Other
 //     work is tried again only if it was certainly not sent: the connection could not
 //     be made, or a door (httplimit, contrib/grpc) had no slot for it.
+//     A limiter's Do without a policy reads the rule otherwise: it retries overload by
+//     default, since a refusal is how its window finds the limit.
 //   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s,
 //     each of 0.5 to 1.5 times that.
 //   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429

@@ -82,6 +82,9 @@ type Clients struct {
 	// Start is Together, Jittered or Scattered; "" means Together. Of FixedPeriod
 	// and JitteredPeriod.
 	Start string `yaml:"start"`
+	// Background is the share of the operations that is background work, 0 to 1; the
+	// others are interactive.
+	Background float64 `yaml:"background"`
 	// Stagger is how much later than the one before each client starts, the first
 	// at once; 0: all together. Of Once and Closed.
 	Stagger time.Duration `yaml:"stagger"`
@@ -155,6 +158,7 @@ func (s Clients) check(c checker) {
 	c.duration("period", s.Period, 0, maxHorizon)
 	c.oneOf("form", s.Form, FixedPeriod, JitteredPeriod, JitteredTime, JitteredSlip)
 	c.oneOf("start", s.Start, Together, Jittered, Scattered)
+	c.number("background", s.Background, 0, 1)
 	c.duration("timeout", s.Timeout, 0, maxHorizon)
 	c.duration("lateness", s.Lateness, 0, time.Minute)
 	arrivals := s.withDefaults().Arrivals

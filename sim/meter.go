@@ -29,6 +29,8 @@ type meter struct {
 	regained regained
 	watch    watch
 	tracer   tracer
+	// interactive and background are how the two kinds of operations fared.
+	interactive, background Kind
 }
 
 func (m *meter) init(s Scenario, windowed bool) {
@@ -43,7 +45,10 @@ func (m *meter) init(s Scenario, windowed bool) {
 // passed: nothing happened up to that time.
 func (m *meter) passed(e *engine, now time.Duration) { m.tracer.passed(e, now) }
 
-func (m *meter) born() { m.births++ }
+func (m *meter) born(op *operation) {
+	m.births++
+	m.kind(op).Operations++
+}
 
 func (m *meter) sent(e *engine, again bool) {
 	m.attempts++
@@ -78,6 +83,7 @@ func (m *meter) ended(now time.Duration, o window.Outcome) {
 
 func (m *meter) done(e *engine, op *operation) {
 	m.dones++
+	m.kind(op).Done++
 	m.makespan = e.now
 	m.sinceBirth = append(m.sinceBirth, e.now-op.born)
 	m.sinceSend = append(m.sinceSend, e.now-op.sent)
@@ -113,6 +119,9 @@ func (m *meter) result(e *engine) Result {
 		Useful: m.useful, Wasted: m.wasted, Jain: jain(e.clients),
 		Find: m.regained.since(0, e.now, 0.9), OutageSent: m.outageSent,
 		Traces: m.tracer.traces(e), Watched: m.watch.watched(e.scenario.Server, e.now),
+	}
+	if e.scenario.Clients.Background > 0 {
+		r.Interactive, r.Background = m.interactive, m.background
 	}
 	if at, changed := e.scenario.Server.lastChange(e.now); changed && e.scenario.Regain > 0 {
 		r.Regain = m.regained.since(at, e.now, e.scenario.Regain)

@@ -25,6 +25,8 @@ type operation struct {
 	// after the last, without what Retry-After added: loop.Failure's Last.
 	failures int
 	waited   time.Duration
+	// background: it is background work, not interactive.
+	background bool
 }
 
 // party is what a client has of the library, by itself or with all others.
@@ -83,7 +85,8 @@ func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
 	*op = operation{id: id, client: c, born: e.now, sent: -1}
 	op.item.Value = op
-	e.meter.born()
+	op.background = e.scenario.Clients.background(e.meter.births)
+	e.meter.born(op)
 	switch {
 	case !e.leave(op):
 		e.giveUp(op)

@@ -102,6 +102,7 @@ func (s Clients) demand(v Server) float64 {
 func optimum(s Scenario, seed uint64) time.Duration {
 	s.Trace.Off = true
 	s.Clients.Timeout = 0
+	s.Server.Reserve = 0
 	var best time.Duration
 	for _, most := range s.concurrencies() {
 		if d := clairvoyant(s, most, seed); best == 0 || d > 0 && d < best {

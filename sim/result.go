@@ -93,6 +93,11 @@ type Result struct {
 	// outage, until Scenario.Regain of the capacity was used again.
 	Regain Spell `json:",omitzero"`
 
+	// Interactive and Background are how these two kinds of operations fared, where
+	// Clients.Background tells them apart.
+	Interactive Kind `json:",omitzero"`
+	Background  Kind `json:",omitzero"`
+
 	// Traces are the courses over time.
 	Traces Traces
 }
@@ -176,5 +181,7 @@ func (r Result) Measures() []Measure {
 		{"watch_errors", float64(r.Watched.Errors), false, r.Watched.Applies},
 		{"watch_jain", r.Watched.Jain, false, r.Watched.Done > 0},
 		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
+		r.Interactive.done("interactive_done"),
+		r.Background.done("background_done"),
 	}
 }

@@ -26,6 +26,9 @@ type Server struct {
 	// Queue is how many requests may wait, first in first out, for a slot; more
 	// are refused. 0: none waits. It needs Slots.
 	Queue int `yaml:"queue"`
+	// Reserve is the share of the slots that background work does not get, 0 to 1; 0:
+	// none. It needs Slots, and no Queue.
+	Reserve float64 `yaml:"reserve"`
 	// Refusal is what a refused request costs.
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
@@ -176,6 +179,7 @@ func (s Server) check(c checker) {
 	if s.Queue > 0 && s.Slots == 0 {
 		c.fail("queue", "%d is not allowed without slots, for which to wait", s.Queue)
 	}
+	s.checkReserve(c)
 	r := c.in("refusal")
 	r.duration("time", s.Refusal.Time, 0, maxHorizon)
 	s.Refusal.Spread.check(r.in("spread"))

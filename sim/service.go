@@ -77,6 +77,8 @@ func (s *server) arrived(e *engine, a *attempt) {
 // admitted: all is well but for the slots.
 func (s *server) admitted(e *engine, a *attempt) {
 	switch {
+	case s.conf.Reserve > 0 && s.reserved(a):
+		s.refuse(e, a, window.Overload)
 	case s.slots == 0 || s.running+s.busy < s.slots:
 		s.begin(e, a)
 	case s.waiting.len() < s.conf.Queue:

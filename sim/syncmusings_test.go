@@ -27,7 +27,9 @@ func seed4(operations int) sim.Scenario {
 	}
 }
 
-// The figures of seed 4 and design.md, section 3. The windowed runs hold no
+// The published figures of "Improve on exponential backoff", and ours; docs/design.md has
+// both. The text's second simulation has "at most 100 concurrent requests", and an "optimal
+// 20s" that takes 50 of them, as in its first; so there are 50 slots. The windowed runs hold no
 // randomness, so they are exact. "All requests complete within 25s, which is
 // close to the optimal 20s ... The client performs 2085 request attempts overall".
 func TestPublishedFigures(t *testing.T) {

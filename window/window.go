@@ -179,6 +179,11 @@ func (w *Window) Restored(s State) error {
 // Open reports whether one more attempt may be sent: while flying + 1 <= cwnd.
 // As cwnd is never below 1, one may always go when nothing is in flight, so that
 // no window can stop for good.
+//
+// "Improve on exponential backoff" (Syncmusings, 2019) says it otherwise: "as long as
+// the number of outstanding requests (size of flying) is less than the current value
+// of cwnd". With 20 in flight and cwnd 20.5 that sends a 21st. To the letter Reno 0.9
+// takes 2088 attempts in the text's simulation, and the text has 2085, as this has.
 func (w *Window) Open() bool { return w.flying.n < w.limit }
 
 // State is the window as the law decided it last.

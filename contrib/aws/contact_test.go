@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -22,15 +23,16 @@ func TestAWrongPort(t *testing.T) { synctest.Test(t, testAWrongPort) }
 
 func testAWrongPort(t *testing.T) {
 	s := newStore(t)
-	start, away := time.Now(), false
+	start := time.Now()
+	var away atomic.Bool
 	dial := s.transport.DialContext
 	s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if away {
+		if away.Load() {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		}
 		return dial(ctx, network, address)
 	}
-	away = true
+	away.Store(true)
 	l := newLimiter(t)
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, attempt.ErrNoContact)
@@ -38,11 +40,11 @@ func testAWrongPort(t *testing.T) {
 	require.ErrorContains(t, err, "nobody answers there")
 	require.Equal(t, 10*time.Second, time.Since(start))
 
-	away = false
+	away.Store(false)
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 	s.transport.CloseIdleConnections()
-	away = true
-	time.AfterFunc(time.Hour, func() { away = false })
+	away.Store(true)
+	time.AfterFunc(time.Hour, func() { away.Store(false) })
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 	requireIdle(t, l)
 }

@@ -182,6 +182,36 @@ func testDeadlineInFlightIsATimeout(t *testing.T) {
 	requireOutcomes(t, l, outcomes{timeouts: 1})
 }
 
+// opaque is an HTTP client whose error does not say that the time is up.
+type opaque struct{}
+
+func (opaque) Do(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, errors.New("the driver failed")
+}
+
+// Whose time ran out is told by the context, not by the error; a cancellation says nothing.
+func TestAnOpaqueErrorAtTheDeadline(t *testing.T) {
+	for want, over := range map[outcomes]func(context.Context) (context.Context, context.CancelFunc){
+		{timeouts: 1}: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		},
+		{neutrals: 1}: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := over(t.Context())
+			defer cancel()
+			l := newLimiter(t)
+			require.ErrorIs(t, put(ctx, newStore(t).client(l, func(cfg *aws.Config) { cfg.HTTPClient = opaque{} }), "k", "x"), ctx.Err())
+			requireOutcomes(t, l, want)
+		})
+	}
+}
+
 // The attempt's own time is up: the HTTP client's, say.
 func TestTimeoutOfOneAttempt(t *testing.T) { synctest.Test(t, testTimeoutOfOneAttempt) }
 

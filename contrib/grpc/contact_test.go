@@ -3,6 +3,7 @@ package aimdgrpc_test
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,12 +56,13 @@ func TestLimitAndRetryInBothOrders(t *testing.T) {
 // A wrong port is told within 10 s, and a server that goes away later ends no call.
 func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		l, err := aimd.NewReno()
 		require.NoError(t, err)
 		server := inMemoryDialer(t, &service{})
 		client, conn := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			if away {
+			if away.Load() {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: net.UnknownNetworkError("refused")}
 			}
 			return server(ctx)
@@ -74,10 +76,22 @@ func TestAWrongPort(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 10*time.Second)
 		require.EqualValues(t, 20, l.State().Cwnd, "nothing was learned")
 
-		away = false
+		away.Store(false)
 		time.Sleep(time.Minute) // until gRPC dials again
 		require.NoError(t, call(t.Context(), client))
 	})
+}
+
+// A stream that cannot be opened says so too: there is nobody on port 1.
+func TestAWrongPortOfAStream(t *testing.T) {
+	l, err := aimd.NewReno(aimd.WithFirstContact(time.Nanosecond))
+	require.NoError(t, err)
+	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l)...)
+	_, err = client.FullDuplexCall(t.Context()) // from here on the time counts
+	requireCode(t, codes.Unavailable, err)
+	_, err = client.FullDuplexCall(t.Context())
+	require.ErrorIs(t, err, attempt.ErrNoContact)
+	requireCode(t, codes.Unavailable, err)
 }
 
 func quotaFailure(details ...*errdetails.RetryInfo) error {

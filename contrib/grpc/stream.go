@@ -47,6 +47,9 @@ func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clien
 		}
 		return err
 	})
+	if v := s.hopeless.Load(); err != nil && v != nil {
+		return nil, explained(*v, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +70,8 @@ type stream struct {
 	busy atomic.Int32
 	// over: the stream has ended. It is set before held is swapped out.
 	over atomic.Bool
+	// hopeless is what the stream came to if there is a reason not to try again.
+	hopeless atomic.Pointer[attempt.Verdict]
 	// forget ends the watch over the context; nil: it is not watched.
 	forget atomic.Pointer[func() bool]
 
@@ -179,7 +184,9 @@ func (s *stream) letGo() {
 // release ends the attempt at hand, if it has not ended.
 func (s *stream) release(err error) {
 	if a := s.held.Swap(nil); a != nil {
-		a.End(err)
+		if v := a.End(err); v.Reason != nil {
+			s.hopeless.Store(&v)
+		}
 	}
 }
 

@@ -56,15 +56,14 @@ func New[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	if err != nil {
 		return Core[T]{}, err
 	}
-	if s.Restore != (window.State{}) {
-		if err := w.Restored(s.Restore); err != nil {
-			return Core[T]{}, err
-		}
-	}
 	return Core[T]{window: w, queue: queue.Queue[T]{Bound: s.QueueBound}, rules: s, sent: -2 * window.MaxGap, spread: 1}, nil
 }
 
 // Events.
+
+// Restored puts the window to a state that was learned earlier, or returns an error
+// that names what is wrong with it.
+func (c *Core[T]) Restored(s window.State) error { return c.window.Restored(s) }
 
 // Tried sends an attempt at once if it may go now. It reports false when it has to
 // wait: the window is full, there is a pause, or others wait already.

@@ -442,14 +442,15 @@ func TestCoreSettings(t *testing.T) {
 		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},
 		"longest Retry-After: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
 		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
-		"restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             {Restore: window.State{Ssthresh: 2}},
 	} {
 		_, err := core.New[int](aimd.Reno, s)
 		require.EqualError(t, err, want)
 	}
-	core, err := core.New[int](aimd.Reno, core.Settings{Restore: window.State{Cwnd: 31.5, Ssthresh: 28}})
+	c, err := core.New[int](aimd.Reno, core.Settings{})
 	require.NoError(t, err)
-	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, core.State())
+	require.NoError(t, c.Restored(window.State{Cwnd: 31.5, Ssthresh: 28}))
+	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, c.State())
+	require.EqualError(t, c.Restored(window.State{Ssthresh: 2}), "restored cwnd: 0 is not allowed, want a number from 1 to 1048576")
 }
 
 // lawFunc is a law that answers what the function says.

@@ -17,9 +17,9 @@ import (
 //     they had shut it now. So who set a pause or a Retry-After too long can
 //     still call it off.
 //
-// Settings.Restore and Settings.Rand have no effect.
+// Settings.Rand has no effect.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
-	s.Restore, s.Rand, s.Window.Timed = window.State{}, c.rules.Rand, c.rules.Window.Timed
+	s.Rand, s.Window.Timed = c.rules.Rand, c.rules.Window.Timed
 	s, err := s.WithDefaults()
 	if err != nil {
 		return err

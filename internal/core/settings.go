@@ -35,7 +35,6 @@ type Settings struct {
 	PauseMin, PauseMax time.Duration
 	Patience           int
 	RetryAfterMax      time.Duration
-	Restore            window.State
 	Rand               *rand.Rand
 }
 

@@ -194,7 +194,7 @@ func TestSignalsArePassedOn(t *testing.T) {
 			require.NoError(t, err)
 			_ = cmd.Wait()
 			assert.Equal(t, 33, cmd.ProcessState.ExitCode(), "the command's own")
-			assert.Contains(t, rest.String(), "got it\n")
+			assert.Contains(t, rest.String(), "got it\naimd: interrupted: status 33\n")
 			assert.NotContains(t, rest.String(), "again in", "there is no other try")
 		})
 	}

@@ -171,13 +171,16 @@ func finish(told io.Writer, err error) error {
 	}
 	var last *failure
 	ran := errors.As(err, &last)
-	if errors.Is(err, context.Canceled) && (!ran || !last.stopped) {
+	switch interrupted := errors.Is(err, context.Canceled); {
+	case interrupted && (!ran || !last.stopped):
 		return cli.ErrInterrupted
-	}
-	if !ran {
+	case interrupted:
+		fmt.Fprintf(told, "aimd: interrupted: %v\n", last)
+	case !ran:
 		return err
+	default:
+		fmt.Fprintf(told, "aimd: %v\n", err)
 	}
-	fmt.Fprintf(told, "aimd: %v\n", err)
 	return cli.Exit(last.status)
 }
 

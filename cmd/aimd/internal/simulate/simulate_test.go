@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +81,31 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
 		assert.Contains(t, stdout.String(), `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":21,`)
 	}
+	span, attempts := means(t, stdout.Bytes(), "probe")
+	t.Logf("geometric means over the limits and the slots: %.3f times the optimum, %.3f attempts", span, attempts)
+	assert.LessOrEqual(t, span, 1.25)
+	assert.LessOrEqual(t, attempts, 1.1)
+}
+
+// means are the geometric means of a strategy over the points of law-sweep-20, -100 and
+// -500 and law-slots-4, -32 and -256.
+func means(t *testing.T, lines []byte, strategy string) (span, attempts float64) {
+	type figure struct{ Median float64 }
+	var n float64
+	of := regexp.MustCompile(`^law-(sweep|slots)-[0-9]+$`)
+	for line := range bytes.Lines(lines) {
+		var row struct {
+			Scenario, Strategy string
+			Span               figure
+			Attempts           figure `json:"attempts_per_op"`
+		}
+		require.NoError(t, json.Unmarshal(line, &row))
+		if row.Strategy == strategy && of.MatchString(row.Scenario) {
+			span, attempts, n = span+math.Log(row.Span.Median), attempts+math.Log(row.Attempts.Median), n+1
+		}
+	}
+	require.EqualValues(t, 69, n)
+	return math.Exp(span / n), math.Exp(attempts / n)
 }
 
 func TestSimRun(t *testing.T) {
@@ -251,7 +278,7 @@ func TestSimBadCommandLines(t *testing.T) {
 func TestSimListAndShow(t *testing.T) {
 	list := aimd(t, "sim", "list")
 	require.Zero(t, list.Status)
-	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-s1 ", "law-sweep-1s "} {
+	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-s1 ", "law-sweep-20 "} {
 		assert.Contains(t, list.Stdout, "\n"+name)
 	}
 	show := aimd(t, "sim", "show", "seed4")

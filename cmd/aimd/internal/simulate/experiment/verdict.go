@@ -20,10 +20,11 @@ type Verdict struct {
 }
 
 // Verdicts are those of all the expectations whose rows are there: all of them,
-// unless the study was interrupted.
+// unless the study was interrupted. What is expected without a point is expected
+// at each.
 func (s Study) Verdicts() []Verdict {
 	var all []Verdict
-	for _, e := range s.Expect {
+	for _, e := range s.expected() {
 		row, there := s.Row(e.Strategy, e.At)
 		over, overThere := row, there
 		if e.Over != "" {
@@ -31,6 +32,21 @@ func (s Study) Verdicts() []Verdict {
 		}
 		if there && overThere {
 			all = append(all, newVerdict(e, row, over))
+		}
+	}
+	return all
+}
+
+// expected are the expectations, each at its point.
+func (s Study) expected() (all []scenario.Expectation) {
+	for _, e := range s.Expect {
+		if len(e.At) > 0 {
+			all = append(all, e)
+			continue
+		}
+		for _, p := range s.Points() {
+			e.At = p.At
+			all = append(all, e)
 		}
 	}
 	return all

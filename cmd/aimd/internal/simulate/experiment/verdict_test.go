@@ -45,3 +45,21 @@ expect:
 		assert.Equal(t, want == "", verdicts[0].Met, expectation)
 	}
 }
+
+// What is expected without a point is expected at each.
+func TestVerdictsOfASweep(t *testing.T) {
+	const text = `
+server: {service: 1s, slots: 1}
+clients: {operations: 3}
+sweep: [{field: server.slots, values: [1, 3]}]
+strategies: [none]
+expect:
+  - {strategy: none, measure: makespan_s, at_most: 1}
+  - {strategy: none, measure: done, is: 1, at: [server.slots=1]}
+`
+	var problems []string
+	for _, v := range run(t, text).Verdicts() {
+		problems = append(problems, v.Problem)
+	}
+	assert.Equal(t, []string{"none: makespan_s at server.slots=1 is > 1, want at most 1", "", ""}, problems)
+}

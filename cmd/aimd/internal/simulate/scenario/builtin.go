@@ -25,7 +25,7 @@ var story = []string{
 	"retry-fixed", "retry-fixed-jitter", "retry-jitter",
 	"retry-backoff", "retry-backoff-jitter", "retry-capped",
 	"partial-fixed", "partial-backoff", "partial-jitter",
-	"retry-after", "retry-budget", "throttle",
+	"retry-after", "drop-background", "retry-budget", "throttle",
 	// Improve on exponential backoff
 	"window-vs-backoff", "attempts-growth", "without-jitter", "tahoe-sawtooth", "limit-changes", "outage-pause",
 	"backoff-or-window",
@@ -54,8 +54,7 @@ var laws = []string{
 	"law-k1", "law-k2", "law-k3",
 	"law-f10c50", "law-f100c50", "law-f100c5", "law-f300c20", "law-f1000c5", "law-f1000c50", "law-f1c500",
 	"law-store-8-100ms", "law-store-16-50ms", "law-store-16-5ms", "law-store-32-100ms", "law-store-64-20ms", "law-store-128-100ms",
-	"law-sweep-5ms", "law-sweep-20ms", "law-sweep-200ms", "law-sweep-1s",
-	"law-slots-5ms", "law-slots-20ms", "law-slots-200ms",
+	"law-sweep-20", "law-sweep-100", "law-sweep-500", "law-sweep-spread", "law-slots-4", "law-slots-32", "law-slots-256",
 }
 
 // Builtins are the names of the scenarios that come with aimd: the story, then

@@ -177,7 +177,7 @@ func (c checker) expectation(path string, e Expectation) {
 	if e.Is == nil && e.Within != (Tolerance{}) {
 		c.at(path+".within", "%v is not allowed without is", e.Within)
 	}
-	found := slices.ContainsFunc(c.points, func(p Point) bool { return slices.Equal(p.At, e.At) })
+	found := len(e.At) == 0 || slices.ContainsFunc(c.points, func(p Point) bool { return slices.Equal(p.At, e.At) })
 	switch {
 	case found:
 	case c.sweeps == 0:

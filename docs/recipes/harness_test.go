@@ -1,0 +1,89 @@
+// Package recipes has no code but tests: each recipe of ../recipes.md as it compiles,
+// against a server that answers as the real one does.
+package recipes
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/internal/pipenet"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("RECIPES_COMMAND") != "" {
+		os.Exit(command())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// answer is what a server says to one request.
+type answer struct {
+	status int
+	header map[string]string
+	body   string
+}
+
+// serve starts a server in memory that gives these answers in turn, the last for good.
+// It returns a transport to it, and what counts the requests.
+func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
+	t.Helper()
+	l, calls := pipenet.Listen(), 0
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		a := answers[min(calls, len(answers)-1)]
+		calls++
+		w.Header().Set("Content-Type", "application/json")
+		for key, value := range a.header {
+			w.Header().Set(key, value)
+		}
+		w.WriteHeader(a.status)
+		fmt.Fprint(w, a.body)
+	})}}
+	s.Start()
+	t.Cleanup(s.Close)
+	tr := &http.Transport{DialContext: l.DialContext}
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr, &calls
+}
+
+// Each block of Go in the page stands in a test here, word for word but for the
+// indentation.
+func TestThePageShowsWhatIsTested(t *testing.T) {
+	page, err := os.ReadFile("../recipes.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	var tested strings.Builder
+	for _, f := range files {
+		source, err := os.ReadFile(f)
+		require.NoError(t, err)
+		tested.WriteString(flat(string(source)))
+	}
+	blocks := strings.Split(string(page), "```go\n")[1:]
+	require.GreaterOrEqual(t, len(blocks), 7)
+	for _, b := range blocks {
+		code, _, ended := strings.Cut(b, "```")
+		require.True(t, ended)
+		require.Contains(t, tested.String(), flat(code))
+	}
+}
+
+// flat is the text without indentation.
+func flat(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}

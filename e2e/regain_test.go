@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// before and after are how long requests go before and after an outage.
+	before, after = 4 * time.Second, 8 * time.Second
+	// mostRegaining is how long it may take until 80% of the rate are back; law.md's bound
+	// for an outage of a minute. The longest gap between two tries does not depend on that.
+	mostRegaining = 4500 * time.Millisecond
+)
+
+// What is behind haproxy goes away for some seconds, and haproxy answers 503 at once.
+func TestBackendOutage(t *testing.T) {
+	outage := 5 * time.Second
+	if long() {
+		outage = 10 * time.Second
+	}
+	ctx := begin(t)
+	for _, c := range []struct {
+		name  string
+		delay time.Duration
+		front haproxyConfig
+		// sent is how much may be sent in the outage: what was in flight, and one to two tries a second.
+		sent int
+	}{
+		{"50 workers", service, haproxyConfig{Workers: 50}, 120},
+		{"100 a second", 20 * time.Millisecond, haproxyConfig{Rate: 100}, 40},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			attempt(t, func(t *testing.T) bool {
+				b := startBackend(t, c.delay)
+				d := interrupted(ctx, t, b, c.front, outage)
+				gone, back := d.began.Add(before), d.began.Add(before+outage)
+				rate := d.successes(gone.Add(-2*time.Second), gone) / 2
+				sent := len(d.between(gone, back))
+				regained := d.regained(back, 0.8*float64(rate))
+				figures.log(t, "gone for %v: %d sent in it, 80%% of %d/s after %v; %v", outage, sent, rate, regained.Round(10*time.Millisecond), d.Snapshot)
+				return sent <= c.sent && regained <= mostRegaining
+			})
+		})
+	}
+}
+
+// interrupted sends requests all the time, and lets the backend be gone for a while.
+func interrupted(ctx context.Context, t *testing.T, b *backend, front haproxyConfig, outage time.Duration) *done {
+	t.Helper()
+	began := time.Now()
+	j := job{address: startHAProxy(t, b.address, front), requests: math.MaxInt, until: began.Add(before + outage + after)}
+	failed := make(chan error, 1)
+	go func() {
+		time.Sleep(before)
+		b.stop()
+		time.Sleep(outage)
+		failed <- b.start()
+	}()
+	d := j.run(ctx, t, probe)
+	require.NoError(t, <-failed)
+	d.began = began
+	return d
+}
+
+// between are the attempts that were sent between two moments.
+func (d *done) between(from, to time.Time) (all []send) {
+	for _, s := range d.sends {
+		if !s.at.Before(from) && s.at.Before(to) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// successes is how many of them were accepted.
+func (d *done) successes(from, to time.Time) (n int) {
+	for _, s := range d.between(from, to) {
+		if s.status == http.StatusOK {
+			n++
+		}
+	}
+	return n
+}
+
+// regained is how long after the moment the first second begins in which that many
+// attempts succeed, in steps of 10 ms; the time that requests go after it: there is none.
+func (d *done) regained(from time.Time, rate float64) time.Duration {
+	for past := time.Duration(0); past < after; past += 10 * time.Millisecond {
+		if at := from.Add(past); float64(d.successes(at, at.Add(time.Second))) >= rate {
+			return past
+		}
+	}
+	return after
+}

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+const (
+	// uplinkRole makes the test binary upload to itself through the loopback device of
+	// its network namespace, with the law of that index in laws; see TestUplink.
+	uplinkRole = "uplink"
+	uplinkLaw  = "E2E_UPLINK_LAW"
+	uplinkPort = 8080
+)
+
+// throttle are the commands that make the loopback device such a link, in the direction
+// of the port.
+var throttle = fmt.Sprintf(`ip link set lo up mtu 1500 &&
+tc qdisc add dev lo root handle 1: htb &&
+tc class add dev lo parent 1: classid 1:1 htb rate %.0fbit burst 64k cburst 64k quantum 60000 &&
+tc qdisc add dev lo parent 1:1 handle 2: pfifo limit 10000 &&
+tc filter add dev lo parent 1: protocol ip u32 match ip dport %d 0xffff flowid 1:1`, uplinkBits, uplinkPort)
+
+// uploaded is what became of the uploads.
+type uploaded struct {
+	Took, Median           time.Duration
+	Attempts, Most, Stored int
+}
+
+// uplink is the main function of that process.
+func uplink() int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var u uploaded
+	n, err := strconv.Atoi(os.Getenv(uplinkLaw))
+	if err == nil {
+		var s *sink
+		if s, err = startSink("127.0.0.1:"+strconv.Itoa(uplinkPort), 0); err == nil {
+			defer s.stop()
+			u, err = s.fill(ctx, laws[n])
+		}
+	}
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(u)
+	}
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	return 0
+}
+
+// sink is a store of objects that it only counts.
+type sink struct {
+	server *http.Server
+	url    string
+
+	mu     sync.Mutex
+	stored map[string]bool
+}
+
+// startSink starts one that reads that many bytes a second; 0: as many as there are.
+func startSink(address string, rate float64) (*sink, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &sink{url: "http://" + l.Addr().String(), stored: map[string]bool{}}
+	if rate > 0 {
+		l = throttled{l, &link{rate: rate}}
+	}
+	s.server = &http.Server{Handler: s}
+	go func() { _ = s.server.Serve(l) }()
+	return s, nil
+}
+
+func (s *sink) stop() { _ = s.server.Close() }
+
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil || n != objectSize {
+		http.Error(w, fmt.Sprintf("%d bytes, %v", n, err), http.StatusBadRequest)
+		return
+	}
+	time.Sleep(thinking)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored[r.URL.Path] = true
+}
+
+// fill uploads under the law.
+func (s *sink) fill(ctx context.Context, w law) (u uploaded, err error) {
+	l, err := w.new()
+	if err != nil {
+		return u, err
+	}
+	defer l.Close()
+	tr := transport(0)
+	defer tr.CloseIdleConnections()
+	rec := &recorder{base: tr}
+	b := body(0, objectSize)
+	began := time.Now()
+	for i, e := range aimd.Each(ctx, l, (&job{requests: uplinkObjects}).numbers(), func(ctx context.Context, i int) error {
+		return putOnce(ctx, &http.Client{Transport: rec}, fmt.Sprint(s.url, "/", i), b)
+	}) {
+		if e != nil && err == nil {
+			err = fmt.Errorf("upload %d: %w", i, e)
+		}
+	}
+	d := done{sends: rec.sends}
+	u = uploaded{Took: time.Since(began), Attempts: len(d.sends), Most: rec.most, Stored: len(s.stored)}
+	if err == nil {
+		u.Median = percentile(d.times(), 0.5)
+	}
+	return u, err
+}
+
+// putOnce is one attempt.
+func putOnce(ctx context.Context, c *http.Client, url string, b []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return httplimit.Check(resp)
+}
+
+// throttled is a listener whose connections share a link.
+type throttled struct {
+	net.Listener
+	link *link
+}
+
+func (t throttled) Accept() (net.Conn, error) {
+	c, err := t.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &throttledConn{c, t.link}, nil
+}
+
+type throttledConn struct {
+	net.Conn
+	link *link
+}
+
+func (c *throttledConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p[:min(len(p), 4<<10)])
+	c.link.pass(n)
+	return n, err
+}
+
+// link lets so many bytes pass in a second, first come, first served.
+type link struct {
+	rate float64
+	mu   sync.Mutex
+	free time.Time
+}
+
+func (l *link) pass(bytes int) {
+	l.mu.Lock()
+	if now := time.Now(); l.free.Before(now) {
+		l.free = now
+	}
+	l.free = l.free.Add(time.Duration(float64(bytes) / l.rate * float64(time.Second)))
+	wait := time.Until(l.free)
+	l.mu.Unlock()
+	time.Sleep(wait)
+}

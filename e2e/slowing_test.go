@@ -1,0 +1,31 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+)
+
+// A service that never refuses and slows down instead: haproxy hands it 50 requests at a
+// time, and the others wait. The client gives up after half a second, which five times
+// as many in flight bring about.
+func TestSlowingService(t *testing.T) {
+	const workers, requests = 50, 4000
+	ctx := begin(t)
+	judge(t, cost{span: 1.15, attempts: 1, slower: 2}, onlyProbe, func(t *testing.T, w law) cost {
+		b := startBackend(t, service)
+		j := job{address: startHAProxy(t, b.address, haproxyConfig{Workers: workers}), requests: requests,
+			settings: []aimd.Option{aimd.WithAttemptTimeout(5 * service)}}
+		d := j.run(ctx, t, w)
+		require.Equal(t, requests, b.paths())
+		got := d.cost(requests, float64(workers)/service.Seconds())
+		times := d.times()
+		got.slower, got.peak = ratio(percentile(times, 0.5), service), float64(d.most)
+		figures.log(t, "%v, %v, %d timeouts, 99%% of the answers within %v",
+			got, d.took.Round(10*time.Millisecond), d.Timeouts, percentile(times, 0.99).Round(time.Millisecond))
+		return got
+	})
+}

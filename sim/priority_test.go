@@ -1,0 +1,72 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/sim"
+)
+
+// crowded is a service that is asked for one and a half times what it can do, half of
+// it background work.
+func crowded(reserve float64) sim.Scenario {
+	return sim.Scenario{
+		Server: sim.Server{
+			Service: 100 * ms, Spread: sim.Spread{Kind: sim.Exponential}, Slots: 100, Reserve: reserve,
+			Refusal: sim.Refusal{Time: 5 * ms},
+		},
+		Clients: sim.Clients{Count: 1000, Arrivals: sim.Poisson, Rate: 1500, Background: 0.5},
+		Horizon: 30 * sec,
+	}
+}
+
+// "Prioritize interactive requests. Drop background requests" ("Safe Client
+// Behaviour").
+func TestPrioritisedDropping(t *testing.T) {
+	share := func(k sim.Kind) float64 { return float64(k.Done) / float64(k.Operations) }
+	alike := run(t, crowded(0), named(t, "none"))
+	assert.InDelta(t, 0.66, share(alike.Interactive), 0.02)
+	assert.InDelta(t, 0.66, share(alike.Background), 0.02)
+	assert.InDelta(t, 0, alike.Interactive.Operations-alike.Background.Operations, 1, "every other one")
+	assert.Equal(t, alike.Operations, alike.Interactive.Operations+alike.Background.Operations)
+	assert.Equal(t, alike.Done, alike.Interactive.Done+alike.Background.Done)
+
+	kept := run(t, crowded(0.1), named(t, "none"))
+	assert.Greater(t, share(kept.Interactive), 0.98)
+	assert.InDelta(t, 0.23, share(kept.Background), 0.03)
+	all := run(t, crowded(1), named(t, "none"))
+	assert.Zero(t, all.Background.Done)
+}
+
+// A run without priorities knows nothing of them, and one that has no background work
+// loses nothing to a reserve.
+func TestWithoutPriorities(t *testing.T) {
+	s := crowded(0.5)
+	s.Clients.Background = 0
+	got := run(t, s, named(t, "none"))
+	assert.Zero(t, got.Interactive)
+	assert.Zero(t, got.Background)
+	for _, m := range got.Measures() {
+		if m.Name == "interactive_done" || m.Name == "background_done" {
+			assert.False(t, m.Applies)
+		}
+	}
+	s.Server.Reserve = 0
+	assert.Equal(t, run(t, s, named(t, "none")).Done, got.Done)
+}
+
+func TestWrongPriorities(t *testing.T) {
+	for want, change := range map[string]func(*sim.Scenario){
+		"server.reserve: 0.1 is not allowed without slots, of which it is a share":   func(s *sim.Scenario) { s.Server.Slots = 0 },
+		"server.reserve: 0.1 is not allowed with a queue, which knows no priorities": func(s *sim.Scenario) { s.Server.Queue = 5 },
+		"server.reserve: 2 is not allowed, want a number from 0 to 1":                func(s *sim.Scenario) { s.Server.Reserve = 2 },
+		"clients.background: -0.1 is not allowed, want a number from 0 to 1":         func(s *sim.Scenario) { s.Clients.Background = -0.1 },
+	} {
+		s := crowded(0.1)
+		change(&s)
+		_, err := sim.Run(s, named(t, "none"), 1)
+		require.EqualError(t, err, want)
+	}
+}
