@@ -67,6 +67,7 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	small := slices.DeleteFunc(scenario.Builtins(), func(name string) bool { return slices.Contains(big, name) })
 	var stdout, stderr bytes.Buffer
+	defer func() { theLawsPageTellsThis(t, stdout.String()) }()
 	for _, args := range [][]string{small, append([]string{"--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]"}, big...)} {
 		c := exec.CommandContext(t.Context(), binary, append([]string{"sim", "run", "--json"}, args...)...)
 		c.Stdout, c.Stderr = &stdout, &stderr
