@@ -29,7 +29,8 @@ func TestBackendOutage(t *testing.T) {
 		name  string
 		delay time.Duration
 		front haproxyConfig
-		// sent is how much may be sent in the outage: what was in flight, and one to two tries a second.
+		// sent is how much may be sent in the outage: what was in flight, some of it twice,
+		// and two tries a second.
 		sent int
 	}{
 		{"50 workers", service, haproxyConfig{Workers: 50}, 120},
