@@ -2,10 +2,12 @@
 // wrote. There is nothing in it to import.
 //
 // The servers are versitygw, an S3 server with a cap of its own on requests
-// (see cmd/slowgw), and nginx with limit_conn and limit_req in front of it. The
-// tests start and stop them, on free ports of 127.0.0.1. nginx is found in the
-// PATH (Debian: apt-get install nginx-light); without it, its tests are skipped
-// by hand and fail under CI=true. For the storm of "How not to crash a server" they are our own, aimd
+// (see cmd/slowgw), nginx with limit_conn and limit_req, and haproxy with a stick
+// table and with a queue. The tests start and stop them, on free ports of 127.0.0.1.
+// nginx and haproxy are found in the PATH (Debian: apt-get install nginx-light
+// haproxy); without them, their tests are skipped by hand and fail under CI=true. The
+// uplink of TestUplink is tc's in a network namespace or, where that is not allowed, a
+// listener that reads slowly. For the storm of "How not to crash a server" they are our own, aimd
 // server and aimd client.
 //
 // TestOverload is the other end: a service of our own behind httplimit.Handler, as a
@@ -16,5 +18,6 @@
 // After each test every object that was reported is in the store with the right
 // checksum, every other one is in the errors, no slot is taken and no goroutine
 // left. The figures depend on the machine; go test -v prints them all at the end.
-// E2E_LONG=1 makes pauses and outages as long as 10 s.
+// E2E_LONG=1 makes pauses and outages as long as 10 s. E2E_RUNS=5 compares the laws: five
+// runs of each in turn, of which it tells the medians, and those it judges.
 package e2e

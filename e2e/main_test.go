@@ -38,12 +38,12 @@ func TestMain(m *testing.M) {
 // long reports whether pauses and outages are to last as long as in earnest.
 func long() bool { return os.Getenv("E2E_LONG") == "1" }
 
-// begin bounds a test's time, and checks at its end that no goroutine is left.
+// begin bounds a test's time, by more where it runs more often, and checks at its end that no goroutine is left.
 func begin(t *testing.T) context.Context {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute*time.Duration(1+runs(t)))
 	t.Cleanup(cancel)
 	return ctx
 }
