@@ -103,12 +103,12 @@ func atCeiling(t *testing.T, trip time.Duration) *probed {
 	return p
 }
 
-// "at the ceiling by half an attempt a round trip" and "A round trip shorter than a second
+// "at the ceiling by two thirds of an attempt a round trip" and "A round trip shorter than a second
 // counts as its share of a second"
 func TestProbeGrowsSlowlyAtTheCeiling(t *testing.T) {
 	for _, trip := range []time.Duration{5 * ms, 200 * ms, time.Second, 3 * time.Second} {
 		p := atCeiling(t, trip)
-		require.InDelta(t, 20+0.5*min(1, trip.Seconds()), p.State().Cwnd, 0.02, "after a round trip of %v", trip)
+		require.InDelta(t, 20+min(1, trip.Seconds())*2/3, p.State().Cwnd, 0.02, "after a round trip of %v", trip)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestProbeGrowsFasterPastTheCeiling(t *testing.T) {
 		p.round(time.Second, 1000)
 		steps = append(steps, p.State().Cwnd-before)
 	}
-	require.InDelta(t, 0.5, steps[0], 0.02)
+	require.InDelta(t, 2./3, steps[0], 0.04)
 	require.Greater(t, steps[7], 4.0)
 	for i := 2; i < len(steps); i++ {
 		require.Greater(t, steps[i], steps[i-1])
@@ -248,7 +248,7 @@ func TestProbeGoesOnFromALearnedState(t *testing.T) {
 		p.round(time.Second, 1000)
 		return p.State()
 	}
-	require.InDelta(t, 50.5, first(window.State{Cwnd: 50, Ssthresh: 50}).Cwnd, 0.02)
+	require.InDelta(t, 50.67, first(window.State{Cwnd: 50, Ssthresh: 50}).Cwnd, 0.02)
 	require.InDelta(t, 5000.5, first(window.State{Cwnd: 5000, Ssthresh: 5000}).Cwnd, 4500, "a high ceiling too")
 	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.DefaultSsthresh}).Cwnd, 1e-9)
 	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.MaxWindow}).Cwnd, 1e-9)
