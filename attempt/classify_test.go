@@ -65,7 +65,6 @@ func (temporary) Error() string     { return "temporary" }
 func (t temporary) Temporary() bool { return bool(t) }
 
 var (
-	success  = attempt.Verdict{Outcome: window.Success}
 	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
 	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
 	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}

@@ -17,8 +17,6 @@ import (
 
 var _ attempt.Guard = (*retry.Budget)(nil)
 
-var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-
 func TestWrongBudgetsAreNamed(t *testing.T) {
 	for want, s := range map[string]retry.BudgetSettings{
 		"budget share: -0.1 is not allowed, want a number greater than 0 and less than 1": {Share: -0.1},
