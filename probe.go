@@ -45,7 +45,7 @@ var tuned = tuning{
 	unit:    1,       // by which limiters count, goodput over half of it or more; 5: sliding window 1.49 for 1.24
 	full:    0.9,     // of the window must fly for it to grow: what is paced flies a little below; 1: 1.20 for 1.16
 	slack:   0.8,     // of the gap where the window is not filled, since timers are late; 1: 1.08 for 1.05
-	rate:    2,       // below this window the gap alone tells the rate: 1.9 is not 1; everywhere: 1.134 for 1.05
+	rate:    4,       // below this window the gap alone tells the rate: 1.9 is not 1; 2: haproxy 1.23 for 1.12; everywhere: 1.134 for 1.05
 	grain:   1e-4,    // gaps below this are left out, a timer each costs more; 1 s: a bucket of burst 1 6.6 for 1.44
 	longest: 15,      // the longest gap; 1: 1000 clients on 5 slots 217 attempts for 8.4
 	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.67 for 1.24
@@ -220,7 +220,7 @@ func (p *probe) regain(now, w float64, a window.Answer) float64 {
 	outage, good := now-p.ok > p.outage, min(p.goodput(now), p.served)
 	switch {
 	case a.Ignored:
-	case outage && w <= 1 && p.served > 2:
+	case outage && w <= 1 && p.served > 1:
 		p.top = p.served
 		p.served /= 2
 		return min(p.initial, p.served)
