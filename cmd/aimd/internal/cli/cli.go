@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -79,28 +80,17 @@ func status(ctx context.Context, err error, stderr io.Writer) int {
 	return Failed
 }
 
+//go:embed help
+var help embed.FS
+
 // helpWidth is how wide the help is.
 const helpWidth = "80"
 
 func root(commands []*cobra.Command) *cobra.Command {
-	c := Group(&cobra.Command{
-		Use:   "aimd",
-		Short: "Adapt concurrency to what a service takes, by TCP congestion control",
-		Long: `aimd adapts the number of requests in flight to what a service takes, as TCP
-adapts to a network: successes widen a window, the first refusal of each burst
-narrows it, and nothing is lost. This tool shows what that is worth, and
-uploads.`,
-		Example: `  aimd demo                          # S3 uploads, a store that says SlowDown
-  aimd demo --quick                  # the same in some ten seconds
-  aimd demo api                      # a worker pool, an API that says 429
-  aimd upload photos s3://backup/pic # your own files, verified and resumable
-  aimd sim run window-vs-backoff     # what a strategy does to a service
-  aimd server -h                     # a service to crash with aimd client
-  aimd backoff plan -h               # which delays a service bears`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version(),
-	}, append(commands, manCommand())...)
+	c := Group(Help(help, &cobra.Command{
+		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
+		SilenceUsage: true, SilenceErrors: true, Version: version(),
+	}), append(commands, manCommand())...)
 	completeWords(c)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))

@@ -16,20 +16,11 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
-const figuresLong = `Figures runs all built-in scenarios and writes every figure of the five texts
-as SVG and PNG, and index.html: one page that needs nothing else and tells
-their story, text by text: what they claim, our figure, and their numbers
-beside ours.
-
-It takes less than a minute. Ctrl-C ends it with the page of what is known so
-far.`
-
 func figuresCommand() *cobra.Command {
 	var out string
-	c := &cobra.Command{
-		Use: "figures", Short: "Make all figures of the five texts, and the page of their story",
-		Long: figuresLong, Example: "  aimd sim figures --out figures", Args: cli.NoArgs,
-	}
+	c := cli.Help(help, &cobra.Command{
+		Use: "figures", Short: "Make all figures of the five texts, and the page of their story", Args: cli.NoArgs,
+	})
 	c.Flags().StringVar(&out, "out", "figures", "write into this `directory`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := cli.MakeDir("out", out); err != nil {
