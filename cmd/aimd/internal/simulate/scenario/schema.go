@@ -65,12 +65,12 @@ func showDefault(zero, preset reflect.Value) string {
 	return fmt.Sprint(preset)
 }
 
-var index = regexp.MustCompile(`\[[0-9]*\]`)
+var brackets = regexp.MustCompile(`\[[0-9]*\]`)
 
 // Explain returns the fields at the path and below it; "strategies.retry",
 // "strategies[].retry" and "strategies[0].retry" are the same.
 func Explain(path string) ([]Field, error) {
-	plain := index.ReplaceAllString(path, "")
+	plain := brackets.ReplaceAllString(path, "")
 	var found []Field
 	for _, f := range Schema() {
 		if p := strings.ReplaceAll(f.Path, "[]", ""); p == plain || strings.HasPrefix(p, plain+".") {
