@@ -1,8 +1,9 @@
 package measure
 
 import (
-	"errors"
 	"strings"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 // reasons counts why operations failed. Reasons that differ in their numbers
@@ -15,7 +16,7 @@ type reason struct {
 }
 
 func (r reasons) add(err error) {
-	text := Innermost(err).Error()
+	text := reach.Innermost(err).Error()
 	key := strings.Map(func(c rune) rune {
 		if '0' <= c && c <= '9' {
 			return -1
@@ -37,21 +38,4 @@ func (r reasons) most() string {
 		}
 	}
 	return best.text
-}
-
-// Innermost follows the chain of causes to its end, the first cause where
-// there are several.
-func Innermost(err error) error {
-	for {
-		var inner error
-		if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) > 0 {
-			inner = several.Unwrap()[0]
-		} else {
-			inner = errors.Unwrap(err)
-		}
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
 }

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -48,11 +48,7 @@ func Backoff() (Setup, error) {
 // transient reports whether it may help to send a request again: not when the
 // service understood it and says that it is wrong.
 func transient(err error) bool {
-	var status interface{ HTTPStatusCode() int }
-	if !errors.As(err, &status) {
-		return true
-	}
-	code := status.HTTPStatusCode()
+	code := reach.Status(err)
 	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
@@ -51,8 +51,8 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the AWS environment: %w", err)
 	}
-	if _, err := cfg.Credentials.Retrieve(probe); err != nil {
-		return nil, fmt.Errorf("--endpoint %s: no AWS credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", address, measure.Innermost(err))
+	if err := reach.Credentials(probe, cfg.Credentials); err != nil {
+		return nil, fmt.Errorf("--endpoint %s: %w", address, err)
 	}
 	// The strategies say how to retry, not the environment.
 	cfg.RetryMaxAttempts, cfg.RetryMode = 0, ""
@@ -65,6 +65,21 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+// explain says in one line what is wrong with the endpoint.
+func (e *endpoint) explain(doing string, err error) error {
+	where := "--endpoint " + e.url
+	silent := reach.Explain(where, probeTime, err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case silent != nil:
+		return silent
+	case reach.Status(err) == http.StatusForbidden:
+		return fmt.Errorf("%s: the credentials do not allow %s: %w", where, doing, err)
+	}
+	return fmt.Errorf("%s: %s: %w", where, doing, err)
 }
 
 // haveBucket finds the named bucket, or makes one if none is named.

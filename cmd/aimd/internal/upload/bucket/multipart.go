@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/local"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 )
@@ -60,7 +61,7 @@ func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Part
 	lasting, cancel := Outlast(ctx, lastingTime)
 	defer cancel()
 	out, err := b.Client.CreateMultipartUpload(lasting, in)
-	if err != nil && ctx.Err() != nil && status(err) == 0 {
+	if err != nil && ctx.Err() != nil && reach.Status(err) == 0 {
 		return Left{context.Cause(ctx), err, Incomplete{Key: key}}
 	}
 	if err != nil {
