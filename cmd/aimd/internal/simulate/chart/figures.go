@@ -2,6 +2,7 @@ package chart
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
@@ -17,11 +18,7 @@ func Figures(s experiment.Study) []figure.Figure {
 			continue
 		}
 		f := d.draw()
-		f.Name = s.Name
-		if p.Name != "" {
-			f.Name += "-" + p.Name
-		}
-		f.Caption = p.Caption
+		f.Name, f.Caption = strings.Trim(s.Name+"-"+p.Name, "-"), p.Caption
 		all = append(all, f)
 	}
 	return all

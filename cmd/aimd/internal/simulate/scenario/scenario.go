@@ -56,6 +56,9 @@ type Plot struct {
 	To         time.Duration `yaml:"to"`
 	Per        time.Duration `yaml:"per"`
 	Top        float64       `yaml:"top"`
+	// Measured is no field of a file: the rows are real runs, so each panel is named, and
+	// has a scale of its own unless that is logarithmic.
+	Measured bool
 }
 
 // Expectation is a number that the scenario must show: a measure's median over the
