@@ -52,7 +52,7 @@ func prepare(to *plot.Axis, a Axis, most int) {
 	to.Min, to.Max = a.Min, a.Max
 	to.Tick.Marker = plot.TickerFunc(ticks(most))
 	if a.Log {
-		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
+		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
 	if len(a.Labels) > 0 {
 		to.Min, to.Max, to.Tick.Marker = -0.5, float64(len(a.Labels))-0.5, categories(a.Labels)

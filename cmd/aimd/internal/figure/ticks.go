@@ -17,28 +17,10 @@ func ticks(most int) func(low, high float64) []plot.Tick {
 		}
 		var all []plot.Tick
 		for n := math.Ceil(low / step); n*step <= high; n++ {
-			all = append(all, tick(n*step))
+			all = append(all, plot.Tick{Value: n * step, Label: strconv.FormatFloat(n*step, 'g', 6, 64)})
 		}
 		return all
 	}
-}
-
-// decades are ticks at the powers of ten, with marks at 2 and 5 between them.
-func decades(low, high float64) []plot.Tick {
-	var all []plot.Tick
-	for v := math.Pow(10, math.Floor(math.Log10(low))); v <= high; v *= 10 {
-		all = append(all, tick(v))
-		for _, between := range []float64{2 * v, 5 * v} {
-			if between <= high {
-				all = append(all, plot.Tick{Value: between})
-			}
-		}
-	}
-	return all
-}
-
-func tick(v float64) plot.Tick {
-	return plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)}
 }
 
 // unlabelled are the same ticks without their labels.
@@ -54,12 +36,8 @@ func (u unlabelled) Ticks(low, high float64) []plot.Tick {
 }
 
 // categories are labelled ticks at 0, 1, 2 and so on.
-type categories []string
-
-// Ticks implements plot.Ticker.
-func (c categories) Ticks(low, high float64) []plot.Tick {
-	var all []plot.Tick
-	for i, label := range c {
+func categories(labels []string) (all plot.ConstantTicks) {
+	for i, label := range labels {
 		all = append(all, plot.Tick{Value: float64(i), Label: label})
 	}
 	return all
