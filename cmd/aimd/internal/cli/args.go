@@ -81,7 +81,6 @@ func NoDefault(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// completeWords lets the shell complete all flags whose values are words.
 func completeWords(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(interface{ Words() []string }); ok && len(v.Words()) > 0 {

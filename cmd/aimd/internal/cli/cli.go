@@ -28,7 +28,6 @@ const (
 // ErrInterrupted ends a command that the user stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// usageError is an error in the command line.
 type usageError struct {
 	error
 	command string
@@ -63,7 +62,6 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 	return status(ctx, root.ExecuteContext(ctx), told)
 }
 
-// status tells the error, if there is one, and how to exit.
 func status(ctx context.Context, err error, stderr io.Writer) int {
 	var usage usageError
 	switch {
@@ -98,7 +96,6 @@ func root(commands []*cobra.Command) *cobra.Command {
 	return c
 }
 
-// suggestFlag adds the flag that may have been meant.
 func suggestFlag(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -19,7 +19,6 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// choice is what the flags say.
 type choice struct {
 	form    string
 	own     sim.Retry
@@ -70,7 +69,6 @@ func (t *choice) flags(f *pflag.FlagSet) {
 	cli.NoDefault(f, "min", "max", "factor", "attempts", "elapsed")
 }
 
-// backoff is what the flags ask for.
 func (t choice) backoff(f *pflag.FlagSet) (backoff.Backoff, error) {
 	r, complete, known := formNamed(t.form)
 	if !known {
@@ -99,7 +97,6 @@ func (t choice) backoff(f *pflag.FlagSet) (backoff.Backoff, error) {
 	return b, nil
 }
 
-// delayRow is what many clients wait before one retry.
 type delayRow struct {
 	retry                              int
 	shortest, median, longest, elapsed time.Duration

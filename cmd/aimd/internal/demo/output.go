@@ -18,13 +18,11 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-// output is what becomes of the results.
 type output struct {
 	json          bool
 	html, figures string
 }
 
-// race are the flags that say how strategies are compared.
 func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
 	f.Var(value.Names(only, all), "only", "which strategies to run")
@@ -34,7 +32,6 @@ func limitFlag(f *pflag.FlagSet, limit *time.Duration) {
 	f.Var(value.Duration(limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, at least 1m")
 }
 
-// limitOf is the limit where none is given.
 func limitOf(limit, optimum time.Duration) time.Duration {
 	if limit > 0 {
 		return limit
@@ -48,7 +45,6 @@ func (o *output) flags(f *pflag.FlagSet, page string) {
 	f.StringVar(&o.figures, "figures", "", "write the curves as SVG and PNG into this `directory`")
 }
 
-// check finds out before all the work whether its fruits can be written.
 func (o *output) check(c *cobra.Command) error {
 	if o.json && !c.Flags().Changed("html") {
 		o.html = ""
@@ -90,7 +86,6 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 	return failed
 }
 
-// write writes all but the JSON.
 func (o *output) write(c *cobra.Command, r Report) error {
 	say := c.OutOrStdout()
 	if o.json {

@@ -70,7 +70,6 @@ func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	f.Var(value.Bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
 }
 
-// quicken makes the run short, but for what was asked for.
 func quicken(c *cobra.Command, d *s3.Config) {
 	for name, set := range map[string]func(){
 		"objects": func() { d.Objects = 400 },

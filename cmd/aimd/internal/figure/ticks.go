@@ -23,7 +23,6 @@ func ticks(most int) func(low, high float64) []plot.Tick {
 	}
 }
 
-// unlabelled are the same ticks without their labels.
 type unlabelled struct{ plot.Ticker }
 
 func (u unlabelled) Ticks(low, high float64) []plot.Tick {

@@ -53,7 +53,6 @@ func ClientCommand() *cobra.Command {
 // a few of the program's own.
 func filesNeeded(clients int) uint64 { return 2*uint64(clients) + 20 }
 
-// requestURL is what can be asked for over HTTP.
 func requestURL(to *string) *value.Value[string] {
 	return value.Text(to, "URL", "a URL like http://127.0.0.1:8070/api", func(s string) bool {
 		u, err := url.Parse(s)

@@ -56,7 +56,6 @@ func ServerCommand() *cobra.Command {
 	return c
 }
 
-// address is where to listen.
 func address(to *string) *value.Value[string] {
 	return value.Text(to, "host:port", "a host or none, and a port from 0 to 65535, like 127.0.0.1:8070; port 0 is any that is free", func(s string) bool {
 		_, port, err := net.SplitHostPort(s)

@@ -63,7 +63,6 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// load reads the scenarios, with the flags on top.
 func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error) {
 	settings := slices.Clone(r.set)
 	if c.Flags().Changed("seed") {
@@ -90,12 +89,10 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 	return all, nil
 }
 
-// check finds out before all the work whether its fruits can be written.
 func (r *run) check() error {
 	return errors.Join(cli.MakeDir("csv", r.csv), cli.MakeDir("svg", r.svg), cli.MakeDir("png", r.png), cli.CheckFile("html", r.html))
 }
 
-// run runs the scenarios one after the other and shows each as soon as it is there.
 func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	var studies []experiment.Study
 	var failed error
@@ -170,7 +167,6 @@ func (r *run) files(s experiment.Study) error {
 // unfit is what a file's name should not have.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
-// writeCSV writes the measures and, without a sweep, the courses of each strategy.
 func writeCSV(dir string, s experiment.Study) error {
 	if err := cli.WriteFile("csv", filepath.Join(dir, s.Name+".csv"), s.CSV); err != nil {
 		return err

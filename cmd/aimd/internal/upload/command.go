@@ -99,7 +99,6 @@ func checksums() (words []string, algorithms []*sum.Algorithm) {
 	return append(words, "md5"), append(algorithms, nil)
 }
 
-// arguments takes the arguments apart.
 func (c *Config) arguments(args []string) (err error) {
 	if len(args) < 2 {
 		return errors.New("want at least one file or directory, and s3://bucket/prefix as the last argument")

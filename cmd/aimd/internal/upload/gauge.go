@@ -8,7 +8,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
-// moment is how an upload stands at a time.
 type moment struct {
 	at time.Duration
 	// files and bytes are what is done with, whatever became of it.
@@ -44,7 +43,6 @@ type gauge struct {
 // parts that begin together.
 const memory = 20 * time.Second
 
-// seen takes in one more moment.
 func (g *gauge) seen(m moment) {
 	dt := m.at - g.last.at
 	if dt <= 0 {
@@ -88,7 +86,6 @@ func (g *gauge) line(m moment) string {
 	return s
 }
 
-// left is how long it will go on at this rate.
 func (g *gauge) left(m moment) (time.Duration, bool) {
 	seconds := (m.all() - m.done()) / g.rate(g.work)
 	if !m.counted || m.files >= m.allFiles || !(seconds < (100 * time.Hour).Seconds()) { // nothing moves

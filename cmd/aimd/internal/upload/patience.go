@@ -36,7 +36,6 @@ func (u *run) patience(stopped context.Context) (done func()) {
 	}
 }
 
-// waitingFor is what is not over yet.
 func (u *run) waitingFor() string {
 	var parts []string
 	for _, x := range u.bucket.Open() {

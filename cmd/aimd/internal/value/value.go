@@ -56,7 +56,6 @@ func (v *Value[T]) String() string {
 	return v.show(*v.to)
 }
 
-// within is a parser with bounds.
 func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T) func(string) (T, bool) {
 	return func(s string) (T, bool) {
 		x, err := parse(s)

@@ -92,7 +92,6 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 	return r, nil
 }
 
-// send does job i: one request.
 func send(ctx context.Context, client *http.Client, url string, i int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/jobs/"+strconv.Itoa(i), nil)
 	if err != nil {

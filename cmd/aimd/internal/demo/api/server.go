@@ -55,7 +55,6 @@ func (s *server) servedTimes(id string) int {
 	return s.served[id]
 }
 
-// refusals is how many requests got 429 since the start.
 func (s *server) refusals() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +75,6 @@ func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// take takes a token out of the bucket if there is one.
 func (s *server) take(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,6 @@ type Window struct {
 	Cwnd, Ssthresh float64
 }
 
-// end is how an operation ended.
 type end struct {
 	state state
 	// took is from the moment when a goroutine picked it up.
@@ -134,7 +133,6 @@ func (m *Meter) began() {
 	m.start = time.Now()
 }
 
-// stopped is called when all operations came to their end.
 func (m *Meter) stopped() {
 	m.mu.Lock()
 	m.stop = time.Now()

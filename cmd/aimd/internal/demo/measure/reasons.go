@@ -29,7 +29,6 @@ func (r reasons) add(err error) {
 	r[key].count++
 }
 
-// most is the most frequent reason, "" if there is none.
 func (r reasons) most() string {
 	var best reason
 	for _, v := range r {

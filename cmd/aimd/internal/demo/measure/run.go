@@ -75,7 +75,6 @@ func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 	wg.Wait()
 }
 
-// sampling samples until the returned function was called.
 func (m *Meter) sampling() (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup

@@ -16,5 +16,4 @@ func content(i int, size int64) []byte {
 	return b
 }
 
-// name is the name of object i in its place.
 func name(i int) string { return fmt.Sprintf("object-%07d", i) }

@@ -67,7 +67,6 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	return e, nil
 }
 
-// explain says in one line what is wrong with the endpoint.
 func (e *endpoint) explain(doing string, err error) error {
 	where := "--endpoint " + e.url
 	silent := reach.Explain(where, probeTime, err)
@@ -82,7 +81,6 @@ func (e *endpoint) explain(doing string, err error) error {
 	return fmt.Errorf("%s: %s: %w", where, doing, err)
 }
 
-// haveBucket finds the named bucket, or makes one if none is named.
 func (e *endpoint) haveBucket(ctx context.Context, client *s3.Client) error {
 	named := e.bucket != ""
 	if !named {
@@ -109,7 +107,6 @@ func (e *endpoint) haveBucket(ctx context.Context, client *s3.Client) error {
 	return nil
 }
 
-// tryWriting writes one small object and takes it away again.
 func (e *endpoint) tryWriting(ctx context.Context, client *s3.Client) error {
 	key := e.prefix + "probe"
 	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &e.bucket, Key: &key, Body: bytes.NewReader([]byte("probe"))}); err != nil {

@@ -53,13 +53,11 @@ func (p *place) steward() *s3.Client {
 	return s3.NewFromConfig(config, pathStyle)
 }
 
-// listed is one object as the store lists it.
 type listed struct {
 	key, etag string
 	size      int64
 }
 
-// list is all that the store has in the place.
 func (p *place) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	pages := s3.NewListObjectsV2Paginator(p.steward(), &s3.ListObjectsV2Input{Bucket: &p.bucket, Prefix: &p.prefix})
@@ -105,7 +103,6 @@ func (p *place) stored(ctx context.Context, objects int, size int64) ([]bool, er
 	return stored, nil
 }
 
-// holds reports whether the object has that content.
 func (p *place) holds(ctx context.Context, key string, want []byte) (bool, error) {
 	res, err := p.steward().GetObject(ctx, &s3.GetObjectInput{Bucket: &p.bucket, Key: &key})
 	if err != nil {

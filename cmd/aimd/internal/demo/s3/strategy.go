@@ -18,7 +18,6 @@ var strategies = []string{"sdk-default", "backoff", "sdk-adaptive", "tahoe", "re
 // Strategies are the names of all strategies, in the order in which they run.
 func Strategies() []string { return slices.Clone(strategies) }
 
-// setUp makes the client's config that of the strategy.
 func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {
 	switch name {
 	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client

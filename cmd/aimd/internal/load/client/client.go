@@ -61,12 +61,10 @@ func (c *clients) client(ctx context.Context) {
 	}
 }
 
-// interval is the time to a client's next operation.
 func (c *clients) interval() time.Duration {
 	return time.Duration(rand.ExpFloat64() * float64(c.config.Lambda))
 }
 
-// attempt sends a request, and counts how it ends.
 func (c *clients) attempt(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
@@ -88,7 +86,6 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// send sends a request and reads the answer.
 func (c *clients) send(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.config.URL, nil)
 	if err != nil {
@@ -114,7 +111,6 @@ func drain(r io.Reader) error {
 	return err
 }
 
-// sleep lasts for the time, and reports false if the context ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

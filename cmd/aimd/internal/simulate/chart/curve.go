@@ -49,7 +49,6 @@ func label(name string) string {
 	return s
 }
 
-// sweepLabel is how an axis names the field of a sweep.
 func sweepLabel(w scenario.Sweep) string {
 	l := label(w.Field)
 	_, plain := strconv.ParseFloat(w.Values[0], 64)
@@ -59,7 +58,6 @@ func sweepLabel(w scenario.Sweep) string {
 	return l
 }
 
-// number reads a value of a sweep: a number, or a duration in seconds.
 func number(s string) (float64, bool) {
 	if v, err := strconv.ParseFloat(s, 64); err == nil {
 		return v, true
@@ -118,7 +116,6 @@ func (d drawing) curve() figure.Figure {
 	return f
 }
 
-// strategies are those that the drawing shows, in their order.
 func (d drawing) strategies() []string {
 	var all []string
 	for _, r := range d.rows {
@@ -129,7 +126,6 @@ func (d drawing) strategies() []string {
 	return all
 }
 
-// measureAxis is the vertical axis of a measure.
 func (d drawing) measureAxis() figure.Axis {
 	least, most := math.Inf(1), 0.0
 	for _, r := range d.rows {
@@ -180,7 +176,6 @@ func (d drawing) heat() figure.Figure {
 	return f
 }
 
-// times is a ratio as maps show it.
 func times(r float64) string {
 	if r >= 9.995 {
 		return strconv.FormatFloat(r, 'f', 1, 64)

@@ -44,7 +44,6 @@ func plots(s experiment.Study) []scenario.Plot {
 
 func hasWindow(r experiment.Row) bool { return r.Strategy.Window.Law != "" }
 
-// rows are those that the plot shows.
 func rows(s experiment.Study, p scenario.Plot) []experiment.Row {
 	var all []experiment.Row
 	for _, r := range s.Rows {
@@ -56,7 +55,6 @@ func rows(s experiment.Study, p scenario.Plot) []experiment.Row {
 	return all
 }
 
-// drawing is one figure of a study.
 type drawing struct {
 	experiment.Study
 	scenario.Plot

@@ -22,7 +22,6 @@ type course struct {
 	held bool
 }
 
-// values are the course's numbers in the run.
 func (c course) values(t sim.Traces) (all []float64) {
 	for _, name := range c.of {
 		for i, v := range t.Of(name) {
@@ -35,7 +34,6 @@ func (c course) values(t sim.Traces) (all []float64) {
 	return all
 }
 
-// level is a horizontal line, such as the service's capacity.
 type level struct {
 	figure.Curve
 	at float64
@@ -75,7 +73,6 @@ func (d drawing) window() figure.Figure {
 	return d.overTime("requests at a time", []course{cwnd, ssthresh}, d.slots())
 }
 
-// load is how many requests the server has.
 func (d drawing) load() figure.Figure {
 	return d.overTime("requests at a time", []course{
 		{figure.Line("requests at the service", figure.Blue, 2.2), []string{sim.SeriesConcurrency}, false},
@@ -174,7 +171,6 @@ func (d drawing) title(r experiment.Row) string {
 	return r.Strategy.Name
 }
 
-// panelHeight is less for more of them.
 func panelHeight(panels int) vg.Length {
 	switch {
 	case panels == 1:
@@ -195,7 +191,6 @@ func (d drawing) timeAxis() figure.Axis {
 	return figure.Axis{Min: d.From.Seconds(), Max: max(to, d.From.Seconds()+0.001)}
 }
 
-// highest is where the vertical axis of the rows ends.
 func (d drawing) highest(rows []experiment.Row, courses []course, levels []level) float64 {
 	if d.Top > 0 {
 		return d.Top

@@ -84,7 +84,6 @@ func section(s experiment.Study) page.Section {
 	return x
 }
 
-// what is what a number is about.
 func what(v experiment.Verdict) string {
 	s := v.Strategy + ": " + label(v.Measure)
 	if v.Over != "" {

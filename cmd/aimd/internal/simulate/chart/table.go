@@ -37,7 +37,6 @@ var columns = []struct {
 // optional are shown only where the scenario asks for them.
 var optional = []string{"efficiency", "throughput", "peak_over_mean", "return_over_mean"}
 
-// column is that of a measure.
 func column(measure string) table.Column {
 	for _, c := range columns {
 		if c.measure == measure {

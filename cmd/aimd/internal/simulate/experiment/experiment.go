@@ -130,7 +130,6 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 	return failed
 }
 
-// row sums the runs up.
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
 	for _, r := range j.results {

@@ -186,7 +186,6 @@ func (d *decoder) scalar(n ast.Node, to reflect.Value, path string) {
 	}
 }
 
-// set gives a scalar its value from text, or returns what is wanted instead.
 func set(to reflect.Value, s string, quoted bool) error {
 	wanted := errors.New(a(kindOf(to.Type())))
 	switch k := to.Kind(); {
@@ -241,7 +240,6 @@ func quoted(n ast.Node) bool {
 	return t != nil && slices.Contains([]token.Type{token.SingleQuoteType, token.DoubleQuoteType}, t.Type)
 }
 
-// text is a scalar as it was written, without quotes.
 func text(n ast.Node) string {
 	switch x := n.(type) {
 	case *ast.StringNode:
@@ -255,7 +253,6 @@ func text(n ast.Node) string {
 	return n.String()
 }
 
-// show is a node as an error names it.
 func show(n ast.Node) string {
 	const most = 40
 	switch n.(type) {

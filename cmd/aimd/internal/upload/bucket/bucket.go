@@ -44,10 +44,8 @@ func (b *Bucket) unverified() {
 	}
 }
 
-// missing reports whether the store says that there is no such object.
 func missing(err error) bool { return reach.Status(err) == http.StatusNotFound }
 
-// code is the store's code of the error, "" if it has none.
 func code(err error) string {
 	var e interface{ ErrorCode() string }
 	if errors.As(err, &e) {

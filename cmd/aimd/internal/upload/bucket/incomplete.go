@@ -147,7 +147,6 @@ func final(err error) bool {
 	return reach.Status(err) >= 400 && reach.Status(err) < 500 || reach.Status(err) == http.StatusNotImplemented
 }
 
-// wait reports whether the time has gone by before the context ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

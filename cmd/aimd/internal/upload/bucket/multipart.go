@@ -81,7 +81,6 @@ func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Part
 	return m.abort(ctx, err)
 }
 
-// multipart is one object that is being uploaded in parts.
 type multipart struct {
 	b     *Bucket
 	key   string
@@ -116,7 +115,6 @@ func (m *multipart) send(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// part sends part i, counted from 0.
 func (m *multipart) part(ctx context.Context, i int) error {
 	off := int64(i) * m.parts.Size
 	n := min(m.parts.Size, m.f.Size()-off)
@@ -162,7 +160,6 @@ func (m *multipart) whole() *digest {
 	return d
 }
 
-// complete makes one object of the parts, and looks whether it is the file.
 func (m *multipart) complete(ctx context.Context) error {
 	whole := m.whole()
 	in := &s3.CompleteMultipartUploadInput{

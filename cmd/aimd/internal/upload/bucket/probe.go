@@ -46,7 +46,6 @@ func (b *Bucket) Probe(parent context.Context, endpoint, prefix string, listing 
 	return b.explain(parent, where, err)
 }
 
-// explain says in one line what is wrong.
 func (b *Bucket) explain(parent context.Context, where string, err error) error {
 	silent := reach.Explain(where, probeTime, err)
 	switch status := reach.Status(err); {

@@ -77,7 +77,6 @@ const answerMost = 16 << 20
 // errLongAnswer is of an answer that would fill the memory.
 var errLongAnswer = errors.New("the store's answer is too long")
 
-// bounded is an answer's body that fails when it gets too long.
 type bounded struct {
 	io.ReadCloser
 	left int64

@@ -35,7 +35,6 @@ const (
 
 func newSorter() *sorter { return &sorter{most: sortMemory} }
 
-// add takes one more string.
 func (s *sorter) add(x string) error {
 	s.held = append(s.held, x)
 	s.size += len(x) + stringOverhead
@@ -45,7 +44,6 @@ func (s *sorter) add(x string) error {
 	return s.spill()
 }
 
-// spill writes what is held as one run.
 func (s *sorter) spill() (err error) {
 	if s.file == nil {
 		if s.file, err = os.CreateTemp("", "aimd-sort-"); err != nil {
@@ -111,7 +109,6 @@ func (s *sorter) run(from, to int64, failed *error) iter.Seq[string] {
 	}
 }
 
-// close removes the temporary file.
 func (s *sorter) close() {
 	if s.file != nil {
 		_ = s.file.Close()

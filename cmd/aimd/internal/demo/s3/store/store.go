@@ -55,7 +55,6 @@ func Start(c Config) (s *Store, err error) {
 	return s, err
 }
 
-// service takes its time before it hands a request on.
 func service(at *loopback.Server, c Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !at.Work(time.Duration(float64(c.Service) * (1 + c.Jitter*(2*rand.Float64()-1)))) {
