@@ -27,7 +27,7 @@ func ClientCommand() *cobra.Command {
 	f.Var(value.Decimal(&lambda, 0.001, 86_400), "lambda", "mean time from a client's request to its next, in seconds; distributed exponentially")
 	f.Var(value.Duration(&d.Timeout, time.Millisecond, time.Hour), "timeout", "longest time for a request")
 	s.flags(f)
-	f.Var(requestURL(&d.URL), "url", "what to ask for")
+	f.Var(value.URL(&d.URL, "a URL like http://127.0.0.1:8070/api", func(*url.URL) bool { return true }), "url", "what to ask for")
 	f.Var(value.Duration(&o.Report, 100*time.Millisecond, time.Hour), "report", "how often a line is written")
 	f.Var(value.Duration(&most, 0, 30*24*time.Hour), "duration", "how long to send; 0s: until Ctrl-C")
 	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they tell of what was given up and of the window, too")
@@ -52,10 +52,3 @@ func ClientCommand() *cobra.Command {
 // many again that are still being made for requests that found another one, and
 // a few of the program's own.
 func filesNeeded(clients int) uint64 { return 2*uint64(clients) + 20 }
-
-func requestURL(to *string) *value.Value[string] {
-	return value.Text(to, "URL", "a URL like http://127.0.0.1:8070/api", func(s string) bool {
-		u, err := url.Parse(s)
-		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-	})
-}

@@ -33,8 +33,7 @@ type server struct {
 	tokens float64
 	filled time.Time
 	// served counts how often each job was done.
-	served  map[string]int
-	refused int
+	served map[string]int
 }
 
 // start starts an API with a full bucket. POST /jobs/{id} does a job.
@@ -53,12 +52,6 @@ func (s *server) servedTimes(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.served[id]
-}
-
-func (s *server) refusals() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
 }
 
 func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request) {
@@ -83,7 +76,6 @@ func (s *server) take(now time.Time) bool {
 		s.filled = now
 	}
 	if s.tokens < 1 {
-		s.refused++
 		return false
 	}
 	s.tokens--

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -114,3 +116,15 @@ func (p *place) holds(ctx context.Context, key string, want []byte) (bool, error
 	}
 	return bytes.Equal(got, want), nil
 }
+
+// content is the content of object i: the same for every strategy, and
+// different for every object, so that a mix-up does not go unseen.
+func content(i int, size int64) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(i))
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8(seed).Read(b) // never fails
+	return b
+}
+
+func name(i int) string { return fmt.Sprintf("object-%07d", i) }
