@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed builtin/*.yaml
@@ -38,7 +38,7 @@ type indexed struct {
 }
 
 func parseIndex() (x indexed) {
-	if err := yaml.UnmarshalWithOptions(indexText, &x, yaml.Strict()); err != nil {
+	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // it is our own
 	}
 	return x
