@@ -16,29 +16,8 @@ import (
 
 const singleHeight = 3.6 * vg.Inch
 
-// words are how axes name fields and measures.
-var words = map[string]string{
-	"clients.operations":                "operations",
-	"clients.count":                     "clients",
-	"server.slots":                      "slots of the service",
-	"server.outages[0].backlog":         "connections that wait for the stopped service",
-	"return_over_mean":                  "first second after the outage / mean",
-	"server.refusal.retry_after_jitter": "jitter of Retry-After (s)",
-	"server.outages[0].for":             "length of the outage (s)",
-	"attempts_per_op":                   "attempts per operation",
-	"efficiency":                        "successes / attempts",
-	"throughput":                        "operations done per second",
-	"makespan_s":                        "time for all operations (s)",
-	"outage_sent":                       "requests sent while the service is down",
-	"peak_over_mean":                    "peak rate over mean rate",
-	"given_up":                          "operations given up",
-	"recovery_s":                        "time to recover (s)",
-	"p99_s":                             "p99 latency (s)",
-	"span":                              "time / optimum",
-}
-
 func label(name string) string {
-	if w, ok := words[name]; ok {
+	if w, ok := names.Words[name]; ok {
 		return w
 	}
 	s, seconds := strings.CutSuffix(name, "_s")
