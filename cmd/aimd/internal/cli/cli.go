@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/interrupt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
@@ -21,8 +21,9 @@ import (
 const (
 	Failed = 1
 	// WrongUsage: the command line is wrong, nothing was done.
-	WrongUsage  = 2
-	Interrupted = interrupt.Status
+	WrongUsage = 2
+	// Interrupted is 128 and the number of SIGINT, as shells have it.
+	Interrupted = 130
 )
 
 // ErrInterrupted ends a command that the user stopped.
@@ -52,7 +53,7 @@ type Tool struct {
 // Run runs a command line, once, and returns the exit status. The first interrupt
 // stops it cleanly, the second at once.
 func (t Tool) Run(ctx context.Context, args ...string) int {
-	ctx, stop := interrupt.Context(ctx)
+	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 
 	root, told := root(t.Commands), terminal.New(t.Stderr)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/load/client"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/load/filelimit"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
@@ -37,7 +36,7 @@ func ClientCommand() *cobra.Command {
 			return cli.Usage(c, err)
 		}
 		d.Lambda = time.Duration(lambda * float64(time.Second))
-		if n, known := filelimit.Files(); known && n < filesNeeded(d.Clients) {
+		if n, known := openFiles(); known && n < filesNeeded(d.Clients) {
 			fmt.Fprintf(c.ErrOrStderr(), "This process may open %d files, and --clients %d need up to %d, for a connection each; what finds none counts as an error. Raise it: ulimit -n %[3]d\n", n, d.Clients, filesNeeded(d.Clients))
 		}
 		o.Stdout = c.OutOrStdout()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/load/filelimit"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/load/server"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
@@ -24,6 +24,9 @@ var help embed.FS
 // filesServer is how many connections a server should be able to have for the
 // scenario in its help: those of half a minute and more.
 const filesServer = 10_000
+
+// bound leaves out what means no bound of files: all bits set, or all but the sign.
+func bound(n uint64) (uint64, bool) { return n, n < math.MaxInt64 }
 
 // ServerCommand is aimd server.
 func ServerCommand() *cobra.Command {
@@ -46,7 +49,7 @@ func ServerCommand() *cobra.Command {
 	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they tell of the peak, and of how many were served, and for nobody (abandoned), too")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		o.Stdout, o.Stderr = c.OutOrStdout(), c.ErrOrStderr()
-		if n, known := filelimit.Files(); known && n < filesServer {
+		if n, known := openFiles(); known && n < filesServer {
 			fmt.Fprintf(o.Stderr, "This process may open %d files, a connection each; with fewer than %d the requests of a long stop find no place. Raise it: ulimit -n %d\n", n, filesServer, filesServer)
 		}
 		ctx, cancel := bounded(c.Context(), most)
