@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/httplimit"
 )
@@ -46,20 +45,6 @@ var strategies = []string{"plain", "backoff", "tahoe", "reno"}
 // Strategies are the names of all strategies, in the order in which they run.
 func Strategies() []string { return slices.Clone(strategies) }
 
-func setUp(name string, factor float64) (set measure.Setup, err error) {
-	switch name {
-	case "plain":
-		return measure.Once(), nil
-	case "backoff":
-		return measure.Backoff()
-	case "tahoe":
-		set, _, err = measure.Windowed(aimd.NewTahoe, factor)
-	default:
-		set, _, err = measure.Windowed(aimd.NewReno, factor)
-	}
-	return set, err
-}
-
 // Run does all jobs once per strategy, each with an API that is new, and yields
 // how it went. It ends with the first error. When ctx ends the strategy that
 // runs is stopped and yielded as interrupted, and is the last.
@@ -73,7 +58,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 		return measure.Result{}, err
 	}
 	defer server.Close()
-	set, err := setUp(name, c.Factor)
+	set, err := measure.SetUp(name, c.Factor)
 	if err != nil {
 		return measure.Result{}, err
 	}

@@ -18,51 +18,61 @@ import (
 type Setup struct {
 	// Retry runs one operation, again if need be.
 	Retry func(ctx context.Context, once func(context.Context) error) error
-	// Window is where the strategy's window is read; nil: it has none.
-	Window func() Window
-	// Factor is what a cut keeps of the window; 0 without one.
+	// Limiter is the strategy's; nil: it has none.
+	Limiter *aimd.Limiter
+	// Factor is what a cut keeps of the limiter's window; 0 without one.
 	Factor float64
-	// Close ends what the strategy began.
-	Close func()
 }
 
-// Once leaves all retries to the client, if it makes any.
-func Once() Setup {
-	return Setup{Retry: func(ctx context.Context, once func(context.Context) error) error { return once(ctx) }, Close: func() {}}
+// SetUp is the strategy of that name. Backoff is plain exponential backoff, the thing to
+// compare with: each operation retries by itself, for as long as it takes, and knows
+// nothing of the others. Tahoe and reno have a limiter of this library, whose Do retries.
+// All others leave retries to the client, if it makes any.
+func SetUp(name string, factor float64) (s Setup, err error) {
+	switch name {
+	case "backoff":
+		policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
+		return Setup{Retry: func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, policy, once) }}, err
+	case "tahoe":
+		s.Limiter, err = aimd.NewTahoe(aimd.WithFactor(factor))
+	case "reno":
+		s.Limiter, err = aimd.NewReno(aimd.WithFactor(factor))
+	default:
+		return Setup{Retry: Once}, nil
+	}
+	s.Retry, s.Factor = s.Limiter.Do, factor
+	return s, err
 }
+
+// Window is the limiter's; zero without one.
+func (s Setup) Window() Window {
+	if s.Limiter == nil {
+		return Window{}
+	}
+	state := s.Limiter.State()
+	return Window{Cwnd: state.Cwnd, Ssthresh: state.Ssthresh}
+}
+
+// Close ends what the strategy began.
+func (s Setup) Close() {
+	if s.Limiter != nil {
+		s.Limiter.Close()
+	}
+}
+
+// Once runs the operation and leaves all retries to it.
+func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
 // delays are those of the usual client, "full jitter" of
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 // from a service time of the demo to 20 s.
 var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
 
-// Backoff is plain exponential backoff, the thing to compare with: each operation
-// retries by itself, for as long as it takes, and knows nothing of the others.
-func Backoff() (Setup, error) {
-	policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
-	s := Once()
-	s.Retry = func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, policy, once) }
-	return s, err
-}
-
 // transient reports whether it may help to send a request again: not when the
 // service understood it and says that it is wrong.
 func transient(err error) bool {
 	code := reach.Status(err)
 	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
-}
-
-// Windowed has a limiter of this library, whose Do retries.
-func Windowed(law func(...aimd.Option) (*aimd.Limiter, error), factor float64) (Setup, *aimd.Limiter, error) {
-	lim, err := law(aimd.WithFactor(factor))
-	if err != nil {
-		return Setup{}, nil, err
-	}
-	window := func() Window {
-		s := lim.State()
-		return Window{Cwnd: s.Cwnd, Ssthresh: s.Ssthresh}
-	}
-	return Setup{Retry: lim.Do, Window: window, Factor: factor, Close: lim.Close}, lim, nil
 }
 
 // Each runs those of the strategies that only names, one after the other, and yields

@@ -6,7 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 )
@@ -26,22 +25,11 @@ func setUp(name string, factor float64, config *aws.Config) (measure.Setup, erro
 		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
 	case "backoff":
 		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-		return measure.Backoff()
-	case "tahoe":
-		return windowed(aimd.NewTahoe, factor, config)
-	default:
-		return windowed(aimd.NewReno, factor, config)
 	}
-	return measure.Once(), nil
-}
-
-// windowed is the client with one call of contrib/aws added, which retries.
-func windowed(law func(...aimd.Option) (*aimd.Limiter, error), factor float64, config *aws.Config) (measure.Setup, error) {
-	set, lim, err := measure.Windowed(law, factor)
-	if err != nil {
-		return set, err
+	set, err := measure.SetUp(name, factor)
+	if set.Limiter != nil { // one call of contrib/aws on the config, and the client retries
+		aimdaws.Limit(config, set.Limiter)
+		set.Retry = measure.Once
 	}
-	aimdaws.Limit(config, lim)
-	set.Retry = measure.Once().Retry
-	return set, nil
+	return set, err
 }
