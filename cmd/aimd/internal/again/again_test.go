@@ -254,7 +254,7 @@ func TestTheExamplesRun(t *testing.T) {
 	stand("ssh", `sh -c "$2"`)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "queue"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "job.txt"), []byte("a job\n"), 0o600))
-	lines := strings.Split(strings.ReplaceAll(example, "\\\n", ""), "\n")
+	lines := strings.Split(strings.ReplaceAll(Command().Example, "\\\n", ""), "\n")
 	require.Len(t, lines, 6)
 	for _, line := range lines {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)

@@ -3,6 +3,7 @@ package again
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -20,49 +21,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-const long = `Retry runs a command until it succeeds, it fails for good, or there were enough
-tries. Between two tries it waits, longer each time and never exactly as long
-as others do, so that many scripts do not crash what they wait for. It exits
-with the command's last status. The command must do no harm when it runs twice.
-
-Which failures are tried again? What the command says on standard error counts
-before its exit status, "never" before the others:
-  --never, --never-says         final. 126 and 127, which say that the command
-                                cannot be run, are, and who kills it means it
-  --overload, --overload-says   the service is too busy. Tried again, not
-                                before a "Retry-After: 30" on standard error
-  --again, --again-says         tried again, and then nothing else is
-Without --again and --again-says all failures are tried again, but for "never".
-
-When? The delays are those of aimd backoff table, which explains and shows
-them: 100ms, doubling up to 30s, each times U(0.5, 1.5).
-
-How long? Ten tries, or as many as the form has, or as fit into --for. With
---for no try begins later, and one that runs then is ended, as with --timeout:
-by SIGTERM, and after 5s for good.
-
---sense looks before each try, as Ethernet senses the carrier before it sends:
-while the shell command given to it fails, the command is not started. That is
-a try that failed: the next look comes after the next delay.
-
-Standard input is given anew to each try: a file is read again, and what comes
-from a pipe is kept, up to --stdin-max; more is refused before the first try.
-What a failed try wrote to standard output stays there.
-
-Signals are passed on to the command. After SIGINT or SIGTERM it is waited for,
-and there is no other try; a second one ends aimd at once. Exit statuses of
-aimd's own: 124 if the command took too long and yet ended with 0, 127 and 126
-if it cannot be run, 128 and the signal's number if a signal killed it, 130 if
-interrupted between two tries, 2 if the command line is wrong, 1 if standard
-input is too long; that of the --sense command if there was never room.`
-
-const example = `  aimd retry -- curl -fsSo page.html https://example.com/
-  aimd retry --for 5m --timeout 30s -- rsync -a photos/ backup:photos/
-  aimd retry --never 3,6 --overload-says 429 -- curl -fsSO https://example.com/a
-  aimd retry --form clojure --again-says 'queue capacity' -- ./submit job.txt
-  aimd retry --form ethernet --sense 'test "$(ls queue | wc -l)" -lt 100' \
-      -- cp job.txt queue/
-  pg_dump shop | aimd retry --stdin-max 1GiB -- ssh backup 'cat > shop.sql'`
+//go:embed help
+var help embed.FS
 
 // job is what the command line asks for.
 type job struct {
@@ -79,9 +39,9 @@ type job struct {
 // Command is aimd retry.
 func Command() *cobra.Command {
 	j := &job{form: delays.NewForm(backoff.Proportional(0.5)), attempts: 10, stdinMax: 64 << 20}
-	c := &cobra.Command{
+	c := cli.Help(help, &cobra.Command{
 		Use: "retry [flags] -- COMMAND [ARGUMENT]...", Short: "Run a command until it succeeds, with backoff",
-		Long: long, Example: example, Args: arguments, DisableFlagsInUseLine: true,
+		Args: arguments, DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := j.policy(c)
 			if err != nil {
@@ -89,7 +49,7 @@ func Command() *cobra.Command {
 			}
 			return j.run(c, p, args)
 		},
-	}
+	})
 	j.flags(c)
 	return c
 }

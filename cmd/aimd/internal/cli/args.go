@@ -1,12 +1,24 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// Help gives the command its texts, help/NAME.txt: what it does, and behind "Examples:"
+// how it is called.
+func Help(texts embed.FS, c *cobra.Command) *cobra.Command {
+	text, err := texts.ReadFile("help/" + c.Name() + ".txt")
+	if err != nil {
+		panic(err) // it was not embedded
+	}
+	c.Long, c.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
+	return c
+}
 
 // Group is the command with others below it. By itself it shows its help.
 func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
@@ -69,7 +81,6 @@ func NoDefault(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// completeWords lets the shell complete all flags whose values are words.
 func completeWords(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(interface{ Words() []string }); ok && len(v.Words()) > 0 {

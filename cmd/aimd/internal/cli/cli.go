@@ -4,15 +4,16 @@ package cli
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/interrupt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
@@ -20,8 +21,9 @@ import (
 const (
 	Failed = 1
 	// WrongUsage: the command line is wrong, nothing was done.
-	WrongUsage  = 2
-	Interrupted = interrupt.Status
+	WrongUsage = 2
+	// Interrupted is 128 and the number of SIGINT, as shells have it.
+	Interrupted = 130
 )
 
 // ErrInterrupted ends a command that the user stopped.
@@ -32,7 +34,6 @@ type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// usageError is an error in the command line.
 type usageError struct {
 	error
 	command string
@@ -57,7 +58,7 @@ type Tool struct {
 // Run runs a command line, once, and returns the exit status. The first interrupt
 // stops it cleanly, the second at once.
 func (t Tool) Run(ctx context.Context, args ...string) int {
-	ctx, stop := interrupt.Context(ctx)
+	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 
 	root, told := root(t.Commands), terminal.New(t.Stderr)
@@ -67,7 +68,6 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 	return status(ctx, root.ExecuteContext(ctx), told)
 }
 
-// status tells the error, if there is one, and how to exit.
 func status(ctx context.Context, err error, stderr io.Writer) int {
 	var usage usageError
 	var exit Exit
@@ -87,28 +87,17 @@ func status(ctx context.Context, err error, stderr io.Writer) int {
 	return Failed
 }
 
+//go:embed help
+var help embed.FS
+
 // helpWidth is how wide the help is.
 const helpWidth = "80"
 
 func root(commands []*cobra.Command) *cobra.Command {
-	c := Group(&cobra.Command{
-		Use:   "aimd",
-		Short: "Adapt concurrency to what a service takes, by TCP congestion control",
-		Long: `aimd adapts the number of requests in flight to what a service takes, as TCP
-adapts to a network: successes widen a window, the first refusal of each burst
-narrows it, and nothing is lost. This tool shows what that is worth, and
-uploads.`,
-		Example: `  aimd demo                          # S3 uploads, a store that says SlowDown
-  aimd demo --quick                  # the same in some ten seconds
-  aimd demo api                      # a worker pool, an API that says 429
-  aimd upload photos s3://backup/pic # your own files, verified and resumable
-  aimd sim run window-vs-backoff     # what a strategy does to a service
-  aimd server -h                     # a service to crash with aimd client
-  aimd backoff plan -h               # which delays a service bears`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version(),
-	}, append(commands, manCommand())...)
+	c := Group(Help(help, &cobra.Command{
+		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
+		SilenceUsage: true, SilenceErrors: true, Version: version(),
+	}), append(commands, manCommand())...)
 	completeWords(c)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
@@ -116,7 +105,6 @@ uploads.`,
 	return c
 }
 
-// suggestFlag adds the flag that may have been meant.
 func suggestFlag(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -119,7 +119,6 @@ func formNamed(name string) (r sim.Retry, complete, known bool) {
 	return r, false, len(settings[name]) > 0
 }
 
-// forms are the names of all forms.
 func forms() []string {
 	return append(slices.Sorted(maps.Keys(settings)), slices.Sorted(maps.Keys(published))...)
 }

@@ -2,6 +2,7 @@
 package delays
 
 import (
+	"embed"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -15,55 +16,15 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
+//go:embed help
+var help embed.FS
+
 // Command is aimd backoff.
 func Command() *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.Group(cli.Help(help, &cobra.Command{
 		Use: "backoff", Short: "Choose the delays between retries",
-		Long: `Backoff helps to choose the delays between retries: plan computes the longest
-delay from what the service bears, table shows the delays of a form.`,
-		Example: `  aimd backoff plan --clients 1000 --capacity 1000/s --recovery 1s
-  aimd backoff table --form exponential --jitter full`,
-	}, planCommand(), tableCommand())
+	}), planCommand(), tableCommand())
 }
-
-const planLong = `Plan chooses M, the longest delay between two retries of a client. While a
-service is away, all its clients come to wait M, and each attempt fails:
-together they send clients / M requests per second, which the service, or what
-stands in front of it, must bear for as long as the outage lasts. When the
-service is back, a client finds out after M at the latest. So M cannot be
-chosen by taste:
-
-  M >= clients / capacity    or the retries alone keep the service down
-  M <= recovery              or the clients notice too late that it is back
-  M >= T                     T is the first delay: how long an answer may take
-
-Plan takes the lowest M that the service bears, and says whether that is within
-the wanted recovery. "M should be as low as possible to keep your customers
-happy, but high enough that the system can definitely handle requests from all
-clients at that sustained rate." (Exponential Backoff in Distributed Systems,
-Thain 2009)
-
-The delay before retry N+1 is then min(R * T * F^N, M), R random in [1, 2]: F
-hardly matters ("choose 2 as a nice round number"), R keeps the clients apart.
-R*T is cut by M if M is less than 2*T, and then the clients stay together: plan
-warns of it.
-
-How many retries come before M, and how long that takes, is shown too: until
-then the clients send more. An outage shorter than that ends sooner for them:
---outage.
-
-The exit status is 1 if there is no such plan.
-
-In Go:
-  backoff.Exponential{
-      Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2),
-      Order: backoff.JitterThenCap,
-  }`
-
-const planExample = `  aimd backoff plan --clients 1000 --capacity 1000/s --recovery 1s
-  aimd backoff plan --clients 50000 --capacity 200/s --recovery 1m  # status 1
-  aimd backoff plan --clients 999 --capacity 20/s --recovery 5m --outage 1m,1h
-  aimd backoff plan --clients 9 --capacity 9/s --recovery 1s --json | jq .max_s`
 
 // planResult is the command's result, as JSON shows it.
 type planResult struct {
@@ -92,10 +53,9 @@ func planCommand() *cobra.Command {
 	d := backoff.Demand{First: backoff.DefaultMin, Factor: backoff.DefaultFactor}
 	var outages []time.Duration
 	asJSON := false
-	c := &cobra.Command{
-		Use: "plan", Short: "Choose the longest delay by what the service bears",
-		Long: planLong, Example: planExample, Args: cli.NoArgs,
-	}
+	c := cli.Help(help, &cobra.Command{
+		Use: "plan", Short: "Choose the longest delay by what the service bears", Args: cli.NoArgs,
+	})
 	f := cli.Flags(c)
 	f.Var(value.Whole(&d.Clients, 1, 1_000_000_000), "clients", "how many clients there are; needed")
 	f.Var(value.Rate(&d.Capacity), "capacity", "how many requests the service can fail without harm, all day long; needed")

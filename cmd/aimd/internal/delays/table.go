@@ -16,51 +16,12 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-const tableLong = `Table shows the delays before the retries of an operation that fails and fails,
-as 1000 clients draw them: the shortest, the median and the longest, and the
-median of the time that all the delays up to this retry take.
-
-Forms:
-  exponential    min * factor^(N-1) up to max, then jitter; with --cap-last,
-                 jitter and then up to max
-  compound       each delay grows from the one before, jitter included
-  decorrelated   random between min and factor (3) times the delay before, up
-                 to max
-  fibonacci      min times 1, 1, 2, 3, 5, 8... up to max, then jitter
-  constant       min, then jitter
-  last-try       min (1s) * factor^(N-1) while less than max (10s), then no
-                 more; then jitter
-
-and with the parameters of the five texts (docs/sources.md); those in
-parentheses are ours, where the text gives none:
-  crash-blue     compound: 100ms, 2.7, 10m; normal:0.1
-  crash-green    compound: 1s, 1.5, 5m; normal:0.1
-  ethernet       exponential: (100ms), 2, (30s); uniform:1:2, cap last
-  clojure        last-try: 1s, 2, 10s
-  safe-clients   last-try: 10s, 2, up to 300s; proportional:0.5
-  syncmusings    exponential: 50ms, 2, 30s; (proportional:0.6, cap last)
-
-Jitter of a delay d:
-  none             d
-  full             d * U(0, 1), which spreads best
-  equal            d * U(1/2, 1)
-  proportional:J   d * U(1-J, 1+J)
-  uniform:LO:HI    d * U(LO, HI)
-  normal:J         d * (1 + J * N(0, 1)), not less than 0`
-
-const tableExample = `  aimd backoff table                                # 100ms doubling to 30s
-  aimd backoff table --jitter full --max 10s --retries 8
-  aimd backoff table --form decorrelated --attempts 5
-  aimd backoff table --form clojure
-  aimd backoff table --json | jq -c '[.retry, .median_s]'`
-
 func tableCommand() *cobra.Command {
 	form := NewForm(backoff.Jitter{})
 	attempts, elapsed, retries, asJSON := 0, time.Duration(0), 12, false
-	c := &cobra.Command{
-		Use: "table", Short: "Show the delays of a form of backoff",
-		Long: tableLong, Example: tableExample, Args: cli.NoArgs,
-	}
+	c := cli.Help(help, &cobra.Command{
+		Use: "table", Short: "Show the delays of a form of backoff", Args: cli.NoArgs,
+	})
 	f := cli.Flags(c)
 	form.Flags(c)
 	f.Var(value.Whole(&attempts, 1, 1_000_000), "attempts", "no more after so many attempts, the first one included")
@@ -88,7 +49,6 @@ func tableCommand() *cobra.Command {
 	return c
 }
 
-// delayRow is what many clients wait before one retry.
 type delayRow struct {
 	retry                              int
 	shortest, median, longest, elapsed time.Duration

@@ -14,36 +14,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-const demoAPILong = `Demo api sends the same requests from a worker pool to an HTTP API that serves
-only so many per second, once per strategy, and shows what each of them costs.
-The API is embedded: a token bucket that answers 429 with Retry-After where it
-has no token.
-
-Strategies:
-  plain         the pool sends each request once
-  backoff       each request retries by itself for as long as it takes:
-                full-jitter exponential backoff, 100 ms doubling to 20 s
-  probe, tahoe, reno
-                each request goes through Do of a limiter of this library;
-                probe is the law of aimd.New, which needs no factor
-
-Columns:
-  time          from the first request's begin to the last one's end
-  × optimum     time over the least that it could be: (requests - burst) /
-                rate, and one service time; – where work was lost
-  attempts      requests sent, per request wanted
-  refused       requests answered with 429
-  lost          requests that the API never served, by its own record
-  p99           99 of 100 requests that succeeded took at most so long, from
-                the moment when a worker picked the request up, with all waits
-                and retries`
-
-const demoAPIExample = `  aimd demo api                              # about a minute
-  aimd demo api --quick                      # a few seconds per strategy
-  aimd demo api --only plain,probe --json
-  aimd demo api --live                       # watch the windows at work
-  aimd demo api --rate 50 --workers 200`
-
 const p99Requests = "p99: 99 of 100 requests that succeeded took at most so long, from the moment when a worker picked the request up, with all waits and retries."
 
 func apiCommand() *cobra.Command {
@@ -54,10 +24,9 @@ func apiCommand() *cobra.Command {
 	}
 	var o output
 	quick := false
-	c := &cobra.Command{
-		Use: "api", Short: "Send requests to an API that says 429, once per strategy",
-		Long: demoAPILong, Example: demoAPIExample, Args: cli.NoArgs,
-	}
+	c := cli.Help(help, &cobra.Command{
+		Use: "api", Short: "Send requests to an API that says 429, once per strategy", Args: cli.NoArgs,
+	})
 	f, l := cli.Flags(c), &d.Limits
 	f.Var(value.Whole(&d.Requests, 1, 1_000_000), "requests", "how many requests to send")
 	f.Var(value.Whole(&d.Goroutines, 1, 10_000), "workers", "how many workers send at a time")

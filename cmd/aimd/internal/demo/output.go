@@ -19,14 +19,12 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-// output is what becomes of the results.
 type output struct {
 	json          bool
 	html, figures string
 	live          livepage.Choice
 }
 
-// race are the flags that say how strategies are compared.
 func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
 	f.Var(value.Names(only, all), "only", "which strategies to run")
@@ -36,7 +34,6 @@ func limitFlag(f *pflag.FlagSet, limit *time.Duration) {
 	f.Var(value.Duration(limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, at least 1m")
 }
 
-// limitOf is the limit where none is given.
 func limitOf(limit, optimum time.Duration) time.Duration {
 	if limit > 0 {
 		return limit
@@ -51,7 +48,6 @@ func (o *output) flags(f *pflag.FlagSet, page string) {
 	o.live.Flags(f)
 }
 
-// check finds out before all the work whether its fruits can be written.
 func (o *output) check(c *cobra.Command) error {
 	if o.json && !c.Flags().Changed("html") {
 		o.html = ""
@@ -101,7 +97,6 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 	return failed
 }
 
-// write writes all but the JSON.
 func (o *output) write(c *cobra.Command, r Report) error {
 	say := c.OutOrStdout()
 	if o.json {

@@ -66,7 +66,6 @@ func (r Report) table() table.Table {
 	return t
 }
 
-// row is a result as the table shows it.
 func row(r measure.Result) []table.Cell {
 	mark, times, attempts, p99 := "", "?", "–", "–"
 	if r.Lost > 0 {
@@ -86,7 +85,6 @@ func row(r measure.Result) []table.Cell {
 	}
 }
 
-// label is the strategy with what is to be known of it.
 func label(r measure.Result) string {
 	s := r.Strategy
 	if r.Factor > 0 {
@@ -138,7 +136,6 @@ func (r Report) outcome(x measure.Result) string {
 	return s
 }
 
-// short is a time in seconds in few digits.
 func short(seconds float64) string {
 	if seconds < 1 {
 		return strconv.FormatFloat(seconds, 'f', 2, 64)

@@ -4,6 +4,7 @@ package demo
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"iter"
@@ -17,49 +18,8 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-const demoLong = `Demo uploads the same objects with the AWS SDK to an S3 store that serves only
-so many requests at a time, once per strategy, and shows what each of them
-costs. The store is embedded: nothing needs to be installed, nothing leaves
-this machine. It refuses more than its slots with 503 SlowDown, as S3 does.
-
-Strategies:
-  sdk-default   the SDK as it comes: 3 attempts, and a retry quota
-  backoff       each upload retries by itself for as long as it takes:
-                full-jitter exponential backoff, 100 ms doubling to 20 s
-  sdk-adaptive  the SDK's adaptive retry mode, with its 3 attempts
-  probe, tahoe, reno
-                the SDK with a limiter of this library, one call on its config;
-                probe is the law of aimd.New, which needs no factor
-
-Columns:
-  time          from the first upload's begin to the last one's end
-  × optimum     time over the least that it could be: objects / slots × service
-                time, transfer left out; – where work was lost
-  attempts      requests sent, per object
-  refused       requests answered with 503 or 429
-  lost          objects that are not in the store afterwards with the right
-                content: the store is listed and checksums are compared,
-                whatever the client was told
-  p99           99 of 100 stored objects took at most so long, from the moment
-                when a goroutine picked the object up until its upload call
-                returned, with all waits and retries
-
-Ctrl-C ends it with the table of what is known so far, and status 130. The
-interrupted row counts the objects that had come to an end ("interrupted": true
-in --json).`
-
-const demoExample = `  aimd demo                                  # about a minute
-  aimd demo --quick                          # some ten seconds
-  aimd demo --quick --only probe,reno        # two seconds
-  aimd demo --live                           # watch the windows at work
-  aimd demo --only reno --factor 0.5         # how a deeper cut does
-  aimd demo --slots 8 --goroutines 64        # a smaller store
-  aimd demo --json | jq -c '[.strategy, .makespan_s, .lost]'
-  aimd demo --figures figures                # curves for a document
-
-  # a server of your own; what it holds is left alone
-  AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=... \
-    aimd demo --endpoint http://127.0.0.1:9000 --slots 32 --service 100ms`
+//go:embed help
+var help embed.FS
 
 const p99Objects = "p99: 99 of 100 stored objects took at most so long, from the moment when a goroutine picked the object up until its upload call returned, with all waits and retries."
 
@@ -75,10 +35,9 @@ func Command() *cobra.Command {
 	}
 	var o output
 	quick := false
-	c := &cobra.Command{
-		Use: "demo", Short: "Upload objects to a store that says SlowDown, once per strategy",
-		Long: demoLong, Example: demoExample, Args: cli.NoArgs,
-	}
+	c := cli.Help(help, &cobra.Command{
+		Use: "demo", Short: "Upload objects to a store that says SlowDown, once per strategy", Args: cli.NoArgs,
+	})
 	demoFlags(c, &d, &quick)
 	o.flags(c.Flags(), "aimd-demo.html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -111,7 +70,6 @@ func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	f.Var(value.Bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
 }
 
-// quicken makes the run short, but for what was asked for.
 func quicken(c *cobra.Command, d *s3.Config) {
 	for name, set := range map[string]func(){
 		"objects": func() { d.Objects = 400 },

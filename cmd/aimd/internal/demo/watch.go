@@ -45,7 +45,6 @@ func (w *watcher) close() {
 	}
 }
 
-// status is how a run stands, in a few words.
 func status(s measure.Sample) string {
 	cwnd := ""
 	if s.Cwnd > 0 {
@@ -54,7 +53,6 @@ func status(s measure.Sample) string {
 	return fmt.Sprintf("%s%d in flight  %d refused", cwnd, s.InFlight, s.Refused)
 }
 
-// ended is how a run ended, in a few words.
 func ended(r measure.Result) string {
 	switch {
 	case r.Interrupted:

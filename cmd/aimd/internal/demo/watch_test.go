@@ -20,7 +20,7 @@ func TestWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		w := &watcher{w: &b}
-		set, err := measure.Limited("reno", 0.9)
+		set, err := measure.SetUp("reno", 0.9)
 		require.NoError(t, err)
 		defer set.Close()
 		m := measure.NewMeter(10, set.Limiter)

@@ -113,7 +113,6 @@ const (
 	legendGap  = 24 // between two curves
 )
 
-// legendRows are the curves as they fit into rows.
 func (f Figure) legendRows() [][]Curve {
 	style, room := labelStyle(), width-vg.Points(legendLeft)
 	rows, x := [][]Curve{nil}, vg.Length(0)

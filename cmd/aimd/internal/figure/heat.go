@@ -24,7 +24,6 @@ func (p *Panel) Cells(cells []Cell) { p.add(heat(cells)) }
 
 type heat []Cell
 
-// Plot implements plot.Plotter.
 func (h heat) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, cell := range h {

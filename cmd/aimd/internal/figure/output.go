@@ -55,7 +55,6 @@ func (f Figure) svg() ([]byte, []vg.Rectangle, error) {
 	return []byte(own.Replace(string(prologue.ReplaceAllLiteral(b.Bytes(), []byte(size))))), frames, nil
 }
 
-// file is the figure as a file of its own.
 func (f Figure) file() ([]byte, error) {
 	s, _, err := f.svg()
 	if err != nil {

@@ -113,13 +113,11 @@ func (p *Panel) Level(c Curve, y float64) {
 // Shade marks a stretch of the x axis.
 func (p *Panel) Shade(from, to float64) { p.add(stretch{from, to, shade}) }
 
-// stretch is a part of the x axis, filled over the panel's whole height.
 type stretch struct {
 	from, to float64
 	color    color.Color
 }
 
-// Plot implements plot.Plotter.
 func (s stretch) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	left, right := max(x(s.from), c.Min.X), min(x(s.to), c.Max.X)

@@ -34,7 +34,6 @@ type axisFrame struct {
 	Labels []string `json:"labels,omitempty"`
 }
 
-// curveToRead is a curve by the style of its path.
 type curveToRead struct {
 	Text  string `json:"text"`
 	Style string `json:"style"`

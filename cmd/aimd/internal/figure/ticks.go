@@ -46,7 +46,6 @@ func tick(v float64) plot.Tick {
 	return plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)}
 }
 
-// unlabelled are the same ticks without their labels.
 type unlabelled struct{ plot.Ticker }
 
 func (u unlabelled) Ticks(low, high float64) []plot.Tick {
@@ -59,12 +58,8 @@ func (u unlabelled) Ticks(low, high float64) []plot.Tick {
 }
 
 // categories are labelled ticks at 0, 1, 2 and so on.
-type categories []string
-
-// Ticks implements plot.Ticker.
-func (c categories) Ticks(low, high float64) []plot.Tick {
-	var all []plot.Tick
-	for i, label := range c {
+func categories(labels []string) (all plot.ConstantTicks) {
+	for i, label := range labels {
 		all = append(all, plot.Tick{Value: float64(i), Label: label})
 	}
 	return all

@@ -28,6 +28,5 @@ func TestTicks(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, labels(ticks(8)(0, c.high)), "to %v", c.high)
 	}
-	assert.Equal(t, []string{"1", "10", "100"}, labels(decades(1, 345)))
 	assert.Equal(t, []string{" ", " "}, labels(unlabelled{plot.TickerFunc(ticks(2))}.Ticks(0, 1))[:2])
 }

@@ -48,7 +48,6 @@ func (s *choice) flags(f *pflag.FlagSet) {
 	}
 }
 
-// strategyNames are the names of the ready strategies.
 func strategyNames() []string {
 	var names []string
 	for _, s := range client.Strategies() {
@@ -57,7 +56,6 @@ func strategyNames() []string {
 	return names
 }
 
-// strategy is the strategy that was chosen, with the figures that were given.
 func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
 	if s.exponential {
 		if f.Changed("strategy") && s.name != "exponential" {

@@ -87,9 +87,6 @@ func (s Section) Drawings() (all []Drawing, err error) {
 	return all, nil
 }
 
-// Compared reports whether the source of any number says one too.
-func (s Section) Compared() bool { return len(s.Claims()) > 0 }
-
 // Claims are the numbers that the source says too.
 func (s Section) Claims() (all []Number) {
 	for _, n := range s.Numbers {
@@ -121,9 +118,6 @@ func (p Page) Score() (met, unmet int) {
 	}
 	return met, unmet
 }
-
-// Long reports whether the page needs contents.
-func (p Page) Long() bool { return len(p.Chapters) > 1 }
 
 // HTML writes the page.
 func (p Page) HTML(w io.Writer) error {

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -18,39 +19,19 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-const long = `Sim plays scenarios on virtual time: a service, its clients, and strategies
-that retry. It shows in seconds what a strategy would do to a service, before
-you ship it. What decides in a run is this library's own code: limiter, laws,
-backoffs, budgets.
-
-A scenario is a YAML file that needs nothing but a server and clients:
-
-  server:  {slots: 50, service: 500ms}
-  clients: {operations: 2000, rate: 1000}
-
-aimd sim schema shows every field, aimd sim explain FIELD one of them.`
-
-const example = `  aimd sim list                           # the built-in scenarios
-  aimd sim run window-vs-backoff          # one of them
-  aimd sim run my.yaml --html page.html   # one of your own, with its figures
-  aimd sim schema > fields.txt
-  aimd sim figures --out figures          # all figures, and their story`
+//go:embed help
+var help embed.FS
 
 // Command is aimd sim.
 func Command() *cobra.Command {
-	return cli.Group(&cobra.Command{
+	return cli.Group(cli.Help(help, &cobra.Command{
 		Use: "sim", Short: "Simulate what a strategy does to a service, on virtual time",
-		Long: long, Example: example,
-	}, runCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand(), explainCommand())
+	}), runCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand(), explainCommand())
 }
 
 func listCommand() *cobra.Command {
-	return &cobra.Command{
+	return cli.Help(help, &cobra.Command{
 		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
-		Long: `List shows the built-in scenarios, in the order of the five texts whose claims
-they hold (docs/sources.md). The names that they had before, like seed4, still
-work.`,
-		Example: "  aimd sim list\n  aimd sim show window-vs-backoff > mine.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, name := range scenario.Builtins() {
 				s, err := load(name, nil)
@@ -61,7 +42,7 @@ work.`,
 			}
 			return nil
 		},
-	}
+	})
 }
 
 func showCommand() *cobra.Command {

@@ -16,26 +16,15 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
-const figuresLong = `Figures runs all built-in scenarios and writes every figure of the five texts
-as SVG and PNG, and index.html: one page that needs nothing else and tells
-their story, text by text: what they claim, our figure, and their numbers
-beside ours. Then come the laws: a figure for each family of the scenarios
-that are named law-* (slots, rates, latency, outages, fleets, uplinks), from
-three runs of each.
-
-It takes one to two minutes. Ctrl-C ends it with the page of what is known so
-far.`
-
 // lawRuns is how many runs of each scenario of a law are made: their medians hardly
 // move with more, and the figures are not what judges.
 const lawRuns = 3
 
 func figuresCommand() *cobra.Command {
 	var out string
-	c := &cobra.Command{
-		Use: "figures", Short: "Make all figures of the texts and the laws, and their page",
-		Long: figuresLong, Example: "  aimd sim figures --out figures", Args: cli.NoArgs,
-	}
+	c := cli.Help(help, &cobra.Command{
+		Use: "figures", Short: "Make all figures of the texts and the laws, and their page", Args: cli.NoArgs,
+	})
 	c.Flags().StringVar(&out, "out", "figures", "write into this `directory`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := cli.MakeDir("out", out); err != nil {

@@ -18,45 +18,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-const runLong = `Run plays each scenario with each of its strategies, over several runs that
-differ in their randomness, and shows the median of every measure, with the
-range below it.
-
-Columns, where they apply and there is room for them:
-  time        from the start until the last operation was done
-  × optimum   time over that of a clairvoyant, who sends each request just when
-              there is room for it; – where operations were given up
-  given up    operations that were never done
-  attempts    requests sent, in all and per operation
-  p50, p99    how long half of the operations, and 99 of 100, took from their
-              birth
-  sent p99    the same from their first attempt
-  peak        most requests in flight at a time
-  Jain        fairness between clients, by Jain's index: 1 is perfectly fair
-  recovery    from the end of the last outage until 90% of what is possible is
-              served again; ">" where that had not happened by the end of the
-              run
-  in outage   requests sent while the service was down
-
-With --json each line has scenario, strategy, runs, and makespan_s, span,
-attempts, attempts_per_op, p50_s, p99_s, first_send_p99_s, peak_in_flight,
-jain, recovery_s and outage_sent, each {"min":,"median":,"max":}, or null where
-it does not apply. What had no end within the run counts as long as the run. In
-a sweep, "set" is the point.
-
-What a scenario expects is checked: the status is 1 if something is not as it
-says. With --set, --seed or --runs it is another scenario, and the status does
-not depend on it. Ctrl-C ends it with what is known so far, and status 130.`
-
-const runExample = `  aimd sim run window-vs-backoff
-  aimd sim run seed4 --set server.slots=100 --set 'plot=[]' --set 'expect=[]'
-  aimd sim run 'law-s4*'
-  aimd sim run law-s4 --strategies probe,cubic,vegas,gradient2
-  aimd sim run my.yaml --runs 101 --seed 1000
-  aimd sim run crash-outage --html outage.html
-  aimd sim run seed4 --json | jq -c '[.strategy, .makespan_s.median]'
-  aimd sim run attempts-growth --csv data --png figures`
-
 // run is what the flags of aimd sim run say.
 type run struct {
 	seed          uint64
@@ -72,9 +33,8 @@ type run struct {
 
 func runCommand() *cobra.Command {
 	var r run
-	c := &cobra.Command{
+	c := cli.Help(help, &cobra.Command{
 		Use: "run FILE|NAME...", Short: "Run scenarios and show what they cost",
-		Long: runLong, Example: runExample,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usage(c, errors.New("want a file or the name of a built-in scenario; aimd sim list shows those"))
@@ -84,7 +44,7 @@ func runCommand() *cobra.Command {
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return scenario.Builtins(), cobra.ShellCompDirectiveDefault // and files
 		},
-	}
+	})
 	f := cli.Flags(c)
 	f.Var(value.Natural(&r.seed), "seed", "seed of the first run's randomness; the next run has the next")
 	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
@@ -105,7 +65,6 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// load reads the scenarios, with the flags on top.
 func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error) {
 	var settings []string
 	if len(r.strategies) > 0 {
@@ -136,12 +95,10 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 	return all, nil
 }
 
-// check finds out before all the work whether its fruits can be written.
 func (r *run) check() error {
 	return errors.Join(cli.MakeDir("csv", r.csv), cli.MakeDir("svg", r.svg), cli.MakeDir("png", r.png), cli.CheckFile("html", r.html))
 }
 
-// run runs the scenarios one after the other and shows each as soon as it is there.
 func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	var studies []experiment.Study
 	var failed error
@@ -216,7 +173,6 @@ func (r *run) files(s experiment.Study) error {
 // unfit is what a file's name should not have.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
-// writeCSV writes the measures and, without a sweep, the courses of each strategy.
 func writeCSV(dir string, s experiment.Study) error {
 	if err := cli.WriteFile("csv", filepath.Join(dir, s.Name+".csv"), s.CSV); err != nil {
 		return err

@@ -317,7 +317,7 @@ func TestSimHelpTeaches(t *testing.T) {
 		assert.Contains(t, got.Stdout, "Examples:\n  aimd sim")
 	}
 	got := aimd(t, "sim", "run", "-h")
-	for _, line := range strings.Split(runExample, "\n") {
+	for _, line := range strings.Split(runCommand().Example, "\n") {
 		t.Run(line, func(t *testing.T) { tryExample(t, line) })
 	}
 	for _, word := range []string{"median", "Jain", "in outage", "--set field=value", "--csv directory", "Ctrl-C"} {

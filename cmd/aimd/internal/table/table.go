@@ -65,8 +65,7 @@ func (t Table) fit(width int) (fitted Table, dropped []string) {
 			}
 		}
 		switch {
-		case t.ranged() && (most < 0 || t.Columns[most].Drop <= dropAround):
-			t.dropAround()
+		case (most < 0 || t.Columns[most].Drop <= dropAround) && t.dropAround():
 			dropped = append(dropped, "the ranges")
 		case most < 0:
 			t.cut(t.width() - width)
@@ -79,13 +78,7 @@ func (t Table) fit(width int) (fitted Table, dropped []string) {
 	return t, dropped
 }
 
-func (t Table) width() int {
-	all := 1
-	for i := range t.Columns {
-		all += 3 + t.columnWidth(i)
-	}
-	return all
-}
+func (t Table) width() int { return text.LongestLineLen(t.render(false)) }
 
 func (t Table) columnWidth(i int) int {
 	most := utf8.RuneCountInString(t.Columns[i].Head)
@@ -95,17 +88,16 @@ func (t Table) columnWidth(i int) int {
 	return most
 }
 
-func (t Table) ranged() bool {
-	return slices.ContainsFunc(t.Rows, func(r []Cell) bool { return slices.ContainsFunc(r, func(c Cell) bool { return c.Around != "" }) })
-}
-
-func (t *Table) dropAround() {
+// dropAround reports whether there was any.
+func (t *Table) dropAround() (some bool) {
 	for i, r := range t.Rows {
 		t.Rows[i] = slices.Clone(r)
 		for j := range r {
+			some = some || r[j].Around != ""
 			t.Rows[i][j].Around = ""
 		}
 	}
+	return some
 }
 
 func (t *Table) drop(column int) {

@@ -71,7 +71,6 @@ const writeBuffer = 512 << 10
 
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// bounding bounds the write buffer of each connection.
 func bounding(dial dial) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
@@ -18,84 +20,15 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-const long = `Upload puts files and directories into an S3 bucket, as fast as the store lets
-and no faster: one congestion window bounds the requests in flight, successes
-widen it, the first refusal of each burst narrows it.
+//go:embed help
+var help embed.FS
 
-Keys      A file below DIR gets prefix/path-below-DIR as its key, with slashes.
-          A FILE gets prefix/name. Names that are not UTF-8 fail, keys must be.
-          If two have the same key, the first argument's goes and the other
-          fails.
-Skipping  What the store has already, with the same size and checksum, is
-          skipped: run it again after an interruption, and it goes on. Sockets,
-          pipes and devices are skipped and reported. The bucket is listed
-          beside the walk, in the same order, so a thousand files cost one
-          question; where ETags are no MD5s, and where few files meet many
-          objects, each is asked for by itself.
-Verified  A checksum goes with every request and is compared with the store's
-          answer, or, where the store answers with none, the MD5 with its ETag.
-          Only then is a file reported as uploaded. A file that shrinks, grows,
-          changes or vanishes while it is read is reported as failed; the
-          others go on.
-Parts     Large files go in parts, each in a slot of its own. Parts of what
-          fails are removed again, for up to 10 s, until the store says that it
-          has none. A run that sent parts asks for incomplete uploads below the
-          prefix at its end, and names these, and what it could not remove, on
-          standard error and in the summary's incomplete_uploads (1000 at
-          most). They may be those of a run that was killed, which names none,
-          or that goes on elsewhere. Remove them with aws s3api
-          abort-multipart-upload, or by the bucket's lifecycle.
-Retries   Each request is sent again until it is done or its error is final,
-          without end unless --max-attempts is given.
-Access    Credentials, profile and region are found as the AWS tools find them.
-          With --endpoint the region is us-east-1 unless it is set.
-
-Ctrl-C stops it: nothing new is begun, what is under way is cut off and
-reported as failed, its parts are removed. If that takes more than a second it
-says what it waits for. Ctrl-C again ends it at once. The summary says how many
-files were not begun. A reader of standard output that goes away, as head does,
-stops it in the same way.
-
-The list of --failed has all that is not in the store however the run ends,
-what was not begun as well: --from goes on with it. It is written beside the
-old list, in .NAME.aimd-new, and takes its place at the end; what ends the
-program at once leaves the old list. Only a list that an upload wrote, or that
---from reads, is replaced.
-
-Standard output has the summary; with --json one object per file,
-  {"path":..,"key":..,"size":..,"status":..,"error":..,"attempts":..}
-with status uploaded, skipped or failed (planned in a dry run), path_base64 if
-the path is not UTF-8, and in the end {"summary":{..}}. Standard error has the
-progress, what failed, what is incomplete, and why files were skipped that were
-not there already.
-
-Exit status: 0 all is there; 1 some files failed, or the store cannot be used;
-2 the command line is wrong; 130 interrupted.`
-
-const example = `  aimd upload photos s3://backup/photos                     # to AWS
-  aimd upload . s3://backup/site --endpoint http://127.0.0.1:9000
-  aimd upload --dry-run photos s3://backup/photos           # what would be sent
-  aimd upload a.iso b.iso s3://images           # files: a.iso, b.iso
-  aimd upload -- -odd-name s3://backup                      # a name with a dash
-  aimd upload --live photos s3://backup/photos              # watch it at work
-
-  # what is not there goes into a list, separated by NUL; once more, these alone
-  aimd upload data s3://backup/data --failed failed.txt
-  aimd upload data s3://backup/data --from failed.txt --failed failed.txt
-
-  # a choice of one's own; names may be separated by NUL or newline
-  find data -mtime -1 -type f -print0 > new
-  aimd upload data s3://backup/data --from new
-
-  aimd upload data s3://backup/data --json | jq -r .status`
-
-// Command is the command. usage makes an error one of the command line.
+// Command is aimd upload. usage makes an error one of the command line.
 func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 	c, choice := defaults(), livepage.Choice{}
-	cmd := &cobra.Command{
+	cmd := cli.Help(help, &cobra.Command{
 		Use:   "upload DIR|FILE... s3://bucket/prefix",
 		Short: "Upload files to S3, verified, resumable, as fast as the store lets",
-		Long:  long, Example: example,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := c.arguments(args); err != nil {
 				return usage(cmd, err)
@@ -108,7 +41,7 @@ func Command(usage func(*cobra.Command, error) error) *cobra.Command {
 			}
 			return c.run(cmd, choice)
 		},
-	}
+	})
 	c.flags(cmd)
 	choice.Flags(cmd.Flags())
 	return cmd
@@ -140,8 +73,7 @@ func defaults() Config {
 }
 
 func (c *Config) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.SortFlags = false
+	f := cli.Flags(cmd)
 	f.Var(value.Endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
@@ -182,7 +114,6 @@ func checksums() (words []string, algorithms []*sum.Algorithm) {
 	return append(words, "md5"), append(algorithms, nil)
 }
 
-// arguments takes the arguments apart.
 func (c *Config) arguments(args []string) (err error) {
 	if len(args) < 2 {
 		return errors.New("want at least one file or directory, and s3://bucket/prefix as the last argument")

@@ -20,7 +20,6 @@ type there struct {
 // errStopped is why a file failed that was under way when the run was stopped.
 var errStopped = errors.New("not done: the upload was stopped")
 
-// file does all there is to do for one file.
 func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 	r := Result{Path: e.Path, Key: e.Key}
 	sent := new(atomic.Int64)
@@ -48,7 +47,6 @@ func (u *run) file(ctx context.Context, e walk.Entry, found there) Result {
 	return r
 }
 
-// content opens the file, and uploads it if the store does not have it.
 func (u *run) content(ctx context.Context, e walk.Entry, found there) (Status, int64, error) {
 	// A read that fails ends the file's requests, which would go on trying.
 	ctx, broken := context.WithCancelCause(ctx)

@@ -48,7 +48,6 @@ func (g *gate) Enter(ctx context.Context) error {
 	return nil
 }
 
-// busy is how many are in.
 func (g *gate) busy() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

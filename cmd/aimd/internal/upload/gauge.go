@@ -1,14 +1,18 @@
 package upload
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
 
-// moment is how an upload stands at a time.
 type moment struct {
 	at time.Duration
 	// files and bytes are what is done with, whatever became of it.
@@ -44,7 +48,6 @@ type gauge struct {
 // parts that begin together.
 const memory = 20 * time.Second
 
-// seen takes in one more moment.
 func (g *gauge) seen(m moment) {
 	dt := m.at - g.last.at
 	if dt <= 0 {
@@ -88,7 +91,6 @@ func (g *gauge) line(m moment) string {
 	return s
 }
 
-// left is how long it will go on at this rate.
 func (g *gauge) left(m moment) (time.Duration, bool) {
 	seconds := (m.all() - m.done()) / g.rate(g.work)
 	if !m.counted || m.files >= m.allFiles || !(seconds < (100 * time.Hour).Seconds()) { // nothing moves
@@ -103,4 +105,29 @@ func (g *gauge) bar(m moment) string {
 		return ""
 	}
 	return progress.Bar(max(0, min(1, m.done()/m.all())))
+}
+
+// count is a second walk, ahead of the first, that tells how much there is to do.
+// It holds no more than the first does.
+type count struct {
+	files, bytes atomic.Int64
+	// over: all is counted.
+	over atomic.Bool
+	wg   sync.WaitGroup
+}
+
+// begin counts in the background until the context ends.
+func (c *count) begin(ctx context.Context, w walk.Walker, roots []string) {
+	c.wg.Go(func() {
+		for e := range w.Files(ctx, roots) {
+			c.files.Add(1)
+			if e.Err != nil {
+				continue
+			}
+			if info, err := os.Stat(e.Path); err == nil {
+				c.bytes.Add(info.Size())
+			}
+		}
+		c.over.Store(ctx.Err() == nil)
+	})
 }

@@ -59,7 +59,6 @@ func same(here fs.FileInfo, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// add adds a path.
 func (l *list) add(path string) error {
 	_, err := l.w.WriteString(path + "\x00")
 	return err

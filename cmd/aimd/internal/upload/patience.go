@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
 )
 
 // patienceTime is how long a user who has stopped the run sees nothing.
@@ -14,18 +16,12 @@ const patienceTime = time.Second
 // patience says once what the run waits for if it was stopped and does not end.
 // Call done when it has ended.
 func (u *run) patience(stopped context.Context) (done func()) {
+	late, cancel := bucket.Outlast(stopped, patienceTime)
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
-		case <-stopped.Done():
-		case <-ended:
-			return
-		}
-		t := time.NewTimer(patienceTime)
-		defer t.Stop()
-		select {
-		case <-t.C:
+		case <-late.Done():
 			u.report.say("stopped; waiting for " + u.waitingFor() + "; Ctrl-C again ends it at once")
 		case <-ended:
 		}
@@ -33,10 +29,10 @@ func (u *run) patience(stopped context.Context) (done func()) {
 	return func() {
 		close(ended)
 		wg.Wait()
+		cancel()
 	}
 }
 
-// waitingFor is what is not over yet.
 func (u *run) waitingFor() string {
 	var parts []string
 	for _, x := range u.bucket.Open() {

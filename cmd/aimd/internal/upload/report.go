@@ -38,7 +38,6 @@ type Summary struct {
 	Incomplete []bucket.Incomplete `json:"incomplete_uploads,omitempty"`
 }
 
-// reporter tells of results as they come.
 type reporter struct {
 	c     Config
 	began time.Time
@@ -71,17 +70,14 @@ func newReporter(c Config, stop context.CancelCauseFunc) (*reporter, error) {
 	return r, nil
 }
 
-// writes reports whether the path is that of the list of what failed.
 func (r *reporter) writes(path string) bool { return r.failed != nil && r.failed.is(path) }
 
-// list has the path in the list of what failed.
 func (r *reporter) list(path string) {
 	if r.failed != nil {
 		r.keep("--failed", r.failed.add(path))
 	}
 }
 
-// notBegun tells of a file that came up after the run was stopped.
 func (r *reporter) notBegun(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +85,6 @@ func (r *reporter) notBegun(path string) {
 	r.list(path)
 }
 
-// left notes an upload whose parts may be left in the store.
 func (r *reporter) left(x bucket.Incomplete) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +100,6 @@ func (r *reporter) uncounted(more bool) {
 	r.Uncounted = r.Uncounted || more
 }
 
-// tell tells of one file.
 func (r *reporter) tell(x Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,14 +164,12 @@ func (r *reporter) keep(what string, err error) {
 	}
 }
 
-// note tells people who want to know more something that is about no file.
 func (r *reporter) note(text string) {
 	if r.c.Verbose {
 		r.say(text)
 	}
 }
 
-// say tells everybody.
 func (r *reporter) say(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +183,6 @@ func (r *reporter) keepClear(around func(write func())) {
 	r.around = around
 }
 
-// now is how things stand.
 func (r *reporter) now() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +192,6 @@ func (r *reporter) now() Summary {
 	return s
 }
 
-// close tells of the whole.
 func (r *reporter) close(s Summary) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,6 @@ const (
 	incompleteTime = 5 * time.Second
 )
 
-// run is one upload of many files.
 type run struct {
 	Config
 	limiter *aimd.Limiter
@@ -120,7 +119,6 @@ func (u *run) progress(ctx context.Context) (hide func()) {
 	}
 }
 
-// moment is how it stands now.
 func (u *run) moment(c *count) moment {
 	s, l := u.report.now(), u.limiter.Snapshot()
 	return moment{
@@ -131,7 +129,6 @@ func (u *run) moment(c *count) moment {
 	}
 }
 
-// entries is the walk, or that part of it which is listed.
 func (u *run) entries() (func(context.Context) iter.Seq[walk.Entry], func(), error) {
 	w := u.walker()
 	if u.From == "" {
@@ -205,7 +202,6 @@ func (u *run) all(ctx, walking context.Context, entries iter.Seq[walk.Entry]) {
 	u.report.uncounted(walking.Err() != nil)
 }
 
-// find is what a listing tells of the object.
 func (u *run) find(ctx context.Context, finder *bucket.Finder, key string) (found there, err error) {
 	if !u.Force {
 		found.object, found.known, err = finder.Find(ctx, key)
@@ -213,7 +209,6 @@ func (u *run) find(ctx context.Context, finder *bucket.Finder, key string) (foun
 	return found, err
 }
 
-// unfit is the result of what cannot be uploaded.
 func unfit(e walk.Entry) Result {
 	var ignored walk.Ignored
 	if errors.As(e.Err, &ignored) {
@@ -238,7 +233,6 @@ func (u *run) incomplete(ctx context.Context) {
 	}
 }
 
-// end tells how it went.
 func (u *run) end(ctx, stopped context.Context) (Summary, error) {
 	u.incomplete(ctx)
 	snapshot := u.limiter.Snapshot()

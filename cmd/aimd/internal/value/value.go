@@ -56,7 +56,6 @@ func (v *Value[T]) String() string {
 	return v.show(*v.to)
 }
 
-// within is a parser with bounds.
 func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T) func(string) (T, bool) {
 	return func(s string) (T, bool) {
 		x, err := parse(s)
@@ -153,20 +152,38 @@ func ShowSize(n int64) string {
 	return fmt.Sprintf("%dB", n)
 }
 
-// Names are one or more of the allowed, with commas between them.
-func Names(to *[]string, allowed []string) *Value[[]string] {
-	parse := func(s string) ([]string, bool) {
-		all := strings.Split(s, ",")
-		for i := range all {
-			all[i] = strings.TrimSpace(all[i])
-			if !slices.Contains(allowed, all[i]) {
+// list is a parser of several, with commas between them.
+func list[T any](one func(string) (T, bool)) func(string) ([]T, bool) {
+	return func(s string) (all []T, ok bool) {
+		for part := range strings.SplitSeq(s, ",") {
+			x, ok := one(strings.TrimSpace(part))
+			if !ok {
 				return nil, false
 			}
+			all = append(all, x)
 		}
 		return all, true
 	}
+}
+
+// Names are one or more of the allowed, with commas between them.
+func Names(to *[]string, allowed []string) *Value[[]string] {
+	one := func(s string) (string, bool) { return s, slices.Contains(allowed, s) }
 	show := func(all []string) string { return strings.Join(all, ",") }
-	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show, allowed}
+	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", list(one), show, allowed}
+}
+
+// Durations are durations from lo to hi, with commas between them.
+func Durations(to *[]time.Duration, lo, hi time.Duration) *Value[[]time.Duration] {
+	show := func(all []time.Duration) string {
+		var texts []string
+		for _, d := range all {
+			texts = append(texts, ShowDuration(d))
+		}
+		return strings.Join(texts, ",")
+	}
+	want := "durations from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", with commas between them, like 30s,30m"
+	return &Value[[]time.Duration]{to, "durations", want, list(within(time.ParseDuration, lo, hi)), show, nil}
 }
 
 // Choice is one of several words, each of which stands for a value.
@@ -181,19 +198,28 @@ func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
 	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show, words}
 }
 
+// URL is one of HTTP; want says more of what is allowed, such as no user.
+func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
+	return Text(to, "URL", want, func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && allowed(u)
+	})
+}
+
 // Endpoint is the URL of a store.
 func Endpoint(to *string) *Value[string] {
-	parse := func(s string) (string, bool) {
-		u, err := url.Parse(s)
-		return s, err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil
-	}
-	return &Value[string]{to, "URL", "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", parse, strings.Clone, nil}
+	return URL(to, "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", func(u *url.URL) bool { return u.User == nil })
 }
 
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // Bucket is the name of a bucket.
 func Bucket(to *string) *Value[string] {
-	parse := func(s string) (string, bool) { return s, bucketName.MatchString(s) }
-	return &Value[string]{to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", parse, strings.Clone, nil}
+	return Text(to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", bucketName.MatchString)
+}
+
+// Text is a text of which a function says whether it is allowed, and want what
+// is. kind stands for it in the help.
+func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
+	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone, nil}
 }

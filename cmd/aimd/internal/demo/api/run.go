@@ -47,16 +47,6 @@ var plain = []string{"plain", "backoff"}
 // a limiter, then with one of each law.
 func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
 
-func setUp(name string, factor float64) (measure.Setup, error) {
-	switch name {
-	case "plain":
-		return measure.Once(), nil
-	case "backoff":
-		return measure.Backoff()
-	}
-	return measure.Limited(name, factor)
-}
-
 // Run does all jobs once per strategy, each with an API that is new, and yields
 // how it went. It ends with the first error. When ctx ends the strategy that
 // runs is stopped and yielded as interrupted, and is the last.
@@ -70,7 +60,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 		return measure.Result{}, err
 	}
 	defer server.Close()
-	set, err := setUp(name, c.Factor)
+	set, err := measure.SetUp(name, c.Factor)
 	if err != nil {
 		return measure.Result{}, err
 	}
@@ -89,7 +79,6 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 	return r, nil
 }
 
-// send does job i: one request.
 func send(ctx context.Context, client *http.Client, url string, i int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/jobs/"+strconv.Itoa(i), nil)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/loopback"
 )
 
@@ -28,18 +30,16 @@ type server struct {
 	*loopback.Server
 	limits Limits
 
+	bucket *rate.Limiter
+
 	mu sync.Mutex
-	// tokens were there at the time of filled. Invariant: 0 <= tokens <= Burst.
-	tokens float64
-	filled time.Time
 	// served counts how often each job was done.
-	served  map[string]int
-	refused int
+	served map[string]int
 }
 
 // start starts an API with a full bucket. POST /jobs/{id} does a job.
 func start(l Limits) (s *server, err error) {
-	s = &server{limits: l, tokens: float64(l.Burst), filled: time.Now(), served: map[string]int{}}
+	s = &server{limits: l, bucket: rate.NewLimiter(rate.Limit(l.Rate), l.Burst), served: map[string]int{}}
 	s.Server, err = loopback.Start(func(at *loopback.Server) http.Handler {
 		mux := http.NewServeMux()
 		mux.HandleFunc("POST /jobs/{id}", func(w http.ResponseWriter, r *http.Request) { s.job(at, w, r) })
@@ -55,15 +55,8 @@ func (s *server) servedTimes(id string) int {
 	return s.served[id]
 }
 
-// refusals is how many requests got 429 since the start.
-func (s *server) refusals() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
-}
-
 func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request) {
-	if !s.take(time.Now()) {
+	if !s.bucket.Allow() {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(s.limits.RetryAfter.Seconds()))))
 		http.Error(w, "too many requests", http.StatusTooManyRequests)
 		return
@@ -74,22 +67,6 @@ func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request
 	}
 	s.did(r.PathValue("id"))
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// take takes a token out of the bucket if there is one.
-func (s *server) take(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.After(s.filled) {
-		s.tokens = min(s.tokens+now.Sub(s.filled).Seconds()*s.limits.Rate, float64(s.limits.Burst))
-		s.filled = now
-	}
-	if s.tokens < 1 {
-		s.refused++
-		return false
-	}
-	s.tokens--
-	return true
 }
 
 func (s *server) did(id string) {

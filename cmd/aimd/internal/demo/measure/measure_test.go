@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/sim"
 )
 
 func tenPerSecond(operations int) time.Duration { return time.Duration(operations) * time.Second / 10 }
@@ -146,24 +147,28 @@ func TestTransportCountsEveryAttempt(t *testing.T) {
 	assert.Equal(t, Sample{Attempts: 6, Accepted: 2, Refused: 2}, now)
 }
 
-func TestRates(t *testing.T) {
-	samples := []Sample{{}}
-	for i := 1; i <= 21; i++ {
-		samples = append(samples, Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 5 * i, Refused: i})
+func TestTraces(t *testing.T) {
+	samples := []Sample{{Cwnd: 20}}
+	for i := 1; i <= 20; i++ {
+		at := time.Duration(i)*50*time.Millisecond + time.Duration(i%2)*7*time.Millisecond
+		samples = append(samples, Sample{At: at, Accepted: int(at / (10 * time.Millisecond)), Refused: i, Cwnd: 20 + at.Seconds()})
 	}
-	rates := Rates(samples, 250*time.Millisecond)
-	require.Len(t, rates, 4, "the last 50 ms are too short for a rate")
-	for i, r := range rates {
-		assert.Equal(t, time.Duration(i)*250*time.Millisecond, r.From)
-		assert.Equal(t, time.Duration(i+1)*250*time.Millisecond, r.To)
-		assert.InDelta(t, 100, r.Accepted, 1e-9)
-		assert.InDelta(t, 20, r.Refused, 1e-9)
+	traces, end := Traces(samples)
+	assert.Equal(t, time.Second, end)
+	assert.Equal(t, sampleEvery, traces.Interval)
+	rate, refused := 0.0, 0.0
+	for i := range 100 {
+		rate += traces.Of(sim.SeriesSuccesses)[i] / 100
+		refused += traces.Of(sim.SeriesRefusals)[i] / 100
+		assert.InDelta(t, 100, traces.Of(sim.SeriesSuccesses)[i], 50, i)
+		assert.InDelta(t, 20+float64(i+1)/100, traces.Of(sim.SeriesCwnd)[i], 1e-6, i)
 	}
-	short := Rates(samples[:3], time.Hour)
-	require.Len(t, short, 1)
-	assert.InDelta(t, 100, short[0].Accepted, 1e-9)
-	assert.Empty(t, Rates(nil, time.Second))
-	assert.Empty(t, Rates(make([]Sample, 2), time.Second), "no time has passed")
+	assert.InDelta(t, 100, rate, 1e-6)
+	assert.InDelta(t, 20, refused, 1e-6)
+	none, _ := Traces(nil)
+	assert.Empty(t, none.Series)
+	still, _ := Traces(make([]Sample, 2))
+	assert.Empty(t, still.Of(sim.SeriesCwnd), "no time has passed")
 }
 
 func TestJSONHasTheKeysThatScriptsRelyOn(t *testing.T) {

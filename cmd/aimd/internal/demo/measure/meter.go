@@ -32,7 +32,6 @@ type Meter struct {
 	spacing, seen int
 }
 
-// end is how an operation ended.
 type end struct {
 	state state
 	// took is from the moment when a goroutine picked it up.
@@ -135,7 +134,6 @@ func (m *Meter) began() {
 	m.start = time.Now()
 }
 
-// stopped is called when all operations came to their end.
 func (m *Meter) stopped() {
 	m.mu.Lock()
 	m.stop = time.Now()

@@ -3,7 +3,10 @@ package measure
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 // Outcome is what a run itself knows of how it went. Result says how it
@@ -129,3 +132,36 @@ func (r Result) AttemptsPerOperation() float64 {
 
 // seconds is d in seconds to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+
+// reasons counts why operations failed. Reasons that differ in their numbers
+// only are the same.
+type reasons map[string]*reason
+
+type reason struct {
+	text  string
+	count int
+}
+
+func (r reasons) add(err error) {
+	text := reach.Innermost(err).Error()
+	key := strings.Map(func(c rune) rune {
+		if '0' <= c && c <= '9' {
+			return -1
+		}
+		return c
+	}, text)
+	if r[key] == nil {
+		r[key] = &reason{text: text}
+	}
+	r[key].count++
+}
+
+func (r reasons) most() string {
+	var best reason
+	for _, v := range r {
+		if v.count > best.count || v.count == best.count && v.text < best.text {
+			best = *v
+		}
+	}
+	return best.text
+}

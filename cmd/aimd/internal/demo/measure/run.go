@@ -75,7 +75,6 @@ func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 	wg.Wait()
 }
 
-// sampling samples until the returned function was called.
 func (m *Meter) sampling() (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -95,4 +94,12 @@ func (m *Meter) sampling() (stop func()) {
 		close(done)
 		wg.Wait()
 	}
+}
+
+// Watcher is told when runs begin and end, and may look at the Meter in
+// between. Warn tells what went wrong beside the runs.
+type Watcher interface {
+	Begin(strategy string, m *Meter)
+	End(r Result)
+	Warn(err error)
 }

@@ -2,16 +2,15 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -24,46 +23,21 @@ type Setup struct {
 	Limiter *aimd.Limiter
 	// Factor is what a cut keeps of the window; 0 without one.
 	Factor float64
-	// Close ends what the strategy began.
-	Close func()
 }
 
-// Once leaves all retries to the client, if it makes any.
-func Once() Setup {
-	return Setup{Retry: func(ctx context.Context, once func(context.Context) error) error { return once(ctx) }, Close: func() {}}
-}
-
-// delays are those of the usual client, "full jitter" of
-// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
-// from a service time of the demo to 20 s.
-var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
-
-// Backoff is plain exponential backoff, the thing to compare with: each operation
-// retries by itself, for as long as it takes, and knows nothing of the others.
-func Backoff() (Setup, error) {
-	policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
-	s := Once()
-	s.Retry = func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, policy, once) }
-	return s, err
-}
-
-// transient reports whether it may help to send a request again: not when the
-// service understood it and says that it is wrong.
-func transient(err error) bool {
-	var status interface{ HTTPStatusCode() int }
-	if !errors.As(err, &status) {
-		return true
+// SetUp is the strategy of that name. Backoff is plain exponential backoff, the thing to
+// compare with: each operation retries by itself, for as long as it takes, and knows
+// nothing of the others. One of sim.Laws has a limiter of this library, whose Do retries;
+// the factor is for the laws that have one. All others leave retries to the client, if it
+// makes any.
+func SetUp(name string, factor float64) (Setup, error) {
+	if name == "backoff" {
+		policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
+		return Setup{Retry: func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, policy, once) }}, err
 	}
-	code := status.HTTPStatusCode()
-	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
-}
-
-// Limited has a limiter of this library with one of sim.Laws, whose Do retries. The
-// factor is for the laws that have one.
-func Limited(name string, factor float64) (Setup, error) {
 	law, known := sim.LawNamed(name)
 	if !known {
-		return Setup{}, fmt.Errorf("there is no law %q, want one of %s", name, strings.Join(sim.Laws(), ", "))
+		return Setup{Retry: Once}, nil
 	}
 	if !sim.TakesFactor(name) {
 		factor = 0
@@ -72,7 +46,29 @@ func Limited(name string, factor float64) (Setup, error) {
 	if err != nil {
 		return Setup{}, err
 	}
-	return Setup{Retry: lim.Do, Limiter: lim, Factor: factor, Close: lim.Close}, nil
+	return Setup{Retry: lim.Do, Limiter: lim, Factor: factor}, nil
+}
+
+// Close ends what the strategy began.
+func (s Setup) Close() {
+	if s.Limiter != nil {
+		s.Limiter.Close()
+	}
+}
+
+// Once runs the operation and leaves all retries to it.
+func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
+
+// delays are those of the usual client, "full jitter" of
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+// from a service time of the demo to 20 s.
+var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
+
+// transient reports whether it may help to send a request again: not when the
+// service understood it and says that it is wrong.
+func transient(err error) bool {
+	code := reach.Status(err)
+	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }
 
 // Each runs those of the strategies that only names, one after the other, and yields

@@ -37,7 +37,7 @@ func (s status) Error() string       { return http.StatusText(int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
 func TestBackoffRetriesWhatMayPass(t *testing.T) {
-	s, err := Backoff()
+	s, err := SetUp("backoff", 0.9)
 	require.NoError(t, err)
 	for _, again := range []error{status(503), status(429), status(408), status(500), errors.New("connection reset")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestBackoffRetriesWhatMayPass(t *testing.T) {
 
 func TestBackoffGoesOnToTheLimitOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Backoff()
+		s, err := SetUp("backoff", 0.9)
 		require.NoError(t, err)
 		o := Pool{Goroutines: 2, Limit: time.Minute}.Run(t.Context(), NewMeter(2, nil), func(ctx context.Context, _ int) error {
 			return s.Retry(ctx, func(context.Context) error { return status(503) })

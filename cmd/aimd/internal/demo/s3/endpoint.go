@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
@@ -51,8 +51,8 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the AWS environment: %w", err)
 	}
-	if _, err := cfg.Credentials.Retrieve(probe); err != nil {
-		return nil, fmt.Errorf("--endpoint %s: no AWS credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", address, measure.Innermost(err))
+	if err := reach.Credentials(probe, cfg.Credentials); err != nil {
+		return nil, fmt.Errorf("--endpoint %s: %w", address, err)
 	}
 	// The strategies say how to retry, not the environment.
 	cfg.RetryMaxAttempts, cfg.RetryMode = 0, ""
@@ -67,7 +67,20 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	return e, nil
 }
 
-// haveBucket finds the named bucket, or makes one if none is named.
+func (e *endpoint) explain(doing string, err error) error {
+	where := "--endpoint " + e.url
+	silent := reach.Explain(where, probeTime, err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case silent != nil:
+		return silent
+	case reach.Status(err) == http.StatusForbidden:
+		return fmt.Errorf("%s: the credentials do not allow %s: %w", where, doing, err)
+	}
+	return fmt.Errorf("%s: %s: %w", where, doing, err)
+}
+
 func (e *endpoint) haveBucket(ctx context.Context, client *s3.Client) error {
 	named := e.bucket != ""
 	if !named {
@@ -94,7 +107,6 @@ func (e *endpoint) haveBucket(ctx context.Context, client *s3.Client) error {
 	return nil
 }
 
-// tryWriting writes one small object and takes it away again.
 func (e *endpoint) tryWriting(ctx context.Context, client *s3.Client) error {
 	key := e.prefix + "probe"
 	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &e.bucket, Key: &key, Body: bytes.NewReader([]byte("probe"))}); err != nil {

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/s3/store"
 )
 
 // place is where one strategy's objects go: empty at first, and its own.
@@ -53,13 +58,11 @@ func (p *place) steward() *s3.Client {
 	return s3.NewFromConfig(config, pathStyle)
 }
 
-// listed is one object as the store lists it.
 type listed struct {
 	key, etag string
 	size      int64
 }
 
-// list is all that the store has in the place.
 func (p *place) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	pages := s3.NewListObjectsV2Paginator(p.steward(), &s3.ListObjectsV2Input{Bucket: &p.bucket, Prefix: &p.prefix})
@@ -105,7 +108,6 @@ func (p *place) stored(ctx context.Context, objects int, size int64) ([]bool, er
 	return stored, nil
 }
 
-// holds reports whether the object has that content.
 func (p *place) holds(ctx context.Context, key string, want []byte) (bool, error) {
 	res, err := p.steward().GetObject(ctx, &s3.GetObjectInput{Bucket: &p.bucket, Key: &key})
 	if err != nil {
@@ -116,4 +118,44 @@ func (p *place) holds(ctx context.Context, key string, want []byte) (bool, error
 		return false, fmt.Errorf("reading %s: %w", key, err)
 	}
 	return bytes.Equal(got, want), nil
+}
+
+// content is the content of object i: the same for every strategy, and
+// different for every object, so that a mix-up does not go unseen.
+func content(i int, size int64) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(i))
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8(seed).Read(b) // never fails
+	return b
+}
+
+func name(i int) string { return fmt.Sprintf("object-%07d", i) }
+
+// embedded is the store of the demo: a new one, in this process, for each strategy.
+type embedded struct{ c Config }
+
+func (embedded) close() error { return nil }
+
+func (e embedded) open(string) (*place, error) {
+	s, err := store.Start(store.Config{Slots: e.c.Slots, Service: e.c.Service, Jitter: e.c.Jitter, Bucket: ownBucket})
+	if err != nil {
+		return nil, err
+	}
+	return placeIn(s), nil
+}
+
+// placeIn is the whole of a store of our own.
+func placeIn(s *store.Store) *place {
+	return &place{
+		config: aws.Config{
+			Region:       "us-east-1",
+			BaseEndpoint: aws.String(s.URL),
+			// The store asks for none, the SDK does.
+			Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""),
+		},
+		bucket: ownBucket,
+		peak:   s.Peak,
+		clear:  func() error { s.Close(); return nil },
+	}
 }

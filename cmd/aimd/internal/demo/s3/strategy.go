@@ -19,7 +19,6 @@ var plain = []string{"sdk-default", "backoff", "sdk-adaptive"}
 // a limiter, then with one of each law.
 func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
 
-// setUp makes the client's config that of the strategy.
 func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {
 	switch name {
 	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client
@@ -28,20 +27,11 @@ func setUp(name string, factor float64, config *aws.Config) (measure.Setup, erro
 		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
 	case "backoff":
 		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-		return measure.Backoff()
-	default:
-		return limited(name, factor, config)
 	}
-	return measure.Once(), nil
-}
-
-// limited is the client with one call of contrib/aws added, which retries.
-func limited(law string, factor float64, config *aws.Config) (measure.Setup, error) {
-	set, err := measure.Limited(law, factor)
-	if err != nil {
-		return set, err
+	set, err := measure.SetUp(name, factor)
+	if set.Limiter != nil { // one call of contrib/aws on the config, and the client retries
+		aimdaws.Limit(config, set.Limiter)
+		set.Retry = measure.Once
 	}
-	aimdaws.Limit(config, set.Limiter)
-	set.Retry = measure.Once().Retry
-	return set, nil
+	return set, err
 }

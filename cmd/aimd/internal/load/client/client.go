@@ -1,3 +1,6 @@
+// Package client is the many clients of "Exponential Backoff or how not to crash a
+// server": each sends requests at random moments, and deals with failures as its
+// strategy says.
 package client
 
 import (
@@ -12,7 +15,33 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/sim"
 )
+
+// Config is who sends how much where. All numbers must be positive.
+type Config struct {
+	// URL is what is asked for.
+	URL string
+	// Clients send one request at a time each.
+	Clients int
+	// Lambda is the mean time from the end of a client's operation to the begin of
+	// its next, which is distributed exponentially.
+	Lambda time.Duration
+	// Timeout is the most time for an attempt.
+	Timeout time.Duration
+	// Strategy is what is done after a failure; see Strategies and Named.
+	Strategy sim.Strategy
+}
+
+// Options are what a run needs beside that.
+type Options struct {
+	// Report is how often a line is written.
+	Report time.Duration
+	// JSON: the lines are JSON objects.
+	JSON bool
+	// Stdout gets the lines.
+	Stdout io.Writer
+}
 
 // clients are all clients of a run, and what they share.
 type clients struct {
@@ -61,12 +90,10 @@ func (c *clients) client(ctx context.Context) {
 	}
 }
 
-// interval is the time to a client's next operation.
 func (c *clients) interval() time.Duration {
 	return time.Duration(rand.ExpFloat64() * float64(c.config.Lambda))
 }
 
-// attempt sends a request, and counts how it ends.
 func (c *clients) attempt(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
@@ -88,7 +115,6 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// send sends a request and reads the answer.
 func (c *clients) send(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.config.URL, nil)
 	if err != nil {
@@ -114,7 +140,6 @@ func drain(r io.Reader) error {
 	return err
 }
 
-// sleep lasts for the time, and reports false if the context ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

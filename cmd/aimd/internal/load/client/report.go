@@ -20,7 +20,6 @@ func (c *clients) counts() counts {
 	return counts{c.ok.Load(), c.failed.Load(), c.timedout.Load(), gaveUp}
 }
 
-// rates are counts per second.
 type rates struct {
 	OK       float64 `json:"ok_per_s"`
 	Errors   float64 `json:"errors_per_s"`
@@ -80,7 +79,6 @@ type shared struct {
 	Queued   int     `json:"queued"`
 }
 
-// shared is nil without a limiter.
 func (c *clients) shared() *shared {
 	if c.strategy.limiter == nil {
 		return nil

@@ -4,5 +4,4 @@ package server
 
 import "net"
 
-// setBacklog leaves it as it is: the system decides.
 func setBacklog(net.Listener, int) error { return nil }

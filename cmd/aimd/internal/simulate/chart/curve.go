@@ -16,29 +16,8 @@ import (
 
 const singleHeight = 3.6 * vg.Inch
 
-// words are how axes name fields and measures.
-var words = map[string]string{
-	"clients.operations":                "operations",
-	"clients.count":                     "clients",
-	"server.slots":                      "slots of the service",
-	"server.outages[0].backlog":         "connections that wait for the stopped service",
-	"return_over_mean":                  "first second after the outage / mean",
-	"server.refusal.retry_after_jitter": "jitter of Retry-After (s)",
-	"server.outages[0].for":             "length of the outage (s)",
-	"attempts_per_op":                   "attempts per operation",
-	"efficiency":                        "successes / attempts",
-	"throughput":                        "operations done per second",
-	"makespan_s":                        "time for all operations (s)",
-	"outage_sent":                       "requests sent while the service is down",
-	"peak_over_mean":                    "peak rate over mean rate",
-	"given_up":                          "operations given up",
-	"recovery_s":                        "time to recover (s)",
-	"p99_s":                             "p99 latency (s)",
-	"span":                              "time / optimum",
-}
-
 func label(name string) string {
-	if w, ok := words[name]; ok {
+	if w, ok := names.Words[name]; ok {
 		return w
 	}
 	s, seconds := strings.CutSuffix(name, "_s")
@@ -49,7 +28,6 @@ func label(name string) string {
 	return s
 }
 
-// sweepLabel is how an axis names the field of a sweep.
 func sweepLabel(w scenario.Sweep) string {
 	l := label(w.Field)
 	_, plain := strconv.ParseFloat(w.Values[0], 64)
@@ -59,7 +37,6 @@ func sweepLabel(w scenario.Sweep) string {
 	return l
 }
 
-// number reads a value of a sweep: a number, or a duration in seconds.
 func number(s string) (float64, bool) {
 	if v, err := strconv.ParseFloat(s, 64); err == nil {
 		return v, true
@@ -118,7 +95,6 @@ func (d drawing) curve() figure.Figure {
 	return f
 }
 
-// strategies are those that the drawing shows, in their order.
 func (d drawing) strategies() []string {
 	var all []string
 	for _, r := range d.rows {
@@ -129,7 +105,6 @@ func (d drawing) strategies() []string {
 	return all
 }
 
-// measureAxis is the vertical axis of a measure.
 func (d drawing) measureAxis() figure.Axis {
 	least, most := math.Inf(1), 0.0
 	for _, r := range d.rows {
@@ -180,7 +155,6 @@ func (d drawing) heat() figure.Figure {
 	return f
 }
 
-// times is a ratio as maps show it.
 func times(r float64) string {
 	if r >= 9.995 {
 		return strconv.FormatFloat(r, 'f', 1, 64)

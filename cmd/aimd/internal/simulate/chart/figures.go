@@ -2,6 +2,7 @@ package chart
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
@@ -17,11 +18,7 @@ func Figures(s experiment.Study) []figure.Figure {
 			continue
 		}
 		f := d.draw()
-		f.Name = s.Name
-		if p.Name != "" {
-			f.Name += "-" + p.Name
-		}
-		f.Caption = p.Caption
+		f.Name, f.Caption = strings.Trim(s.Name+"-"+p.Name, "-"), p.Caption
 		all = append(all, f)
 	}
 	return all
@@ -47,7 +44,6 @@ func plots(s experiment.Study) []scenario.Plot {
 
 func hasWindow(r experiment.Row) bool { return r.Strategy.Window.MakeLaw() != nil }
 
-// rows are those that the plot shows.
 func rows(s experiment.Study, p scenario.Plot) []experiment.Row {
 	var all []experiment.Row
 	for _, r := range s.Rows {
@@ -65,7 +61,6 @@ func rows(s experiment.Study, p scenario.Plot) []experiment.Row {
 	return all
 }
 
-// drawing is one figure of a study.
 type drawing struct {
 	experiment.Study
 	scenario.Plot

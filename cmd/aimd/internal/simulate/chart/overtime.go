@@ -22,7 +22,6 @@ type course struct {
 	held bool
 }
 
-// values are the course's numbers in the run.
 func (c course) values(t sim.Traces) (all []float64) {
 	for _, name := range c.of {
 		for i, v := range t.Of(name) {
@@ -35,7 +34,6 @@ func (c course) values(t sim.Traces) (all []float64) {
 	return all
 }
 
-// level is a horizontal line, such as the service's capacity.
 type level struct {
 	figure.Curve
 	at float64
@@ -67,7 +65,7 @@ func (d drawing) window() figure.Figure {
 	cwnd := course{figure.Line("cwnd", figure.Blue, 2.2), []string{sim.SeriesCwnd}, false}
 	ssthresh := course{figure.Line("ssthresh", figure.Orange, 2.2, 9, 4), []string{sim.SeriesSsthresh}, true}
 	if d.Top == 0 {
-		d.Top = d.highest([]course{cwnd}, d.slots())
+		d.Top = d.highest(d.rows, []course{cwnd}, d.slots())
 	}
 	if first := ssthresh.values(d.rows[0].Typical.Traces); len(first) > 0 && first[0] > d.Top {
 		ssthresh.Text = fmt.Sprintf("ssthresh (first %s, off the scale)", experiment.Show(first[0]))
@@ -75,7 +73,6 @@ func (d drawing) window() figure.Figure {
 	return d.overTime("requests at a time", []course{cwnd, ssthresh}, d.slots())
 }
 
-// load is how many requests the server has.
 func (d drawing) load() figure.Figure {
 	return d.overTime("requests at a time", []course{
 		{figure.Line("requests at the service", figure.Blue, 2.2), []string{sim.SeriesConcurrency}, false},
@@ -126,7 +123,7 @@ func (d drawing) overTime(y string, courses []course, levels []level) figure.Fig
 		})
 	})
 	f := figure.Figure{X: "time (s)", Y: y, PanelHeight: panelHeight(len(d.rows))}
-	x, yAxis := d.timeAxis(), figure.Axis{Max: d.highest(courses, levels), Log: d.LogY}
+	x, yAxis := d.timeAxis(), figure.Axis{Max: d.highest(d.rows, courses, levels), Log: d.LogY}
 	if d.LogY {
 		yAxis.Min = 1
 	}
@@ -137,7 +134,10 @@ func (d drawing) overTime(y string, courses []course, levels []level) figure.Fig
 		f.Legend = append(f.Legend, l.Curve)
 	}
 	f.Legend = append(f.Legend, d.troubleLegend()...)
-	for _, r := range d.rows {
+	for i, r := range d.rows {
+		if d.Measured && !d.LogY {
+			yAxis.Max = d.highest(d.rows[i:i+1], courses, levels)
+		}
 		p := figure.NewPanel(d.title(r), x, yAxis)
 		for _, s := range d.trouble() {
 			p.Shade(max(s[0], x.Min), min(s[1], x.Max))
@@ -161,7 +161,7 @@ func (d drawing) overTime(y string, courses []course, levels []level) figure.Fig
 // requests come to, where these are drawn.
 func (d drawing) title(r experiment.Row) string {
 	switch {
-	case len(d.rows) == 1:
+	case len(d.rows) == 1 && !d.Measured:
 		return ""
 	case d.Plot.Kind == scenario.Requests && r.Of("outage_sent").Applies:
 		return fmt.Sprintf("%s (%s requests while the service is down)", r.Strategy.Name, r.Of("outage_sent").Median)
@@ -171,7 +171,6 @@ func (d drawing) title(r experiment.Row) string {
 	return r.Strategy.Name
 }
 
-// panelHeight is less for more of them.
 func panelHeight(panels int) vg.Length {
 	switch {
 	case panels == 1:
@@ -192,8 +191,7 @@ func (d drawing) timeAxis() figure.Axis {
 	return figure.Axis{Min: d.From.Seconds(), Max: max(to, d.From.Seconds()+0.001)}
 }
 
-// highest is where the vertical axis ends.
-func (d drawing) highest(courses []course, levels []level) float64 {
+func (d drawing) highest(rows []experiment.Row, courses []course, levels []level) float64 {
 	if d.Top > 0 {
 		return d.Top
 	}
@@ -201,7 +199,7 @@ func (d drawing) highest(courses []course, levels []level) float64 {
 	for _, l := range levels {
 		top = max(top, l.at)
 	}
-	for _, r := range d.rows {
+	for _, r := range rows {
 		for _, c := range courses {
 			for _, xy := range c.points(r.Typical.Traces, x, d.Per) {
 				top = max(top, xy.Y)
@@ -230,12 +228,18 @@ func (c course) points(t sim.Traces, x figure.Axis, per time.Duration) (xys figu
 			xys = append(xys, figure.Point{X: at, Y: v})
 		}
 	}
+	if n := len(xys); c.held && n > 0 {
+		xys = append(xys, figure.Point{X: min(xys[n-1].X+step, x.Max), Y: xys[n-1].Y})
+	}
 	return xys
 }
 
-// means are those of every n values.
+// means are those of every n values. A short rest would be the mean of a few requests.
 func means(values []float64, n int) (all []float64) {
 	for some := range slices.Chunk(values, n) {
+		if len(some) < n/2 && len(all) > 0 {
+			break
+		}
 		sum := 0.0
 		for _, v := range some {
 			sum += v

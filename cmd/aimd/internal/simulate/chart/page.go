@@ -8,6 +8,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 // Page is the page of the studies, under the title of the one that there is.
@@ -84,7 +85,6 @@ func section(s experiment.Study) page.Section {
 	return x
 }
 
-// what is what a number is about.
 func what(v experiment.Verdict) string {
 	s := v.Strategy + ": " + label(v.Measure)
 	if v.Over != "" {
@@ -99,4 +99,24 @@ func what(v experiment.Verdict) string {
 		s += joint + label(field) + " " + x
 	}
 	return s
+}
+
+// Story is the page of the scenarios of the texts, in chapters, and of the families of
+// the laws.
+func Story(studies []experiment.Study, families []Family, command string) page.Page {
+	p := page.Page{
+		Title:   "Retries, backoff and windows: what five authors claim, simulated",
+		Intro:   []string{"Every figure is made by this library's own code on virtual time, from a scenario whose name stands beside its title: aimd sim run NAME shows it again, with randomness and settings of your own. Numbers are medians over runs with different seeds of randomness."},
+		Command: command,
+	}
+	for _, c := range scenario.Chapters() {
+		told := slices.DeleteFunc(slices.Clone(studies), func(s experiment.Study) bool { return !slices.Contains(c.Scenarios, s.Name) })
+		if len(told) > 0 {
+			p.Chapters = append(p.Chapters, page.Chapter{Title: c.Title, Source: page.Source(c.Source), Text: []string{c.Text}, Sections: sections(told)})
+		}
+	}
+	if len(families) > 0 {
+		p.Chapters = append(p.Chapters, lawChapter(families))
+	}
+	return scored(p)
 }

@@ -3,45 +3,38 @@
 package chart
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 )
 
-// columns are the measures that tables show where they apply, their heads, and which
-// of them goes first where there is no room.
-var columns = []struct {
-	measure, head string
-	drop          int
-}{
-	{"makespan_s", "time s", 0},
-	{"span", "× optimum", 0},
-	{"given_up", "given up", 0},
-	{"attempts", "attempts", 0},
-	{"attempts_per_op", "per op", 4},
-	{"efficiency", "efficiency", 1},
-	{"throughput", "done/s", 1},
-	{"p50_s", "p50 s", 7},
-	{"p99_s", "p99 s", 3},
-	{"first_send_p99_s", "sent p99 s", 8},
-	{"peak_in_flight", "peak", 9},
-	{"peak_over_mean", "peak/mean", 1},
-	{"return_over_mean", "return/mean", 1},
-	{"jain", "Jain", 6},
-	{"recovery_s", "recovery s", 1},
-	{"outage_sent", "in outage", 2},
+//go:embed names.yaml
+var namesText []byte
+
+var names struct {
+	Columns []struct {
+		Measure, Head string
+		Drop          int
+		Optional      bool
+	}
+	Words map[string]string
 }
 
-// optional are shown only where the scenario asks for them.
-var optional = []string{"efficiency", "throughput", "peak_over_mean", "return_over_mean"}
+func init() {
+	if err := yaml.Unmarshal(namesText, &names); err != nil {
+		panic(err) // it is our own
+	}
+}
 
-// column is that of a measure.
 func column(measure string) table.Column {
-	for _, c := range columns {
-		if c.measure == measure {
-			return table.Column{Head: c.head, Drop: c.drop}
+	for _, c := range names.Columns {
+		if c.Measure == measure {
+			return table.Column{Head: c.Head, Drop: c.Drop}
 		}
 	}
 	return table.Column{Head: strings.ReplaceAll(measure, "_", " "), Drop: 1}
@@ -58,11 +51,11 @@ func measures(s experiment.Study) []string {
 		wanted[e.Measure] = true
 	}
 	var all []string
-	for _, c := range columns {
-		if !slices.Contains(optional, c.measure) || wanted[c.measure] {
-			all = append(all, c.measure)
+	for _, c := range names.Columns {
+		if !c.Optional || wanted[c.Measure] {
+			all = append(all, c.Measure)
 		}
-		delete(wanted, c.measure)
+		delete(wanted, c.Measure)
 	}
 	for _, r := range s.Rows {
 		for _, x := range r.Ranges {
@@ -100,13 +93,13 @@ func cell(r experiment.Row, measure string) table.Cell {
 
 // newTable is the study's rows: the medians, and the ranges around them.
 func newTable(s experiment.Study, sweepName func(field string) string) table.Table {
-	names := measures(s)
+	shown := measures(s)
 	var t table.Table
 	for _, x := range s.Sweep {
 		t.Columns = append(t.Columns, table.Column{Head: sweepName(x.Field), Left: true})
 	}
 	t.Columns = append(t.Columns, table.Column{Head: "strategy", Left: true})
-	for _, m := range names {
+	for _, m := range shown {
 		t.Columns = append(t.Columns, column(m))
 	}
 	for _, r := range s.Rows {
@@ -116,7 +109,7 @@ func newTable(s experiment.Study, sweepName func(field string) string) table.Tab
 			row = append(row, table.Cell{Text: v})
 		}
 		row = append(row, table.Cell{Text: r.Strategy.Name})
-		for _, m := range names {
+		for _, m := range shown {
 			row = append(row, cell(r, m))
 		}
 		t.Rows = append(t.Rows, row)

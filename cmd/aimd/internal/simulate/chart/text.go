@@ -61,7 +61,6 @@ func graphs(s experiment.Study) string {
 	return ""
 }
 
-// textDelays are the waits of an operation that never succeeds.
 func textDelays(s experiment.Study) string {
 	var b strings.Builder
 	for _, r := range s.Rows {
@@ -171,7 +170,6 @@ func (g graphSet) String() string {
 	return b.String()
 }
 
-// writeMap writes a map of the scenario as a table.
 func writeMap(w io.Writer, d drawing) error {
 	rows, columns := d.Sweep[0], d.Sweep[1]
 	t := table.Table{Columns: []table.Column{{Head: rows.Field + " \\ " + columns.Field, Left: true}}}

@@ -100,63 +100,36 @@ func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
 	return all
 }
 
-// task is one run of a job, and report what came of it.
-type (
-	task struct {
-		*job
-		run int
-	}
-	report struct {
-		task
-		result sim.Result
-		err    error
-	}
-)
-
-// runAll makes the runs of all jobs. Each is independent of the others, so their
-// order does not show.
-func runAll(ctx context.Context, jobs []*job, ran func()) error {
-	tasks, reports := make(chan task), make(chan report)
-	go func() {
-		defer close(tasks)
-		for _, j := range jobs {
-			for i := range j.results {
-				select {
-				case tasks <- task{j, i}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}
-	}()
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for t := range tasks {
-				r, err := sim.Run(t.point.Scenario.Scenario, t.strategy, t.point.Seed+uint64(t.run))
-				reports <- report{t, r, err}
-			}
-		})
-	}
-	go func() {
-		workers.Wait()
-		close(reports)
-	}()
-	var failed error
-	for r := range reports {
+// runAll makes the runs of all jobs, as many at a time as there are processors. Each is
+// independent of the others, so their order does not show.
+func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
+	var mu sync.Mutex // of the results and ran
+	var wg sync.WaitGroup
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	run := func(j *job, i int) {
+		r, err := sim.Run(j.point.Scenario.Scenario, j.strategy, j.point.Seed+uint64(i))
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
-		case r.err != nil:
-			failed = r.err
-		case r.result.Ended != sim.EndedStopped:
-			r.results[r.run] = r.result
-			r.done++
+		case err != nil:
+			failed = err
+		case r.Ended != sim.EndedStopped:
+			j.results[i] = r
+			j.done++
 			ran()
 		}
+		<-room
 	}
+	for _, j := range jobs {
+		for i := 0; i < len(j.results) && ctx.Err() == nil; i++ {
+			room <- struct{}{}
+			wg.Go(func() { run(j, i) })
+		}
+	}
+	wg.Wait()
 	return failed
 }
 
-// row sums the runs up.
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
 	for _, r := range j.results {

@@ -98,7 +98,6 @@ func (v Verdict) Shown() string {
 	return v.Got.String()
 }
 
-// want is an expectation in words.
 func want(e scenario.Expectation) string {
 	switch {
 	case e.Never:

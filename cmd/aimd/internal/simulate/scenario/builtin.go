@@ -6,63 +6,58 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// story is the order of the scenarios of the five texts (docs/sources.md): one by one,
-// and within each as its author tells it.
-var story = []string{
-	// How not to crash a server
-	"growing-delays", "crash-outage", "crash-backlog",
-	// Exponential Backoff in Distributed Systems
-	"submit-methods", "recovery-time",
-	// Exponential Backoff, in Clojure
-	"last-try-waits",
-	// Safe Client Behaviour
-	"sync-start", "sync-start-jitter", "jittered-start", "jitter-time", "jitter-time-mistake",
-	"retry-fixed", "retry-fixed-jitter", "retry-jitter",
-	"retry-backoff", "retry-backoff-jitter", "retry-capped",
-	"partial-fixed", "partial-backoff", "partial-jitter",
-	"retry-after", "drop-background", "retry-budget", "throttle",
-	// Improve on exponential backoff
-	"window-vs-backoff", "attempts-growth", "without-jitter", "tahoe-sawtooth", "limit-changes", "outage-pause",
-	"backoff-or-window",
+// Chapter is scenarios that show what one text says.
+type Chapter struct {
+	Title  string
+	Source struct{ Title, Author, Year, URL string }
+	// Text says what it is about.
+	Text      string
+	Scenarios []string
 }
 
-// old are the names that scenarios had before, which scripts know.
-var old = map[string]string{
-	"seed0-delays": "growing-delays", "seed0-outage": "crash-outage", "seed0-backlog": "crash-backlog",
-	"seed1-submit": "submit-methods", "seed1-recovery": "recovery-time", "seed2-schedule": "last-try-waits",
-	"seed3-sync-start": "sync-start", "seed3-sync-start-jitter": "sync-start-jitter", "seed3-ideal": "jittered-start",
-	"seed3-jitter-time": "jitter-time", "seed3-jitter-time-mistake": "jitter-time-mistake",
-	"seed3-retry-fixed": "retry-fixed", "seed3-retry-fixed-jitter": "retry-fixed-jitter", "seed3-retry-jitter": "retry-jitter",
-	"seed3-backoff": "retry-backoff", "seed3-backoff-jitter": "retry-backoff-jitter", "seed3-backoff-capped": "retry-capped",
-	"seed3-partial-fixed": "partial-fixed", "seed3-partial-backoff": "partial-backoff", "seed3-partial-jitter": "partial-jitter",
-	"seed3-retry-after": "retry-after", "seed3-budget": "retry-budget", "seed3-throttle": "throttle",
-	"seed4": "window-vs-backoff", "seed4-operations": "attempts-growth", "seed4-outage": "outage-pause",
+//go:embed index.yaml
+var indexText []byte
+
+var (
+	index = parseIndex()
+	// laws are the scenarios that judge laws, old the former names of scenarios.
+	laws, old = index.Laws, index.Old
+)
+
+type indexed struct {
+	Chapters []Chapter
+	Laws     []string
+	Old      map[string]string
 }
 
-// laws are the services and loads by which the law of aimd.New is judged, from what
-// is usual to what is not: slots and what changes, rates, uplinks, fleets, timers
-// that fire late, and sweeps.
-var laws = []string{
-	"law-s1", "law-s1j", "law-s2", "law-s3", "law-s4", "law-s4b", "law-s5", "law-s5c", "law-s5b", "law-s6",
-	"law-s7a", "law-s7b", "law-s8a", "law-s8b", "law-s9", "law-s10",
-	"law-r1", "law-r2", "law-r3", "law-r4", "law-r6", "law-r8",
-	"law-k1", "law-k2", "law-k3",
-	"law-f10c50", "law-f100c50", "law-f100c5", "law-f300c20", "law-f1000c5", "law-f1000c50", "law-f1c500",
-	"law-store-8-100ms", "law-store-16-50ms", "law-store-16-5ms", "law-store-32-100ms", "law-store-64-20ms", "law-store-128-100ms",
-	"law-sweep-20", "law-sweep-100", "law-sweep-500", "law-sweep-spread", "law-slots-4", "law-slots-32", "law-slots-256",
+func parseIndex() (x indexed) {
+	if err := yaml.Unmarshal(indexText, &x); err != nil {
+		panic(err) // it is our own
+	}
+	return x
 }
 
 // Builtins are the names of the scenarios that come with aimd: the story, then
 // those of the laws.
-func Builtins() []string { return slices.Concat(story, laws) }
+func Builtins() []string { return slices.Concat(Story(), laws) }
 
-// Story are the names of those that tell what the texts say, in their order.
-func Story() []string { return slices.Clone(story) }
+// Chapters are those of the story that the texts tell.
+func Chapters() []Chapter { return index.Chapters }
+
+// Story are the names of the scenarios that tell it, in their order.
+func Story() (names []string) {
+	for _, c := range index.Chapters {
+		names = append(names, c.Scenarios...)
+	}
+	return names
+}
 
 // Named are the names of the built-in scenarios that a word means: one by its
 // name, old or new, those that a pattern like "law-*" matches (path.Match), or all those of a

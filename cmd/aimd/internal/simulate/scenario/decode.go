@@ -1,27 +1,25 @@
 package scenario
 
 import (
+	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/rival"
 	"github.com/aimd-go/aimd/sim"
 )
 
-// maxSize bounds a file, in bytes. The parser's time grows with the square of the
-// depth: so many opening brackets take it half a second, four times as many 7 s. The
-// longest scenario of ours has a fifth of it.
+// maxSize bounds a file, in bytes. The longest scenario of ours has a fifth of it.
 const maxSize = 16 << 10
 
 // decoder puts a YAML document into a struct. It goes by the yaml tags of the
@@ -49,58 +47,55 @@ func (d *decoder) line(path string) int {
 }
 
 // parse returns the one document of the text, nil if there is nothing in it.
-func parse(file string, text []byte) (_ ast.Node, err error) {
+func parse(file string, text []byte) (body *yaml.Node, err error) {
 	if len(text) > maxSize {
 		return nil, &Error{File: file, Problem: fmt.Sprintf("%d bytes are too many for a scenario, want %d at the most", len(text), maxSize)}
 	}
-	parsed, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, syntax(file, err)
-	}
-	var body ast.Node
-	for _, doc := range parsed.Docs {
-		if doc.Body == nil {
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var doc yaml.Node
+		switch err := d.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil:
+			return nil, syntax(file, string(text), err)
+		case len(doc.Content) == 0 || null(doc.Content[0]):
 			continue
+		case body != nil:
+			return nil, &Error{file, doc.Content[0].Line, "", "there is a second document, want one scenario to a file"}
 		}
-		if body != nil {
-			return nil, &Error{file, lineOf(doc.Body), "", "there is a second document, want one scenario to a file"}
-		}
-		body = doc.Body
+		body = doc.Content[0]
 	}
-	return body, nil
 }
 
+var syntaxForm = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?:unknown anchor '(.*)' referenced)?(.*)`)
+
+const plainOnly = "anchors, aliases and tags are not allowed, want a plain value"
+
 // syntax is an error of the parser in our form.
-func syntax(file string, err error) error {
-	var y yaml.Error
-	if !errors.As(err, &y) {
-		return &Error{File: file, Problem: err.Error()}
-	}
-	e := &Error{File: file, Problem: y.GetMessage()}
-	if t := y.GetToken(); t != nil && t.Position != nil {
-		e.Line = t.Position.Line
+func syntax(file, text string, err error) error {
+	e := &Error{File: file, Problem: err.Error()}
+	if m := syntaxForm.FindStringSubmatch(e.Problem); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Problem = m[3]
+		if m[2] != "" { // of which the parser does not say where
+			before, _, _ := strings.Cut(text, "*"+m[2])
+			e.Line, e.Problem = 1+strings.Count(before, "\n"), plainOnly
+		}
 	}
 	return e
 }
 
-func lineOf(n ast.Node) int {
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		return t.Position.Line
-	}
-	return 0
-}
-
 // value puts the node into what is at the path.
-func (d *decoder) value(n ast.Node, to reflect.Value, path string) {
-	switch n.(type) {
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		d.fail(lineOf(n), path, "anchors, aliases and tags are not allowed, want a plain value")
+func (d *decoder) value(n *yaml.Node, to reflect.Value, path string) {
+	switch {
+	case n.Kind == yaml.AliasNode, n.Anchor != "", n.Style&yaml.TaggedStyle != 0:
+		d.fail(n.Line, path, plainOnly)
 		return
-	case *ast.NullNode:
-		d.fail(lineOf(n), path, "has no value; leave it out, or give it %s", a(kindOf(to.Type())))
+	case null(n):
+		d.fail(n.Line, path, "has no value; leave it out, or give it %s", a(kindOf(to.Type())))
 		return
 	}
-	if strategy, ok := to.Addr().Interface().(*sim.Strategy); ok && scalar(n) {
+	if strategy, ok := to.Addr().Interface().(*sim.Strategy); ok && n.Kind == yaml.ScalarNode {
 		d.ready(n, strategy, path)
 		return
 	}
@@ -121,11 +116,11 @@ func (d *decoder) value(n ast.Node, to reflect.Value, path string) {
 }
 
 // ready puts the ready strategy of a name in the place of its fields.
-func (d *decoder) ready(n ast.Node, to *sim.Strategy, path string) {
+func (d *decoder) ready(n *yaml.Node, to *sim.Strategy, path string) {
 	all := strategies()
-	i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == text(n) })
+	i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == n.Value })
 	if i < 0 {
-		d.fail(lineOf(n), path, "%s is not allowed, want fields or one of %s", show(n), strings.Join(StrategyNames(), ", "))
+		d.fail(n.Line, path, "%s is not allowed, want fields or one of %s", show(n), strings.Join(StrategyNames(), ", "))
 		return
 	}
 	*to = all[i]
@@ -142,16 +137,14 @@ func StrategyNames() (names []string) {
 	return names
 }
 
-func (d *decoder) mapping(n ast.Node, to reflect.Value, path string) {
-	m, ok := n.(ast.MapNode)
-	if !ok {
-		d.fail(lineOf(n), path, "%s is not allowed, want fields: %s", show(n), strings.Join(fieldNames(to.Type()), ", "))
+func (d *decoder) mapping(n *yaml.Node, to reflect.Value, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n.Line, path, "%s is not allowed, want fields: %s", show(n), strings.Join(fieldNames(to.Type()), ", "))
 		return
 	}
 	seen := map[string]bool{}
-	for i := m.MapRange(); i.Next(); {
-		line := lineOf(i.Key())
-		name := text(i.Key())
+	for pair := range slices.Chunk(n.Content, 2) {
+		line, name := pair[0].Line, pair[0].Value
 		at := join(path, name)
 		f, known := fieldNamed(to, name)
 		switch {
@@ -163,118 +156,67 @@ func (d *decoder) mapping(n ast.Node, to reflect.Value, path string) {
 			continue
 		}
 		seen[name], d.lines[at] = true, line
-		d.value(i.Value(), f, at)
+		d.value(pair[1], f, at)
 	}
 }
 
-func (d *decoder) sequence(n ast.Node, to reflect.Value, path string) {
-	s, ok := n.(*ast.SequenceNode)
-	if !ok {
-		d.fail(lineOf(n), path, "%s is not allowed, want a list", show(n))
+func (d *decoder) sequence(n *yaml.Node, to reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		d.fail(n.Line, path, "%s is not allowed, want a list", show(n))
 		return
 	}
-	list := reflect.MakeSlice(to.Type(), len(s.Values), len(s.Values))
-	for i, v := range s.Values {
+	list := reflect.MakeSlice(to.Type(), len(n.Content), len(n.Content))
+	for i, v := range n.Content {
 		at := path + "[" + strconv.Itoa(i) + "]"
-		d.lines[at] = lineOf(v)
+		d.lines[at] = v.Line
 		d.value(v, list.Index(i), at)
 	}
 	to.Set(list)
 }
 
-func (d *decoder) scalar(n ast.Node, to reflect.Value, path string) {
-	if !scalar(n) {
-		d.fail(lineOf(n), path, "%s is not allowed, want %s", show(n), a(kindOf(to.Type())))
-		return
-	}
-	if err := set(to, text(n), quoted(n)); err != nil {
-		d.fail(lineOf(n), path, "%s is not allowed, want %v", show(n), err)
-	}
-}
+// scalarTags are those of what a number or a truth may be written as.
+var scalarTags = map[string][]string{"whole number": {"!!int"}, "number": {"!!int", "!!float"}, "true or false": {"!!bool"}}
 
-// set gives a scalar its value from text, or returns what is wanted instead.
-func set(to reflect.Value, s string, quoted bool) error {
-	wanted := errors.New(a(kindOf(to.Type())))
-	switch k := to.Kind(); {
+func (d *decoder) scalar(n *yaml.Node, to reflect.Value, path string) {
+	kind := kindOf(to.Type())
+	wanted := errors.New(a(kind))
+	err := wanted
+	switch {
+	case n.Kind != yaml.ScalarNode:
 	case to.Type() == durationType:
-		v, err := time.ParseDuration(s)
-		if err != nil {
-			return wanted
+		var v time.Duration
+		if v, err = time.ParseDuration(n.Value); err != nil {
+			err = wanted
 		}
 		to.SetInt(int64(v))
 	case isText(to.Type()):
-		return to.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s))
-	case k == reflect.String:
-		to.SetString(s)
-	case quoted:
-		return wanted
-	case k == reflect.Bool:
-		if s != "true" && s != "false" {
-			return wanted
-		}
-		to.SetBool(s == "true")
-	case to.CanInt():
-		v, err := strconv.ParseInt(s, 10, to.Type().Bits())
-		if err != nil {
-			return wanted
-		}
-		to.SetInt(v)
-	case to.CanUint():
-		v, err := strconv.ParseUint(s, 10, to.Type().Bits())
-		if err != nil {
-			return wanted
-		}
-		to.SetUint(v)
-	case to.CanFloat():
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			return wanted
-		}
-		to.SetFloat(v)
-	default:
-		panic("scenario: no way to set a " + to.Type().String())
+		err = to.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value))
+	case kind == "text":
+		to.SetString(n.Value)
+		return
+	case slices.Contains(scalarTags[kind], n.ShortTag()) && n.Decode(to.Addr().Interface()) == nil:
+		return
 	}
-	return nil
-}
-
-func scalar(n ast.Node) bool {
-	_, ok := n.(ast.ScalarNode)
-	return ok
-}
-
-func quoted(n ast.Node) bool {
-	t := n.GetToken()
-	return t != nil && slices.Contains([]token.Type{token.SingleQuoteType, token.DoubleQuoteType}, t.Type)
-}
-
-// text is a scalar as it was written, without quotes.
-func text(n ast.Node) string {
-	switch x := n.(type) {
-	case *ast.StringNode:
-		return x.Value
-	case *ast.LiteralNode:
-		return x.Value.Value
+	if err != nil {
+		d.fail(n.Line, path, "%s is not allowed, want %v", show(n), err)
 	}
-	if t := n.GetToken(); t != nil {
-		return t.Value
-	}
-	return n.String()
 }
 
-// show is a node as an error names it.
-func show(n ast.Node) string {
+func null(n *yaml.Node) bool { return n.ShortTag() == "!!null" }
+
+func show(n *yaml.Node) string {
 	const most = 40
-	switch n.(type) {
-	case ast.MapNode:
+	switch n.Kind {
+	case yaml.MappingNode:
 		return "a mapping"
-	case *ast.SequenceNode:
+	case yaml.SequenceNode:
 		return "a list"
 	}
-	s := text(n)
+	s := n.Value
 	if len(s) > most {
 		s = s[:most] + "..."
 	}
-	if quoted(n) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) || s == "" {
+	if n.Style != 0 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) || s == "" {
 		return strconv.Quote(s)
 	}
 	return s

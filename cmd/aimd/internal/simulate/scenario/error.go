@@ -52,7 +52,6 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// result is nil if nothing is wrong.
 func (e Errors) result() error {
 	if len(e) == 0 {
 		return nil

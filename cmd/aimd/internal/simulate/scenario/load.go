@@ -50,7 +50,6 @@ func asError(file string, err error) *Error {
 	return &Error{File: file, Problem: err.Error()}
 }
 
-// setting applies one "field=value".
 func (d *decoder) setting(s *Scenario, x string) {
 	field, v, ok := strings.Cut(x, "=")
 	if !ok {
@@ -86,7 +85,6 @@ func (d *decoder) assign(s *Scenario, field, v string) {
 
 var step = regexp.MustCompile(`^([^.\[\]]+)(?:\[([0-9]{1,6})\])?$`)
 
-// find returns the field of that path.
 func find(in reflect.Value, path string) (reflect.Value, error) {
 	for _, part := range strings.Split(path, ".") {
 		m := step.FindStringSubmatch(part)

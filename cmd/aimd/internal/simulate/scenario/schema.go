@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	_ "embed"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -65,12 +66,12 @@ func showDefault(zero, preset reflect.Value) string {
 	return fmt.Sprint(preset)
 }
 
-var index = regexp.MustCompile(`\[[0-9]*\]`)
+var brackets = regexp.MustCompile(`\[[0-9]*\]`)
 
 // Explain returns the fields at the path and below it; "strategies.retry",
 // "strategies[].retry" and "strategies[0].retry" are the same.
 func Explain(path string) ([]Field, error) {
-	plain := index.ReplaceAllString(path, "")
+	plain := brackets.ReplaceAllString(path, "")
 	var found []Field
 	for _, f := range Schema() {
 		if p := strings.ReplaceAll(f.Path, "[]", ""); p == plain || strings.HasPrefix(p, plain+".") {
@@ -89,4 +90,29 @@ func Explain(path string) ([]Field, error) {
 		return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
 	}
 	return found, nil
+}
+
+//go:embed fields.txt
+var fields string
+
+// docs say what the fields mean, by path; a list's items have "[]". A test holds
+// that every field has its text in fields.txt and every text its field. What a field is
+// when it is left out is told by package sim, unless the text says that it depends.
+var docs = parseDocs(fields)
+
+// parseDocs reads paths, each with its text indented below it.
+func parseDocs(text string) map[string]string {
+	all := map[string]string{}
+	path := ""
+	for line := range strings.Lines(text) {
+		doc := strings.TrimSpace(line)
+		switch {
+		case doc == "":
+		case !strings.HasPrefix(line, " "):
+			path = doc
+		default:
+			all[path] = strings.TrimSpace(all[path] + " " + doc)
+		}
+	}
+	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 )
 
@@ -43,10 +44,14 @@ func (b *Bucket) unverified() {
 	}
 }
 
-// missing reports whether the store says that there is no such object.
-func missing(err error) bool {
-	var status interface{ HTTPStatusCode() int }
-	return errors.As(err, &status) && status.HTTPStatusCode() == http.StatusNotFound
+func missing(err error) bool { return reach.Status(err) == http.StatusNotFound }
+
+func code(err error) string {
+	var e interface{ ErrorCode() string }
+	if errors.As(err, &e) {
+		return e.ErrorCode()
+	}
+	return ""
 }
 
 // ambiguous reports whether the request may have been carried out though it
@@ -55,12 +60,11 @@ func ambiguous(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false // nobody wants to know any more
 	}
-	var code interface{ ErrorCode() string }
-	if errors.As(err, &code) && code.ErrorCode() == "NoSuchUpload" {
+	if code(err) == "NoSuchUpload" {
 		return true // completed by an attempt whose answer was lost
 	}
-	var status interface{ HTTPStatusCode() int }
-	return !errors.As(err, &status) || status.HTTPStatusCode() >= 500 || status.HTTPStatusCode() < 300
+	status := reach.Status(err)
+	return status >= 500 || status < 300
 }
 
 // hopeless are the codes of errors that every other request would get as well.
@@ -71,13 +75,7 @@ var hopeless = map[string]bool{
 }
 
 // Denied reports whether the store takes the credentials, but not for this.
-func Denied(err error) bool {
-	var code interface{ ErrorCode() string }
-	return errors.As(err, &code) && code.ErrorCode() == "AccessDenied"
-}
+func Denied(err error) bool { return code(err) == "AccessDenied" }
 
 // Hopeless reports whether there is no use in going on with other files.
-func Hopeless(err error) bool {
-	var code interface{ ErrorCode() string }
-	return errors.As(err, &code) && hopeless[code.ErrorCode()]
-}
+func Hopeless(err error) bool { return hopeless[code(err)] }

@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 // Incomplete is an upload in parts that is neither complete nor aborted: the store
@@ -142,10 +144,9 @@ func (m *multipart) forget(ctx context.Context) error {
 
 // final reports whether the store says no to the request for good.
 func final(err error) bool {
-	return status(err) >= 400 && status(err) < 500 || status(err) == http.StatusNotImplemented
+	return reach.Status(err) >= 400 && reach.Status(err) < 500 || reach.Status(err) == http.StatusNotImplemented
 }
 
-// wait reports whether the time has gone by before the context ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/local"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 )
@@ -60,7 +61,7 @@ func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Part
 	lasting, cancel := Outlast(ctx, lastingTime)
 	defer cancel()
 	out, err := b.Client.CreateMultipartUpload(lasting, in)
-	if err != nil && ctx.Err() != nil && status(err) == 0 {
+	if err != nil && ctx.Err() != nil && reach.Status(err) == 0 {
 		return Left{context.Cause(ctx), err, Incomplete{Key: key}}
 	}
 	if err != nil {
@@ -80,7 +81,6 @@ func (b *Bucket) PutParts(ctx context.Context, key string, f *local.File, p Part
 	return m.abort(ctx, err)
 }
 
-// multipart is one object that is being uploaded in parts.
 type multipart struct {
 	b     *Bucket
 	key   string
@@ -115,7 +115,6 @@ func (m *multipart) send(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// part sends part i, counted from 0.
 func (m *multipart) part(ctx context.Context, i int) error {
 	off := int64(i) * m.parts.Size
 	n := min(m.parts.Size, m.f.Size()-off)
@@ -161,7 +160,6 @@ func (m *multipart) whole() *digest {
 	return d
 }
 
-// complete makes one object of the parts, and looks whether it is the file.
 func (m *multipart) complete(ctx context.Context) error {
 	whole := m.whole()
 	in := &s3.CompleteMultipartUploadInput{

@@ -108,7 +108,6 @@ func (d *digest) headers() (crc64nvme, crc32c, crc32, md5 *string) {
 // answer is what the store says it has.
 type answer struct{ crc64nvme, crc32c, crc32, etag *string }
 
-// checksum is that of the algorithm, "" if the store did not say.
 func (x answer) checksum(a *sum.Algorithm) string {
 	switch a {
 	case sum.CRC64NVME:
@@ -147,7 +146,6 @@ func (d *digest) verify(b *Bucket, x answer) error {
 	return nil
 }
 
-// contentType is what the key's extension stands for, nil if that is not known.
 func contentType(key string) *string {
 	if t := mime.TypeByExtension(path.Ext(key)); t != "" {
 		return &t

@@ -77,7 +77,6 @@ func (t *transfer) through(send handler) handler {
 	}
 }
 
-// stream is the body of one attempt.
 type stream struct {
 	from io.Reader
 	ctx  context.Context

@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 // Wire watches the requests of a client where they are sent.
@@ -32,7 +34,7 @@ func (w *Wire) Trouble(longer time.Duration) error {
 	if w.trouble == nil || time.Since(w.since) < longer {
 		return nil
 	}
-	return innermost(w.trouble)
+	return reach.Innermost(w.trouble)
 }
 
 func (w *Wire) saw(err error) {
@@ -75,7 +77,6 @@ const answerMost = 16 << 20
 // errLongAnswer is of an answer that would fill the memory.
 var errLongAnswer = errors.New("the store's answer is too long")
 
-// bounded is an answer's body that fails when it gets too long.
 type bounded struct {
 	io.ReadCloser
 	left int64

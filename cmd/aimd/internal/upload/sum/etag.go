@@ -4,9 +4,11 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // etagForm is that of an ETag that may tell of the content: the MD5, or, with
@@ -40,3 +42,19 @@ func PartsETag(md5s []string) (string, error) {
 	}
 	return fmt.Sprintf("%x-%d", h.Sum(nil), len(md5s)), nil
 }
+
+// buffers are for reading: small files come by the hundred thousand.
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// Of is the hash of all that r has.
+func Of(h hash.Hash, r io.Reader) ([]byte, error) {
+	b := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(b)
+	if _, err := io.CopyBuffer(h, onlyReader{r}, b[:]); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// onlyReader hides a WriteTo, which would not use the buffer.
+type onlyReader struct{ io.Reader }

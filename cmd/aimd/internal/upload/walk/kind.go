@@ -57,7 +57,6 @@ func kindOf(mode fs.FileMode) kind {
 	return strange
 }
 
-// err is why a child of this kind is not uploaded; nil if it is.
 func (k kind) err(path string) error {
 	switch k {
 	case file:

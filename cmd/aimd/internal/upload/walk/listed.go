@@ -167,7 +167,6 @@ func (w Walker) Listed(ctx context.Context, l *List) iter.Seq[Entry] {
 	})
 }
 
-// fileError is why the listed file is not uploaded; nil if it is.
 func (l *List) fileError(path, key string) error {
 	info, err := os.Stat(path)
 	if err != nil {

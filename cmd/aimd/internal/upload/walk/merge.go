@@ -3,37 +3,50 @@ package walk
 import (
 	"fmt"
 	"iter"
+	"strings"
 )
+
+// merge yields what the sequences have, each of them in order, in order; of equals,
+// that of the earlier sequence first. It holds one item of each.
+func merge[T any](compare func(a, b T) int, all ...iter.Seq[T]) iter.Seq[T] {
+	switch len(all) {
+	case 0:
+		return func(func(T) bool) {}
+	case 1:
+		return all[0]
+	}
+	half := len(all) / 2
+	left, right := merge(compare, all[:half]...), merge(compare, all[half:]...)
+	return func(yield func(T) bool) {
+		next, stop := iter.Pull(right)
+		defer stop()
+		r, some := next()
+		for l := range left {
+			for ; some && compare(r, l) < 0; r, some = next() {
+				if !yield(r) {
+					return
+				}
+			}
+			if !yield(l) {
+				return
+			}
+		}
+		for ; some && yield(r); r, some = next() {
+		}
+	}
+}
 
 // merged yields the entries of several walks in the order of their keys. Of
 // files with the same key the first walk's goes, the others come with an error.
 func merged(walks []iter.Seq[Entry]) iter.Seq[Entry] {
-	if len(walks) == 1 {
-		return walks[0]
-	}
 	return func(yield func(Entry) bool) {
-		heads := make([]*head, 0, len(walks))
-		for _, w := range walks {
-			next, stop := iter.Pull(w)
-			defer stop()
-			h := &head{next: next}
-			if h.advance() {
-				heads = append(heads, h)
-			}
-		}
-		var taken Entry // the last that goes
-		some := false
-		for len(heads) > 0 {
-			i := least(heads)
-			e := heads[i].entry
-			if !heads[i].advance() {
-				heads = append(heads[:i], heads[i+1:]...)
-			}
+		var taken *Entry // the last that goes
+		for e := range merge(func(a, b Entry) int { return strings.Compare(a.Key, b.Key) }, walks...) {
 			if e.Err == nil {
-				if some && e.Key == taken.Key {
+				if taken != nil && e.Key == taken.Key {
 					e.Err = sameKey(taken.Path)
 				} else {
-					taken, some = e, true
+					taken = &e
 				}
 			}
 			if !yield(e) {
@@ -45,27 +58,4 @@ func merged(walks []iter.Seq[Entry]) iter.Seq[Entry] {
 
 func sameKey(path string) error {
 	return fmt.Errorf("%s has the same key and goes in its place", path)
-}
-
-// head is a walk and its next entry.
-type head struct {
-	next  func() (Entry, bool)
-	entry Entry
-}
-
-func (h *head) advance() (ok bool) {
-	h.entry, ok = h.next()
-	return ok
-}
-
-// least is the head with the least key, the first of equals. There are as many
-// as arguments: few, so that looking at all of them is good enough.
-func least(heads []*head) int {
-	best := 0
-	for i, h := range heads {
-		if h.entry.Key < heads[best].entry.Key {
-			best = i
-		}
-	}
-	return best
 }

@@ -2,13 +2,13 @@ package walk
 
 import (
 	"bufio"
-	"container/heap"
-	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"io"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 )
 
 // sorter sorts any number of strings in bounded memory: what is more than it may
@@ -21,7 +21,7 @@ type sorter struct {
 	held []string
 	size int
 	file *os.File
-	// runs are where in the file each run ends.
+	// runs are where in the file each run ends, after a 0.
 	runs []int64
 }
 
@@ -35,7 +35,6 @@ const (
 
 func newSorter() *sorter { return &sorter{most: sortMemory} }
 
-// add takes one more string.
 func (s *sorter) add(x string) error {
 	s.held = append(s.held, x)
 	s.size += len(x) + stringOverhead
@@ -45,141 +44,74 @@ func (s *sorter) add(x string) error {
 	return s.spill()
 }
 
-// spill writes what is held as one run.
-func (s *sorter) spill() error {
+func (s *sorter) spill() (err error) {
 	if s.file == nil {
-		f, err := os.CreateTemp("", "aimd-sort-")
-		if err != nil {
+		if s.file, err = os.CreateTemp("", "aimd-sort-"); err != nil {
 			return err
 		}
-		s.file = f
-		s.runs = append(s.runs, 0)
+		s.runs = []int64{0}
 	}
 	slices.Sort(s.held)
-	at := s.runs[len(s.runs)-1]
-	w := bufio.NewWriter(io.NewOffsetWriter(s.file, at))
+	w := bufio.NewWriter(s.file)
+	out := gob.NewEncoder(w)
 	for _, x := range s.held {
-		length := binary.AppendUvarint(nil, uint64(len(x)))
-		at += int64(len(length) + len(x))
-		_, _ = w.Write(length) // Flush tells
-		_, _ = w.WriteString(x)
+		_ = out.Encode(x) // Flush tells
 	}
-	s.runs = append(s.runs, at)
+	err = w.Flush()
+	end, seekErr := s.file.Seek(0, io.SeekCurrent)
+	s.runs = append(s.runs, end)
 	clear(s.held)
 	s.held, s.size = s.held[:0], 0
-	return w.Flush()
+	return errors.Join(err, seekErr)
 }
 
 // all is every string in order. Call it once, after the last add; an error
 // comes last.
 func (s *sorter) all() iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		slices.Sort(s.held)
-		if s.file == nil {
-			for _, x := range s.held {
-				if !yield(x, nil) {
-					return
-				}
-			}
-			return
-		}
-		s.merge(yield)
-	}
-}
-
-func (s *sorter) merge(yield func(string, error) bool) {
-	var h runs
-	for _, next := range s.sources() {
-		h = append(h, &run{next: next})
-	}
-	// Each is asked for its first string; those that have none leave.
-	for i := len(h) - 1; i >= 0; i-- {
-		if ok, err := h[i].advance(); err != nil {
-			yield("", err)
-			return
-		} else if !ok {
-			h = slices.Delete(h, i, i+1)
-		}
-	}
-	heap.Init(&h)
-	for len(h) > 0 {
-		if !yield(h[0].head, nil) {
-			return
-		}
-		ok, err := h[0].advance()
-		switch {
-		case err != nil:
-			yield("", err)
-			return
-		case ok:
-			heap.Fix(&h, 0)
-		default:
-			heap.Pop(&h)
-		}
-	}
-}
-
-// sources are the runs in the file, and what is still held.
-func (s *sorter) sources() []func() (string, error) {
-	var all []func() (string, error)
+	slices.Sort(s.held)
+	var failed error
+	all := []iter.Seq[string]{slices.Values(s.held)}
 	for i := 1; i < len(s.runs); i++ {
-		r := bufio.NewReader(io.NewSectionReader(s.file, s.runs[i-1], s.runs[i]-s.runs[i-1]))
-		all = append(all, func() (string, error) { return readString(r) })
+		all = append(all, s.run(s.runs[i-1], s.runs[i], &failed))
 	}
-	held := s.held
-	return append(all, func() (string, error) {
-		if len(held) == 0 {
-			return "", io.EOF
+	return func(yield func(string, error) bool) {
+		for x := range merge(strings.Compare, all...) {
+			if failed != nil {
+				break
+			}
+			if !yield(x, nil) {
+				return
+			}
 		}
-		x := held[0]
-		held = held[1:]
-		return x, nil
-	})
-}
-
-func readString(r *bufio.Reader) (string, error) {
-	n, err := binary.ReadUvarint(r)
-	if err != nil {
-		return "", err
+		if failed != nil {
+			yield("", failed)
+		}
 	}
-	b := make([]byte, n)
-	_, err = io.ReadFull(r, b)
-	return string(b), err
 }
 
-// close removes the temporary file.
+// run is one of the runs in the file. What fails ends it, and goes to failed.
+func (s *sorter) run(from, to int64, failed *error) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		in := gob.NewDecoder(bufio.NewReader(io.NewSectionReader(s.file, from, to-from)))
+		for {
+			var x string
+			err := in.Decode(&x)
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				*failed = err
+				return
+			case !yield(x):
+				return
+			}
+		}
+	}
+}
+
 func (s *sorter) close() {
 	if s.file != nil {
 		_ = s.file.Close()
 		_ = os.Remove(s.file.Name())
 	}
-}
-
-// run is one sorted run and its first string that was not taken yet.
-type run struct {
-	next func() (string, error)
-	head string
-}
-
-// advance reports false at the end of the run.
-func (r *run) advance() (bool, error) {
-	x, err := r.next()
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	r.head = x
-	return err == nil, err
-}
-
-// runs is a heap; the run with the least head comes first.
-type runs []*run
-
-func (h runs) Len() int           { return len(h) }
-func (h runs) Less(i, j int) bool { return h[i].head < h[j].head }
-func (h runs) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *runs) Push(x any)        { *h = append(*h, x.(*run)) }
-func (h *runs) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

@@ -152,7 +152,6 @@ func (w Walker) directory(ctx context.Context, path, key string, chain []fs.File
 	return true
 }
 
-// child yields one child, or what is below it.
 func (w Walker) child(ctx context.Context, path, key string, k kind, chain []fs.FileInfo, yield func(Entry) bool) bool {
 	switch k {
 	case directory:
@@ -166,7 +165,6 @@ func (w Walker) child(ctx context.Context, path, key string, k kind, chain []fs.
 	return yield(Entry{Path: path, Key: key, Err: k.err(path)})
 }
 
-// read reads the names in the directory, batch by batch.
 func (w Walker) read(ctx context.Context, path string, children *sorter) (fs.FileInfo, error) {
 	d, err := os.Open(path)
 	if err != nil {
@@ -195,7 +193,6 @@ func (w Walker) read(ctx context.Context, path string, children *sorter) (fs.Fil
 	}
 }
 
-// loops reports whether the directory is one of those that it lies in.
 func loops(path string, chain []fs.FileInfo) bool {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -49,13 +49,12 @@ func Start(c Config) (s *Store, err error) {
 	s = new(Store)
 	s.Server, err = loopback.Start(func(at *loopback.Server) http.Handler {
 		s.witness = &witness{next: service(at, c, gofakes3.New(objects).Server())}
-		s.limit = &limit{slots: c.Slots, next: s.witness}
+		s.limit = &limit{slots: make(chan struct{}, c.Slots), next: s.witness}
 		return s.limit
 	})
 	return s, err
 }
 
-// service takes its time before it hands a request on.
 func service(at *loopback.Server, c Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !at.Work(time.Duration(float64(c.Service) * (1 + c.Jitter*(2*rand.Float64()-1)))) {
@@ -74,4 +73,4 @@ func (s *Store) Served() int { return s.witness.count().served }
 func (s *Store) Peak() int { return s.witness.count().peak }
 
 // Refused is how many requests got SlowDown since the start.
-func (s *Store) Refused() int { return s.limit.count() }
+func (s *Store) Refused() int { return int(s.limit.refused.Load()) }

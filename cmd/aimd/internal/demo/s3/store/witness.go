@@ -5,7 +5,6 @@ import (
 	"sync"
 )
 
-// witness counts the requests that are being served.
 type witness struct {
 	next http.Handler
 

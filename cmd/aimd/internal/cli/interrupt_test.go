@@ -1,8 +1,9 @@
 //go:build unix
 
-package interrupt
+package cli
 
 import (
+	"os"
 	"os/signal"
 	"syscall"
 	"testing"
@@ -17,17 +18,17 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 	signal.Ignore(syscall.SIGINT)
 	defer signal.Reset(syscall.SIGINT)
 	exited := make(chan int, 1)
-	ctx, stop := watch(t.Context(), func(status int) { exited <- status })
+	ctx, stop := interruptible(t.Context(), func(status int) { exited <- status })
 	defer stop()
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
 	<-ctx.Done()
 	assert.Empty(t, exited)
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
-	assert.Equal(t, Status, <-exited)
+	assert.Equal(t, Interrupted, <-exited)
 }
 
 func TestStopEndsTheContext(t *testing.T) {
-	ctx, stop := Context(t.Context())
+	ctx, stop := interruptible(t.Context(), os.Exit)
 	stop()
 	stop()
 	assert.Error(t, ctx.Err())

@@ -1,4 +1,4 @@
-package filelimit
+package load
 
 import (
 	"math"
@@ -10,14 +10,14 @@ import (
 
 func TestAllBitsMeanNoBound(t *testing.T) {
 	for n, known := range map[uint64]bool{1024: true, 1 << 40: true, math.MaxInt64: false, math.MaxUint64: false} {
-		got, ok := limit(n)
+		got, ok := bound(n)
 		assert.Equal(t, known, ok, n)
 		assert.Equal(t, n, got)
 	}
 }
 
 func TestFiles(t *testing.T) {
-	n, known := Files()
+	n, known := openFiles()
 	if runtime.GOOS == "windows" {
 		assert.False(t, known)
 	} else if known {
