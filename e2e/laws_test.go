@@ -77,12 +77,23 @@ func runs(t *testing.T) int {
 	return n
 }
 
-// judge holds what the laws that are judged take against the bound: the best of up to
-// three runs or, with E2E_RUNS, the median of so many, between runs of all laws.
+// noise is by how much more the clock may show than the bound says where a test runs once
+// beside others, with the race detector, on a machine that others share; strays is how
+// many more attempts an operation may take there. Reno 0.9 takes 1.4 to 3 attempts where
+// limits count refusals, so that the gate still sees a law that does not adapt.
+const (
+	noise  = 2
+	strays = 0.25
+)
+
+// judge holds what the laws that are judged take against the bound. With E2E_RUNS, for a
+// quiet machine, that is the median of so many runs of all laws in turn; without, the best
+// of up to three runs, and noise is allowed for.
 func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) cost) {
 	t.Helper()
 	n := runs(t)
 	if n == 0 {
+		most = cost{noise * most.span, most.attempts + strays, noise * most.slower, noise * most.peak}
 		for _, w := range judged {
 			t.Run(w.name, func(t *testing.T) {
 				attempt(t, func(t *testing.T) bool { return run(t, w).within(most) })
