@@ -84,7 +84,7 @@ var (
 	vital       = tag.Tags{Criticality: tag.CriticalPlus}
 )
 
-// "Prioritize interactive requests" (seed 3).
+// "Prioritize interactive requests" (Safe Client Behaviour).
 func TestTheMostCriticalIsServedFirst(t *testing.T) {
 	newTrace(t, Settings{}).
 		comes("background", background).comes("batch", batch).comes("interactive", interactive).
@@ -93,7 +93,7 @@ func TestTheMostCriticalIsServedFirst(t *testing.T) {
 		shed(0)
 }
 
-// "Drop background requests" (seed 3).
+// "Drop background requests" (Safe Client Behaviour).
 func TestTheLeastCriticalIsShedFirst(t *testing.T) {
 	newTrace(t, Settings{QueueBound: 2}).
 		comes("background", background).comes("more of it", background).
@@ -105,7 +105,7 @@ func TestTheLeastCriticalIsShedFirst(t *testing.T) {
 		served("vital", "late")
 }
 
-// "Retry or initial request?" (seed 3): retries are shed before first attempts.
+// "Retry or initial request?" (Safe Client Behaviour): retries are shed before first attempts.
 func TestRetriesAreShedFirst(t *testing.T) {
 	retry := func(of tag.Tags) tag.Tags { of.Attempt = 2; return of }
 	newTrace(t, Settings{QueueBound: 3}).
@@ -122,7 +122,7 @@ func TestRetriesAreShedFirst(t *testing.T) {
 }
 
 // "Avoid dropping requests known to trigger a retry storm" and "Work around
-// client bugs" (seed 3).
+// client bugs" (Safe Client Behaviour).
 func TestRulesComeBeforeCriticality(t *testing.T) {
 	newTrace(t, Settings{QueueBound: 2, Rules: []Rule{
 		{Client: "tv", Version: "1.*", Shed: Last},

@@ -1,6 +1,6 @@
 // Package admission decides at a server which requests are served, which wait
 // a little, and which are shed: the other end of what package limiter is at the
-// client. Seed 3: "Safer clients: Move control to the server!"
+// client. Safe Client Behaviour: "Safer clients: Move control to the server!"
 //
 // Most users want httplimit.Handler or the server interceptors of contrib/grpc,
 // which put a [Controller] in front of a service.
@@ -19,7 +19,7 @@
 // free go to the most critical first, among equals to who came first. When the
 // queue is full the one who is worth the least is shed: the least critical,
 // among equals a retry before a first attempt ("Retry or initial request?",
-// seed 3), and then the latest. That may be the one who came, or one who
+// Safe Client Behaviour), and then the latest. That may be the one who came, or one who
 // waits and is displaced. Who waited for the queue time is shed as well: in an
 // overload that lasts, the client has given up or soon will. A [Rule] can put
 // requests with certain tags first or last.

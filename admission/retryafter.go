@@ -3,7 +3,7 @@ package admission
 import "time"
 
 // retryAfter is what one who is shed is told to wait, where the mean is to be
-// mean: mean * (0.5 + u), with u a random number from [0, 1). Seed 3: "Make
+// mean: mean * (0.5 + u), with u a random number from [0, 1). Safe Client Behaviour: "Make
 // sure to jitter retry periods on the server side", and its jitter is "period *
 // random(.5, 1.5)".
 //

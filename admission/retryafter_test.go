@@ -13,7 +13,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// "Make sure to jitter retry periods on the server side": "period * random(.5, 1.5)" (seed 3).
+// "Make sure to jitter retry periods on the server side": "period * random(.5, 1.5)" (Safe Client Behaviour).
 func TestRetryAfterIsJittered(t *testing.T) {
 	assert.Equal(t, 5*time.Second, retryAfter(10*time.Second, 0))
 	assert.Equal(t, 10*time.Second, retryAfter(10*time.Second, 0.5))

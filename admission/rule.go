@@ -37,7 +37,7 @@ func (t Turn) String() string {
 }
 
 // Rule says of requests with certain tags when it is their turn to be shed.
-// Seed 3, of what a server can do that knows its clients: "Avoid dropping
+// Safe Client Behaviour, of what a server can do that knows its clients: "Avoid dropping
 // requests known to trigger a retry storm", "Work around client bugs".
 //
 // Client, Version and Feature are patterns: a * stands for any characters, or

@@ -81,7 +81,7 @@
 //
 // A [Tagger] tells the server who sends a request, for which feature, how bad it
 // is if it fails, and which attempt it is, so that it can choose ("More information
-// at server = more granular responses", seed 3):
+// at server = more granular responses", Safe Client Behaviour):
 //
 //	tagger, err := httplimit.NewTagger(nil, "photos", "2.1")
 //	...

@@ -126,7 +126,7 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 			require.True(t, ok)
 			assert.Zero(t, permit.Waited())
 
-			// "Prioritize interactive requests. Drop background requests" (seed 3).
+			// "Prioritize interactive requests. Drop background requests" (Safe Client Behaviour).
 			background := send(t.Context(), s, tag.Tags{Criticality: tag.SheddablePlus})
 			d.stands(1, 1)
 			interactive := send(t.Context(), s, tag.Tags{})

@@ -10,7 +10,7 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// The headers that tell a server about a request, seed 3's "Tag requests with
+// The headers that tell a server about a request, Safe Client Behaviour's "Tag requests with
 // client name and version, feature that triggered the request, severity of
 // failing the request, retry or initial request". They are named after this
 // project, so that they mean the same everywhere, and without an "X-" (RFC

@@ -18,7 +18,7 @@ import (
 )
 
 // "Tag requests with client name and version, feature that triggered the
-// request, severity of failing the request, retry or initial request" (seed 3).
+// request, severity of failing the request, retry or initial request" (Safe Client Behaviour).
 func TestTagsHaveAHeaderEach(t *testing.T) {
 	h := http.Header{}
 	tags := tag.Tags{Client: "github.com/acme/photos", Version: "2.1.0-rc.1+7", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 3}

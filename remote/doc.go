@@ -2,7 +2,7 @@
 //
 //	"Move control to the server! Remote configure your clients! Configure
 //	periodicity remotely. Maintain a remotely configured client feature
-//	blacklist." (Seed 3.)
+//	blacklist." (Safe Client Behaviour.)
 //
 // A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), at start and then
 // on a jittered schedule (package schedule). What it finds there is a small

@@ -24,7 +24,7 @@ const (
 
 // Document is what the service tells its clients: "Remote configure your
 // clients! Configure periodicity remotely. Maintain a remotely configured client
-// feature blacklist" (seed 3).
+// feature blacklist" (Safe Client Behaviour).
 //
 // It says what is to be different from the program's own settings: a field that
 // is absent, in Go zero, leaves the program's own in force. So a document

@@ -27,7 +27,7 @@ func off(features ...string) remote.Document {
 	return remote.Document{Format: 1, Version: 1, FeaturesOff: features}
 }
 
-// "Maintain a remotely configured client feature blacklist" (seed 3).
+// "Maintain a remotely configured client feature blacklist" (Safe Client Behaviour).
 func TestFeatures(t *testing.T) {
 	var f remote.Features
 	ctx := func(feature string) context.Context { return tag.WithFeature(t.Context(), feature) }

@@ -10,7 +10,7 @@ import (
 
 // Defaults of the settings.
 const (
-	// defaultPeriod: "period = 300 // Once every 5 minutes" (seed 3).
+	// defaultPeriod: "period = 300 // Once every 5 minutes" (Safe Client Behaviour).
 	defaultPeriod = 5 * time.Minute
 	// defaultTimeout: our choice. Longer than a good source ever takes, and not so
 	// long that a program cannot start behind a bad one.

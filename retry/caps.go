@@ -17,7 +17,7 @@ type Caps struct {
 	MaxAttempts int
 	// PauseMax is the longest that an operation backs off by itself, for delays
 	// from now on: 1 ms or more; 0: as long as the policy's backoff says. What would
-	// be longer is half of it to all of it, at random: "Jitter everything!" (Seed 3.)
+	// be longer is half of it to all of it, at random: "Jitter everything!" (Safe Client Behaviour.)
 	PauseMax time.Duration
 }
 

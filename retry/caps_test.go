@@ -17,7 +17,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// "Retries capped" (seed 3), and by the service while the client runs.
+// "Retries capped" (Safe Client Behaviour), and by the service while the client runs.
 func TestCapsOnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: 5})

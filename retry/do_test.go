@@ -83,7 +83,7 @@ var (
 	timeout = &net.OpError{Op: "read", Net: "tcp", Err: context.DeadlineExceeded}
 )
 
-// Seed 3, "Retries: Terms and Conditions". What is to be tried again is, three
+// Safe Client Behaviour, "Retries: Terms and Conditions". What is to be tried again is, three
 // attempts in all; what is not has one.
 func TestTermsAndConditions(t *testing.T) {
 	for _, c := range []struct {
@@ -167,7 +167,7 @@ func TestDoRunsUntilSuccess(t *testing.T) {
 	})
 }
 
-// Seed 3: "wait(delay * random(.5, 1.5)) ... delay = delay * 2".
+// Safe Client Behaviour: "wait(delay * random(.5, 1.5)) ... delay = delay * 2".
 func TestTheDefaultBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPolicy(t, retry.Config{Idempotent: true, MaxAttempts: 12})

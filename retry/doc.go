@@ -1,10 +1,10 @@
 // Package retry tries again what failed, where that is safe: which errors, how
 // often, after which delay, and within which budget.
 //
-//	"Don't Retry!* (* Terms and conditions apply.)" (Seed 3.)
+//	"Don't Retry!* (* Terms and conditions apply.)" (Safe Client Behaviour.)
 //
 // [Do] runs a function under a [Policy]; the default policy is the terms and
-// conditions of seed 3. [Value] is Do for a function that returns a value.
+// conditions of Safe Client Behaviour. [Value] is Do for a function that returns a value.
 // aimd.WithPolicy gives the same policy to a limiter, and httplimit.NewRetrier to an
 // http.Client.
 //

@@ -24,7 +24,7 @@ const defaultAttempts = 3
 // header must not stop a client for good.
 const defaultRetryAfterMax = 5 * time.Minute
 
-// defaultBackoff is seed 3's form, "wait(delay * random(.5, 1.5)) ... delay =
+// defaultBackoff is Safe Client Behaviour's form, "wait(delay * random(.5, 1.5)) ... delay =
 // delay * 2", from 100 ms to 30 s.
 var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
 
@@ -46,7 +46,7 @@ type Config struct {
 	// idempotent: it may then be done twice.
 	Timeouts bool
 	// If decides alone which errors are tried again, in the place of all other
-	// terms: idempotent or not (seed 2: "All of the try3 warnings apply. The stuff
+	// terms: idempotent or not (Exponential Backoff: "All of the try3 warnings apply. The stuff
 	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
 	// What is out of quota, and a service that was never there, are final all the same
 	// (attempt.Verdict.Reason).
@@ -75,7 +75,7 @@ type Config struct {
 }
 
 // Policy says which failures are followed by another attempt, and when. The
-// default policy is that of seed 3's "Retries: Terms and Conditions":
+// default policy is that of Safe Client Behaviour's "Retries: Terms and Conditions":
 //
 //   - "Don't retry by default": at most three attempts, and only work that is
 //     known to be idempotent (Config.Idempotent, WithIdempotent). Other

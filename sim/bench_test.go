@@ -8,11 +8,11 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// BenchmarkSeed4 plays seed 4: 2000 operations against 50 slots. span is the
+// BenchmarkPublished plays Improve on exponential backoff: 2000 operations against 50 slots. span is the
 // makespan over that of a client that knew the limit; attempts/op what the
 // service had to answer; events/s how fast the simulator is. ns/op is what
 // simulating costs, and says nothing about the service.
-func BenchmarkSeed4(b *testing.B) {
+func BenchmarkPublished(b *testing.B) {
 	for _, name := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
 		b.Run(name, func(b *testing.B) { play(b, seed4(2000), name) })
 	}

@@ -17,10 +17,10 @@ const (
 	// onOff: at a constant rate while on, not at all while off.
 	onOff = "on-off"
 	// closedWord: each client has one operation at a time, and thinks between the end
-	// of one and the next: the clients of seed 0 and, with no time to think, the
-	// submitters of seed 1.
+	// of one and the next: the clients of How not to crash a server and, with no time to think, the
+	// submitters of Exponential Backoff in Distributed Systems.
 	closedWord = "closed"
-	// periodicWord: each client has one operation every period: the clients of seed 3.
+	// periodicWord: each client has one operation every period: the clients of Safe Client Behaviour.
 	periodicWord = "periodic"
 )
 

@@ -64,7 +64,7 @@ func TestPoissonArrivals(t *testing.T) {
 	assert.InEpsilon(t, mean, squares/float64(len(all))-mean*mean, 0.1)
 }
 
-// Seed 0: "each client executes requests at intervals corresponding to an
+// How not to crash a server: "each client executes requests at intervals corresponding to an
 // exponential distribution ... with default parameters about 100 requests per
 // second".
 func TestClientsWhoThink(t *testing.T) {

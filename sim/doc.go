@@ -14,7 +14,7 @@
 // What decides in a run is the library itself: the limiter's Core, the laws,
 // the backoffs, the budget, the throttle and the schedule are those that users
 // run. Only the world around them is simulated here, and what is wrong on
-// purpose: the badly repeated work of seed 3.
+// purpose: the badly repeated work of Safe Client Behaviour.
 //
 // A run is pure and deterministic: no goroutine, clock or global randomness.
 // Events are ordered by time, then by the order in which they were made; every

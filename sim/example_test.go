@@ -7,7 +7,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Seed 4: one client, 2000 operations, and a service that takes 50 at a time.
+// Improve on exponential backoff: one client, 2000 operations, and a service that takes 50 at a time.
 func ExampleRun() {
 	scenario := sim.Scenario{
 		Server: sim.Server{

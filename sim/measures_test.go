@@ -21,7 +21,7 @@ func TestOptimum(t *testing.T) {
 		"slots: the work comes late": {sim.Server{Service: sec, Slots: 3}, clients(7, sec), 7 * sec},
 		// 100 ms to get there; each of the 50 slots begins 1 ms after the one
 		// before, and then serves 40.
-		"seed 4":         {seed4(2000).Server, seed4(2000).Clients, 100*ms + 49*ms + 20*sec},
+		"published":      {seed4(2000).Server, seed4(2000).Clients, 100*ms + 49*ms + 20*sec},
 		"queue":          {sim.Server{Service: sec, Slots: 3, Queue: 2}, clients(7, 0), 3 * sec},
 		"rate":           {sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}}, clients(100, 0), 9500 * ms},
 		"rate and slots": {sim.Server{Service: sec, Slots: 1, Rate: sim.Rate{PerSecond: 10}}, clients(9, 0), 9 * sec},

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// Failures makes requests fail at random: "Effects of partial failures" (seed 3).
+// Failures makes requests fail at random: "Effects of partial failures" (Safe Client Behaviour).
 type Failures struct {
 	// Rate is the share of requests that fail, 0 to 1.
 	Rate float64 `yaml:"rate"`

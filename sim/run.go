@@ -7,7 +7,7 @@ import (
 )
 
 // epoch is where virtual time begins, for the parts of the library that want
-// a time.Time: the day of seed 4.
+// a time.Time: the day of Improve on exponential backoff.
 var epoch = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
 
 // Run plays the scenario once, with one strategy and one seed. The error is a

@@ -77,12 +77,12 @@ type Refusal struct {
 	// Spread is how that time varies; the zero value: not at all.
 	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal count as busy, in the place of a slot, while it lasts:
-	// "error responses keep the server busy for a brief period of time" (seed 4).
+	// "error responses keep the server busy for a brief period of time" (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
 	// RetryAfter is told with each refusal; 0: nothing is told.
 	RetryAfter time.Duration `yaml:"retry_after"`
 	// RetryAfterJitter is a random time up to this, added to each Retry-After:
-	// "Make sure to jitter retry periods on the server side" (seed 3).
+	// "Make sure to jitter retry periods on the server side" (Safe Client Behaviour).
 	RetryAfterJitter time.Duration `yaml:"retry_after_jitter"`
 }
 
@@ -105,7 +105,7 @@ type Rate struct {
 	CountRefused bool `yaml:"count_refused"`
 }
 
-// Slowdown is the server of seed 0: "up to a certain limit of the number of
+// Slowdown is the server of How not to crash a server: "up to a certain limit of the number of
 // simultaneous requests, the server responds with a fixed delay, and then the
 // response time begins to increase exponentially":
 //
@@ -139,7 +139,7 @@ type Knee struct {
 }
 
 // Medium is something that all requests share and that too many of them bring
-// down: the file descriptors of the machine that jobs are submitted to (seed 1),
+// down: the file descriptors of the machine that jobs are submitted to (Exponential Backoff in Distributed Systems),
 // or the cable of an Ethernet with one place.
 type Medium struct {
 	// Places is how many requests it carries at a time, from 1; 0: there is no

@@ -277,7 +277,7 @@ func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
 }
 
 // "Implement Retry-After header in client and server. Make sure to jitter
-// retry periods on the server side" (seed 3).
+// retry periods on the server side" (Safe Client Behaviour).
 func TestRetryAfter(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 1, Refusal: sim.Refusal{RetryAfter: 3 * sec}},

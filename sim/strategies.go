@@ -21,19 +21,19 @@ func Strategies() []Strategy {
 		{Name: "none"},
 		{Name: "fixed", Retry: fixed},
 		{Name: "fixed-jitter", Retry: jittered},
-		// Seed 4's client.
+		// Improve on exponential backoff's client.
 		{Name: "backoff", Retry: seed4},
 		{Name: "backoff-no-jitter", Retry: plain},
 		{Name: "backoff-full", Retry: full},
 		{Name: "backoff-equal", Retry: equal},
 		{Name: "backoff-decorrelated", Retry: Retry{Kind: DecorrelatedRetry, Min: seed4.Min, Max: seed4.Max}},
 		{Name: "fibonacci", Retry: Retry{Kind: FibonacciRetry, Min: seed4.Min, Max: seed4.Max, Jitter: backoff.Proportional(0.6)}},
-		// Seed 0's examples: 100 ms, 15 minutes, 2 and 0.1.
+		// How not to crash a server's examples: 100 ms, 15 minutes, 2 and 0.1.
 		{Name: "seed0", Retry: Retry{Kind: CompoundRetry, Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}},
-		// Seed 1: "delay = MIN( R * T * F ^ N , M )", R in [1,2].
+		// Exponential Backoff in Distributed Systems: "delay = MIN( R * T * F ^ N , M )", R in [1,2].
 		{Name: "aloha", Retry: aloha},
 		{Name: "ethernet", Retry: aloha, Sense: Sense{Free: 0.1}},
-		// Seed 2's defaults.
+		// Exponential Backoff's defaults.
 		{Name: "last-try", Retry: Retry{Kind: LastTryRetry}},
 		{Name: "backoff-budget", Retry: seed4, Budget: Budget{Share: 0.1}},
 		{Name: "backoff-throttle", Retry: seed4, Throttle: Throttle{K: 2}},

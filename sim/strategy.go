@@ -41,13 +41,13 @@ const (
 	FixedRetry = "constant"
 	// ExponentialRetry is backoff.Exponential.
 	ExponentialRetry = "exponential"
-	// CompoundRetry is backoff.Compound, seed 0's.
+	// CompoundRetry is backoff.Compound, How not to crash a server's.
 	CompoundRetry = "compound"
 	// DecorrelatedRetry is backoff.Decorrelated.
 	DecorrelatedRetry = "decorrelated"
 	// FibonacciRetry is backoff.Fibonacci.
 	FibonacciRetry = "fibonacci"
-	// LastTryRetry is backoff.LastTry, seed 2's: Min, Factor and Max are its
+	// LastTryRetry is backoff.LastTry, Exponential Backoff's: Min, Factor and Max are its
 	// Time, Rate and Max.
 	LastTryRetry = "last-try"
 )
@@ -64,7 +64,7 @@ type Retry struct {
 	Factor float64 `yaml:"factor"`
 	// Jitter is as in text: "full", "proportional:0.6"; see [backoff.Jitter].
 	Jitter backoff.Jitter `yaml:"jitter"`
-	// CapLast caps after the jitter, as seeds 1 and 4 do, not before. Of
+	// CapLast caps after the jitter, as [Ethernet] and [Syncmusings] do, not before. Of
 	// ExponentialRetry.
 	CapLast bool `yaml:"cap_last"`
 	// Attempts is the most attempts of an operation, its first included; 0: no
@@ -144,7 +144,7 @@ func (w Window) check(c checker) {
 }
 
 // Budget is a retry.Budget: "Limit retries to a percentage of total outgoing
-// requests. Example: Only 10% of outgoing requests can be retries" (seed 3). An
+// requests. Example: Only 10% of outgoing requests can be retries" (Safe Client Behaviour). An
 // operation whose retry it refuses is given up.
 type Budget struct {
 	// Share is the most retries, as a share of all requests, less than 1; 0: no
@@ -165,7 +165,7 @@ func (b Budget) check(c checker) {
 }
 
 // Throttle is a throttle.Throttle: "Reject new requests locally (at the client)
-// based on rejection probability" (seed 3). An operation that it rejects is
+// based on rejection probability" (Safe Client Behaviour). An operation that it rejects is
 // given up.
 type Throttle struct {
 	// K is how many requests there may be for each accepted one, 1 to 100; 0: no
@@ -189,7 +189,7 @@ func (t Throttle) check(c checker) {
 	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
 }
 
-// Sense is the carrier sense of seed 1's Ethernet: a client looks at the service
+// Sense is the carrier sense of Exponential Backoff in Distributed Systems's Ethernet: a client looks at the service
 // before it sends, and if it is too full, that counts as an attempt that failed,
 // though nothing was sent.
 type Sense struct {

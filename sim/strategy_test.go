@@ -62,7 +62,7 @@ func TestRetries(t *testing.T) {
 		"exponential, capped":      {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
 		"exponential, by three":    {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
 		"fibonacci":                {sim.Retry{Kind: sim.FibonacciRetry, Min: sec, Attempts: 5}, []float64{1, 1, 1, 0, 1, 0, 0, 1}},
-		// Seed 2: "the waits are 1 s, 2 s, 4 s, 8 s, then one last try".
+		// Exponential Backoff: "the waits are 1 s, 2 s, 4 s, 8 s, then one last try".
 		"last-try": {sim.Retry{Kind: sim.LastTryRetry}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestALawFromElsewhere(t *testing.T) {
 	assert.Positive(t, r.Refused)
 }
 
-// "Only 10% of outgoing requests can be retries" (seed 3); the operations that
+// "Only 10% of outgoing requests can be retries" (Safe Client Behaviour); the operations that
 // get none are given up.
 func TestBudget(t *testing.T) {
 	s := sim.Scenario{
@@ -122,7 +122,7 @@ func TestBudget(t *testing.T) {
 }
 
 // "Reject new requests locally (at the client) based on rejection probability.
-// Reduces load on the server for rejected requests" (seed 3). With K = 2 about
+// Reduces load on the server for rejected requests" (Safe Client Behaviour). With K = 2 about
 // twice as many are sent as the service accepts, once the two minutes that the
 // throttle looks back upon are full of it.
 func TestThrottle(t *testing.T) {

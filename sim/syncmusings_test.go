@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// seed4 is the system of seed 4: "The connection/request time is 100ms;
+// seed4 is the system of Improve on exponential backoff: "The connection/request time is 100ms;
 // succesful responses are served in 500ms, and error responses in 50ms." The
 // operations are "initially generated at a 1000/s rate", and the server "only
 // allows up to max_busy = 50 requests at a time". The connection passes before

@@ -2,7 +2,7 @@
 // refuses most requests, most are rejected before they are sent.
 //
 //	"Reject new requests locally (at the client) based on rejection
-//	probability. Reduces load on the server for rejected requests." (Seed 3,
+//	probability. Reduces load on the server for rejected requests." (Safe Client Behaviour,
 //	which points to the SRE book, chapter 21, Handling Overload.)
 //
 // A service that refuses still pays for each request that it refuses. So a

@@ -40,7 +40,7 @@ func tagged(t *testing.T, client, version string) []grpc.DialOption {
 	return opts
 }
 
-// Seed 3: "Tag requests with client name and version, feature that triggered the
+// Safe Client Behaviour: "Tag requests with client name and version, feature that triggered the
 // request, severity of failing the request, retry or initial request"
 func TestTagsArriveAtTheServer(t *testing.T) {
 	client, seen := heard(t, tagged(t, "photos", "2.1")...)

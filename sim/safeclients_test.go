@@ -12,7 +12,7 @@ import (
 
 const period = 300 * sec // "Once every 5 minutes"
 
-// seed3 are 10 000 clients of seed 3, who ask a service that answers at once
+// seed3 are 10 000 clients of Safe Client Behaviour, who ask a service that answers at once
 // every five minutes, for an hour.
 func seed3(form, start string) sim.Scenario {
 	return sim.Scenario{

@@ -9,7 +9,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// seed1 is the system of seed 1's figure, after "The Ethernet Approach to Grid
+// seed1 is the system of Exponential Backoff in Distributed Systems's figure, after "The Ethernet Approach to Grid
 // Computing" (Thain and Livny, HPDC 2003): clients submit one job after the other to
 // a queue. A submission has its share of the file descriptors of the machine
 // until it is through; there are enough for 400. When they run out, the queue's
