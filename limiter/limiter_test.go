@@ -436,19 +436,25 @@ func TestLongestWaitOfAWaiterThatIsUsedAgain(t *testing.T) {
 func TestLongestWaitOfWaitersThatAreNotTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 1)
-		for range 20 {
+		for range 4 {
 			p := acquire(t, l, 1)[0]
-			to := make(chan got, 8)
-			for range 8 {
-				queueUp(t.Context(), "waits", l.Acquire, to)
-			}
-			time.Sleep(time.Second) // of the bubble's time
+			to := make(chan got, 2)
+			queueUp(t.Context(), "timed", l.Acquire, to)
+			ctx, cancel := context.WithCancel(t.Context())
+			queueUp(ctx, "leaves", l.Acquire, to)
+			cancel() // so that it is the first to be used again, and the timed one the second
+			require.Error(t, (<-to).err)
 			require.NoError(t, p.Done(window.Neutral))
-			for range 8 {
-				require.NoError(t, (<-to).permit.Done(window.Neutral))
-			}
+			p = (<-to).permit
+
+			time.Sleep(7 * time.Second) // of the bubble's time
+			queueUp(t.Context(), "timed now", l.Acquire, to)
+			queueUp(t.Context(), "not timed now", l.Acquire, to)
+			time.Sleep(time.Second)
+			require.NoError(t, p.Done(window.Neutral))
+			require.NoError(t, (<-to).permit.Done(window.Neutral))
+			require.NoError(t, (<-to).permit.Done(window.Neutral))
 			require.Equal(t, time.Second, l.Snapshot().LongestWait)
-			time.Sleep(7 * time.Second)
 		}
 	})
 }
