@@ -1,15 +1,15 @@
 // Package limiter bounds the attempts in flight by a congestion window and
 // makes the rest wait.
 //
-// [Core] is the pure part: window, queue and gate, driven by events with the
-// time as an argument. [Limiter] is the driver around it: one lock, goroutines
-// that wait, contexts, a clock. Most users make a Limiter with NewReno or
-// NewTahoe of [github.com/aimd-go/aimd] and use Do, Each or Acquire.
+// A [Limiter] is a driver around a pure core (internal/core): window, queue and
+// pauses, driven by events with the time as an argument. The driver has one lock,
+// goroutines that wait, contexts, a clock. Most users make a Limiter with New of
+// [github.com/aimd-go/aimd] and use Do, Each or Acquire.
 //
 //	     Acquire, Do, Each                                  the service
 //	            |                                                ^
-//	            v            +------ Core ------------------+    |
-//	1 try --> full? --yes--> | 2 queue --> 4 gate, window --|----+ 5 attempt
+//	            v            +------ core ------------------+    |
+//	1 try --> full? --yes--> | 2 queue -> 4 pause, window --|----+ 5 attempt
 //	                         |    ^                         |    |
 //	            +--overload--|--- 3 front                   |    |
 //	            |            +------------------------------+    |
@@ -18,10 +18,13 @@
 // What happens if
 //   - the service refuses: the first refusal of a burst cuts the window, the
 //     others count as part of it; the operations wait at the front of the queue.
-//   - it refuses and goes on refusing: from the second cut in a row on, with no
-//     success in between, the gate shuts for everybody, for a pause that doubles
-//     from 50 ms to 5 s. From the fifth on it shuts for the Retry-After, if there
-//     is one, and then the window starts small.
+//   - it refuses and goes on refusing: from the second cut in a row on, with nothing
+//     accepted in between, everybody pauses, twice as long each time, from 50 ms to
+//     5 s; a law that spaces its sends below a window of one does that by its gap.
+//     From the fifth on the Retry-After, if there is one, holds everybody, and then
+//     the window starts small.
+//   - nobody answers there, and never did: operations fail after 10 s
+//     (Config.FirstContact). A service that goes away later is waited for.
 //   - there is an [attempt.Policy]: it decides which failed attempts of Do and Each are followed by
 //     another; without one the classifier does. Package retry has one.
 //   - there are guards ([attempt.Guard]), such as a throttle or a retry budget: they are asked
