@@ -42,13 +42,13 @@ type tuning struct {
 var tuned = tuning{
 	growth:  2. / 3,  // attempts a round trip at the ceiling; TCP's 1: 10 clients 1.155 attempts for 1.14
 	excess:  0.5,     // of the way past the ceiling a round trip; 0 never finds new capacity: 1.61 for 1.16
-	unit:    1,       // by which limiters count, goodput over half of it or more; 5: sliding window 1.49 for 1.24
+	unit:    1,       // by which limiters count, goodput over half of it or more; 5: sliding window 1.51 for 1.23
 	full:    0.9,     // of the window must fly for it to grow: what is paced flies a little below; 1: 1.20 for 1.16
 	slack:   0.8,     // of the gap where the window is not filled, since timers are late; 1: 1.08 for 1.05
 	rate:    4,       // below this window the gap alone tells the rate: 1.9 is not 1; 2: haproxy 1.23 for 1.12; everywhere: 1.134 for 1.05
 	grain:   1e-4,    // gaps below this are left out, a timer each costs more; 1 s: a bucket of burst 1 6.6 for 1.44
 	longest: 15,      // the longest gap; 1: 1000 clients on 5 slots 217 attempts for 8.4
-	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.67 for 1.24
+	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.35 for 1.23
 	touch:   1. / 60, // of the rate before an outage is what it is tried with; 0: back after 16 s for 3
 	slow:    1.2,     // times the best mean, run times in a row: slow start ends; never: uplink 80 in flight for 48
 	long:    1.5,     // the same, and the window shrinks; never: uplink 2.14 s from send to success for 1.80
@@ -219,12 +219,11 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 func (p *probe) regain(now, w float64, a window.Answer) float64 {
 	outage, good := now-p.ok > p.outage, min(p.goodput(now), p.served)
 	switch {
-	case a.Ignored:
-	case outage && w <= 1 && p.served > 1:
+	case outage && w <= p.served/2 && p.served > 1:
 		p.top = p.served
 		p.served /= 2
 		return min(p.initial, p.served)
-	case !outage && w < good/2:
+	case !outage && !a.Ignored && w < good/2:
 		p.top = max(p.top, good)
 		return good
 	}

@@ -239,6 +239,30 @@ func TestProbeInAnOutage(t *testing.T) {
 	require.InDelta(t, 80, p.State().Ssthresh, 1)
 }
 
+// The same where a service stood still for a short while: the window was not down to one
+// yet, and the first answer is to what was sent before the last cut.
+func TestProbeAfterAStandstill(t *testing.T) {
+	p := newProbed(t, window.Settings{})
+	p.round(100*ms, 20)
+	p.round(100*ms, 32)
+	p.round(100*ms, 32)
+	before := p.State().Cwnd
+	late := p.Sent(p.now)
+	for range 3 {
+		p.fill()
+		p.now += time.Second
+		silent := p.flying
+		p.flying = nil
+		for _, ticket := range silent {
+			p.Answered(p.now, ticket, window.Timeout)
+		}
+	}
+	require.Greater(t, p.State().Cwnd, 1.0)
+	require.Less(t, p.State().Cwnd, before/4)
+	p.Answered(p.now, late, window.Success)
+	require.InDelta(t, 20, p.State().Cwnd, 1, "the initial window: no more than half of what flew")
+}
+
 // "The ceiling is State.Ssthresh ... A state that was learned before has one unless its
 // Ssthresh is DefaultSsthresh."
 func TestProbeGoesOnFromALearnedState(t *testing.T) {
