@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	slots   = 32
-	objects = 2000
+	slots = 32
 	// mostAttempts is the most attempts for one object that the limiter may need
 	// at a cap of 32. Refusals per success come to 1/((1-0.9)*32*32), 1%.
 	mostAttempts = 1.03
@@ -24,9 +23,12 @@ const (
 	mostOptimum = 2.0
 )
 
-var underCap = cost{span: mostOptimum, attempts: mostAttempts}
+var (
+	underCap = cost{span: mostOptimum, attempts: mostAttempts}
+	objects  = amount(2000, 500)
+)
 
-// capped is 2000 x 64 KiB from 256 goroutines under a cap of 32.
+// capped is objects of 64 KiB from 256 goroutines under a cap of 32.
 type capped struct {
 	load    load
 	limiter *limiter.Limiter
@@ -122,7 +124,7 @@ func TestNginxRate(t *testing.T) {
 		p.requireStatuses(t, map[string]int{"200": objects, "429": int(c.limiter.Snapshot().Overloads)})
 		// Slow start goes far past the rate before the burst that nginx lets in
 		// is used up, and 0.9 comes back in small steps.
-		return c.cost(t, c.gateway.counts(t), time.Second*objects/rate)
+		return c.cost(t, c.gateway.counts(t), time.Second*time.Duration(objects)/rate)
 	})
 }
 
@@ -131,7 +133,7 @@ func TestNginxRate(t *testing.T) {
 func TestReference(t *testing.T) {
 	ctx := begin(t)
 	c := newCapped(ctx, t, reno, slots)
-	c.load.goroutines, c.load.objects = slots, 640
+	c.load.goroutines, c.load.objects = slots, amount(640, 320)
 	c.load.put = put(pathStyle(config(c.gateway.address, newTransport(t, 0))))
 	took := c.load.run(ctx)
 	c.load.requireStored(t, stored(ctx, t, c.gateway, c.store))

@@ -18,6 +18,7 @@
 // After each test every object that was reported is in the store with the right
 // checksum, every other one is in the errors, no slot is taken and no goroutine
 // left. The figures depend on the machine; go test -v prints them all at the end.
-// E2E_LONG=1 makes pauses and outages as long as 10 s. E2E_RUNS=5 compares the laws: five
-// runs of each in turn, of which it tells the medians, and those it judges.
+// Without E2E_RUNS the jobs are short, several tests run at a time, and bounds on time allow
+// for noise. E2E_RUNS=5 is in earnest, for a quiet machine: longer jobs, pauses and outages,
+// and laws are compared by five runs of each in turn, of whose medians the bounds hold.
 package e2e

@@ -68,11 +68,10 @@ func (c cost) String() string {
 // runs is how often each law runs where laws are compared: E2E_RUNS. 0: they are not.
 func runs(t *testing.T) int {
 	t.Helper()
-	s := os.Getenv("E2E_RUNS")
-	if s == "" {
+	if !earnest() {
 		return 0
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.Atoi(os.Getenv("E2E_RUNS"))
 	require.NoError(t, err, "E2E_RUNS is a number of runs")
 	return n
 }

@@ -26,6 +26,12 @@ func TestMain(m *testing.M) {
 		os.Exit(uplink())
 	}
 	flag.Parse()
+	if !earnest() {
+		// They mostly wait for limits.
+		if err := flag.Set("test.parallel", "12"); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	gatewayBinary.remove()
 	aimdBinary.remove()
@@ -35,8 +41,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// long reports whether pauses and outages are to last as long as in earnest.
-func long() bool { return os.Getenv("E2E_LONG") == "1" }
+// earnest reports whether the figures count: E2E_RUNS is set. Without it the jobs are
+// short, several tests run at a time, and bounds on time allow for noise.
+func earnest() bool { return os.Getenv("E2E_RUNS") != "" }
+
+// amount is a size or a time in earnest, and the quick one otherwise.
+func amount[T any](full, quick T) T {
+	if earnest() {
+		return full
+	}
+	return quick
+}
 
 // begin bounds a test's time, by more where it runs more often, and checks at its end that no goroutine is left.
 func begin(t *testing.T) context.Context {

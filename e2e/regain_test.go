@@ -23,10 +23,7 @@ const (
 
 // What is behind haproxy goes away for some seconds, and haproxy answers 503 at once.
 func TestBackendOutage(t *testing.T) {
-	outage := 5 * time.Second
-	if long() {
-		outage = 10 * time.Second
-	}
+	outage := amount(10*time.Second, 5*time.Second)
 	ctx := begin(t)
 	for _, c := range []struct {
 		name  string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"testing"
@@ -15,8 +16,12 @@ import (
 )
 
 // sharing is for how long each of two processes starts new uploads. Two windows
-// draw near each other by a tenth with each cut, some two seconds here.
-const sharing = 15 * time.Second
+// draw near each other with each cut, some two seconds here. unfair is how far from
+// half of all a share may be.
+var (
+	sharing = amount(15*time.Second, 6*time.Second)
+	unfair  = amount(0.05, 0.15)
+)
 
 // Two processes that know nothing of each other, each with a limiter, under one
 // cap: they share it fairly, and use all of it.
@@ -54,7 +59,7 @@ func fair(t *testing.T, shares [2]share, began time.Time, c counts) bool {
 	attempts := float64(a.State.Attempts()+b.State.Attempts()) / float64(objects)
 	figures.log(t, "%d + %d objects: %.1f%% and %.1f%%, together %.2f x optimum, %.4f attempts per object, cwnd %.1f and %.1f",
 		len(a.Objects), len(b.Objects), 100*first, 100*(1-first), times, attempts, a.State.Cwnd, b.State.Cwnd)
-	return 0.45 <= first && first <= 0.55 && times <= mostOptimum
+	return math.Abs(first-0.5) <= unfair && times <= mostOptimum
 }
 
 func later(a, b time.Time) time.Time {

@@ -13,7 +13,9 @@ import (
 // time, and the others wait. The client gives up after half a second, which five times
 // as many in flight bring about.
 func TestSlowingService(t *testing.T) {
-	const workers, requests = 50, 4000
+	const workers = 50
+	t.Parallel()
+	requests := amount(4000, 2000)
 	ctx := begin(t)
 	judge(t, cost{span: 1.15, attempts: 1, slower: 2}, onlyProbe, func(t *testing.T, w law) cost {
 		b := startBackend(t, service)

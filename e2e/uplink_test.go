@@ -17,13 +17,14 @@ const (
 	uplinkBits = 100e6
 	payload    = 1448. / 1514
 	// thinking is how long the store takes for an object when it has all of it.
-	thinking      = 60 * time.Millisecond
-	uplinkObjects = 1000
+	thinking = 60 * time.Millisecond
 	// onTheLink is how long an object takes with the link to itself, knee how many
 	// uploads at a time fill it: more only wait for each other.
 	onTheLink = time.Duration(8 * objectSize * 1514 / 1448 * 1000 / (uplinkBits / 1e6))
 	knee      = float64(thinking+onTheLink) / float64(onTheLink)
 )
+
+var uplinkObjects = amount(1000, 500)
 
 // Uploads over a link that a dozen of them fill: nothing is ever refused, and all that
 // comes of more is that each takes longer.
@@ -38,13 +39,13 @@ func TestUplink(t *testing.T) {
 			u = uploadHere(ctx, t, w)
 		}
 		require.Equal(t, uplinkObjects, u.Stored)
-		optimum := uplinkObjects*onTheLink + thinking
+		optimum := time.Duration(uplinkObjects)*onTheLink + thinking
 		got := cost{
-			span: ratio(u.Took, optimum), attempts: float64(u.Attempts) / uplinkObjects,
+			span: ratio(u.Took, optimum), attempts: float64(u.Attempts) / float64(uplinkObjects),
 			slower: ratio(u.Median, thinking+onTheLink), peak: float64(u.Most),
 		}
 		figures.log(t, "%v, %v, %.0f Mbit/s of %.0f, where %.0f uploads fill the link", got, u.Took.Round(10*time.Millisecond),
-			8*uplinkObjects*objectSize/u.Took.Seconds()/1e6, payload*uplinkBits/1e6, knee)
+			8*float64(uplinkObjects)*objectSize/u.Took.Seconds()/1e6, payload*uplinkBits/1e6, knee)
 		return got
 	})
 }
