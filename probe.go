@@ -22,8 +22,9 @@ import (
 //     window of 1.9 is a rate and no burst of two.
 //   - Without refusals, answers that are slow eight times in a row hold the ceiling
 //     down, then the window. A single slow answer says nothing.
-//   - While nothing is accepted the window halves with each refusal. The first success
-//     after that brings back half of what was served before.
+//   - While nothing is accepted the window halves with each refusal, until a sixtieth of
+//     the rate before an outage is what it is tried with, once a second at most. The first
+//     success after that brings back half of what was served before.
 //
 // The ceiling is State.Ssthresh; at the start there is none. A state that was learned
 // before (Config.Restore) has one unless its Ssthresh is DefaultSsthresh. Of the
@@ -49,7 +50,7 @@ var tuned = tuning{
 	grain:   1e-4,    // gaps below this are left out, a timer each costs more; 1 s: a bucket of burst 1 6.6 for 1.44
 	longest: 15,      // the longest gap; 1: 1000 clients on 5 slots 217 attempts for 8.4
 	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.35 for 1.23
-	touch:   1. / 60, // of the rate before an outage is what it is tried with; 0: back after 16 s for 3
+	touch:   1. / 60, // of the rate before an outage is what it is tried with, once a unit at most; 0: back after 16 s for 3
 	slow:    1.2,     // times the best mean, run times in a row: slow start ends; never: uplink 80 in flight for 48
 	long:    1.5,     // the same, and the window shrinks; never: uplink 2.14 s from send to success for 1.80
 	back:    0.9,     // what is left of it then, once a batch; 0.99: a service that thrashes 1.63 for 1.44
@@ -67,6 +68,8 @@ type probe struct {
 	top, least float64
 	// served is what flew at most since nothing was refused for a whole window.
 	served float64
+	// usual is what was accepted in a round trip before the last refusals.
+	usual float64
 	// clean are the successes since the last refusal, silent the cuts since the last success.
 	clean, silent int
 	refused       bool
@@ -168,7 +171,7 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 	before := min(1, w)
 	w = min(w, max(taken, good))
 	if w < 1 {
-		w = max(before/2, min(before, max(p.served*p.touch*p.often(), p.trip/p.longest)), good)
+		w = max(before/2, min(before, max(min(p.usual*p.touch, p.trip/p.unit), p.trip/p.longest)), good)
 	} else {
 		p.least = max(1, w/2)
 	}
@@ -194,6 +197,11 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 		p.from, p.accepted = [2]float64{p.from[1], now}, [2]float64{p.accepted[1], 0}
 	}
 	p.accepted[1]++
+	if now-p.ok > p.outage {
+		p.usual /= 2
+	} else {
+		p.usual = p.goodput(now)
+	}
 	p.ok, p.silent = now, 0
 	if float64(p.clean) > max(4, p.served) {
 		p.served = 0

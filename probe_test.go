@@ -239,6 +239,19 @@ func TestProbeInAnOutage(t *testing.T) {
 	require.InDelta(t, 80, p.State().Ssthresh, 1)
 }
 
+// "a sixtieth of the rate before an outage is what it is tried with, once a second at most"
+func TestProbeTriesAFastServiceOnceASecond(t *testing.T) {
+	p := newProbed(t, window.Settings{})
+	for range 200 {
+		p.round(20*ms, 20)
+	}
+	for range 100 {
+		p.round(20*ms, 0)
+		p.now += p.Gap()
+	}
+	require.InDelta(t, 1, p.Gap().Seconds(), 0.01)
+}
+
 // The same where a service stood still for a short while: the window was not down to one
 // yet, and the first answer is to what was sent before the last cut.
 func TestProbeAfterAStandstill(t *testing.T) {
