@@ -157,6 +157,9 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 	taken := float64(a.Flying - 1)
 	good := min(w, p.goodput(now)) - math.Sqrt(min(1, w)*p.often())
 	hadNone := p.clean == 0
+	if !hadNone {
+		p.usual = max(p.usual/2, p.goodput(p.ok))
+	}
 	p.clean = 0
 	if a.Ignored {
 		return p.more(w, good)
@@ -197,11 +200,6 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 		p.from, p.accepted = [2]float64{p.from[1], now}, [2]float64{p.accepted[1], 0}
 	}
 	p.accepted[1]++
-	if now-p.ok > p.outage {
-		p.usual /= 2
-	} else {
-		p.usual = p.goodput(now)
-	}
 	p.ok, p.silent = now, 0
 	if float64(p.clean) > max(4, p.served) {
 		p.served = 0
@@ -225,13 +223,18 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 // of what was served before it, and half of that if it is refused again; after a limiter
 // that counts has drained, what it accepts. That is never more than what flew.
 func (p *probe) regain(now, w float64, a window.Answer) float64 {
-	outage, good := now-p.ok > p.outage, min(p.goodput(now), p.served)
-	switch {
-	case outage && w <= p.served/2 && p.served > 1:
+	if w > p.served/2 {
+		return w
+	}
+	if now-p.ok > p.outage {
+		if p.served <= 1 {
+			return w
+		}
 		p.top = p.served
 		p.served /= 2
 		return min(p.initial, p.served)
-	case !outage && !a.Ignored && w < good/2:
+	}
+	if good := min(p.goodput(now), p.served); !a.Ignored && w < good/2 {
 		p.top = max(p.top, good)
 		return good
 	}

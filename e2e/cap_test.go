@@ -26,6 +26,8 @@ const (
 var (
 	underCap = cost{span: mostOptimum, attempts: mostAttempts}
 	objects  = amount(2000, 500)
+	// compared are the laws that caps are tested under, the first cap apart.
+	compared = amount(laws, onlyProbe)
 )
 
 // capped is objects of 64 KiB from 256 goroutines under a cap of 32.
@@ -87,7 +89,7 @@ func TestVersitygwCap(t *testing.T) {
 
 // The same with minio-go, which retries by itself.
 func TestVersitygwCapMinio(t *testing.T) {
-	judge(t, underCap, laws, func(t *testing.T, w law) cost {
+	judge(t, underCap, compared, func(t *testing.T, w law) cost {
 		ctx := begin(t)
 		c := newCapped(ctx, t, w, slots)
 		c.load.put = putMinio(limitedMinio(t, c.gateway.address, c.limiter), minio.PutObjectOptions{})
@@ -99,7 +101,7 @@ func TestVersitygwCapMinio(t *testing.T) {
 // nginx's limit_conn.
 func TestNginxCap(t *testing.T) {
 	nginxBinary(t)
-	judge(t, underCap, laws, func(t *testing.T, w law) cost {
+	judge(t, underCap, compared, func(t *testing.T, w law) cost {
 		ctx := begin(t)
 		c := newCapped(ctx, t, w, noCap)
 		p := startNginx(t, c.gateway.address, proxyConfig{Cap: slots})
@@ -115,7 +117,7 @@ func TestNginxCap(t *testing.T) {
 func TestNginxRate(t *testing.T) {
 	const rate = 300
 	nginxBinary(t)
-	judge(t, cost{span: mostOptimum, attempts: 1.10}, laws, func(t *testing.T, w law) cost {
+	judge(t, cost{span: mostOptimum, attempts: 1.10}, compared, func(t *testing.T, w law) cost {
 		ctx := begin(t)
 		c := newCapped(ctx, t, w, noCap)
 		p := startNginx(t, c.gateway.address, proxyConfig{Rate: rate, Burst: 20, RetryAfter: 1})
