@@ -221,7 +221,8 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 
 // regain is the window where more is taken than it holds: at the end of an outage, half
 // of what was served before it, and half of that if it is refused again; after a limiter
-// that counts has drained, what it accepts. That is never more than what flew.
+// that counts has drained, what it accepts and, by slow start, half of what was usual. That
+// is never more than what flew.
 func (p *probe) regain(now, w float64, a window.Answer) float64 {
 	if w > p.served/2 {
 		return w
@@ -235,7 +236,7 @@ func (p *probe) regain(now, w float64, a window.Answer) float64 {
 		return min(p.initial, p.served)
 	}
 	if good := min(p.goodput(now), p.served); !a.Ignored && w < good/2 {
-		p.top = max(p.top, good)
+		p.top = max(p.top, good, p.usual/2)
 		return good
 	}
 	return w
