@@ -224,7 +224,7 @@ func (r *regained) done(now time.Duration) {
 const buckets = 10
 
 func newRegained(s Scenario) regained {
-	want := func(at time.Duration) float64 { return min(s.Server.Throughput(at), s.Clients.demand(s.Server)) }
+	want := func(at time.Duration) float64 { return min(s.Server.throughput(at), s.Clients.demand(s.Server)) }
 	// A second, or until 20 can be expected, but a million buckets at the most.
 	span := time.Second
 	if w := want(0); w > 0 {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Throughput is how many operations a second the server can serve at that time,
+// throughput is how many operations a second the server can serve at that time,
 // at the concurrency that is best for it; +Inf: no bound.
-func (s Server) Throughput(at time.Duration) float64 {
+func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()
 	slots, rate := s.Slots, s.Rate.PerSecond
 	for _, c := range s.Capacity {
@@ -156,7 +156,7 @@ func clairvoyant(s Scenario, most int, seed uint64) time.Duration {
 	e := newEngine(s, Strategy{}, seed)
 	e.clairvoyant = true
 	e.run()
-	if e.ended != EndedDone {
+	if e.ended != endedDone {
 		return 0
 	}
 	return e.meter.makespan

@@ -33,9 +33,9 @@ type Change struct {
 const (
 	// errorsWord: every request is refused, fast. The default.
 	errorsWord = "errors"
-	// Silent: nothing is answered. The process has stopped, and what was sent is
+	// silentWord: nothing is answered. The process has stopped, and what was sent is
 	// still there when it continues.
-	Silent = "silent"
+	silentWord = "silent"
 	// lostWord: what is sent vanishes, and so does what the server answers: the network
 	// is down. The server goes on with what it has. Clients need a Timeout.
 	lostWord = "lost"
@@ -47,10 +47,10 @@ type Outage struct {
 	From time.Duration `yaml:"from"`
 	// For is how long it lasts, more than 0.
 	For time.Duration `yaml:"for"`
-	// Kind is Errors, Silent or Lost; "" means Errors.
+	// Kind is Errors, silentWord or Lost; "" means Errors.
 	Kind string `yaml:"kind"`
 	// Backlog is how many requests a stopped process's kernel takes in for it in a
-	// Silent outage. These are there when it continues, whether anybody still
+	// silentWord outage. These are there when it continues, whether anybody still
 	// waits for them or not; of those beyond, only they that are still waited for,
 	// since their clients go on knocking. 0: no bound.
 	Backlog int `yaml:"backlog"`
@@ -89,7 +89,7 @@ func (s Server) checkTimes(c checker) {
 		if i > 0 && o.From < s.Outages[i-1].end() {
 			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
 		}
-		c.oneOf("kind", o.Kind, errorsWord, Silent, lostWord)
+		c.oneOf("kind", o.Kind, errorsWord, silentWord, lostWord)
 		c.count("backlog", o.Backlog, 0, maxSlots)
 	}
 }

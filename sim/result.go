@@ -2,19 +2,12 @@ package sim
 
 import "time"
 
-// Ended is why a run came to its end.
-type Ended string
-
+// The words of Result.Ended.
 const (
-	// EndedDone: every operation was done or given up.
-	EndedDone Ended = "done"
-	// EndedHorizon: the virtual time was up. For clients without a number of
-	// operations that is as it should be.
-	EndedHorizon Ended = "horizon"
-	// EndedEvents: there were too many events.
-	EndedEvents Ended = "events"
-	// EndedStopped: Scenario.Stop said so.
-	EndedStopped Ended = "stopped"
+	endedDone    = "done"
+	endedHorizon = "horizon"
+	endedEvents  = "events"
+	endedStopped = "stopped"
 )
 
 // Result is what came of one run.
@@ -25,9 +18,12 @@ type Result struct {
 	// Scenario, Strategy and Seed say which run it was.
 	Scenario, Strategy string
 	Seed               uint64
-	// Ended says why it came to its end, and End when.
-	Ended Ended
-	End   time.Duration
+	// Ended says why it came to its end: "done", every operation was done or given up;
+	// "horizon", the virtual time was up, as it should be for clients without a number
+	// of operations; "events", there were too many; "stopped", by Scenario.Stop.
+	Ended string
+	// End is when it did.
+	End time.Duration
 	// Events is the number of events that the simulator handled.
 	Events int
 
@@ -136,7 +132,7 @@ type Measure struct {
 func (r Result) Measures() []Measure {
 	unfinished := r.Done < r.Operations
 	makespan := r.Makespan
-	if unfinished && r.Ended != EndedDone {
+	if unfinished && r.Ended != endedDone {
 		// Some are under way still: it is no less than the run was long.
 		makespan = r.End
 	}

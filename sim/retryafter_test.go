@@ -43,7 +43,7 @@ func spanOf(t *testing.T, s sim.Scenario, strategy sim.Strategy) float64 {
 	for seed := range uint64(5) {
 		r, err := sim.Run(s, strategy, seed+1)
 		require.NoError(t, err)
-		require.Equal(t, sim.EndedDone, r.Ended)
+		require.Equal(t, "done", r.Ended)
 		require.Equal(t, r.Operations, r.Done)
 		spans = append(spans, r.Makespan.Seconds()/r.Optimum.Seconds())
 	}
@@ -58,7 +58,7 @@ func TestRetryAfterDoesNotFeedTheBackoff(t *testing.T) {
 		Server:  sim.Server{Failures: sim.Failures{Rate: 1, Overload: true}, Refusal: sim.Refusal{RetryAfter: 10 * time.Second}},
 		Clients: sim.Clients{Operations: 1}, Horizon: 60 * time.Second,
 	}
-	r := run(t, s, sim.Strategy{Retry: sim.Retry{Kind: sim.CompoundRetry, Min: 100 * ms, Max: time.Hour, Factor: 2, RetryAfter: true}})
+	r := run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "compound", Min: 100 * ms, Max: time.Hour, Factor: 2, RetryAfter: true}})
 	require.GreaterOrEqual(t, r.Attempts, 5)
 }
 

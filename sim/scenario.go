@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Bounds of a scenario, so that every run ends and fits into memory. Our choice.
 const (
@@ -87,19 +90,17 @@ type Scenario struct {
 // Trace says how finely the traces are taken.
 type Trace struct {
 	// Interval is the time from one sample to the next, 1 ms to 1 h; 0 means
-	// 100 ms. It doubles while a run lasts longer than
-	// MaxSamples of it, so that traces stay small.
+	// 100 ms. It doubles while a run lasts longer than 4096 of it, so that traces stay
+	// small.
 	Interval time.Duration `yaml:"interval"`
 	// Off leaves the traces out.
 	Off bool `yaml:"-"`
 }
 
-// MaxSamples is the most samples of a trace.
-const MaxSamples = 4096
-
-// Validate returns nil, or a FieldErrors with all that is wrong.
+// Validate returns nil, or an error that joins a [FieldError] for each field that is
+// wrong.
 func (s Scenario) Validate() error {
-	var errs FieldErrors
+	var errs []error
 	s.check(checker{errs: &errs})
 	for i, st := range s.Strategies {
 		st.check(checker{errs: &errs}.item("strategies", i))
@@ -109,10 +110,7 @@ func (s Scenario) Validate() error {
 			}
 		}
 	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // check is Validate without the strategies.

@@ -52,19 +52,19 @@ type Server struct {
 const (
 	// constantWord is no spread at all. The default.
 	constantWord = "constant"
-	// Uniform is mean * U(1-Width, 1+Width).
-	Uniform = "uniform"
+	// uniformWord is mean * U(1-Width, 1+Width).
+	uniformWord = "uniform"
 	// exponentialWord is that of a memoryless service. Width has no meaning.
 	exponentialWord = "exponential"
-	// Lognormal has a long tail: the logarithm has standard deviation Width.
-	Lognormal = "lognormal"
+	// lognormalWord has a long tail: the logarithm has standard deviation Width.
+	lognormalWord = "lognormal"
 )
 
 // Spread is how a time varies around its mean.
 type Spread struct {
-	// Kind is Constant, Uniform, Exponential or Lognormal; "" means Constant.
+	// Kind is Constant, uniformWord, Exponential or lognormalWord; "" means Constant.
 	Kind string `yaml:"kind"`
-	// Width is, for Uniform, 0 to 1 (0 means 0.5); for Lognormal, 0 to 3 (0
+	// Width is, for uniformWord, 0 to 1 (0 means 0.5); for lognormalWord, 0 to 3 (0
 	// means 0.5).
 	Width float64 `yaml:"width"`
 }
@@ -235,18 +235,18 @@ func (s Spread) withDefaults() Spread {
 	if s.Kind == "" {
 		s.Kind = constantWord
 	}
-	if s.Width == 0 && (s.Kind == Uniform || s.Kind == Lognormal) {
+	if s.Width == 0 && (s.Kind == uniformWord || s.Kind == lognormalWord) {
 		s.Width = 0.5
 	}
 	return s
 }
 
 func (s Spread) check(c checker) {
-	c.oneOf("kind", s.Kind, constantWord, Uniform, exponentialWord, Lognormal)
+	c.oneOf("kind", s.Kind, constantWord, uniformWord, exponentialWord, lognormalWord)
 	switch s.Kind {
-	case Lognormal:
+	case lognormalWord:
 		c.number("width", s.Width, 0, 3)
-	case Uniform:
+	case uniformWord:
 		c.number("width", s.Width, 0, 1)
 	default:
 		if s.Width != 0 || math.IsNaN(s.Width) {
