@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -169,9 +170,4 @@ func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
 	return b.jitter.apply(d, r), ok
 }
 
-func (b jittered) check() error {
-	if err := Check(b.Backoff); err != nil {
-		return err
-	}
-	return b.jitter.check()
-}
+func (b jittered) check() error { return cmp.Or(Check(b.Backoff), b.jitter.check()) }

@@ -25,10 +25,9 @@ type Demand struct {
 	// MaxDelay.
 	Recovery time.Duration
 	// First is T there, the initial timeout: "at the outer limits of
-	// expected response time for the service". 1 ns to MaxDelay; 0 means
-	// DefaultMin.
+	// expected response time for the service". 1 ns to MaxDelay; 0 means 100 ms.
 	First time.Duration
-	// Factor is F there: 1.01 to MaxFactor; 0 means DefaultFactor.
+	// Factor is F there: 1.01 to 1000; 0 means 2.
 	Factor float64
 }
 
@@ -84,7 +83,7 @@ func NewPlan(d Demand) (Plan, error) {
 		Rate:            clients / m.Seconds(),
 		CapacityWanted:  clients / d.Recovery.Seconds(),
 		ClientsPossible: int(min(d.Capacity*d.Recovery.Seconds(), mostClients)),
-		Backoff:         Exponential{Min: d.First, Max: m, Factor: d.Factor, Jitter: Uniform(1, 2), Order: JitterThenCap},
+		Backoff:         Exponential{Min: d.First, Max: m, Factor: d.Factor, Jitter: Uniform(1, 2), CapLast: true},
 	}
 	p.settle()
 	return p, nil
@@ -128,7 +127,7 @@ func (d Demand) withDefaults() (Demand, error) {
 		c.fail(setting.Wrong("capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
 	}
 	c.fail(positive("recovery time", d.Recovery))
-	c.duration("first delay", &d.First, DefaultMin, 1, MaxDelay)
-	c.number("factor", &d.Factor, DefaultFactor, 1.01, MaxFactor)
+	c.duration("first delay", &d.First, defaultMin, 1, MaxDelay)
+	c.number("factor", &d.Factor, defaultFactor, 1.01, maxFactor)
 	return d, c.err
 }

@@ -252,11 +252,7 @@ func (r Retry) kind() backoff.Backoff {
 	case "constant":
 		b = backoff.Constant(r.Min)
 	case "exponential":
-		e := backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
-		if r.CapLast {
-			e.Order = backoff.JitterThenCap
-		}
-		return e
+		return backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
 	case "compound":
 		return backoff.Compound{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
 	case "decorrelated":

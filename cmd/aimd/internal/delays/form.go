@@ -33,7 +33,7 @@ func (m *Form) Flags(c *cobra.Command) {
 	f.StringVar(&m.name, "form", m.name, "which `form`, see above")
 	f.Var(value.Duration(&r.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or the form's own")
 	f.Var(value.Duration(&r.Max, 1, backoff.MaxDelay), "max", "longest delay; without it 30s, or the form's own")
-	f.Var(value.Decimal(&r.Factor, 1, backoff.MaxFactor), "factor", "by how much each delay is longer, from 1; without it 2, or the form's own")
+	f.Var(value.Decimal(&r.Factor, 1, 1000), "factor", "by how much each delay is longer, from 1; without it 2, or the form's own")
 	f.TextVar(&r.Jitter, "jitter", r.Jitter, "what is random, a `form` of jitter")
 	f.BoolVar(&r.CapLast, "cap-last", false, "the longest delay bounds what comes out of the jitter, not what goes in")
 	cli.NoDefault(f, "min", "max", "factor")
@@ -114,7 +114,7 @@ func formNamed(name string) (r sim.Retry, complete, known bool) {
 	}
 	r = sim.Retry{Kind: name}
 	if name == "constant" {
-		r.Min = backoff.DefaultMin
+		r.Min = 100 * time.Millisecond
 	}
 	return r, false, len(settings[name]) > 0
 }
