@@ -44,7 +44,7 @@ func (policy) Check(Document) error { return nil }
 func (a policy) Apply(d Document) {
 	caps := a.own
 	override(&caps.MaxAttempts, d.Retry.MaxAttempts)
-	override(&caps.PauseMax, time.Duration(d.Retry.MaxPause))
+	override(&caps.PauseMax, d.Retry.MaxPause)
 	_ = a.p.SetCaps(caps)
 }
 
@@ -80,7 +80,7 @@ func (period) Check(Document) error { return nil }
 
 func (a period) Apply(d Document) {
 	p := a.own
-	override(&p, time.Duration(d.Schedule.Period))
+	override(&p, d.Schedule.Period)
 	_ = a.s.SetPeriod(p)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 	"weak"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -134,7 +133,7 @@ func (t tuned) with(d Document) limiter.Config {
 	override(&s.Window.Max, d.Window.Max)
 	override(&s.Window.Factor, d.Window.Factor)
 	override(&s.MaxAttempts, d.Retry.MaxAttempts)
-	override(&s.PauseMax, time.Duration(d.Retry.MaxPause))
+	override(&s.PauseMax, d.Retry.MaxPause)
 	if s.PauseMax > 0 { // else pauses are off
 		s.PauseMin = min(s.PauseMin, s.PauseMax)
 	}

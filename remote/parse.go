@@ -90,8 +90,8 @@ func parse(data []byte) (Document, error) {
 
 // whole returns the members of the document as a whole.
 func whole(data []byte) ([]member, error) {
-	if len(data) > MaxSize {
-		return nil, wrong("document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", MaxSize))
+	if len(data) > maxSize {
+		return nil, wrong("document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", maxSize))
 	}
 	if !utf8.Valid(data) {
 		return nil, wrong("document", "text that is not UTF-8", "JSON in UTF-8")

@@ -21,7 +21,7 @@ type Source interface {
 	// again (an ETag), "" if there is none. have is the mark of the document in
 	// force, "" at first: if that is still the one, the error is ErrUnchanged.
 	// It is called by one goroutine at a time, must heed the end of ctx, and
-	// should read no more than MaxSize bytes.
+	// should read no more than 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors, in Snapshot and in the store. It holds
 	// no secrets.
@@ -55,7 +55,7 @@ func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark 
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	data, err = keep.Read(f.path, MaxSize)
+	data, err = keep.Read(f.path, maxSize)
 	if err != nil {
 		return nil, "", fmt.Errorf("remote: %w", err)
 	}
