@@ -6,6 +6,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -119,9 +120,9 @@ func (t tuned) check(d Document) error {
 	switch own := t.own; {
 	case with.Window.Min <= with.Window.Max:
 	case d.Window.Max == 0:
-		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, "+plainNumber(own.Window.Max)+", or window.max beside it")
+		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to the limiter's own maximum, "+setting.Plain(own.Window.Max)+", or window.max beside it")
 	default:
-		return wrong("window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, "+plainNumber(own.Window.Min)+", on, or window.min beside it")
+		return wrong("window.max", setting.Plain(d.Window.Max), "a number from the limiter's own minimum, "+setting.Plain(own.Window.Min)+", on, or window.min beside it")
 	}
 	return with.Validate()
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Parse reads a document. It is strict, since what it reads steers many clients
@@ -56,7 +58,7 @@ func (d Document) validate() error {
 	case d.Version == 0:
 		return missing("version")
 	case d.Window.Min > 0 && d.Window.Max > 0 && d.Window.Min > d.Window.Max:
-		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to window.max, which is "+plainNumber(d.Window.Max))
+		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to window.max, which is "+setting.Plain(d.Window.Max))
 	case len(d.FeaturesOff) > maxFeatures:
 		return tooMany(len(d.FeaturesOff))
 	}
@@ -271,9 +273,6 @@ func brief(raw json.RawMessage) string {
 	}
 	return short(string(raw))
 }
-
-// plainNumber writes 1048576 as such, not as 1.048576e+06.
-func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // short cuts a value that is long.
 func short(s string) string { return cut(s, 60) }
