@@ -19,11 +19,11 @@ const (
 	refusing
 )
 
-// attempt is one request. It is there as long as its client waits for it or
-// the server has it.
+// attempt is one request. It lasts as long as its client waits for it or the server has
+// it.
 type attempt struct {
-	// op and client are whose it is; op only while the client waits, since an
-	// operation may be at its end before the server is.
+	// op and client are those it belongs to; op only while the client waits, since an
+	// operation may end before the server has served it.
 	op     *operation
 	client int32
 	id     int32
@@ -77,7 +77,7 @@ func (e *engine) timedOut(a *attempt) {
 	}
 }
 
-// settled lets go of an attempt that nobody has any more.
+// settled lets go of an attempt that neither the client nor the server has any more.
 func (e *engine) settled(a *attempt) {
 	if !a.waited && !a.held {
 		a.gen++

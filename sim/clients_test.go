@@ -77,7 +77,7 @@ func TestClientsWhoThink(t *testing.T) {
 	assert.Less(t, r.PeakRate, 2*r.MeanRate, "they do not begin together")
 }
 
-// Operations take turns over the clients, each of whom has a limiter of its own,
+// Operations take turns over the clients, each of which has a limiter of its own,
 // or all together one.
 func TestClientsAreIndependent(t *testing.T) {
 	s := sim.Scenario{

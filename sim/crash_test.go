@@ -10,7 +10,7 @@ import (
 )
 
 // seed0 is the system of How not to crash a server: 1000 clients with a request every 10 s each on
-// average, who wait 2 s for an answer, and a server that is stopped after 20 s,
+// average, which wait 2 s for an answer, and a server that is stopped after 20 s,
 // "simply by a signal SIGSTOP", for as long as in the seed's log, from 22:11:08
 // to 22:13:06.
 //

@@ -20,7 +20,7 @@ const (
 	servedKind
 	// refusedKind: an attempt's refusal, or another error, is ready.
 	refusedKind
-	// checkKind: somebody may have been served by now.
+	// checkKind: an attempt may have been served by now.
 	checkKind
 	// timeoutKind: a client has waited long enough for an attempt.
 	timeoutKind

@@ -225,7 +225,7 @@ const buckets = 10
 
 func newRegained(s Scenario) regained {
 	want := func(at time.Duration) float64 { return min(s.Server.throughput(at), s.Clients.demand(s.Server)) }
-	// A second, or until 20 can be expected, but a million buckets at the most.
+	// A second, or until 20 can be expected, but at most a million buckets.
 	span := time.Second
 	if w := want(0); w > 0 {
 		span = max(span, min(stretched(time.Second, 20/w), s.Horizon))

@@ -11,9 +11,9 @@ import (
 )
 
 // A smooth cap of 300 requests a second whose refusals come within a
-// millisecond and say "Retry-After: 1". Design, point 10: "a gate closed at every
-// Retry-After made a smooth rate cap with short service 6 times slower". With the
-// gate at the second cut in a row it was 15 to 18 times here.
+// millisecond and say "Retry-After: 1". Design, point 10: obeyed by
+// everybody at the second cut in a row, as it was once, that took 15 to 18 times the
+// optimum here.
 func TestRetryAfterOfASmoothRateCap(t *testing.T) {
 	capped := func(counted bool) sim.Scenario {
 		return sim.Scenario{

@@ -12,7 +12,7 @@ import (
 
 const period = 300 * sec // "Once every 5 minutes"
 
-// seed3 are 10 000 clients of Safe Client Behaviour, who ask a service that answers at once
+// seed3 are 10 000 clients of Safe Client Behaviour, which ask a service that answers at once
 // every five minutes, for an hour.
 func seed3(form, start string) sim.Scenario {
 	return sim.Scenario{
@@ -77,7 +77,7 @@ func TestSeed3Jitter(t *testing.T) {
 }
 
 // The talk's figures of retries: a service that is down for six minutes, for clients
-// who ask it at times of their own before.
+// that ask it at times of their own before.
 func TestSeed3Retries(t *testing.T) {
 	const down, up, later = 10 * time.Minute, 16 * time.Minute, 30 * time.Minute
 	play := func(form string, retry sim.Retry) (during, after float64) {
@@ -143,7 +143,7 @@ func TestSeed3PartialFailure(t *testing.T) {
 // "Example: Only 10% of outgoing requests can be retries. Prevents retries from
 // completely crowding out legitimate requests", in an outage of 30 s with 1000
 // clients; and "make sure to jitter retry periods on the server side": else all
-// who were told when it ends come back at that moment.
+// that were told when it ends come back at that moment.
 func TestSeed3Outage(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: 10 * ms, Outages: []sim.Outage{{From: time.Minute, For: 30 * sec}}},

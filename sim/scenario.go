@@ -30,8 +30,7 @@ const (
 	defaultOpenHorizon = 5 * time.Minute
 	// defaultMaxEvents ends a run: some seconds of a machine's time. With a
 	// number of operations it is defaultFiniteEvents and defaultEventsEach more for
-	// each of them: plain backoff has 60, at the worst, and what needs more than
-	// that does not end.
+	// each of them: plain backoff has 60 at worst, and what needs 200 does not end.
 	defaultMaxEvents    = 20_000_000
 	defaultFiniteEvents = 1_000_000
 	defaultEventsEach   = 200
@@ -49,22 +48,22 @@ const (
 // The names in the yaml tags are those that a scenario file uses, and those in
 // a [FieldError].
 type Scenario struct {
-	// Name is a word without spaces: "seed4-operations".
+	// Name is a word without spaces: "my-service".
 	Name string `yaml:"name"`
 	// Title says in half a line what it is about.
 	Title string `yaml:"title"`
-	// Claim is what the run should show: for ours, the seed's own sentence.
+	// Claim is what the run should show: for ours, the text's own sentence.
 	Claim string `yaml:"claim"`
 	// Server is the service.
 	Server Server `yaml:"server"`
-	// Clients are who asks it, and for how much.
+	// Clients are what asks it, and for how much.
 	Clients Clients `yaml:"clients"`
 	// Strategies are what is compared; none: all of [Strategies].
 	Strategies []Strategy `yaml:"strategies"`
 	// Seed is that of the first run; the next has Seed + 1, and so on.
 	Seed uint64 `yaml:"seed"`
 	// Runs is how many runs there are for each strategy, 1 to 10000; 0 means
-	// 21. For who runs the scenario; one Run is one of them.
+	// 21. For the caller: one call of Run is one of them.
 	Runs int `yaml:"runs"`
 	// Horizon ends a run on virtual time, up to 30 days; 0 means
 	// 1 h, or 5 min without a number of operations.

@@ -48,24 +48,22 @@ type Server struct {
 	Outages []Outage `yaml:"outages"`
 }
 
-// The kinds of Spread.Kind.
+// The words of Spread.Kind, which says what they mean.
 const (
-	// constantWord is no spread at all. The default.
-	constantWord = "constant"
-	// uniformWord is mean * U(1-Width, 1+Width).
-	uniformWord = "uniform"
-	// exponentialWord is that of a memoryless service. Width has no meaning.
+	constantWord    = "constant"
+	uniformWord     = "uniform"
 	exponentialWord = "exponential"
-	// lognormalWord has a long tail: the logarithm has standard deviation Width.
-	lognormalWord = "lognormal"
+	lognormalWord   = "lognormal"
 )
 
 // Spread is how a time varies around its mean.
 type Spread struct {
-	// Kind is Constant, uniformWord, Exponential or lognormalWord; "" means Constant.
+	// Kind is "constant", no spread at all, the default; "uniform", mean * U(1-Width,
+	// 1+Width); "exponential", that of a memoryless service; or "lognormal", with a long
+	// tail: the logarithm has standard deviation Width.
 	Kind string `yaml:"kind"`
-	// Width is, for uniformWord, 0 to 1 (0 means 0.5); for lognormalWord, 0 to 3 (0
-	// means 0.5).
+	// Width is, for "uniform", 0 to 1; for "lognormal", 0 to 3. 0 means 0.5. The others
+	// have none.
 	Width float64 `yaml:"width"`
 }
 
@@ -118,10 +116,10 @@ type Slowdown struct {
 	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
 	Limit int `yaml:"limit"`
 	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, that
-	// of the seed's program.
+	// of the text's program.
 	Factor float64 `yaml:"factor"`
 	// Scale is K: the factor applies once for so many requests; 0 means 15, that
-	// of the seed's program.
+	// of the text's program.
 	Scale float64 `yaml:"scale"`
 	// Max is the longest time, so that it cannot overflow; 0 means 24 h.
 	Max time.Duration `yaml:"max"`

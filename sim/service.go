@@ -242,7 +242,7 @@ func (s *server) leave(e *engine, a *attempt) {
 	s.serving = s.serving[:len(s.serving)-1]
 }
 
-// refill lets those in who wait for a slot.
+// refill begins what waits for a slot, while there is one.
 func (s *server) refill(e *engine) {
 	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
 		s.begin(e, e.attempts.at(s.waiting.pop()))

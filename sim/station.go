@@ -23,8 +23,8 @@ type station struct {
 	ages   fifo
 	delays []time.Duration
 	growth float64
-	// emptying: nobody is let in just now. As one leaves a slowdown, others may be
-	// old enough to leave with it; a clairvoyant sees to it that they do.
+	// emptying: none is let in just now. As one leaves a slowdown, others may be old
+	// enough to leave with it; a clairvoyant sees to it that they do.
 	emptying bool
 
 	// works are those of a knee, by the work at which they are done; work is how
@@ -64,7 +64,7 @@ func (s *station) begin(e *engine, a *attempt) {
 	}
 }
 
-// check: somebody may be done by now.
+// check: an attempt may be done by now.
 func (s *station) check(e *engine) {
 	s.looks = never
 	if e.server.stopped() {
@@ -138,7 +138,7 @@ func (s *station) clear() {
 	s.works = s.works[:0]
 }
 
-// delay is the seed's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
+// delay is the text's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
 func (s *station) delay(concurrency int) time.Duration {
 	over := max(0, concurrency-s.conf.Slowdown.Limit)
 	most := s.conf.Slowdown.Max

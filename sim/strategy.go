@@ -184,12 +184,12 @@ func (t Throttle) check(c checker) {
 	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
 }
 
-// Sense is the carrier sense of Exponential Backoff in Distributed Systems's Ethernet: a client looks at the service
-// before it sends, and if it is too full, that counts as an attempt that failed,
-// though nothing was sent.
+// Sense is the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems:
+// a client looks at the service before it sends, and if it is too full, that counts as an
+// attempt that failed, though nothing was sent.
 type Sense struct {
 	// Free is how much of the service must be free, as a share, 0 to 1: of the
-	// medium's places, else of the slots; 0: nobody looks.
+	// medium's places, else of the slots; 0: clients do not look.
 	Free float64 `yaml:"free"`
 }
 

@@ -138,7 +138,7 @@ func TestThrottle(t *testing.T) {
 	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
 }
 
-// "carrier sense": who sees that the service is full does not send.
+// "carrier sense": a client that sees that the service is full does not send.
 func TestSense(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 10},
@@ -161,8 +161,7 @@ func TestSense(t *testing.T) {
 	assert.Equal(t, 2*sec, r.Makespan)
 }
 
-// Every ready strategy has a name of its own and is right, and who is named is
-// found.
+// Every ready strategy has a name of its own, by which it is found, and is right.
 func TestStrategies(t *testing.T) {
 	all := sim.Strategies()
 	s := sim.Scenario{Strategies: all}
