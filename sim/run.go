@@ -43,7 +43,7 @@ type engine struct {
 	clairvoyant bool
 
 	now    time.Duration
-	queue  events
+	queue  heap[time.Duration]
 	seq    uint64
 	random random
 	ended  string
