@@ -33,8 +33,8 @@ func ToPolicy(p *retry.Policy) Applier {
 	own := p.Caps()
 	return applier(func(d Document) {
 		caps := own
-		override(&caps.MaxAttempts, d.Retry.MaxAttempts)
-		override(&caps.PauseMax, d.Retry.MaxPause)
+		caps.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, caps.MaxAttempts)
+		caps.PauseMax = cmp.Or(d.Retry.MaxPause, caps.PauseMax)
 		_ = p.SetCaps(caps)
 	})
 }
@@ -45,7 +45,7 @@ func ToBudget(b *retry.Budget) Applier {
 	own := b.Settings()
 	return applier(func(d Document) {
 		s := own
-		override(&s.Share, d.Retry.BudgetShare)
+		s.Share = cmp.Or(d.Retry.BudgetShare, s.Share)
 		_ = b.Reconfigure(s)
 	})
 }
@@ -62,11 +62,3 @@ type applier func(Document)
 
 func (applier) Check(Document) error { return nil }
 func (a applier) Apply(d Document)   { a(d) }
-
-// override sets what the document says, if it says something.
-func override[T comparable](setting *T, said T) {
-	var nothing T
-	if said != nothing {
-		*setting = said
-	}
-}

@@ -22,10 +22,9 @@ var (
 	ErrClosed = errors.New("remote: closed")
 )
 
-// Client keeps a program's settings as a document says that its source has. It
-// looks at the source at Start and then on a jittered schedule, and puts each
-// new good document in force: whole, or not at all. Nothing that the source
-// does, or fails to do, changes anything else.
+// Client keeps a program's settings as its source says. It looks at the source at
+// Start and then on a jittered schedule, and puts each new good document in force:
+// whole, or not at all. Whatever else the source does changes nothing.
 //
 // It is safe for any number of goroutines. Make one with New.
 type Client struct {
@@ -37,13 +36,11 @@ type Client struct {
 	// closing ends when Close is called.
 	closing context.Context
 	close   context.CancelFunc
-	// turn is held, by an element in it, by who looks at the source.
+	// turn has an element while the source is looked at; it guards mark and last.
 	turn chan struct{}
-	// mark is what the source knows the document in force by. Who holds the turn
-	// has it.
+	// mark is what the source knows the document in force by.
 	mark string
-	// last is what was put in force last, for a store that could not take it. Who
-	// holds the turn has it.
+	// last is what was put in force last, for a store that could not take it.
 	last record
 
 	mu      sync.Mutex
@@ -120,8 +117,8 @@ func (c *Client) Start(ctx context.Context) error {
 	return nil
 }
 
-// Refresh looks at the source now, when nobody else does. It returns nil if the
-// document in force is now the one that the source has, and else why not.
+// Refresh looks at the source now, after a look that is under way. It returns nil if
+// the document in force is now the one that the source has, and else why not.
 func (c *Client) Refresh(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -133,15 +130,15 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Close stops looking at the source and returns when nobody does any more. The
-// document stays in force. It may be called more than once, but not by an
-// Applier, a Source or the Observer.
+// Close ends the looks at the source and returns when none is under way. The document
+// stays in force. It may be called more than once, but not by an Applier, a Source or
+// the Observer.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.close()
 	c.mu.Unlock()
 	c.polling.Wait()
-	// Who looks now has done so when the turn is free.
+	// A Refresh under way has ended when the turn is free.
 	c.turn <- struct{}{}
 	<-c.turn
 }
@@ -181,9 +178,7 @@ func (c *Client) restore() {
 	if err == nil && r != nil {
 		err = c.offered(r.Document, r.Mark, c.settings.Store)
 	}
-	if err != nil {
-		c.note(func(s *Snapshot) { s.StoreError = "remote: store: " + err.Error() })
-	}
+	c.stored(err)
 }
 
 // look looks at the source once, and gives the turn back.
@@ -271,7 +266,11 @@ func (c *Client) keep(r record) {
 	if c.settings.Store == "" {
 		return
 	}
-	err := writeStore(c.settings.Store, r)
+	c.stored(writeStore(c.settings.Store, r))
+}
+
+// stored notes how reading or writing the store went.
+func (c *Client) stored(err error) {
 	c.note(func(s *Snapshot) {
 		s.StoreError = ""
 		if err != nil {

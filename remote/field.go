@@ -10,10 +10,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// FieldError says what is wrong with a document: its Name is where, as
-// "window.max" or "features_off[3]", "document" for the whole; its Value is what
-// stands there, cut short if it is long; its Want what is allowed. All three are
-// strings. It is what all packages of this module say of a wrong setting.
+// FieldError says what is wrong with a document. All its fields are strings: Name is
+// where, as "window.max" or "features_off[3]", "document" for the whole; Value is what
+// stands there, cut short if it is long; Want is what is allowed. All packages of this
+// module have this error for a wrong setting.
 type FieldError = setting.Error
 
 func wrong(path, value, want string) error {
@@ -29,8 +29,8 @@ type field struct {
 	check func(d *Document) (value any, ok bool)
 }
 
-// fields are all but features_off. format is first: what another format
-// says, and means, nobody knows here.
+// fields are all but features_off. format is first: in another one the rest may mean
+// something else.
 var fields = []field{
 	one("format", fmt.Sprint("the number ", format), integer,
 		func(v int) bool { return v == format }, func(d *Document) *int { return &d.Format }),

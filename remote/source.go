@@ -31,15 +31,14 @@ type Source interface {
 // fileSource is the Source of NewFile.
 type fileSource struct{ path string }
 
-// NewFile returns the source that reads the document in a local file, which need
-// not be there yet, again and again. Its mark is a hash of the contents. There is
-// no watching by the system's notices: they differ by system, are not there on
-// network drives, and get lost where the file is replaced rather than written
-// (as Kubernetes does). And it reads the whole file, of 256 KiB at most, rather
-// than its size and time, as these may stay the same when the contents change.
+// NewFile returns the source that reads a local file, which need not exist yet. Its
+// mark is a hash of the contents. Each look reads the whole file, of 256 KiB at most:
+// size and time may stay the same when the contents change, and the system's notices
+// of changes differ by system, do not work on network drives, and get lost where the
+// file is replaced rather than written, as Kubernetes does.
 //
-// Replace the file by renaming another one over it. One that is read half
-// written is refused, and read again at the next time.
+// Replace the file by renaming another one over it. One that is read half written is
+// refused, and read again at the next look.
 func NewFile(path string) (Source, error) {
 	if path == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
