@@ -11,12 +11,9 @@ import (
 type phase uint8
 
 const (
-	// queued: it waits at the server.
-	queued phase = iota + 1
-	// serving: it is being served.
-	serving
-	// refusing: an error is on its way.
-	refusing
+	queued   phase = iota + 1 // it waits at the server
+	serving                   // it is being served
+	refusing                  // an error is on its way
 )
 
 // attempt is one request. It lasts as long as its client waits for it or the server has

@@ -6,32 +6,19 @@ import "time"
 type kind uint8
 
 const (
-	// bornKind: the next operation of the clients as a whole is born.
-	bornKind kind = iota
-	// burstKind: the operations of a burst are born.
-	burstKind
-	// turnKind: it is a client's turn to have an operation born.
-	turnKind
-	// arriveKind: an attempt reaches the server.
-	arriveKind
-	// admitKind: an attempt of the clairvoyant has its token.
-	admitKind
-	// servedKind: an attempt was served.
-	servedKind
-	// refusedKind: an attempt's refusal, or another error, is ready.
-	refusedKind
-	// checkKind: an attempt may have been served by now.
-	checkKind
-	// timeoutKind: a client has waited long enough for an attempt.
-	timeoutKind
-	// retryKind: an operation's wait before a retry is over.
-	retryKind
-	// wakeKind: a client's limiter is to be looked at again.
-	wakeKind
-	// outageKind: an outage begins or ends.
-	outageKind
-	// capacityKind: the capacity changes.
-	capacityKind
+	bornKind     kind = iota // the next operation of the clients as a whole is born
+	burstKind                // the operations of a burst are born
+	turnKind                 // it is a client's turn to have an operation born
+	arriveKind               // an attempt reaches the server
+	admitKind                // an attempt of the clairvoyant has its token
+	servedKind               // an attempt was served
+	refusedKind              // an attempt's refusal, or another error, is ready
+	checkKind                // an attempt may have been served by now
+	timeoutKind              // a client has waited long enough for an attempt
+	retryKind                // an operation's wait before a retry is over
+	wakeKind                 // a client's limiter is to be looked at again
+	outageKind               // an outage begins or ends
+	capacityKind             // the capacity changes
 )
 
 // event is something that will happen at a time.

@@ -30,7 +30,7 @@ type meter struct {
 	watch    watch
 	tracer   tracer
 	// interactive and background are how the two kinds of operations fared.
-	interactive, background Kind
+	interactive, background fared
 }
 
 func (m *meter) init(s Scenario, windowed bool) {

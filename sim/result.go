@@ -89,10 +89,10 @@ type Result struct {
 	// outage, until Scenario.Regain of the capacity was used again.
 	Regain Spell `json:",omitzero"`
 
-	// Interactive and Background are how these two kinds of operations fared, where
-	// Clients.Background tells them apart.
-	Interactive Kind `json:",omitzero"`
-	Background  Kind `json:",omitzero"`
+	// Interactive and Background are how many of these two kinds of operations were born,
+	// and how many of those were done, where Clients.Background tells them apart.
+	Interactive struct{ Operations, Done int } `json:",omitzero"`
+	Background  struct{ Operations, Done int } `json:",omitzero"`
 
 	// Traces are the courses over time.
 	Traces Traces
@@ -177,7 +177,7 @@ func (r Result) Measures() []Measure {
 		{"watch_errors", float64(r.Watched.Errors), false, r.Watched.Applies},
 		{"watch_jain", r.Watched.Jain, false, r.Watched.Done > 0},
 		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
-		r.Interactive.done("interactive_done"),
-		r.Background.done("background_done"),
+		fared(r.Interactive).done("interactive_done"),
+		fared(r.Background).done("background_done"),
 	}
 }

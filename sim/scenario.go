@@ -7,37 +7,26 @@ import (
 
 // Bounds of a scenario, so that every run ends and fits into memory. Our choice.
 const (
-	// maxOperations is the most operations in one run.
 	maxOperations = 10_000_000
-	// maxClients is the most clients: with a throttle each, some 800 MB.
-	maxClients = 100_000
-	// maxHorizon is the longest virtual time.
-	maxHorizon = 30 * 24 * time.Hour
-	// maxDuration is the longest single duration.
-	maxDuration = 100 * 365 * 24 * time.Hour
-	// maxRate is the highest rate, a second.
-	maxRate = 1e7
-	// maxSlots is the largest number of slots, workers or places.
-	maxSlots = 10_000_000
+	maxClients    = 100_000 // with a throttle each, some 800 MB
+	maxHorizon    = 30 * 24 * time.Hour
+	maxDuration   = 100 * 365 * 24 * time.Hour // of a single time
+	maxRate       = 1e7                        // a second
+	maxSlots      = 10_000_000                 // or workers, or places
 )
 
 // Defaults of a scenario.
 const (
-	// defaultHorizon ends a run with a number of operations that does not end
-	// by itself.
-	defaultHorizon = time.Hour
-	// defaultOpenHorizon ends a run without a number of operations.
-	defaultOpenHorizon = 5 * time.Minute
+	defaultHorizon     = time.Hour
+	defaultOpenHorizon = 5 * time.Minute // without a number of operations
 	// defaultMaxEvents ends a run: some seconds of a machine's time. With a
 	// number of operations it is defaultFiniteEvents and defaultEventsEach more for
 	// each of them: plain backoff has 60 at worst, and what needs 200 does not end.
 	defaultMaxEvents    = 20_000_000
 	defaultFiniteEvents = 1_000_000
 	defaultEventsEach   = 200
-	// defaultRuns is how often a scenario is run, each with a seed of its own:
-	// 21, so that the median is one of the runs.
-	defaultRuns = 21
-	// defaultTraceInterval is the interval of the traces.
+	// defaultRuns is odd, so that the median is one of the runs.
+	defaultRuns          = 21
 	defaultTraceInterval = 100 * time.Millisecond
 )
 
