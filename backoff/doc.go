@@ -44,7 +44,7 @@
 //	Full, Equal       cap, then jitter
 //	Decorrelated      jitter, then cap
 //
-// In [Exponential] CapLast says it; elsewhere it is the order in which Backoffs are
+// In [Exponential] it is CapLast; elsewhere it is the order in which Backoffs are
 // put around each other: WithJitter(Cap(b, m), j) caps first,
 // Cap(WithJitter(b, j), m) last.
 //
@@ -83,11 +83,11 @@
 //	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
-// Of the last, 0.6 and the order are ours, and 1 s in Ethernet's: the texts say nothing of
-// them.
+// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's: the texts
+// give none.
 //
-// How to choose Max, so that a service can bear all its clients, and what that
-// means for the time until they notice that it is back, is computed by [NewPlan].
+// [NewPlan] computes a Max with which a service can bear all its clients, and the time
+// until they notice that it is back.
 //
 // # Sources
 //

@@ -9,8 +9,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Jitter is how randomness is added to a delay d: the first rule of [SafeClients], "Jitter
-// everything!". The zero value is none. Values can be compared.
+// Jitter is how randomness is added to a delay d: "Jitter everything!" ([SafeClients]). The zero value is none. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal",
 // "proportional:J", "normal:J" or "uniform:LO:HI".

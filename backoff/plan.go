@@ -8,8 +8,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Demand is what a service and its clients have to say to the choice of M, the
-// longest delay, by the rule of [Ethernet]: M "should be as low as possible to keep your
+// Demand is what the choice of M, the longest delay, depends on by the rule of
+// [Ethernet]: M "should be as low as possible to keep your
 // customers happy, but high enough that the system can definitely handle
 // requests from all clients at that sustained rate".
 type Demand struct {
@@ -31,9 +31,9 @@ type Demand struct {
 	Factor float64
 }
 
-// Plan is the answer to a Demand. While the service is away, all clients come
-// to wait M between attempts; when it is back, the last of them finds out after
-// M. So both the rate that it must bear and the time to recovery are settled by M.
+// Plan is the answer to a Demand. While the service is away, all clients come to wait M
+// between attempts; when it is back, the last of them finds out after M. So M settles
+// both the rate that the service must bear and the time to recovery.
 type Plan struct {
 	// Possible tells whether the wanted recovery time can be had.
 	Possible bool

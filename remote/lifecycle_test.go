@@ -92,7 +92,7 @@ func TestCloseEndsALook(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, c.Refresh(ctx), context.Canceled, "who waits for the turn may leave")
+		require.ErrorIs(t, c.Refresh(ctx), context.Canceled, "a wait for the turn ends with its context")
 		began := time.Now()
 		c.Close()
 		require.True(t, ended, "Close waits for it")
