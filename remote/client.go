@@ -53,14 +53,14 @@ type Client struct {
 // error that names the setting that is wrong, its value and what is allowed. It
 // does nothing before Start.
 func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
-	if source == nil {
-		return nil, fmt.Errorf("remote: %w", setting.Nil("source"))
-	}
-	if slices.Contains(appliers, nil) {
-		return nil, fmt.Errorf("remote: %w", setting.Nil("applier"))
-	}
 	s, err := s.withDefaults()
-	if f, ok := source.(*fileSource); ok && err == nil && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
+	file, isFile := source.(*fileSource)
+	switch {
+	case source == nil:
+		err = setting.Nil("source")
+	case slices.Contains(appliers, nil):
+		err = setting.Nil("applier")
+	case err == nil && isFile && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(file.path):
 		err = setting.Wrong("store", strconv.Quote(s.Store), "another file than the source")
 	}
 	if err != nil {

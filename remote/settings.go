@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -41,14 +42,12 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := setting.Duration("period", &s.Period, defaultPeriod, time.Second, 24*time.Hour); err != nil {
-		return s, err
-	}
-	if err := setting.Duration("timeout", &s.Timeout, defaultTimeout, time.Millisecond, 10*time.Minute); err != nil {
-		return s, err
-	}
 	if s.Clock == nil {
 		s.Clock = clock.New()
 	}
-	return s, nil
+	err := cmp.Or(
+		setting.Duration("period", &s.Period, defaultPeriod, time.Second, 24*time.Hour),
+		setting.Duration("timeout", &s.Timeout, defaultTimeout, time.Millisecond, 10*time.Minute),
+	)
+	return s, err
 }

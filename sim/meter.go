@@ -42,9 +42,6 @@ func (m *meter) init(s Scenario, windowed bool) {
 
 // Events.
 
-// passed: nothing happened up to that time.
-func (m *meter) passed(e *engine, now time.Duration) { m.tracer.passed(e, now) }
-
 func (m *meter) born(op *operation) {
 	m.births++
 	m.kind(op).Operations++

@@ -118,14 +118,14 @@ func (e *engine) step() {
 	switch {
 	case !ok || next.at > e.scenario.Horizon:
 		e.ended = endedHorizon
-		e.meter.passed(e, e.scenario.Horizon)
+		e.meter.tracer.passed(e, e.scenario.Horizon)
 		e.now = e.scenario.Horizon
 		return
 	case e.events >= e.scenario.MaxEvents:
 		e.ended = endedEvents
 		return
 	}
-	e.meter.passed(e, next.at)
+	e.meter.tracer.passed(e, next.at)
 	e.now = next.at
 	e.events++
 	e.handle(next)
