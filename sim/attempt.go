@@ -6,8 +6,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// phase is where an attempt is; before all of these, on its way to the server or
-// in its backlog.
+// phase is where an attempt is; 0: on its way to the server, or in its backlog.
 type phase uint8
 
 const (

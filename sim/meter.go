@@ -100,7 +100,7 @@ func (m *meter) worked(d time.Duration, useful bool) {
 	}
 }
 
-// over reports whether every operation that was born came to its end.
+// over reports whether every operation that was born has ended.
 func (m *meter) over() bool { return m.dones+m.givenUp == m.births }
 
 func (m *meter) result(e *engine) Result {

@@ -91,7 +91,7 @@ func (s Clients) demand(v Server) float64 {
 // optimum is the makespan of a clairvoyant client that knows what the server can
 // take: the same operations, each sent so that it arrives just when there is room
 // for it. That is a queue without bound in front of the server, which lets in
-// as many at a time as is best. 0: it comes to no end either.
+// as many at a time as is best. 0: that does not end either.
 //
 // For a server that answers each within the time of its concurrency, nothing that
 // sends in another rhythm does better than the best fixed concurrency: of

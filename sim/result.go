@@ -18,7 +18,7 @@ type Result struct {
 	// Scenario, Strategy and Seed say which run it was.
 	Scenario, Strategy string
 	Seed               uint64
-	// Ended says why it came to its end: "done", every operation was done or given up;
+	// Ended says why the run ended: "done", every operation was done or given up;
 	// "horizon", the virtual time was up, as it should be for clients without a number
 	// of operations; "events", there were too many; "stopped", by Scenario.Stop.
 	Ended string
@@ -47,10 +47,9 @@ type Result struct {
 	// Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant: the same operations sent so that
-	// each arrives just when the server has room for it. 0 where there is no
-	// number of operations, or where it comes to no end either. Where times vary it
-	// has those of its own order, so that a run may be shorter by chance, by the
-	// time of one operation or so.
+	// each arrives just when the server has room for it. 0 without a number of
+	// operations, or where that does not end either. Where times vary, a run may by
+	// chance be shorter, by the time of one operation or so.
 	Optimum time.Duration
 
 	// SinceBirth and SinceSend are the latencies of done operations, from their birth
@@ -105,7 +104,7 @@ type Latency struct {
 	Mean, P50, P99, Max time.Duration
 }
 
-// Spell is a time that may not have come to its end.
+// Spell is a time that may not have ended.
 type Spell struct {
 	// For is how long it lasted; to the end of the run, if it did not end before.
 	For time.Duration

@@ -125,8 +125,8 @@ type Slowdown struct {
 	Max time.Duration `yaml:"max"`
 }
 
-// Knee is a server with so many workers in truth that takes more: they share
-// what there is, and everything gets slower.
+// Knee is a server that takes more requests than it has workers: they share what there
+// is, and everything gets slower.
 type Knee struct {
 	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
 	At int `yaml:"at"`

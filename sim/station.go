@@ -8,10 +8,9 @@ import (
 // station is where requests are served: it says when each is done, which may
 // depend on how many there are.
 //
-// Without a slowdown or a knee an attempt's time is known when it begins. Else
-// the one that is done first is known at any moment, and each change of the
-// concurrency may put that off or bring it forward: then there is one event at
-// which to look, and a version that tells it from those that were overtaken.
+// Without a slowdown or a knee an attempt's time is known when it begins. Else each
+// change of the concurrency moves the time at which the next is done: one event looks,
+// and a version tells it from those that were overtaken.
 type station struct {
 	conf Server
 	// version is that of the event that counts, which is at looks.
@@ -120,8 +119,7 @@ func (s *station) look(e *engine) {
 	}
 }
 
-// settle books the work that was done since it was last asked, at the pace of
-// as many as there were.
+// settle books the work that was done since the last call, at one concurrency.
 func (s *station) settle(e *engine) {
 	past := float64(e.now - s.worked)
 	s.worked = e.now

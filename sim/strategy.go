@@ -19,7 +19,7 @@ type Strategy struct {
 	// Name is what it is called in results; unique in a scenario.
 	Name string `yaml:"name"`
 	// Retry is the wait before a retry. With a Window it is the policy of the
-	// limiter, and may stay out: the limiter then retries by itself, for ever.
+	// limiter, and may be left out: the limiter then retries by itself, for ever.
 	Retry Retry `yaml:"retry"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
