@@ -14,13 +14,8 @@ import (
 	"github.com/aimd-go/aimd/schedule"
 )
 
-// What a Client says no with. Context errors come as they are.
-var (
-	// ErrStarted: Start was called before.
-	ErrStarted = errors.New("remote: started already")
-	// ErrClosed: Close was called.
-	ErrClosed = errors.New("remote: closed")
-)
+// ErrClosed is returned by Start and Refresh after Close.
+var ErrClosed = errors.New("remote: closed")
 
 // Client keeps a program's settings as its source says. It looks at the source at
 // Start and then on a jittered schedule, and puts each new good document in force:
@@ -83,7 +78,7 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 //
 // That the source is away, or has nothing good, is no error of Start: the
 // program runs with the stored document, or with its own settings, and Snapshot
-// tells. Its errors are ErrStarted and ErrClosed.
+// tells. It returns an error after Close, ErrClosed, and if it is called a second time.
 func (c *Client) Start(ctx context.Context) error {
 	c.mu.Lock()
 	err := c.closing.Err()
@@ -91,7 +86,7 @@ func (c *Client) Start(ctx context.Context) error {
 	case err != nil:
 		err = ErrClosed
 	case c.started:
-		err = ErrStarted
+		err = errors.New("remote: started already")
 	default:
 		c.started = true
 		c.polling.Add(1)

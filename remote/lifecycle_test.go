@@ -60,7 +60,7 @@ func TestStartIsBoundedInTime(t *testing.T) {
 func TestStartAndCloseOnce(t *testing.T) {
 	c := newClient(t, &script{data: version(1, 8)}, remote.Settings{})
 	require.NoError(t, c.Start(t.Context()))
-	require.ErrorIs(t, c.Start(t.Context()), remote.ErrStarted)
+	require.EqualError(t, c.Start(t.Context()), "remote: started already")
 	c.Close()
 	c.Close()
 	require.ErrorIs(t, c.Start(t.Context()), remote.ErrClosed)

@@ -13,13 +13,8 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 )
 
-// What a Schedule says no with. Context errors come as they are, unwrapped.
-var (
-	// ErrRunning: Run is being called already.
-	ErrRunning = errors.New("schedule: runs already")
-	// ErrStopped: Stop or Drain was called before.
-	ErrStopped = errors.New("schedule: stopped")
-)
+// ErrStopped is returned by Run after Stop or Drain.
+var ErrStopped = errors.New("schedule: stopped")
 
 // Config is what a Schedule is made from.
 type Config struct {
@@ -84,9 +79,9 @@ func New(c Config) (*Schedule, error) {
 // goroutine and with this context, until the context ends or Stop is called. A
 // job under way is waited for: it should honour its context.
 //
-// It returns the context's error, or nil after Stop; ErrStopped if Stop was
-// called before, ErrRunning if another Run has not returned. After the context's
-// end it may be called again.
+// It returns the context's error as it is, or nil after Stop; ErrStopped if Stop was
+// called before, and another error if another Run has not returned. After the
+// context's end it may be called again.
 //
 // If the job panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
@@ -183,7 +178,7 @@ func (s *Schedule) enter() error {
 		return ErrStopped
 	}
 	if s.done != nil {
-		return ErrRunning
+		return errors.New("schedule: runs already")
 	}
 	s.done = make(chan struct{})
 	return nil

@@ -112,7 +112,7 @@ func TestNeverTwoJobsAtOnce(t *testing.T) {
 			jobs--
 			runs++
 		})
-		require.ErrorIs(t, s.Run(t.Context(), func(context.Context) { t.Error("no run") }), schedule.ErrRunning)
+		require.EqualError(t, s.Run(t.Context(), func(context.Context) { t.Error("no run") }), "schedule: runs already")
 		time.Sleep(65 * period)
 		s.Stop()
 		require.NoError(t, <-result)
