@@ -18,7 +18,7 @@ func store() sim.Scenario {
 	return sim.Scenario{
 		Server: sim.Server{
 			Connect: 100 * ms, Service: 500 * ms, Slots: 50, Refusal: sim.Refusal{Time: 50 * ms, Busy: true},
-			ConnectSpread: sim.Spread{Kind: sim.Uniform, Width: 0.2}, Spread: sim.Spread{Kind: sim.Uniform, Width: 0.2},
+			ConnectSpread: sim.Spread{Kind: "uniform", Width: 0.2}, Spread: sim.Spread{Kind: "uniform", Width: 0.2},
 		},
 		Clients: sim.Clients{Operations: 2000, Rate: 1000},
 	}
@@ -71,10 +71,10 @@ func TestProbeConstants(t *testing.T) {
 	five := func(s *sim.Scenario) { s.Server.Slots = 5; clients(1000)(s) }
 	ten := func(s *sim.Scenario) { s.Clients = sim.Clients{Count: 10, Operations: 2000, Rate: 1000} }
 	local := sim.Scenario{
-		Server:  sim.Server{Service: 100 * ms, Spread: sim.Spread{Kind: sim.Uniform, Width: 0.2}, Slots: 8},
+		Server:  sim.Server{Service: 100 * ms, Spread: sim.Spread{Kind: "uniform", Width: 0.2}, Slots: 8},
 		Clients: sim.Clients{Operations: 600, Lateness: ms},
 	}
-	long := with(store(), func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: sim.Lognormal, Width: 1.1} })
+	long := with(store(), func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: "lognormal", Width: 1.1} })
 	uplink := sim.Scenario{Server: sim.Server{Service: 600 * ms, Knee: sim.Knee{At: 16}}, Clients: sim.Clients{Operations: 2000, Rate: 1000}}
 	thrash := uplink
 	thrash.Server.Knee.Slope = 2

@@ -20,7 +20,7 @@ func TestCapBeforeAndAfterJitter(t *testing.T) {
 	most := fixed{uniform: 1}
 	assert.Equal(t, 1500*time.Millisecond, one(t, e, 50, most))
 	assert.Equal(t, 500*time.Millisecond, one(t, e, 50, fixed{}))
-	e.Order = backoff.JitterThenCap
+	e.CapLast = true
 	assert.Equal(t, time.Second, one(t, e, 50, most))
 	assert.Equal(t, time.Second, one(t, e, 50, fixed{}), "far beyond the cap even the shortest is cut")
 
@@ -107,7 +107,6 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.Exponential{Factor: 0.5}, "factor: 0.5 is not allowed, want a number from 1 to 1000"},
 		{backoff.Exponential{Factor: nan}, "factor: NaN is not allowed, want a number from 1 to 1000"},
 		{backoff.Exponential{Factor: math.Inf(1)}, "factor: +Inf is not allowed, want a number from 1 to 1000"},
-		{backoff.Exponential{Order: 7}, "order of cap and jitter: 7 is not allowed, want CapThenJitter or JitterThenCap"},
 		{backoff.Exponential{Jitter: backoff.Proportional(1.5)}, "jitter: proportional:1.5 is not allowed, want a number from 0 to 1"},
 		{backoff.Exponential{Jitter: backoff.Normal(-1)}, "jitter: normal:-1 is not allowed, want a number from 0 to 1"},
 		{backoff.Exponential{Jitter: backoff.Uniform(2, 1)}, "jitter: uniform:2:1 is not allowed, want numbers 0 <= LO <= HI <= 100"},
@@ -137,10 +136,10 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 }
 
 func TestOfAWrongSettingTheDefaultIsUsed(t *testing.T) {
-	assert.Equal(t, delays(backoff.Exponential{}, nil, 12), delays(backoff.Exponential{Min: -1, Max: -1, Factor: math.NaN(), Order: 9}, nil, 12))
+	assert.Equal(t, delays(backoff.Exponential{}, nil, 12), delays(backoff.Exponential{Min: -1, Max: -1, Factor: math.NaN()}, nil, 12))
 	assert.Equal(t, delays(backoff.LastTry{}, nil, 12), delays(backoff.LastTry{Time: -1, Rate: -1, Max: -1}, nil, 12))
-	assert.Equal(t, backoff.DefaultMin, one(t, backoff.Constant(-1), 1, nil))
-	assert.Equal(t, backoff.DefaultMax, one(t, backoff.Cap(backoff.Constant(time.Hour), -1), 1, nil))
+	assert.Equal(t, 100*time.Millisecond, one(t, backoff.Constant(-1), 1, nil))
+	assert.Equal(t, 30*time.Second, one(t, backoff.Cap(backoff.Constant(time.Hour), -1), 1, nil))
 	assert.Equal(t, time.Second/4, one(t, backoff.WithJitter(backoff.Constant(time.Second), backoff.Normal(7)), 1, fixed{uniform: 0.25}), "too much jitter rather than none")
 }
 

@@ -22,13 +22,12 @@ import "time"
 // {Min: 100ms, Max: 10min, Factor: 2.7, Jitter: Normal(0.1)} ("blue") and
 // {Min: 1s, Max: 5min, Factor: 1.5, Jitter: Normal(0.1)} ("green").
 type Compound struct {
-	// Min is the first delay: 1 ns to Max; 0 means DefaultMin, or Max if that
-	// is shorter.
+	// Min is the first delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer. [Crash]: "for example, 15 minutes".
+	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
+	// [Crash]: "for example, 15 minutes".
 	Max time.Duration
-	// Factor is that of growth: 1 to MaxFactor; 0 means DefaultFactor.
+	// Factor is that of growth: 1 to 1000; 0 means 2.
 	Factor float64
 	// Jitter is the random part; the zero value: none. That of [Crash] is Normal.
 	Jitter Jitter
@@ -37,15 +36,12 @@ type Compound struct {
 func (c Compound) withDefaults() (Compound, error) {
 	var k checks
 	k.bounds(&c.Min, &c.Max)
-	k.number("factor", &c.Factor, DefaultFactor, 1, MaxFactor)
+	k.number("factor", &c.Factor, defaultFactor, 1, maxFactor)
 	k.fail(c.Jitter.check())
 	return c, k.err
 }
 
-func (c Compound) check() error {
-	_, err := c.withDefaults()
-	return err
-}
+func (c Compound) check() error { return errorOf(c.withDefaults()) }
 
 // Delay implements Backoff; it never ends.
 func (c Compound) Delay(s State, r Rand) (time.Duration, bool) {

@@ -18,10 +18,10 @@ func (c Constant) check() error {
 	return k.err
 }
 
-// Delay implements Backoff. A delay that is not allowed counts as DefaultMin.
+// Delay implements Backoff. A delay that is not allowed counts as 100 ms.
 func (c Constant) Delay(State, Rand) (time.Duration, bool) {
 	if c.check() != nil {
-		return DefaultMin, true
+		return defaultMin, true
 	}
 	return time.Duration(c), true
 }
@@ -30,11 +30,9 @@ func (c Constant) Delay(State, Rand) (time.Duration, bool) {
 // a factor of 1.6 in the end, gentler than doubling. No jitter; WithJitter adds
 // it after the cap. It never ends. The zero value goes from 100 ms to 30 s.
 type Fibonacci struct {
-	// Min is the first delay: 1 ns to Max; 0 means DefaultMin, or Max if that
-	// is shorter.
+	// Min is the first delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer.
+	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
 	Max time.Duration
 }
 
@@ -44,10 +42,7 @@ func (f Fibonacci) withDefaults() (Fibonacci, error) {
 	return f, c.err
 }
 
-func (f Fibonacci) check() error {
-	_, err := f.withDefaults()
-	return err
-}
+func (f Fibonacci) check() error { return errorOf(f.withDefaults()) }
 
 // Delay implements Backoff.
 func (f Fibonacci) Delay(s State, _ Rand) (time.Duration, bool) {

@@ -9,27 +9,22 @@ import "time"
 // Source: "Exponential Backoff And Jitter", AWS Architecture Blog: "sleep =
 // min(cap, random_between(base, sleep * 3))". The zero value is {100 ms, 30 s, 3}.
 type Decorrelated struct {
-	// Min is the shortest delay: 1 ns to Max; 0 means DefaultMin, or Max if
-	// that is shorter.
+	// Min is the shortest delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer.
+	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
 	Max time.Duration
-	// Factor is 1 to MaxFactor; 0 means 3, the source's.
+	// Factor is 1 to 1000; 0 means 3, the source's.
 	Factor float64
 }
 
 func (b Decorrelated) withDefaults() (Decorrelated, error) {
 	var c checks
 	c.bounds(&b.Min, &b.Max)
-	c.number("factor", &b.Factor, 3, 1, MaxFactor)
+	c.number("factor", &b.Factor, 3, 1, maxFactor)
 	return b, c.err
 }
 
-func (b Decorrelated) check() error {
-	_, err := b.withDefaults()
-	return err
-}
+func (b Decorrelated) check() error { return errorOf(b.withDefaults()) }
 
 // Delay implements Backoff; it never ends.
 func (b Decorrelated) Delay(s State, r Rand) (time.Duration, bool) {

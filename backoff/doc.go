@@ -44,8 +44,8 @@
 //	Full, Equal       cap, then jitter
 //	Decorrelated      jitter, then cap
 //
-// In [Exponential] it is the [Order]; elsewhere it is the order in which Backoffs
-// are put around each other: WithJitter(Cap(b, m), j) caps first,
+// In [Exponential] it is CapLast; elsewhere it is the order in which Backoffs are
+// put around each other: WithJitter(Cap(b, m), j) caps first,
 // Cap(WithJitter(b, j), m) last.
 //
 // # Delays
@@ -74,20 +74,20 @@
 //	    0.1  0.243-0.297  0.59-0.882  1.43-2.62  3.49-7.78  8.47-23.1  20.6-68.6  50-204  122-605  295-660
 //	Crash, green: Compound{1s, 5min, 1.5, Normal(0.1)}
 //	    1  1.35-1.65  1.82-2.72  2.46-4.49  3.32-7.41  4.48-12.2  6.05-20.2  8.17-33.3  11-54.9  14.9-90.6
-//	Ethernet: Exponential{10ms, 1s, 2, Uniform(1, 2), JitterThenCap}
+//	Ethernet: Exponential{10ms, 1s, 2, Uniform(1, 2), CapLast}
 //	    0.01-0.02  0.02-0.04  0.04-0.08  0.08-0.16  0.16-0.32  0.32-0.64  0.64-1  1  1  1
 //	Clojure: LastTry{1s, 2, 10s}
 //	    1  2  4  8  no more
 //	SafeClients: WithJitter(LastTry{10s, 2, 300s + 1ns}, Proportional(0.5))
 //	    5-15  10-30  20-60  40-120  80-240  no more
-//	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), JitterThenCap}
+//	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
-// Of the last, 0.6 and the order are ours, and 1 s in Ethernet's: the texts say nothing of
-// them.
+// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's: the texts
+// give none.
 //
-// How to choose Max, so that a service can bear all its clients, and what that
-// means for the time until they notice that it is back, is computed by [NewPlan].
+// [NewPlan] computes a Max with which a service can bear all its clients, and the time
+// until they notice that it is back.
 //
 // # Sources
 //

@@ -38,7 +38,7 @@ func ExampleExponential() {
 func ExampleExponential_ethernet() {
 	show(backoff.Exponential{
 		Min: 10 * time.Millisecond, Factor: 2, Max: time.Second,
-		Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap,
+		Jitter: backoff.Uniform(1, 2), CapLast: true,
 	}, 9)
 	// Output:
 	// 17ms 29ms 60ms 114ms 288ms 444ms 1s 1s 1s ...
@@ -48,7 +48,7 @@ func ExampleExponential_ethernet() {
 func ExampleExponential_syncmusings() {
 	show(backoff.Exponential{
 		Min: 50 * time.Millisecond, Factor: 2, Max: 30 * time.Second,
-		Jitter: backoff.Proportional(0.6), Order: backoff.JitterThenCap,
+		Jitter: backoff.Proportional(0.6), CapLast: true,
 	}, 12)
 	// Output:
 	// 61ms 95ms 202ms 366ms 1.086s 1.386s 4.426s 5.157s 20.066s 18.886s 30s 30s ...

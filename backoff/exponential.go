@@ -3,8 +3,6 @@ package backoff
 import (
 	"math"
 	"time"
-
-	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Exponential multiplies the delay by a factor at each retry: Min, Min*Factor,
@@ -12,64 +10,48 @@ import (
 // Jitter: Full(). The zero value doubles from 100 ms to 30 s without jitter.
 //
 // "delay = MIN( R * T * F ^ N , M )" of [Ethernet] is
-// {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), Order: JitterThenCap}.
+// {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), CapLast: true}.
 // The client of [Syncmusings] is
-// {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), Order: JitterThenCap},
+// {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), CapLast: true},
 // of which it publishes 50 ms, 2 and 30 s: it says "add some jitter", and 0.6 before
 // the cap is our reading, which comes nearest to its figures.
 type Exponential struct {
-	// Min is the delay before the first retry: 1 ns to Max; 0 means DefaultMin,
-	// or Max if that is shorter. [Ethernet]: it "should be set at the outer limits
-	// of expected response time for the service".
+	// Min is the delay before the first retry: 1 ns to Max; 0 means 100 ms, or
+	// Max if that is shorter. [Ethernet]: it "should be set at the outer limits of
+	// expected response time for the service".
 	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means DefaultMax, or Min if that is
-	// longer. [Ethernet]: it "should be as low as possible to keep your customers
+	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
+	// [Ethernet]: it "should be as low as possible to keep your customers
 	// happy, but high enough that the system can definitely handle requests from
 	// all clients at that sustained rate"; [Plan] computes it.
 	Max time.Duration
-	// Factor is by how much each delay is longer: 1 to MaxFactor; 0 means
-	// DefaultFactor.
+	// Factor is by how much each delay is longer: 1 to 1000; 0 means 2.
 	Factor float64
 	// Jitter is the random part; the zero value: none.
 	Jitter Jitter
-	// Order says whether the cap comes before or after the jitter.
-	Order Order
+	// CapLast adds the jitter, then caps: no delay exceeds the cap, and at the cap many
+	// are exactly equal. [Ethernet] and [Syncmusings] have this. Without it the cap comes
+	// first: delays at the cap stay spread, and with a jitter that lengthens (all but Full
+	// and Equal) may exceed it. "The retry interval is limited MaxDelay (excluding Jitter)"
+	// ([Crash]).
+	CapLast bool
 }
-
-// Order is that of the cap and the jitter.
-type Order uint8
-
-const (
-	// CapThenJitter caps, then adds jitter: delays at the cap stay spread, and
-	// with a jitter that lengthens (all but Full and Equal) may exceed it. "The
-	// retry interval is limited MaxDelay (excluding Jitter)" ([Crash]).
-	CapThenJitter Order = iota
-	// JitterThenCap adds jitter, then caps: no delay exceeds the cap, and at the
-	// cap many are exactly equal. [Ethernet] and [Syncmusings] have this.
-	JitterThenCap
-)
 
 func (e Exponential) withDefaults() (Exponential, error) {
 	var c checks
 	c.bounds(&e.Min, &e.Max)
-	c.number("factor", &e.Factor, DefaultFactor, 1, MaxFactor)
+	c.number("factor", &e.Factor, defaultFactor, 1, maxFactor)
 	c.fail(e.Jitter.check())
-	if e.Order > JitterThenCap {
-		c.fail(setting.Wrong("order of cap and jitter", e.Order, "CapThenJitter or JitterThenCap"))
-	}
 	return e, c.err
 }
 
-func (e Exponential) check() error {
-	_, err := e.withDefaults()
-	return err
-}
+func (e Exponential) check() error { return errorOf(e.withDefaults()) }
 
 // Delay implements Backoff; it never ends.
 func (e Exponential) Delay(s State, r Rand) (time.Duration, bool) {
 	e, _ = e.withDefaults()
 	d := grown(e.Min, e.Factor, s)
-	if e.Order == JitterThenCap {
+	if e.CapLast {
 		return min(e.Jitter.apply(d, r), e.Max), true
 	}
 	return e.Jitter.apply(min(d, e.Max), r), true

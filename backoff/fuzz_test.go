@@ -32,11 +32,11 @@ func FuzzDelay(f *testing.F) {
 				t.Fatalf("%s: %+v: waits %v, want at most %v, at %+v", name, x, d, cap, s)
 			}
 		}
-		order := backoff.Order(kind / 64)
-		e := backoff.Exponential{Min: least, Max: most, Factor: factor, Jitter: j, Order: order}
-		bound := func(longest time.Duration) time.Duration { return max(longest, backoff.DefaultMax, least) }
+		capLast := kind/64%2 == 1
+		e := backoff.Exponential{Min: least, Max: most, Factor: factor, Jitter: j, CapLast: capLast}
+		bound := func(longest time.Duration) time.Duration { return max(longest, 30*time.Second, least) }
 		cap := backoff.MaxDelay
-		if order == backoff.JitterThenCap || j == (backoff.Jitter{}) {
+		if capLast || j == (backoff.Jitter{}) {
 			cap = bound(most)
 		}
 		within("exponential", e, cap)

@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -8,8 +9,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Jitter is how randomness is added to a delay d: the first rule of [SafeClients], "Jitter
-// everything!". The zero value is none. Values can be compared.
+// Jitter is how randomness is added to a delay d: "Jitter everything!" ([SafeClients]). The zero value is none. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal",
 // "proportional:J", "normal:J" or "uniform:LO:HI".
@@ -114,44 +114,34 @@ func (j *Jitter) UnmarshalText(text []byte) error {
 	return err
 }
 
-func parseJitter(s string) (Jitter, error) {
-	name, rest, _ := strings.Cut(s, ":")
-	x, err := numbers(rest)
-	var j Jitter
-	switch {
-	case err != nil:
-	case name == "none" && len(x) == 0:
-		return j, nil
-	case name == "full" && len(x) == 0:
-		return Full(), nil
-	case name == "equal" && len(x) == 0:
-		return Equal(), nil
-	case name == "proportional" && len(x) == 1:
-		j = Proportional(x[0])
-		return j, j.check()
-	case name == "normal" && len(x) == 1:
-		j = Normal(x[0])
-		return j, j.check()
-	case name == "uniform" && len(x) == 2:
-		j = Uniform(x[0], x[1])
-		return j, j.check()
-	}
-	return j, setting.Wrong("jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
-}
-
-func numbers(s string) ([]float64, error) {
-	if s == "" {
-		return nil, nil
-	}
-	var all []float64
-	for f := range strings.SplitSeq(s, ":") {
-		x, err := strconv.ParseFloat(f, 64)
-		if err != nil {
-			return nil, err
+func parseJitter(s string) (j Jitter, err error) {
+	words := strings.Split(s, ":")
+	x := make([]float64, len(words)-1)
+	for i := range x {
+		if x[i], err = strconv.ParseFloat(words[i+1], 64); err != nil {
+			words[0] = "" // no form
 		}
-		all = append(all, x)
 	}
-	return all, nil
+	type shape struct {
+		name    string
+		numbers int
+	}
+	switch (shape{words[0], len(x)}) {
+	case shape{"none", 0}:
+	case shape{"full", 0}:
+		j = Full()
+	case shape{"equal", 0}:
+		j = Equal()
+	case shape{"proportional", 1}:
+		j = Proportional(x[0])
+	case shape{"normal", 1}:
+		j = Normal(x[0])
+	case shape{"uniform", 2}:
+		j = Uniform(x[0], x[1])
+	default:
+		return j, setting.Wrong("jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
+	}
+	return j, j.check()
 }
 
 // WithJitter is b with jitter added to each of its delays, after whatever b
@@ -169,9 +159,4 @@ func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
 	return b.jitter.apply(d, r), ok
 }
 
-func (b jittered) check() error {
-	if err := Check(b.Backoff); err != nil {
-		return err
-	}
-	return b.jitter.check()
-}
+func (b jittered) check() error { return cmp.Or(Check(b.Backoff), b.jitter.check()) }

@@ -25,7 +25,7 @@ import "time"
 type LastTry struct {
 	// Time is the first wait: 1 ns to MaxDelay; 0 means 1 s.
 	Time time.Duration
-	// Rate is by how much each wait is longer: 1 to MaxFactor; 0 means 2. At 1
+	// Rate is by how much each wait is longer: 1 to 1000; 0 means 2. At 1
 	// the waits never end, unless Time >= Max.
 	Rate float64
 	// Max is what a wait must be shorter than: 1 ns to MaxDelay; 0 means 10 s.
@@ -35,15 +35,12 @@ type LastTry struct {
 func (b LastTry) withDefaults() (LastTry, error) {
 	var c checks
 	c.duration("time", &b.Time, time.Second, 1, MaxDelay)
-	c.number("rate", &b.Rate, 2, 1, MaxFactor)
+	c.number("rate", &b.Rate, 2, 1, maxFactor)
 	c.duration("max", &b.Max, 10*time.Second, 1, MaxDelay)
 	return b, c.err
 }
 
-func (b LastTry) check() error {
-	_, err := b.withDefaults()
-	return err
-}
+func (b LastTry) check() error { return errorOf(b.withDefaults()) }
 
 // Delay implements Backoff.
 func (b LastTry) Delay(s State, _ Rand) (time.Duration, bool) {

@@ -1,6 +1,8 @@
 package backoff
 
 import (
+	"cmp"
+	"math"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -17,23 +19,13 @@ type capped struct {
 
 func (b capped) Delay(s State, r Rand) (time.Duration, bool) {
 	d, ok := ask(b.Backoff, s, r)
-	return min(d, b.settled()), ok
-}
-
-// settled is the cap, or the default if it is not allowed.
-func (b capped) settled() time.Duration {
 	if b.longest < 1 {
-		return DefaultMax
+		b.longest = defaultMax
 	}
-	return b.longest
+	return min(d, b.longest), ok
 }
 
-func (b capped) check() error {
-	if err := Check(b.Backoff); err != nil {
-		return err
-	}
-	return positive("cap", b.longest)
-}
+func (b capped) check() error { return cmp.Or(Check(b.Backoff), positive("cap", b.longest)) }
 
 // LimitAttempts is b with at most n attempts of an operation, its first one
 // included: n = 1 means no retry. n is 1 or more; less counts as 1.
@@ -53,13 +45,7 @@ func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
 }
 
 func (b fewer) check() error {
-	if err := Check(b.Backoff); err != nil {
-		return err
-	}
-	if b.attempts < 1 {
-		return setting.Wrong("attempt limit", b.attempts, "a number from 1")
-	}
-	return nil
+	return cmp.Or(Check(b.Backoff), setting.Count("attempt limit", &b.attempts, 0, 1, math.MaxInt))
 }
 
 // LimitElapsed is b with no retry that would begin later than limit after the
@@ -80,12 +66,7 @@ func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
 	return d, true
 }
 
-func (b sooner) check() error {
-	if err := Check(b.Backoff); err != nil {
-		return err
-	}
-	return positive("elapsed limit", b.limit)
-}
+func (b sooner) check() error { return cmp.Or(Check(b.Backoff), positive("elapsed limit", b.limit)) }
 
 // ask is the delay of b, one from elsewhere brought within the bounds.
 func ask(b Backoff, s State, r Rand) (time.Duration, bool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Demand is what a service and its clients have to say to the choice of M, the
-// longest delay, by the rule of [Ethernet]: M "should be as low as possible to keep your
+// Demand is what the choice of M, the longest delay, depends on by the rule of
+// [Ethernet]: M "should be as low as possible to keep your
 // customers happy, but high enough that the system can definitely handle
 // requests from all clients at that sustained rate".
 type Demand struct {
@@ -25,16 +25,15 @@ type Demand struct {
 	// MaxDelay.
 	Recovery time.Duration
 	// First is T there, the initial timeout: "at the outer limits of
-	// expected response time for the service". 1 ns to MaxDelay; 0 means
-	// DefaultMin.
+	// expected response time for the service". 1 ns to MaxDelay; 0 means 100 ms.
 	First time.Duration
-	// Factor is F there: 1.01 to MaxFactor; 0 means DefaultFactor.
+	// Factor is F there: 1.01 to 1000; 0 means 2.
 	Factor float64
 }
 
-// Plan is the answer to a Demand. While the service is away, all clients come
-// to wait M between attempts; when it is back, the last of them finds out after
-// M. So both the rate that it must bear and the time to recovery are settled by M.
+// Plan is the answer to a Demand. While the service is away, all clients come to wait M
+// between attempts; when it is back, the last of them finds out after M. So M settles
+// both the rate that the service must bear and the time to recovery.
 type Plan struct {
 	// Possible tells whether the wanted recovery time can be had.
 	Possible bool
@@ -84,7 +83,7 @@ func NewPlan(d Demand) (Plan, error) {
 		Rate:            clients / m.Seconds(),
 		CapacityWanted:  clients / d.Recovery.Seconds(),
 		ClientsPossible: int(min(d.Capacity*d.Recovery.Seconds(), mostClients)),
-		Backoff:         Exponential{Min: d.First, Max: m, Factor: d.Factor, Jitter: Uniform(1, 2), Order: JitterThenCap},
+		Backoff:         Exponential{Min: d.First, Max: m, Factor: d.Factor, Jitter: Uniform(1, 2), CapLast: true},
 	}
 	p.settle()
 	return p, nil
@@ -128,7 +127,7 @@ func (d Demand) withDefaults() (Demand, error) {
 		c.fail(setting.Wrong("capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
 	}
 	c.fail(positive("recovery time", d.Recovery))
-	c.duration("first delay", &d.First, DefaultMin, 1, MaxDelay)
-	c.number("factor", &d.Factor, DefaultFactor, 1.01, MaxFactor)
+	c.duration("first delay", &d.First, defaultMin, 1, MaxDelay)
+	c.number("factor", &d.Factor, defaultFactor, 1.01, maxFactor)
 	return d, c.err
 }

@@ -30,7 +30,7 @@ func TestTheRuleOfCapacity(t *testing.T) {
 	assert.Equal(t, 1000.0, p.CapacityWanted)
 	assert.Equal(t, 1000, p.ClientsPossible)
 	assert.Equal(t, backoff.Exponential{
-		Min: 100 * time.Millisecond, Max: time.Second, Factor: 2, Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap,
+		Min: 100 * time.Millisecond, Max: time.Second, Factor: 2, Jitter: backoff.Uniform(1, 2), CapLast: true,
 	}, p.Backoff)
 
 	p = plan(t, backoff.Demand{Clients: 1000, Capacity: 999, Recovery: time.Second})

@@ -20,7 +20,7 @@ func forms(jitter backoff.Jitter) map[string]backoff.Backoff {
 		"constant":      backoff.WithJitter(backoff.Constant(hi), jitter),
 		"fibonacci":     backoff.WithJitter(backoff.Fibonacci{Min: lo, Max: hi}, jitter),
 		"cap, jitter":   backoff.Exponential{Min: lo, Max: hi, Jitter: jitter},
-		"jitter, cap":   backoff.Exponential{Min: lo, Max: hi, Jitter: jitter, Order: backoff.JitterThenCap},
+		"jitter, cap":   backoff.Exponential{Min: lo, Max: hi, Jitter: jitter, CapLast: true},
 		"compound":      backoff.Compound{Min: lo, Max: hi, Jitter: jitter},
 		"decorrelated":  backoff.Decorrelated{Min: lo, Max: hi},
 		"capped around": backoff.Cap(backoff.WithJitter(backoff.Fibonacci{Min: lo, Max: 2 * hi}, jitter), hi),
@@ -70,10 +70,10 @@ func TestNoNumberOfRetriesOverflows(t *testing.T) {
 	numbers := []int{math.MinInt, -1, 0, 1, 2, 62, 63, 64, 65, 100, 1023, 1024, 1025, 1 << 30, math.MaxInt - 1, math.MaxInt}
 	lasts := []time.Duration{math.MinInt64, 0, 1, time.Hour, backoff.MaxDelay, math.MaxInt64}
 	wide := map[string]backoff.Backoff{
-		"wide":      backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Uniform(0, 100)},
-		"wide, cap": backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Uniform(0, 100), Order: backoff.JitterThenCap},
-		"compound":  backoff.Compound{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: backoff.MaxFactor, Jitter: backoff.Normal(1)},
-		"decor":     backoff.Decorrelated{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: backoff.MaxFactor},
+		"wide":      backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100)},
+		"wide, cap": backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100), CapLast: true},
+		"compound":  backoff.Compound{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Normal(1)},
+		"decor":     backoff.Decorrelated{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000},
 		"fibonacci": backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay},
 		"last try":  backoff.LimitElapsed(backoff.LastTry{Rate: 1, Max: backoff.MaxDelay}, backoff.MaxDelay),
 	}

@@ -6,19 +6,21 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Defaults of the settings.
 const (
-	// DefaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
-	DefaultMin = 100 * time.Millisecond
-	// DefaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the
+	// defaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
+	defaultMin = 100 * time.Millisecond
+	// defaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the
 	// retry period to 30s".
-	DefaultMax = 30 * time.Second
-	// DefaultFactor: "F doesn't matter much, so choose 2 as a nice round number.
+	defaultMax = 30 * time.Second
+	// defaultFactor: "F doesn't matter much, so choose 2 as a nice round number.
 	// (It's the exponential nature that counts.)" ([Ethernet]).
-	DefaultFactor = 2
-	// MaxFactor is the largest factor of growth. Our choice.
-	MaxFactor = 1000
+	defaultFactor = 2
+	// maxFactor is the largest factor of growth. Our choice.
+	maxFactor = 1000
 )
+
+// errorOf is the error of a function that returns a value as well.
+func errorOf[T any](_ T, err error) error { return err }
 
 // checks keeps the first error of several settings.
 type checks struct{ err error }
@@ -48,6 +50,6 @@ func (c *checks) fail(err error) {
 
 // bounds settles a shortest and a longest delay.
 func (c *checks) bounds(lo, hi *time.Duration) {
-	c.duration("longest delay", hi, max(DefaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
-	c.duration("shortest delay", lo, min(DefaultMin, *hi), 1, *hi)
+	c.duration("longest delay", hi, max(defaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
+	c.duration("shortest delay", lo, min(defaultMin, *hi), 1, *hi)
 }

@@ -29,10 +29,10 @@ var worked = []struct {
 	{"Decorrelated{}", b.Decorrelated{}},
 	{"Crash, blue:  Compound{100ms, 10min, 2.7, Normal(0.1)}", b.Compound{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: b.Normal(0.1)}},
 	{"Crash, green: Compound{1s, 5min, 1.5, Normal(0.1)}", b.Compound{Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: b.Normal(0.1)}},
-	{"Ethernet: Exponential{10ms, 1s, 2, Uniform(1, 2), JitterThenCap}", b.Exponential{Min: 10 * time.Millisecond, Max: time.Second, Factor: 2, Jitter: b.Uniform(1, 2), Order: b.JitterThenCap}},
+	{"Ethernet: Exponential{10ms, 1s, 2, Uniform(1, 2), CapLast}", b.Exponential{Min: 10 * time.Millisecond, Max: time.Second, Factor: 2, Jitter: b.Uniform(1, 2), CapLast: true}},
 	{"Clojure: LastTry{1s, 2, 10s}", b.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second}},
 	{"SafeClients: WithJitter(LastTry{10s, 2, 300s + 1ns}, Proportional(0.5))", b.WithJitter(b.LastTry{Time: 10 * time.Second, Rate: 2, Max: 300*time.Second + 1}, b.Proportional(0.5))},
-	{"Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), JitterThenCap}", b.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: b.Proportional(0.6), Order: b.JitterThenCap}},
+	{"Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}", b.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: b.Proportional(0.6), CapLast: true}},
 }
 
 // row is the delays in seconds before retries 1 to 10: the shortest and the

@@ -50,7 +50,7 @@ func TestTheLoopOfCrashRecoversFromZero(t *testing.T) {
 // the range [1-2]", N "the number of retries so far".
 func TestTheFormulaOfEthernet(t *testing.T) {
 	const T, F, M = 10 * time.Millisecond, 2, time.Second
-	b := backoff.Exponential{Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap}
+	b := backoff.Exponential{Min: T, Factor: F, Max: M, Jitter: backoff.Uniform(1, 2), CapLast: true}
 	r := newRand(1)
 	for n, d := range delays(b, newRand(1), 100) {
 		R := 1 + r.Float64()
@@ -131,7 +131,7 @@ func TestTheCappedRetriesOfSafeClients(t *testing.T) {
 // of U(0.4, 1.6), capped at 30 s after the jitter: "these are 'unfortunate' ones
 // which maxed out the retry period to 30s".
 func TestTheClientOfSyncmusings(t *testing.T) {
-	b := backoff.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), Order: backoff.JitterThenCap}
+	b := backoff.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), CapLast: true}
 	r := newRand(4)
 	for n, d := range delays(b, newRand(4), 100) {
 		want := min(50e6*math.Pow(2, float64(n))*(0.4+1.2*r.Float64()), 30e9)

@@ -1,7 +1,7 @@
 package remote
 
 import (
-	"time"
+	"cmp"
 
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
@@ -23,71 +23,42 @@ type Applier interface {
 }
 
 // ToPolicy brings retry.max_attempts and retry.max_pause to the policy, as its
-// caps: how often is in the place of what the policy has, how long is at most
-// what the policy's backoff says. Without them the caps are those that the policy
-// has now. It panics if p is nil: that one is everybody's.
+// caps: the former instead of what the policy has, the latter as a bound of what the
+// policy's backoff says. Without them the caps are those that the policy has now. It
+// panics if p is nil: that policy is everybody's.
 func ToPolicy(p *retry.Policy) Applier {
 	if p == nil {
 		panic("remote: ToPolicy with a nil policy")
 	}
-	return policy{p, p.Caps()}
-}
-
-type policy struct {
-	p   *retry.Policy
-	own retry.Caps
-}
-
-// Check: caps that are valid fit any policy.
-func (policy) Check(Document) error { return nil }
-
-func (a policy) Apply(d Document) {
-	caps := a.own
-	override(&caps.MaxAttempts, d.Retry.MaxAttempts)
-	override(&caps.PauseMax, time.Duration(d.Retry.MaxPause))
-	_ = a.p.SetCaps(caps)
+	own := p.Caps()
+	return applier(func(d Document) {
+		caps := own
+		caps.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, caps.MaxAttempts)
+		caps.PauseMax = cmp.Or(d.Retry.MaxPause, caps.PauseMax)
+		_ = p.SetCaps(caps)
+	})
 }
 
 // ToBudget brings retry.budget_share to the budget. Without it the share is the
 // one that the budget has now.
-func ToBudget(b *retry.Budget) Applier { return budget{b, b.Settings()} }
-
-type budget struct {
-	b   *retry.Budget
-	own retry.BudgetSettings
-}
-
-// Check: a share that is valid fits any budget.
-func (budget) Check(Document) error { return nil }
-
-func (a budget) Apply(d Document) {
-	s := a.own
-	override(&s.Share, d.Retry.BudgetShare)
-	_ = a.b.Reconfigure(s)
+func ToBudget(b *retry.Budget) Applier {
+	own := b.Settings()
+	return applier(func(d Document) {
+		s := own
+		s.Share = cmp.Or(d.Retry.BudgetShare, s.Share)
+		_ = b.Reconfigure(s)
+	})
 }
 
 // ToSchedule brings schedule.period to the schedule. Without it the period is
 // the one that the schedule has now.
-func ToSchedule(s *schedule.Schedule) Applier { return period{s, s.Snapshot().Period} }
-
-type period struct {
-	s   *schedule.Schedule
-	own time.Duration
+func ToSchedule(s *schedule.Schedule) Applier {
+	own := s.Snapshot().Period
+	return applier(func(d Document) { _ = s.SetPeriod(cmp.Or(d.Schedule.Period, own)) })
 }
 
-// Check: a period that is valid fits any schedule.
-func (period) Check(Document) error { return nil }
+// applier applies documents, of which any that is valid fits.
+type applier func(Document)
 
-func (a period) Apply(d Document) {
-	p := a.own
-	override(&p, time.Duration(d.Schedule.Period))
-	_ = a.s.SetPeriod(p)
-}
-
-// override sets what the document says, if it says something.
-func override[T comparable](setting *T, said T) {
-	var nothing T
-	if said != nothing {
-		*setting = said
-	}
-}
+func (applier) Check(Document) error { return nil }
+func (a applier) Apply(d Document)   { a(d) }

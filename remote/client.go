@@ -14,18 +14,12 @@ import (
 	"github.com/aimd-go/aimd/schedule"
 )
 
-// What a Client says no with. Context errors come as they are.
-var (
-	// ErrStarted: Start was called before.
-	ErrStarted = errors.New("remote: started already")
-	// ErrClosed: Close was called.
-	ErrClosed = errors.New("remote: closed")
-)
+// ErrClosed is returned by Start and Refresh after Close.
+var ErrClosed = errors.New("remote: closed")
 
-// Client keeps a program's settings as a document says that its source has. It
-// looks at the source at Start and then on a jittered schedule, and puts each
-// new good document in force: whole, or not at all. Nothing that the source
-// does, or fails to do, changes anything else.
+// Client keeps a program's settings as its source says. It looks at the source at
+// Start and then on a jittered schedule, and puts each new good document in force:
+// whole, or not at all. Whatever else the source does changes nothing.
 //
 // It is safe for any number of goroutines. Make one with New.
 type Client struct {
@@ -37,13 +31,11 @@ type Client struct {
 	// closing ends when Close is called.
 	closing context.Context
 	close   context.CancelFunc
-	// turn is held, by an element in it, by who looks at the source.
+	// turn has an element while the source is looked at; it guards mark and last.
 	turn chan struct{}
-	// mark is what the source knows the document in force by. Who holds the turn
-	// has it.
+	// mark is what the source knows the document in force by.
 	mark string
-	// last is what was put in force last, for a store that could not take it. Who
-	// holds the turn has it.
+	// last is what was put in force last, for a store that could not take it.
 	last record
 
 	mu      sync.Mutex
@@ -56,14 +48,14 @@ type Client struct {
 // error that names the setting that is wrong, its value and what is allowed. It
 // does nothing before Start.
 func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
-	if source == nil {
-		return nil, fmt.Errorf("remote: %w", setting.Nil("source"))
-	}
-	if slices.Contains(appliers, nil) {
-		return nil, fmt.Errorf("remote: %w", setting.Nil("applier"))
-	}
 	s, err := s.withDefaults()
-	if f, ok := source.(*fileSource); ok && err == nil && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(f.path) {
+	file, isFile := source.(*fileSource)
+	switch {
+	case source == nil:
+		err = setting.Nil("source")
+	case slices.Contains(appliers, nil):
+		err = setting.Nil("applier")
+	case err == nil && isFile && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(file.path):
 		err = setting.Wrong("store", strconv.Quote(s.Store), "another file than the source")
 	}
 	if err != nil {
@@ -86,7 +78,7 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 //
 // That the source is away, or has nothing good, is no error of Start: the
 // program runs with the stored document, or with its own settings, and Snapshot
-// tells. Its errors are ErrStarted and ErrClosed.
+// tells. It returns an error after Close, ErrClosed, and if it is called a second time.
 func (c *Client) Start(ctx context.Context) error {
 	c.mu.Lock()
 	err := c.closing.Err()
@@ -94,7 +86,7 @@ func (c *Client) Start(ctx context.Context) error {
 	case err != nil:
 		err = ErrClosed
 	case c.started:
-		err = ErrStarted
+		err = errors.New("remote: started already")
 	default:
 		c.started = true
 		c.polling.Add(1)
@@ -120,8 +112,8 @@ func (c *Client) Start(ctx context.Context) error {
 	return nil
 }
 
-// Refresh looks at the source now, when nobody else does. It returns nil if the
-// document in force is now the one that the source has, and else why not.
+// Refresh looks at the source now, after a look that is under way. It returns nil if
+// the document in force is now the one that the source has, and else why not.
 func (c *Client) Refresh(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -133,15 +125,15 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Close stops looking at the source and returns when nobody does any more. The
-// document stays in force. It may be called more than once, but not by an
-// Applier, a Source or the Observer.
+// Close ends the looks at the source and returns when none is under way. The document
+// stays in force. It may be called more than once, but not by an Applier, a Source or
+// the Observer.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.close()
 	c.mu.Unlock()
 	c.polling.Wait()
-	// Who looks now has done so when the turn is free.
+	// A Refresh under way has ended when the turn is free.
 	c.turn <- struct{}{}
 	<-c.turn
 }
@@ -181,9 +173,7 @@ func (c *Client) restore() {
 	if err == nil && r != nil {
 		err = c.offered(r.Document, r.Mark, c.settings.Store)
 	}
-	if err != nil {
-		c.note(func(s *Snapshot) { s.StoreError = "remote: store: " + err.Error() })
-	}
+	c.stored(err)
 }
 
 // look looks at the source once, and gives the turn back.
@@ -271,7 +261,11 @@ func (c *Client) keep(r record) {
 	if c.settings.Store == "" {
 		return
 	}
-	err := writeStore(c.settings.Store, r)
+	c.stored(writeStore(c.settings.Store, r))
+}
+
+// stored notes how reading or writing the store went.
+func (c *Client) stored(err error) {
 	c.note(func(s *Snapshot) {
 		s.StoreError = ""
 		if err != nil {

@@ -36,8 +36,8 @@
 // service; a program that uses several has a Client for each.
 //
 // Each [Applier] brings the document to a part of the program: [Limiters],
-// [Features], [ToPolicy], [ToBudget], [ToSchedule]. All that flies goes on, and
-// nobody who waits is sent away.
+// [Features], [ToPolicy], [ToBudget], [ToSchedule]. What is in flight goes on, and what
+// waits goes on waiting.
 //
 //	   source                        Client                    appliers
 //	HTTP, ETag --+                                          +-> Limiters
@@ -52,7 +52,7 @@
 //     stays. The next look is the next one on the schedule: there are no
 //     retries, so that a source in trouble is asked no more than one that is well.
 //   - it is away at the start: the stored document counts, else the program's
-//     own settings. Start waits for Settings.Timeout at the most, and is no error.
+//     own settings. Start waits for at most Settings.Timeout, and returns no error.
 //   - the document is bad, or does not fit one of the appliers: it is refused as
 //     a whole with a [FieldError] that names the field, the value and what is
 //     allowed, and nothing changes. The reader is strict: a field that it does
@@ -64,12 +64,12 @@
 //     version. The stored document counts too; where a mistake used up the
 //     highest versions, delete the store and start again.
 //   - the version is the same and the contents are not: refused as well.
-//   - the service is malicious: a valid document can make a client slow, or put
+//   - the service is malicious: a valid document can make a client slow, or turn
 //     features off, and no more. Sizes, times, redirects and names are bounded.
-//     Who can write the document steers all clients, so serve it by https.
+//     The document steers all clients, so serve it by https.
 //   - the disk is full, or what is stored is broken: Snapshot.StoreError tells;
 //     the client works without a store.
-//   - something that an applier steers is changed by others too: the next
-//     document puts it to what the applier found when it was made, and to what
-//     the document says.
+//   - something that an applier steers is changed by other code too: the next
+//     document sets it to what it says, or else to what the applier found when it
+//     was made.
 package remote

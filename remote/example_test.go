@@ -104,9 +104,10 @@ func ExampleParse() {
 	// remote: window.max: -8 is not allowed, want a number from 1 to 1048576
 }
 
-// Who publishes writes documents as Go values, and checks them first.
+// A publisher writes documents as Go values, and checks them first.
 func ExampleDocument_Validate() {
-	d := remote.Document{Format: remote.Format, Version: 3, Schedule: remote.Schedule{Period: remote.Duration(10 * time.Minute)}}
+	d := remote.Document{Format: 1, Version: 3}
+	d.Schedule.Period = 10 * time.Minute
 	if err := d.Validate(); err != nil {
 		panic(err)
 	}
@@ -116,7 +117,7 @@ func ExampleDocument_Validate() {
 	d.Retry.MaxAttempts = -1
 	fmt.Println(d.Validate())
 	// Output:
-	// {"format":1,"version":3,"schedule":{"period":"10m0s"}} <nil>
+	// {"format":1,"schedule":{"period":"10m0s"},"version":3} <nil>
 	// remote: retry.max_attempts: -1 is not allowed, want a whole number from 1 to 1000
 }
 

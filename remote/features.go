@@ -19,8 +19,8 @@ import (
 var ErrFeatureOff = errors.New("remote: feature is off")
 
 // Features holds back the requests of features that a document has in
-// features_off: "Maintain a remotely configured client feature blacklist" (seed
-// 3). A request belongs to the feature of its context's tags
+// features_off: "Maintain a remotely configured client feature blacklist" (Safe
+// Client Behaviour). A request belongs to the feature of its context's tags
 // (tag.WithFeature); one without a feature is never held back.
 //
 // It is an Applier; an attempt.Guard, for Do and Each, which then ask before
@@ -64,9 +64,8 @@ func (f *Features) Apply(d Document) {
 // Transport returns a RoundTripper that sends what is not held back with base;
 // nil means http.DefaultTransport.
 //
-// Around a httplimit.Transport it refuses before a slot is taken. What waits for
-// a slot while its feature is put off is refused within one, so that
-// it too sends nothing:
+// Around a httplimit.Transport it refuses before a slot is taken. Within one it also
+// refuses what waited for a slot while its feature was turned off:
 //
 //	features.Transport(httplimit.New(features.Transport(nil), lim))
 func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {

@@ -102,7 +102,7 @@ func TestTransportSendsNothingOfAFeatureThatIsOff(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What waits for a slot when its feature is put off sends nothing either.
+// What waits for a slot when its feature is turned off sends nothing either.
 func TestWhatWaitsForASlotSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f remote.Features

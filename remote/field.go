@@ -10,10 +10,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// FieldError says what is wrong with a document: its Name is where, as
-// "window.max" or "features_off[3]", "document" for the whole; its Value is what
-// stands there, cut short if it is long; its Want what is allowed. All three are
-// strings. It is what all packages of this module say of a wrong setting.
+// FieldError says what is wrong with a document. All its fields are strings: Name is
+// where, as "window.max" or "features_off[3]", "document" for the whole; Value is what
+// stands there, cut short if it is long; Want is what is allowed. All packages of this
+// module have this error for a wrong setting.
 type FieldError = setting.Error
 
 func wrong(path, value, want string) error {
@@ -25,15 +25,15 @@ type field struct {
 	path, want string
 	// read sets it to what the JSON says, and reports false if that is not allowed.
 	read func(d *Document, raw json.RawMessage) bool
-	// check returns the value, and reports whether it is allowed. A zero counts as absent.
+	// check returns the value, and reports whether it is allowed. A zero is absent: nil.
 	check func(d *Document) (value any, ok bool)
 }
 
-// fields are all but features_off. format is first: what another format
-// says, and means, nobody knows here.
+// fields are all but features_off. format is first: in another one the rest may mean
+// something else.
 var fields = []field{
-	one("format", fmt.Sprint("the number ", Format), integer,
-		func(v int) bool { return v == Format }, func(d *Document) *int { return &d.Format }),
+	one("format", fmt.Sprint("the number ", format), integer,
+		func(v int) bool { return v == format }, func(d *Document) *int { return &d.Format }),
 	one("version", fmt.Sprint("a whole number from 1 to ", uint64(maxVersion)), natural,
 		func(v uint64) bool { return v >= 1 && v <= maxVersion }, func(d *Document) *uint64 { return &d.Version }),
 	one("window.min", wantWindow, number, isWindow, func(d *Document) *float64 { return &d.Window.Min }),
@@ -42,10 +42,10 @@ var fields = []field{
 	one("retry.max_attempts", "a whole number from 1 to 1000", integer,
 		func(v int) bool { return v >= 1 && v <= 1000 }, func(d *Document) *int { return &d.Retry.MaxAttempts }),
 	one("retry.max_pause", `a duration from "1ms" to "1h"`, duration,
-		between(time.Millisecond, time.Hour), func(d *Document) *Duration { return &d.Retry.MaxPause }),
+		between(time.Millisecond, time.Hour), func(d *Document) *time.Duration { return &d.Retry.MaxPause }),
 	one("retry.budget_share", wantPart, number, isPart, func(d *Document) *float64 { return &d.Retry.BudgetShare }),
 	one("schedule.period", `a duration from "1s" to "168h"`, duration,
-		between(time.Second, 168*time.Hour), func(d *Document) *Duration { return &d.Schedule.Period }),
+		between(time.Second, 168*time.Hour), func(d *Document) *time.Duration { return &d.Schedule.Period }),
 }
 
 // one is a field of type T: how its JSON is parsed, what is allowed, where it is.
@@ -63,7 +63,10 @@ func one[T comparable](path, want string, parse func(json.RawMessage) (T, bool),
 		check: func(d *Document) (any, bool) {
 			var absent T
 			v := *at(d)
-			return v, v == absent || allowed(v)
+			if v == absent {
+				return nil, true
+			}
+			return v, allowed(v)
 		},
 	}
 }
@@ -76,8 +79,8 @@ var wantWindow = fmt.Sprint("a number from 1 to ", window.MaxWindow)
 
 func isWindow(v float64) bool { return v >= window.MinWindow && v <= window.MaxWindow }
 
-func between(lo, hi time.Duration) func(Duration) bool {
-	return func(d Duration) bool { return time.Duration(d) >= lo && time.Duration(d) <= hi }
+func between(lo, hi time.Duration) func(time.Duration) bool {
+	return func(d time.Duration) bool { return d >= lo && d <= hi }
 }
 
 // What a value must be made of. raw is valid JSON without space around it.
@@ -101,13 +104,10 @@ func natural(raw json.RawMessage) (uint64, bool) {
 	return v, err == nil
 }
 
-func duration(raw json.RawMessage) (Duration, bool) {
+func duration(raw json.RawMessage) (time.Duration, bool) {
 	s, ok := text(raw)
-	if !ok {
-		return 0, false
-	}
 	d, err := time.ParseDuration(s)
-	return Duration(d), err == nil
+	return d, ok && err == nil
 }
 
 func text(raw json.RawMessage) (string, bool) {

@@ -19,6 +19,15 @@ func version(v, most int) string {
 	return fmt.Sprintf(`{"format": 1, "version": %d, "window": {"max": %d}}`, v, most)
 }
 
+const maxSize = 256 << 10
+
+// said is a document that says what the change makes it say.
+func said(version uint64, change func(*remote.Document)) remote.Document {
+	d := remote.Document{Format: 1, Version: version}
+	change(&d)
+	return d
+}
+
 // script is a source that the test writes.
 type script struct {
 	mu      sync.Mutex

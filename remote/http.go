@@ -42,14 +42,14 @@ type HTTPSettings struct {
 }
 
 // NewHTTP returns the source that fetches the document at an address with GET, and
-// with the ETag of the one before in If-None-Match, so that one that stays the
-// same costs its server a 304 without a body (RFC 9110, section 13.1.2).
+// with the last ETag in If-None-Match, so that an unchanged document costs its server a
+// 304 without a body (RFC 9110, section 13.1.2).
 //
 // It trusts the server with what a valid document can say, and with no more.
-// It reads MaxSize bytes at most, as they are after decompression, and takes
+// It reads 256 KiB at most, as they are after decompression, and takes
 // nothing but a 200 of type application/json (or a type that ends in +json). It
 // follows three redirects at most, on the same host, and none from https to http.
-// What the whole may take, the Client's Settings.Timeout bounds.
+// The Client's Settings.Timeout bounds the whole.
 //
 // The error says what is wrong with the address. String is the address without
 // user, password and query; the mark is the ETag.
@@ -150,10 +150,10 @@ func (h *webSource) get(ctx context.Context, have string) (data []byte, mark str
 	case resp.Header.Get("Content-Encoding") != "":
 		// The transport took gzip away, and the header with it.
 		return nil, "", fmt.Errorf("content encoding: %q is not allowed, want none but the gzip that was asked for", short(resp.Header.Get("Content-Encoding")))
-	case resp.ContentLength > MaxSize:
-		return nil, "", fmt.Errorf("body: %d bytes is not allowed, want %d at most", resp.ContentLength, MaxSize)
+	case resp.ContentLength > maxSize:
+		return nil, "", fmt.Errorf("body: %d bytes is not allowed, want %d at most", resp.ContentLength, maxSize)
 	}
-	data, err = keep.ReadAll(resp.Body, MaxSize, "body")
+	data, err = keep.ReadAll(resp.Body, maxSize, "body")
 	if err != nil {
 		return nil, "", err
 	}

@@ -60,7 +60,7 @@ func TestStartIsBoundedInTime(t *testing.T) {
 func TestStartAndCloseOnce(t *testing.T) {
 	c := newClient(t, &script{data: version(1, 8)}, remote.Settings{})
 	require.NoError(t, c.Start(t.Context()))
-	require.ErrorIs(t, c.Start(t.Context()), remote.ErrStarted)
+	require.EqualError(t, c.Start(t.Context()), "remote: started already")
 	c.Close()
 	c.Close()
 	require.ErrorIs(t, c.Start(t.Context()), remote.ErrClosed)
@@ -92,7 +92,7 @@ func TestCloseEndsALook(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, c.Refresh(ctx), context.Canceled, "who waits for the turn may leave")
+		require.ErrorIs(t, c.Refresh(ctx), context.Canceled, "a wait for the turn ends with its context")
 		began := time.Now()
 		c.Close()
 		require.True(t, ended, "Close waits for it")

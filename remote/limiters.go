@@ -1,27 +1,26 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 	"weak"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
 // Limiters brings documents to limiters: window.min, max and factor,
-// retry.max_attempts and retry.max_pause. Of what a document does not say, each
-// limiter keeps what it had when it was added. Nothing in flight is
-// dropped: see [limiter.Limiter.Reconfigure]. Retry.max_pause is the limiter's
-// longest pause then, longer or shorter than its own, also where it had
-// turned pauses off. Of a limiter with a retry.Policy
-// the lower of both attempt limits holds: bring the document to that one too,
-// with ToPolicy.
+// retry.max_attempts and retry.max_pause. What a document does not say stays as it was
+// when the limiter was added. Nothing in flight is dropped: see
+// [limiter.Limiter.Reconfigure]. Retry.max_pause becomes the limiter's longest pause,
+// also where it had turned pauses off. With a retry.Policy a limiter keeps to the lower
+// of both attempt limits: bring the document to the policy too, with ToPolicy.
 //
-// Limiters may come at any time, as those of a [limiter.Keyed] do. They
-// are not kept alive: one that nobody else holds any more is forgotten. It is
-// safe for any number of goroutines. The zero value has no limiters.
+// Limiters may come at any time, as those of a [limiter.Keyed] do. They are not kept
+// alive: one without other references is forgotten. It is safe for any number of
+// goroutines. The zero value has no limiters.
 type Limiters struct {
 	mu sync.Mutex
 	// all is guarded by mu, as is the document in force, nil if there is none.
@@ -44,10 +43,9 @@ func NewLimiters(all ...*limiter.Limiter) *Limiters {
 	return ls
 }
 
-// Add adds a limiter and brings the document in force to it. If it does not fit
-// the limiter, the error says why, and the limiter keeps the settings of its own
-// until the next document: that is worth a line in a log, but no reason
-// to do without the limiter.
+// Add adds a limiter and brings the document in force to it. If that does not fit, the
+// error says why, and the limiter keeps its own settings until the next document: that
+// is worth a line in a log, but no reason to do without the limiter.
 func (ls *Limiters) Add(l *limiter.Limiter) error {
 	t := tuned{weak.Make(l), l.Config()}
 	ls.mu.Lock()
@@ -120,9 +118,9 @@ func (t tuned) check(d Document) error {
 	switch own := t.own; {
 	case with.Window.Min <= with.Window.Max:
 	case d.Window.Max == 0:
-		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to the limiter's own maximum, "+plainNumber(own.Window.Max)+", or window.max beside it")
+		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to the limiter's own maximum, "+setting.Plain(own.Window.Max)+", or window.max beside it")
 	default:
-		return wrong("window.max", plainNumber(d.Window.Max), "a number from the limiter's own minimum, "+plainNumber(own.Window.Min)+", on, or window.min beside it")
+		return wrong("window.max", setting.Plain(d.Window.Max), "a number from the limiter's own minimum, "+setting.Plain(own.Window.Min)+", on, or window.min beside it")
 	}
 	return with.Validate()
 }
@@ -130,11 +128,11 @@ func (t tuned) check(d Document) error {
 // with is the limiter's own settings with what the document says.
 func (t tuned) with(d Document) limiter.Config {
 	s := t.own
-	override(&s.Window.Min, d.Window.Min)
-	override(&s.Window.Max, d.Window.Max)
-	override(&s.Window.Factor, d.Window.Factor)
-	override(&s.MaxAttempts, d.Retry.MaxAttempts)
-	override(&s.PauseMax, time.Duration(d.Retry.MaxPause))
+	s.Window.Min = cmp.Or(d.Window.Min, s.Window.Min)
+	s.Window.Max = cmp.Or(d.Window.Max, s.Window.Max)
+	s.Window.Factor = cmp.Or(d.Window.Factor, s.Window.Factor)
+	s.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, s.MaxAttempts)
+	s.PauseMax = cmp.Or(d.Retry.MaxPause, s.PauseMax)
 	if s.PauseMax > 0 { // else pauses are off
 		s.PauseMin = min(s.PauseMin, s.PauseMax)
 	}

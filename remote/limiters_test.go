@@ -45,12 +45,12 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	equal(t, want, l.Config())
 
 	// A field that is absent is the program's own again.
-	ls.Apply(remote.Document{Format: 1, Version: 43, Window: remote.Window{Max: 3}})
+	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 3 }))
 	want = own
 	want.Window.Initial, want.Window.Max = 3, 3
 	equal(t, want, l.Config())
 	require.EqualValues(t, 3, l.Snapshot().Cwnd)
-	ls.Apply(remote.Document{Format: 1, Version: 44, Retry: remote.Retry{MaxPause: remote.Duration(time.Millisecond)}})
+	ls.Apply(said(44, func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }))
 	want = own
 	want.PauseMin, want.PauseMax = time.Millisecond, time.Millisecond
 	equal(t, want, l.Config())
@@ -63,13 +63,13 @@ func TestLimitersWithoutPauses(t *testing.T) {
 	l := reno(t, aimd.WithoutPause())
 	want := l.Config()
 	ls := remote.NewLimiters(l)
-	d := remote.Document{Format: 1, Version: 1, Window: remote.Window{Max: 3}}
+	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
 	want.Window.Initial, want.Window.Max = 3, 3
 	require.Negative(t, want.PauseMax)
 	equal(t, want, l.Config())
-	d.Retry.MaxPause = remote.Duration(10 * time.Millisecond)
+	d.Retry.MaxPause = 10 * time.Millisecond
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
 	require.Equal(t, 10*time.Millisecond, l.Config().PauseMax)
@@ -78,11 +78,11 @@ func TestLimitersWithoutPauses(t *testing.T) {
 func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 	wide, narrow, high := reno(t), reno(t, aimd.WithInitialWindow(5), aimd.WithMaxWindow(10)), reno(t, aimd.WithMinWindow(8))
 	ls := remote.NewLimiters(wide, narrow, high)
-	for want, w := range map[string]remote.Window{
-		"window.min: 20 is not allowed, want a number from 1 to the limiter's own maximum, 10, or window.max beside it": {Min: 20},
-		"window.max: 4 is not allowed, want a number from the limiter's own minimum, 8, on, or window.min beside it":    {Max: 4},
+	for want, change := range map[string]func(*remote.Document){
+		"window.min: 20 is not allowed, want a number from 1 to the limiter's own maximum, 10, or window.max beside it": func(d *remote.Document) { d.Window.Min = 20 },
+		"window.max: 4 is not allowed, want a number from the limiter's own minimum, 8, on, or window.min beside it":    func(d *remote.Document) { d.Window.Max = 4 },
 	} {
-		d := remote.Document{Format: 1, Version: 1, Window: w}
+		d := said(1, change)
 		data, err := json.Marshal(d)
 		require.NoError(t, err)
 		before := wide.Config()
@@ -93,7 +93,7 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 		var field *remote.FieldError
 		require.ErrorAs(t, ls.Check(d), &field)
 	}
-	require.NoError(t, ls.Check(remote.Document{Format: 1, Version: 1, Window: remote.Window{Min: 20, Max: 30}}))
+	require.NoError(t, ls.Check(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
 }
 
 // Those of a Keyed come when they are needed.
@@ -109,7 +109,7 @@ func TestLimitersMayComeLater(t *testing.T) {
 	odd := reno(t, aimd.WithMinWindow(100), aimd.WithInitialWindow(100))
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
-	ls.Apply(remote.Document{Format: 1, Version: 43, Window: remote.Window{Max: 200}})
+	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 }))
 	odd = reno(t, aimd.WithMinWindow(300), aimd.WithInitialWindow(300))
 	require.EqualError(t, ls.Add(odd), "remote: window.max: 200 is not allowed, want a number from the limiter's own minimum, 300, on, or window.min beside it")
 	require.EqualValues(t, 300, odd.Config().Window.Min, "it keeps what it has")
@@ -144,7 +144,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 		})
 	}
 	for most := 100; most > 7; most-- {
-		ls.Apply(remote.Document{Format: 1, Version: 1, Window: remote.Window{Max: float64(most)}})
+		ls.Apply(said(1, func(d *remote.Document) { d.Window.Max = float64(most) }))
 	}
 	all.Wait()
 	for _, l := range limiters {
@@ -163,7 +163,7 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	}()
 	stays := reno(t)
 	require.NoError(t, ls.Add(stays))
-	d := remote.Document{Format: 1, Version: 1, Window: remote.Window{Min: 30}}
+	d := said(1, func(d *remote.Document) { d.Window.Min = 30 })
 	require.Error(t, ls.Check(d))
 	runtime.GC()
 	<-gone
@@ -179,15 +179,15 @@ func TestToPolicy(t *testing.T) {
 	require.NoError(t, p.SetCaps(own))
 	a := remote.ToPolicy(p)
 	for _, c := range []struct {
-		said remote.Retry
-		want retry.Caps
+		change func(*remote.Document)
+		want   retry.Caps
 	}{
-		{fullDocument.Retry, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}},
-		{remote.Retry{MaxPause: remote.Duration(time.Millisecond)}, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}},
-		{remote.Retry{MaxAttempts: 1000}, retry.Caps{MaxAttempts: 1000}},
-		{remote.Retry{}, own},
+		{func(d *remote.Document) { d.Retry = fullDocument.Retry }, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}},
+		{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}},
+		{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, retry.Caps{MaxAttempts: 1000}},
+		{func(*remote.Document) {}, own},
 	} {
-		d := remote.Document{Format: 1, Version: 1, Retry: c.said}
+		d := said(1, c.change)
 		require.NoError(t, d.Validate())
 		require.NoError(t, a.Check(d))
 		a.Apply(d)
@@ -215,7 +215,7 @@ func TestToSchedule(t *testing.T) {
 	require.NoError(t, err)
 	a := remote.ToSchedule(s)
 	for _, period := range []time.Duration{5 * time.Minute, time.Second, 168 * time.Hour} {
-		d := remote.Document{Format: 1, Version: 1, Schedule: remote.Schedule{Period: remote.Duration(period)}}
+		d := said(1, func(d *remote.Document) { d.Schedule.Period = period })
 		require.NoError(t, d.Validate())
 		require.NoError(t, a.Check(d))
 		a.Apply(d)
@@ -231,7 +231,7 @@ func TestTheBoundsOfTheBudget(t *testing.T) {
 	require.NoError(t, err)
 	a := remote.ToBudget(b)
 	for _, share := range []float64{1e-300, 0.999999} {
-		d := remote.Document{Format: 1, Version: 1, Retry: remote.Retry{BudgetShare: share}}
+		d := said(1, func(d *remote.Document) { d.Retry.BudgetShare = share })
 		require.NoError(t, d.Validate())
 		a.Apply(d)
 		assert.Equal(t, share, b.Settings().Share)

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Parse reads a document. It is strict, since what it reads steers many clients
-// at once: the error is about the first field that is unknown, that is there
-// twice, or that has a value that is not allowed, a *FieldError. What Parse
-// returns without an error is valid.
+// Parse reads a document. It is strict, since a document steers many clients at once:
+// the error is a *FieldError about the first field that is unknown, that is there
+// twice, or whose value is not allowed. What Parse returns without an error is valid.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -56,9 +57,9 @@ func (d Document) validate() error {
 	case d.Version == 0:
 		return missing("version")
 	case d.Window.Min > 0 && d.Window.Max > 0 && d.Window.Min > d.Window.Max:
-		return wrong("window.min", plainNumber(d.Window.Min), "a number from 1 to window.max, which is "+plainNumber(d.Window.Max))
+		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to window.max, which is "+setting.Plain(d.Window.Max))
 	case len(d.FeaturesOff) > maxFeatures:
-		return tooMany(len(d.FeaturesOff))
+		return wrong("features_off", fmt.Sprintf("%d features", len(d.FeaturesOff)), fmt.Sprintf("%d features at most", maxFeatures))
 	}
 	seen := map[string]bool{}
 	for i, name := range d.FeaturesOff {
@@ -90,14 +91,14 @@ func parse(data []byte) (Document, error) {
 
 // whole returns the members of the document as a whole.
 func whole(data []byte) ([]member, error) {
-	if len(data) > MaxSize {
-		return nil, wrong("document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", MaxSize))
+	if len(data) > maxSize {
+		return nil, wrong("document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", maxSize))
 	}
 	if !utf8.Valid(data) {
 		return nil, wrong("document", "text that is not UTF-8", "JSON in UTF-8")
 	}
-	// This reads to the end, bounds the depth, and goes no further down than
-	// that; below, nothing is looked into before its name is known.
+	// This reads to the end and bounds the depth. Below, a value is parsed only once
+	// its name is known.
 	var raw json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return nil, wrong("document", broken(data, err), "one JSON object, and nothing after it")
@@ -149,9 +150,6 @@ func (d *Document) readFeatures(raw json.RawMessage) error {
 	if raw[0] != '[' || json.Unmarshal(raw, &all) != nil {
 		return wrong("features_off", brief(raw), "an array of features")
 	}
-	if len(all) > maxFeatures {
-		return tooMany(len(all))
-	}
 	for i, r := range all {
 		name, ok := text(bytes.TrimSpace(r))
 		if !ok {
@@ -175,10 +173,6 @@ func checkFeature(i int, name string, seen map[string]bool) error {
 	}
 	seen[name] = true
 	return nil
-}
-
-func tooMany(n int) error {
-	return wrong("features_off", fmt.Sprintf("%d features", n), fmt.Sprintf("%d features at most", maxFeatures))
 }
 
 func missing(path string) error {
@@ -257,8 +251,7 @@ func plain(key string) string {
 	return key
 }
 
-// brief is JSON as it may stand in an error: of a value that is none of its
-// own, what it is.
+// brief is JSON as it may stand in an error: a value, or what kind of thing it is.
 func brief(raw json.RawMessage) string {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
 	case '{':
@@ -271,9 +264,6 @@ func brief(raw json.RawMessage) string {
 	}
 	return short(string(raw))
 }
-
-// plainNumber writes 1048576 as such, not as 1.048576e+06.
-func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // short cuts a value that is long.
 func short(s string) string { return cut(s, 60) }

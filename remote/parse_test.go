@@ -24,13 +24,12 @@ const full = `{
 	"features_off": ["thumbnails", "prefetch of pictures"]
 }`
 
-var fullDocument = remote.Document{
-	Format: 1, Version: 42,
-	Window:      remote.Window{Min: 2, Max: 64, Factor: 0.9},
-	Retry:       remote.Retry{MaxAttempts: 4, MaxPause: remote.Duration(30 * time.Second), BudgetShare: 0.2},
-	Schedule:    remote.Schedule{Period: remote.Duration(5 * time.Minute)},
-	FeaturesOff: []string{"thumbnails", "prefetch of pictures"},
-}
+var fullDocument = said(42, func(d *remote.Document) {
+	d.Window.Min, d.Window.Max, d.Window.Factor = 2, 64, 0.9
+	d.Retry.MaxAttempts, d.Retry.MaxPause, d.Retry.BudgetShare = 4, 30*time.Second, 0.2
+	d.Schedule.Period = 5 * time.Minute
+	d.FeaturesOff = []string{"thumbnails", "prefetch of pictures"}
+})
 
 func TestParse(t *testing.T) {
 	d, err := remote.Parse([]byte(full))
@@ -68,7 +67,7 @@ func TestBadDocuments(t *testing.T) {
 		{"NaN", `{"format": 1, "version": 1, "window": {"max": NaN}}`, `document: text that is no JSON (line 1, column 47: invalid character 'N' looking for beginning of value) is not allowed, want one JSON object, and nothing after it`},
 		{"not UTF-8", "{\"format\": 1, \"version\": 1, \"features_off\": [\"\xff\"]}", `document: text that is not UTF-8 is not allowed, want JSON in UTF-8`},
 		{"byte order mark", "\ufeff" + full, `document: text that is no JSON (line 1, column 1: invalid character 'ï' looking for beginning of value) is not allowed, want one JSON object, and nothing after it`},
-		{"too large", strings.Repeat(" ", remote.MaxSize+1), `document: a size of 262145 bytes is not allowed, want 262144 bytes at most`},
+		{"too large", strings.Repeat(" ", maxSize+1), `document: a size of 262145 bytes is not allowed, want 262144 bytes at most`},
 		{"null", `null`, `document: null is not allowed, want an object`},
 		{"array", `[1]`, `document: an array is not allowed, want an object`},
 		{"no format", `{"version": 1}`, `format: nothing is not allowed, want the number 1`},
@@ -124,7 +123,7 @@ func TestBadDocuments(t *testing.T) {
 
 func TestDeepNestingIsRefused(t *testing.T) {
 	for _, open := range []string{"[", `{"window":`, `{"a":`} {
-		deep := strings.Repeat(open, remote.MaxSize/len(open))
+		deep := strings.Repeat(open, maxSize/len(open))
 		for _, d := range []string{deep, `{"format": 1, "version": 1, "window": ` + deep[:200_000], `{"format":1,"version":1,"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}"} {
 			_, err := remote.Parse([]byte(d))
 			var field *remote.FieldError
@@ -143,7 +142,7 @@ func TestValidateHoldsWhatIsMadeInGo(t *testing.T) {
 		"remote: window.min: 65 is not allowed, want a number from 1 to window.max, which is 64":                            func(d *remote.Document) { d.Window.Min = 65 },
 		"remote: window.factor: -0.5 is not allowed, want a number greater than 0 and less than 1":                          func(d *remote.Document) { d.Window.Factor = -0.5 },
 		"remote: retry.max_attempts: -1 is not allowed, want a whole number from 1 to 1000":                                 func(d *remote.Document) { d.Retry.MaxAttempts = -1 },
-		`remote: retry.max_pause: 2h0m0s is not allowed, want a duration from "1ms" to "1h"`:                                func(d *remote.Document) { d.Retry.MaxPause = remote.Duration(2 * time.Hour) },
+		`remote: retry.max_pause: 2h0m0s is not allowed, want a duration from "1ms" to "1h"`:                                func(d *remote.Document) { d.Retry.MaxPause = 2 * time.Hour },
 		`remote: schedule.period: 1ns is not allowed, want a duration from "1s" to "168h"`:                                  func(d *remote.Document) { d.Schedule.Period = 1 },
 		"remote: features_off[0]: \"\\n\" is not allowed, want printable text of 1 to 128 bytes, with no space at its ends": func(d *remote.Document) { d.FeaturesOff = []string{"\n"} },
 		"remote: features_off: 1001 features is not allowed, want 1000 features at most":                                    func(d *remote.Document) { d.FeaturesOff = make([]string, 1001) },

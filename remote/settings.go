@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -21,16 +22,16 @@ const (
 // default.
 type Settings struct {
 	// Period is the time from one look at the source to the next, on average:
-	// each falls on any moment of its cell of a grid (package schedule), so that
-	// many clients never ask together. 1 s to 24 h; 0 means 5 min.
+	// they are jittered (package schedule), so that many clients never ask together.
+	// 1 s to 24 h; 0 means 5 min.
 	Period time.Duration
 	// Timeout bounds one look at the source, the first one in Start among them:
 	// 1 ms to 10 min; 0 means 10 s.
 	Timeout time.Duration
-	// Store is the path of a file that keeps the last good document for the next
-	// start, with mode 0600, in a directory that is there; "": none. What has that
-	// name and is no regular file is left as it is, and Snapshot.StoreError names
-	// it; a link is followed once, and the file behind it replaced.
+	// Store is the path of a file, in a directory that exists, that keeps the last good
+	// document for the next start, with mode 0600; "": none. Something else of that name
+	// that is no regular file is left alone, and Snapshot.StoreError names it; a link is
+	// followed once, and the file behind it replaced.
 	Store string
 	// Observer is called with the state after each look at the source, whatever
 	// came of it, by the goroutine that looked: the place for a line in a log. It
@@ -41,14 +42,12 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := setting.Duration("period", &s.Period, defaultPeriod, time.Second, 24*time.Hour); err != nil {
-		return s, err
-	}
-	if err := setting.Duration("timeout", &s.Timeout, defaultTimeout, time.Millisecond, 10*time.Minute); err != nil {
-		return s, err
-	}
 	if s.Clock == nil {
 		s.Clock = clock.New()
 	}
-	return s, nil
+	err := cmp.Or(
+		setting.Duration("period", &s.Period, defaultPeriod, time.Second, 24*time.Hour),
+		setting.Duration("timeout", &s.Timeout, defaultTimeout, time.Millisecond, 10*time.Minute),
+	)
+	return s, err
 }

@@ -21,7 +21,7 @@ type Source interface {
 	// again (an ETag), "" if there is none. have is the mark of the document in
 	// force, "" at first: if that is still the one, the error is ErrUnchanged.
 	// It is called by one goroutine at a time, must heed the end of ctx, and
-	// should read no more than MaxSize bytes.
+	// should read no more than 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors, in Snapshot and in the store. It holds
 	// no secrets.
@@ -31,15 +31,14 @@ type Source interface {
 // fileSource is the Source of NewFile.
 type fileSource struct{ path string }
 
-// NewFile returns the source that reads the document in a local file, which need
-// not be there yet, again and again. Its mark is a hash of the contents. There is
-// no watching by the system's notices: they differ by system, are not there on
-// network drives, and get lost where the file is replaced rather than written
-// (as Kubernetes does). And it reads the whole file, of 256 KiB at most, rather
-// than its size and time, as these may stay the same when the contents change.
+// NewFile returns the source that reads a local file, which need not exist yet. Its
+// mark is a hash of the contents. Each look reads the whole file, of 256 KiB at most:
+// size and time may stay the same when the contents change, and the system's notices
+// of changes differ by system, do not work on network drives, and get lost where the
+// file is replaced rather than written, as Kubernetes does.
 //
-// Replace the file by renaming another one over it. One that is read half
-// written is refused, and read again at the next time.
+// Replace the file by renaming another one over it. One that is read half written is
+// refused, and read again at the next look.
 func NewFile(path string) (Source, error) {
 	if path == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
@@ -55,7 +54,7 @@ func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark 
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	data, err = keep.Read(f.path, MaxSize)
+	data, err = keep.Read(f.path, maxSize)
 	if err != nil {
 		return nil, "", fmt.Errorf("remote: %w", err)
 	}

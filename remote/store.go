@@ -22,11 +22,11 @@ type record struct {
 
 // maxRecord is the most bytes of a stored record: a document, in which JSON may
 // write a byte as six, and a little.
-const maxRecord = 6*MaxSize + 16<<10
+const maxRecord = 6*maxSize + 16<<10
 
 // readStore returns the record that the file holds, nil if there is no file.
-// What it holds is checked like what comes from the source: the disk, and who
-// writes to it, are no better.
+// What it holds is checked like what comes from the source: the disk is not trusted
+// either.
 func readStore(path, source string) (*record, error) {
 	file, err := keep.File(path)
 	if err != nil {

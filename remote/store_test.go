@@ -185,7 +185,7 @@ func TestFile(t *testing.T) {
 	require.NoError(t, c.Refresh(t.Context()))
 	require.Equal(t, []uint64{1, 2}, a.all())
 
-	write(strings.Repeat(" ", remote.MaxSize+1))
+	write(strings.Repeat(" ", maxSize+1))
 	require.ErrorContains(t, c.Refresh(t.Context()), "more than 262144 bytes is not allowed")
 	require.NoError(t, os.Remove(path))
 	require.ErrorIs(t, c.Refresh(t.Context()), os.ErrNotExist)

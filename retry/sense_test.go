@@ -101,7 +101,7 @@ func TestALookThatTheCallerEnded(t *testing.T) {
 // A batch system that is asked for room before each job.
 func ExampleSense() {
 	p, err := retry.New(retry.Config{MaxAttempts: 8, Backoff: backoff.Exponential{
-		Min: time.Millisecond, Max: time.Second, Jitter: backoff.Uniform(1, 2), Order: backoff.JitterThenCap,
+		Min: time.Millisecond, Max: time.Second, Jitter: backoff.Uniform(1, 2), CapLast: true,
 	}})
 	if err != nil {
 		panic(err)

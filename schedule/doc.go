@@ -31,20 +31,17 @@
 // together come in waves that take several periods to even out.
 //
 // What happens if
-//   - a run takes longer than until the next one: there are never two at once.
-//     If the next one's time passed meanwhile, that one is missed, and so are
-//     those of all cells that passed; one run is planned in the cell after the
+//   - a run lasts past the time of the next one: there are never two at once. What
+//     was planned meanwhile is missed, and one run is planned in the cell after the
 //     present one. None is made up for at once: clients that were held up by the
 //     same outage would do so together.
 //   - the machine or the process stood still, so that a run is late by more than
-//     a hundredth of the period and more than a second: it is planned anew as
-//     well, once; if that is late again, it runs.
+//     a hundredth of the period and more than a second: it is planned anew, once;
+//     if that is late again, it runs.
 //   - the period is changed: the next run is planned on the new grid, but never
-//     later than it was, so that it cannot be put off for ever.
-//   - the job panics: the panic goes to the caller of Run, as if it had called
-//     the job itself; nothing is recovered, nothing stays locked, Drain returns,
-//     and Run may be called again. A job that must survive its panics recovers
-//     from them.
+//     later than it was, so that it cannot be delayed for ever.
+//   - the job panics: Run panics, nothing stays locked, Drain returns, and Run may be
+//     called again. A job that must survive its panics recovers from them.
 //   - the wall clock is set: a wait goes on by the monotonic clock; the next plan
 //     is made on the grid of the new time.
 //

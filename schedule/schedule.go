@@ -13,13 +13,8 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 )
 
-// What a Schedule says no with. Context errors come as they are, unwrapped.
-var (
-	// ErrRunning: Run is being called already.
-	ErrRunning = errors.New("schedule: runs already")
-	// ErrStopped: Stop or Drain was called before.
-	ErrStopped = errors.New("schedule: stopped")
-)
+// ErrStopped is returned by Run after Stop or Drain.
+var ErrStopped = errors.New("schedule: stopped")
 
 // Config is what a Schedule is made from.
 type Config struct {
@@ -27,16 +22,16 @@ type Config struct {
 	// which is aligned to the zero time in UTC: 10 ms to a year. 5 min is
 	// common.
 	Period time.Duration
-	// StartWithin spreads the first run: it begins any time from the start until
-	// so long after; up to a year. Many clients may start together, so it
-	// should not be much less than the period. 0: the first run is in the first
-	// whole cell of the grid, nothing to two periods from the start.
+	// StartWithin spreads the first run over so long a time from the start; up to a
+	// year. Many clients may start together, so it should not be much less than the
+	// period. 0: the first run is in the first whole cell of the grid, nothing to two
+	// periods from the start.
 	StartWithin time.Duration
-	// JitterPeriod lets each run begin a period times U(0.5, 1.5) after the one
-	// before has ended, and the first one so long after the start, unless
-	// StartWithin says otherwise; there is no grid then. It is for work that must not
-	// come twice in a short time: on the grid two runs may follow at once. After a
-	// start in common it takes some periods until the load is even.
+	// JitterPeriod lets each run begin a period times U(0.5, 1.5) after the end of the
+	// one before, without a grid, and the first one so long after the start, unless
+	// StartWithin says otherwise. It is for work that must not come twice in a short
+	// time, as it may on the grid. After a common start it takes some periods until the
+	// load is even.
 	JitterPeriod bool
 	// Rand is the source of jitter, used by nothing else at the same time; nil:
 	// one with a random seed.
@@ -84,11 +79,11 @@ func New(c Config) (*Schedule, error) {
 // goroutine and with this context, until the context ends or Stop is called. A
 // job under way is waited for: it should honour its context.
 //
-// It returns the context's error, or nil after Stop; ErrStopped if Stop was
-// called before, ErrRunning if another Run has not returned. After the context's
-// end it may be called again.
+// It returns the context's error as it is, or nil after Stop; ErrStopped if Stop was
+// called before, and another error if another Run has not returned. After the
+// context's end it may be called again.
 //
-// If the job panics, Run panics: see the package's comment.
+// If the job panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -117,8 +112,8 @@ func (s *Schedule) Stop() {
 
 // Drain stops the schedule and waits until Run has returned, and so the job that
 // was under way. If the context ends first it returns an error that matches the
-// context's; the job still runs then, and ends by the context of Run. The job
-// itself must not call it, it would wait for itself; it may call Stop.
+// context's, and the job goes on until the context of Run ends. The job itself must
+// not call Drain, which would wait for it; it may call Stop.
 func (s *Schedule) Drain(ctx context.Context) error {
 	s.Stop()
 	s.mu.Lock()
@@ -161,7 +156,7 @@ type Snapshot struct {
 	Next time.Time
 	// Runs is how many have begun.
 	Runs uint64
-	// Missed is how many times a run was put off, because its time had passed.
+	// Missed is how many times a run was planned anew, because its time had passed.
 	Missed uint64
 }
 
@@ -183,7 +178,7 @@ func (s *Schedule) enter() error {
 		return ErrStopped
 	}
 	if s.done != nil {
-		return ErrRunning
+		return errors.New("schedule: runs already")
 	}
 	s.done = make(chan struct{})
 	return nil

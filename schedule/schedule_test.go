@@ -112,7 +112,7 @@ func TestNeverTwoJobsAtOnce(t *testing.T) {
 			jobs--
 			runs++
 		})
-		require.ErrorIs(t, s.Run(t.Context(), func(context.Context) { t.Error("no run") }), schedule.ErrRunning)
+		require.EqualError(t, s.Run(t.Context(), func(context.Context) { t.Error("no run") }), "schedule: runs already")
 		time.Sleep(65 * period)
 		s.Stop()
 		require.NoError(t, <-result)
@@ -207,30 +207,29 @@ func TestAPanicGoesToTheCallerAndLeavesNothingBehind(t *testing.T) {
 
 // With a clock that jumps, as a machine's does that slept.
 func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
-	m := clock.NewMock()
-	m.Set(epoch)
-	s, err := schedule.New(schedule.Config{Period: period, Clock: m})
-	require.NoError(t, err)
-	planned := s.Snapshot().Next
-	m.Set(epoch.Add(20*period + period/2)) // nobody waits yet
-	ctx, cancel := context.WithCancel(t.Context())
-	result, ran := make(chan error), make(chan time.Time)
-	go func() { result <- s.Run(ctx, func(context.Context) { ran <- m.Now() }) }()
-	require.Eventually(t, func() bool { return s.Snapshot().Missed == 1 }, 10*time.Second, time.Millisecond)
-	next := s.Snapshot().Next
-	assert.Equal(t, epoch.Add(21*period), next.Truncate(period), "planned anew, was %v", planned)
-	var at time.Time
-	for at.IsZero() {
-		select {
-		case at = <-ran:
-		default:
-			m.Add(time.Second) // until the loop has armed its timer
-		}
-	}
-	assert.False(t, at.Before(next))
-	assert.EqualValues(t, 1, s.Snapshot().Runs)
-	cancel()
-	require.ErrorIs(t, <-result, context.Canceled)
+	synctest.Test(t, func(t *testing.T) {
+		m := clock.NewMock()
+		m.Set(epoch)
+		s, err := schedule.New(schedule.Config{Period: period, Clock: m})
+		require.NoError(t, err)
+		planned := s.Snapshot().Next
+		m.Set(epoch.Add(20*period + period/2)) // nobody waits yet
+		ctx, cancel := context.WithCancel(t.Context())
+		var ran []time.Time
+		result := start(ctx, s, func(context.Context) { ran = append(ran, m.Now()) })
+		assert.EqualValues(t, 1, s.Snapshot().Missed)
+		next := s.Snapshot().Next
+		assert.Equal(t, epoch.Add(21*period), next.Truncate(period), "planned anew, was %v", planned)
+		m.Set(next.Add(-1))
+		synctest.Wait()
+		assert.Empty(t, ran)
+		m.Set(next)
+		synctest.Wait()
+		assert.Equal(t, []time.Time{next}, ran)
+		assert.EqualValues(t, 1, s.Snapshot().Runs)
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
+	})
 }
 
 func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {

@@ -132,7 +132,7 @@ func (b *arrivals) turn(e *engine, c *client) {
 	}
 }
 
-// finished: a client's operation has come to its end.
+// finished: a client's operation has ended.
 func (b *arrivals) finished(e *engine, c *client) {
 	if c.left == 0 {
 		return

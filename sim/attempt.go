@@ -6,24 +6,20 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// phase is where an attempt is; before all of these, on its way to the server or
-// in its backlog.
+// phase is where an attempt is; 0: on its way to the server, or in its backlog.
 type phase uint8
 
 const (
-	// queued: it waits at the server.
-	queued phase = iota + 1
-	// serving: it is being served.
-	serving
-	// refusing: an error is on its way.
-	refusing
+	queued   phase = iota + 1 // it waits at the server
+	serving                   // it is being served
+	refusing                  // an error is on its way
 )
 
-// attempt is one request. It is there as long as its client waits for it or
-// the server has it.
+// attempt is one request. It lasts as long as its client waits for it or the server has
+// it.
 type attempt struct {
-	// op and client are whose it is; op only while the client waits, since an
-	// operation may be at its end before the server is.
+	// op and client are those it belongs to; op only while the client waits, since an
+	// operation may end before the server has served it.
 	op     *operation
 	client int32
 	id     int32
@@ -77,7 +73,7 @@ func (e *engine) timedOut(a *attempt) {
 	}
 }
 
-// settled lets go of an attempt that nobody has any more.
+// settled lets go of an attempt that neither the client nor the server has any more.
 func (e *engine) settled(a *attempt) {
 	if !a.waited && !a.held {
 		a.gen++

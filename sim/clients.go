@@ -6,91 +6,81 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 )
 
-// The kinds of Clients.Arrivals.
+// The words of Clients.Arrivals, Form and Start, which say what they mean.
 const (
-	// onceWord: all operations are there at the start.
-	onceWord = "once"
-	// steadyWord: at a constant rate, the first at once.
-	steadyWord = "constant"
-	// poisson: at random times, at a mean rate.
-	poisson = "poisson"
-	// onOff: at a constant rate while on, not at all while off.
-	onOff = "on-off"
-	// closedWord: each client has one operation at a time, and thinks between the end
-	// of one and the next: the clients of How not to crash a server and, with no time to think, the
-	// submitters of Exponential Backoff in Distributed Systems.
-	closedWord = "closed"
-	// periodicWord: each client has one operation every period: the clients of Safe Client Behaviour.
+	onceWord     = "once"
+	steadyWord   = "constant"
+	poisson      = "poisson"
+	onOff        = "on-off"
+	closedWord   = "closed"
 	periodicWord = "periodic"
-)
 
-// The forms of Clients.Form: how a periodic client finds its next time.
-const (
-	// fixedPeriod is the "Worst case": wait(period) after each operation.
-	fixedPeriod = "fixed"
-	// jitteredPeriod is "Injecting jitter: Randomly change the periodicity":
-	// wait(period * random(.5, 1.5)) after each operation. It oscillates after a
-	// common start.
+	fixedPeriod    = "fixed"
 	jitteredPeriod = "jittered-period"
-	// jitteredTime is "Jitter execution time, not period": a random time in each
-	// period of a fixed grid. It is package schedule that does it.
-	jitteredTime = "jittered-time"
-	// jitteredSlip is "Introducing synchronization by mistake": JitteredTime with
-	// two lines swapped, so that the time is cut off to the grid after
-	// the jitter was added, and nothing of the jitter is left.
-	jitteredSlip = "jittered-time-slip"
-)
+	jitteredTime   = "jittered-time"
+	jitteredSlip   = "jittered-time-slip"
 
-// The ways of Clients.Start: when a client of FixedPeriod or JitteredPeriod has
-// its first operation. With the other forms it has it in the first whole period of
-// the grid, as the form says.
-const (
-	// together: all at once, as after a restart of the service. The default.
-	together = "together"
-	// jittered: each after wait(period * random(.5, 1.5)).
-	jittered = "jittered"
-	// scattered: each at a random time of the first period, as after a long while.
+	together  = "together"
+	jittered  = "jittered"
 	scattered = "scattered"
 )
 
-// Clients are those who ask the service. Each has a limiter, budget and
-// throttle of its own.
+// Clients are what asks the service. Each has a limiter, budget and throttle of its own.
 type Clients struct {
 	// Count is how many there are; 0 means 1.
 	Count int `yaml:"count"`
-	// Operations is how many operations there are, over all clients, who take
-	// turns; 0: as many as come before the horizon. With Once, 0 means one each.
+	// Operations is how many operations there are, over all clients, which take
+	// turns; 0: as many as come before the horizon. With "once", 0 means one each.
 	Operations int `yaml:"operations"`
-	// Arrivals is Once, Steady, Poisson, OnOff, Closed or Periodic; "" means
-	// Periodic if there is a Period, Closed if there is a Think, Steady if there
-	// is a Rate, else Once.
+	// Arrivals is when operations are born:
+	//   - "once": all of them at the start. The default.
+	//   - "constant": at a constant rate, the first at once. The default with a Rate.
+	//   - "poisson": at random times, at a mean rate.
+	//   - "on-off": at a constant rate while on, not at all while off.
+	//   - "closed": each client has one operation at a time, and thinks between the end
+	//     of one and the next: the clients of How not to crash a server and, with no time
+	//     to think, the submitters of Exponential Backoff in Distributed Systems. The
+	//     default with a Think.
+	//   - "periodic": each client has one operation every period: the clients of Safe
+	//     Client Behaviour. The default with a Period.
 	Arrivals string `yaml:"arrivals"`
-	// Rate is operations a second over all clients: of Steady, Poisson and, while
-	// it is on, OnOff.
+	// Rate is operations a second over all clients: of "constant", "poisson" and, while
+	// it is on, "on-off".
 	Rate float64 `yaml:"rate"`
-	// On and Off are the lengths of the phases of OnOff, which begins on.
+	// On and Off are the lengths of the phases of "on-off", which begins on.
 	On  time.Duration `yaml:"on"`
 	Off time.Duration `yaml:"off"`
-	// Think is the mean time between operations of a Closed client, exponentially
+	// Think is the mean time between operations of a "closed" client, exponentially
 	// distributed, and before the first; 0: none.
 	Think time.Duration `yaml:"think"`
-	// Period is that of a Periodic client.
+	// Period is that of a "periodic" client.
 	Period time.Duration `yaml:"period"`
-	// Form is FixedPeriod, JitteredPeriod, JitteredTime or JitteredSlip; "" means
-	// JitteredTime.
+	// Form is how a periodic client finds its next time:
+	//   - "fixed" is the "Worst case": wait(period) after each operation.
+	//   - "jittered-period" is "Injecting jitter: Randomly change the periodicity":
+	//     wait(period * random(.5, 1.5)) after each operation. It oscillates after a
+	//     common start.
+	//   - "jittered-time" is "Jitter execution time, not period": a random time in each
+	//     period of a fixed grid, as package schedule has it. The default.
+	//   - "jittered-time-slip" is "Introducing synchronization by mistake": the same with
+	//     two lines swapped, so that the time is cut off to the grid after the jitter was
+	//     added, and nothing of the jitter is left.
 	Form string `yaml:"form"`
-	// Start is Together, Jittered or Scattered; "" means Together. Of FixedPeriod
-	// and JitteredPeriod.
+	// Start is when a client of "fixed" or "jittered-period" has its first operation:
+	// "together", all at once, as after a restart of the service, the default; "jittered",
+	// each after wait(period * random(.5, 1.5)); "scattered", each at a random time of the
+	// first period, as after a long while. The other forms begin in the first whole period
+	// of their grid.
 	Start string `yaml:"start"`
 	// Background is the share of the operations that is background work, 0 to 1; the
 	// others are interactive.
 	Background float64 `yaml:"background"`
 	// Stagger is how much later than the one before each client starts, the first
-	// at once; 0: all together. Of Once and Closed.
+	// at once; 0: all together. Of "once" and "closed".
 	Stagger time.Duration `yaml:"stagger"`
-	// Burst is on top of all that, except with Closed and Periodic.
+	// Burst is on top of all that, except with "closed" and "periodic".
 	Burst Burst `yaml:"burst"`
-	// Timeout is how long a client waits for an answer; 0: for ever. What it gave
+	// Timeout is how long a client waits for an answer; 0: for ever. A request that it gave
 	// up stays at the server, which does not know.
 	Timeout time.Duration `yaml:"timeout"`
 	// Lateness is by how much the clients' timers fire late, each by a random time
@@ -103,7 +93,7 @@ type Clients struct {
 type Burst struct {
 	// At is when they are born.
 	At time.Duration `yaml:"at"`
-	// Operations is how many, over all clients, who take turns; 0: no burst.
+	// Operations is how many, over all clients, which take turns; 0: no burst.
 	Operations int `yaml:"operations"`
 }
 

@@ -13,7 +13,7 @@ import (
 
 // requests is how many requests were sent in each interval.
 func requests(r sim.Result) []float64 {
-	all := r.Traces.Of(sim.SeriesRequests)
+	all := r.Traces.Of("requests")
 	for i := range all {
 		all[i] = math.Round(all[i] * r.Traces.Interval.Seconds())
 	}
@@ -77,23 +77,23 @@ func TestClientsWhoThink(t *testing.T) {
 	assert.Less(t, r.PeakRate, 2*r.MeanRate, "they do not begin together")
 }
 
-// Operations take turns over the clients, each of whom has a limiter of its own,
+// Operations take turns over the clients, each of which has a limiter of its own,
 // or all together one.
 func TestClientsAreIndependent(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec},
 		Clients: sim.Clients{Count: 10, Operations: 1000},
 	}
-	st := sim.Strategy{Window: sim.Window{Law: sim.RenoLaw, Initial: 7}}
+	st := sim.Strategy{Window: sim.Window{Law: "reno", Initial: 7}}
 	r := run(t, s, st)
 	assert.Equal(t, 1000, r.Done)
 	assert.InDelta(t, 1, r.Jain, 1e-9)
-	assert.InDelta(t, 70, r.Traces.Of(sim.SeriesCwnd)[0], 1e-9)
+	assert.InDelta(t, 70, r.Traces.Of("cwnd")[0], 1e-9)
 	assert.InDelta(t, 70, r.Traces.Of("in_flight")[0], 1e-9)
 	st.Shared = true
 	r = run(t, s, st)
 	assert.Equal(t, 1000, r.Done)
-	assert.InDelta(t, 7, r.Traces.Of(sim.SeriesCwnd)[0], 1e-9)
+	assert.InDelta(t, 7, r.Traces.Of("cwnd")[0], 1e-9)
 	assert.InDelta(t, 7, r.Traces.Of("in_flight")[0], 1e-9)
 }
 
@@ -107,8 +107,8 @@ func TestTimeouts(t *testing.T) {
 	assert.Equal(t, 1, r.TimedOut)
 	assert.Equal(t, 100*ms, r.End)
 	// Its window reacts as to an overload.
-	r = run(t, s, sim.Strategy{Window: sim.Window{Law: sim.RenoLaw}, Retry: sim.Retry{Kind: sim.FixedRetry, Min: time.Hour, Attempts: 1}})
-	cwnd := r.Traces.Of(sim.SeriesCwnd)
+	r = run(t, s, sim.Strategy{Window: sim.Window{Law: "reno"}, Retry: sim.Retry{Kind: "constant", Min: time.Hour, Attempts: 1}})
+	cwnd := r.Traces.Of("cwnd")
 	assert.InDelta(t, 10, cwnd[len(cwnd)-1], 1e-9)
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // seed0 is the system of How not to crash a server: 1000 clients with a request every 10 s each on
-// average, who wait 2 s for an answer, and a server that is stopped after 20 s,
+// average, which wait 2 s for an answer, and a server that is stopped after 20 s,
 // "simply by a signal SIGSTOP", for as long as in the seed's log, from 22:11:08
 // to 22:13:06.
 //
@@ -22,7 +22,7 @@ func seed0() sim.Scenario {
 		Name: "seed0-outage",
 		Server: sim.Server{
 			Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30},
-			Outages: []sim.Outage{{From: 20 * sec, For: 117 * sec, Kind: sim.Silent, Backlog: 128}},
+			Outages: []sim.Outage{{From: 20 * sec, For: 117 * sec, Kind: "silent", Backlog: 128}},
 		},
 		Clients: sim.Clients{Count: 1000, Think: 10 * sec, Timeout: 2 * sec},
 		Horizon: 7 * time.Minute,
@@ -38,22 +38,22 @@ func TestSeed0FixedRetryDoesNotComeBack(t *testing.T) {
 	r := run(t, seed0(), named(t, "fixed"))
 	assert.True(t, r.Recovery.Applies)
 	assert.False(t, r.Recovery.Over)
-	assert.InDelta(t, 98, mean(r, sim.SeriesSuccesses, 5*sec, 20*sec), 5, "the seed: 98 to 101 a second")
+	assert.InDelta(t, 98, mean(r, "successes", 5*sec, 20*sec), 5, "the seed: 98 to 101 a second")
 	// The seed, in fives of seconds: 36 OK a second and 22.6 timed out, so it was
 	// stopped 3.2 s before the end of the first of them; then 170.6, 298.8, 371.2.
 	from := 20*sec - 1800*ms
 	for i, want := range []float64{22.6, 170.6, 298.8, 371.2} {
 		begin := from + time.Duration(i)*5*sec
-		assert.InDelta(t, want, mean(r, sim.SeriesTimeouts, begin, begin+5*sec), 25, "%v", begin)
+		assert.InDelta(t, want, mean(r, "timeouts", begin, begin+5*sec), 25, "%v", begin)
 	}
 	// "concurrency: 1040, last delay: 2.671444385s", then 1599, 1925, 2231: more than
 	// 951, at which the delay is as long as the clients wait, and no end of it.
-	concurrency := func(at time.Duration) float64 { return mean(r, sim.SeriesConcurrency, at, at+200*ms) }
+	concurrency := func(at time.Duration) float64 { return mean(r, "concurrency", at, at+200*ms) }
 	assert.InDelta(t, 1040, concurrency(137*sec), 200)
 	for _, at := range []time.Duration{138 * sec, 139 * sec, 200 * sec, 400 * sec} {
 		assert.InDelta(t, 430, concurrency(at+sec)-concurrency(at), 130, "the seed: 559, 326, 306 a second")
 	}
-	assert.Zero(t, mean(r, sim.SeriesSuccesses, 140*sec, 7*time.Minute))
+	assert.Zero(t, mean(r, "successes", 140*sec, 7*time.Minute))
 }
 
 // "with exponentially delaying the retry ... the server did not fall and
@@ -63,9 +63,9 @@ func TestSeed0BackoffComesBack(t *testing.T) {
 		r := run(t, seed0(), named(t, name))
 		assert.True(t, r.Recovery.Over, name)
 		assert.Less(t, r.Recovery.For, time.Minute, name)
-		assert.InDelta(t, 98, mean(r, sim.SeriesSuccesses, 6*time.Minute, 7*time.Minute), 8, name)
-		early := mean(r, sim.SeriesTimeouts, 25*sec, 40*sec)
-		assert.Less(t, mean(r, sim.SeriesTimeouts, 120*sec, 135*sec), 0.75*early, "%s: the load decreases over time", name)
+		assert.InDelta(t, 98, mean(r, "successes", 6*time.Minute, 7*time.Minute), 8, name)
+		early := mean(r, "timeouts", 25*sec, 40*sec)
+		assert.Less(t, mean(r, "timeouts", 120*sec, 135*sec), 0.75*early, "%s: the load decreases over time", name)
 	}
 }
 

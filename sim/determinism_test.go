@@ -37,7 +37,7 @@ func everything() []sim.Scenario {
 			Name: "slowdown",
 			Server: sim.Server{
 				Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30},
-				Outages: []sim.Outage{{From: 2 * sec, For: 3 * sec, Kind: sim.Silent, Backlog: 10}},
+				Outages: []sim.Outage{{From: 2 * sec, For: 3 * sec, Kind: "silent", Backlog: 10}},
 			},
 			Clients: sim.Clients{Count: 100, Think: sec, Timeout: sec}, Horizon: 10 * sec,
 		}, {

@@ -2,8 +2,8 @@
 // virtual time: what a strategy would do to a service, seen in seconds and
 // before it is shipped.
 //
-// A [Scenario] says what the service is like, who asks it for how much, and
-// which strategies are compared; [Run] plays it once, with one strategy and one
+// A [Scenario] says what the service is like, how much its clients ask for, and which
+// strategies are compared; [Run] plays it once, with one strategy and one
 // seed of randomness, and returns a [Result] with the measures and traces.
 //
 //	clients          strategy                       server
@@ -23,10 +23,10 @@
 // is kept away. The same scenario, strategy and seed give the same result
 // everywhere. Runs may go on in parallel.
 //
-// Every run ends: when all operations have come to their end, at the horizon of
-// virtual time, or after so many events; Result.Ended says which. A client that
-// goes on asking a service for which it is too much makes events without
-// end, so "events" is a result as well: nothing will come of it.
+// Every run ends: when all operations have ended, at the horizon of virtual time, or
+// after so many events; Result.Ended says which. Clients that never stop asking too much
+// of a service make events without end, so "events" is a result as well: it will not
+// recover.
 //
 // What is not there: bandwidth and the sizes of requests, answers that take time
 // to arrive, single lost packets, and clients that tell the server when they give up.

@@ -12,7 +12,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// FieldError says which field of a scenario is wrong, and why.
+// FieldError says which field of a scenario is wrong, and why. Where several are, an
+// error holds all of them in the order of the fields, as errors.Join has it.
 type FieldError struct {
 	// Path names the field as in a scenario file: "server.outages[1].from".
 	Path string
@@ -24,32 +25,10 @@ type FieldError struct {
 // Error returns "path: problem".
 func (e *FieldError) Error() string { return e.Path + ": " + e.Problem }
 
-// FieldErrors are all that is wrong with a scenario, in the order of its
-// fields. errors.As finds each as a *FieldError.
-type FieldErrors []*FieldError
-
-// Error returns one line for each.
-func (e FieldErrors) Error() string {
-	all := make([]string, len(e))
-	for i, f := range e {
-		all[i] = f.Error()
-	}
-	return strings.Join(all, "\n")
-}
-
-// Unwrap returns the single errors.
-func (e FieldErrors) Unwrap() []error {
-	all := make([]error, len(e))
-	for i, f := range e {
-		all[i] = f
-	}
-	return all
-}
-
 // checker collects what is wrong below one path.
 type checker struct {
 	path string
-	errs *FieldErrors
+	errs *[]error
 }
 
 // in is the checker of a field that has fields itself.

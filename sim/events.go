@@ -6,38 +6,28 @@ import "time"
 type kind uint8
 
 const (
-	// bornKind: the next operation of the clients as a whole is born.
-	bornKind kind = iota
-	// burstKind: the operations of a burst are born.
-	burstKind
-	// turnKind: it is a client's turn to have an operation born.
-	turnKind
-	// arriveKind: an attempt reaches the server.
-	arriveKind
-	// admitKind: an attempt of the clairvoyant has its token.
-	admitKind
-	// servedKind: an attempt was served.
-	servedKind
-	// refusedKind: an attempt's refusal, or another error, is ready.
-	refusedKind
-	// checkKind: somebody may have been served by now.
-	checkKind
-	// timeoutKind: a client has waited long enough for an attempt.
-	timeoutKind
-	// retryKind: an operation's wait before a retry is over.
-	retryKind
-	// wakeKind: a client's limiter is to be looked at again.
-	wakeKind
-	// outageKind: an outage begins or ends.
-	outageKind
-	// capacityKind: the capacity changes.
-	capacityKind
+	bornKind     kind = iota // the next operation of the clients as a whole is born
+	burstKind                // the operations of a burst are born
+	turnKind                 // it is a client's turn to have an operation born
+	arriveKind               // an attempt reaches the server
+	admitKind                // an attempt of the clairvoyant has its token
+	servedKind               // an attempt was served
+	refusedKind              // an attempt's refusal, or another error, is ready
+	checkKind                // an attempt may have been served by now
+	timeoutKind              // a client has waited long enough for an attempt
+	retryKind                // an operation's wait before a retry is over
+	wakeKind                 // a client's limiter is to be looked at again
+	outageKind               // an outage begins or ends
+	capacityKind             // the capacity changes
 )
 
-// event is something that will happen. It has no pointers, so that the
-// collector need not look at them.
-type event struct {
-	at time.Duration
+// event is something that will happen at a time.
+type event = entry[time.Duration]
+
+// entry is something that will happen at a time, or after so much work. It has no
+// pointers, so that the collector need not look at them.
+type entry[At time.Duration | float64] struct {
+	at At
 	// seq orders events of the same time: as they were made.
 	seq uint64
 	// id is the attempt, operation or client that it is about, and gen the use of
@@ -47,13 +37,15 @@ type event struct {
 	kind kind
 }
 
-func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+func (a *entry[At]) before(b *entry[At]) bool {
+	return a.at < b.at || a.at == b.at && a.seq < b.seq
+}
 
-// events is a heap of events with four children to a node: less deep than
-// with two, and a node's children are side by side in memory.
-type events []event
+// heap has the first of its entries at the front, and four children to a node: it is less
+// deep than with two, and a node's children are side by side in memory.
+type heap[At time.Duration | float64] []entry[At]
 
-func (h *events) push(e event) {
+func (h *heap[At]) push(e entry[At]) {
 	*h = append(*h, e)
 	all := *h
 	i := len(all) - 1
@@ -68,11 +60,11 @@ func (h *events) push(e event) {
 	all[i] = e
 }
 
-// pop takes the first event out, and reports false if there is none.
-func (h *events) pop() (event, bool) {
+// pop takes the first entry out, and reports false if there is none.
+func (h *heap[At]) pop() (entry[At], bool) {
 	all := *h
 	if len(all) == 0 {
-		return event{}, false
+		return entry[At]{}, false
 	}
 	first, last := all[0], all[len(all)-1]
 	all = all[:len(all)-1]

@@ -47,7 +47,7 @@ func ExampleResult_Measures() {
 		Server:  sim.Server{Service: time.Second, Slots: 2, Outages: []sim.Outage{{From: 10 * time.Second, For: 5 * time.Second}}},
 		Clients: sim.Clients{Count: 2, Arrivals: "closed"}, Horizon: time.Minute,
 	}
-	strategy := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 3 * time.Second}}
+	strategy := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: "constant", Min: 3 * time.Second}}
 	r, err := sim.Run(scenario, strategy, 1)
 	if err != nil {
 		panic(err)

@@ -68,10 +68,10 @@ func (p *picker) word(all ...string) string { return all[int(p.byte())%len(all)]
 func (p *picker) server() Server {
 	s := Server{
 		Connect: p.duration(), Service: p.duration(),
-		Spread: Spread{Kind: p.word("", Uniform, exponentialWord, Lognormal)},
+		Spread: Spread{Kind: p.word("", uniformWord, exponentialWord, lognormalWord)},
 		Slots:  p.count(),
 
-		ConnectSpread: Spread{Kind: p.word("", Uniform, exponentialWord, Lognormal)},
+		ConnectSpread: Spread{Kind: p.word("", uniformWord, exponentialWord, lognormalWord)},
 	}
 	if s.Slots > 0 {
 		s.Queue = p.count()
@@ -101,7 +101,7 @@ func (p *picker) server() Server {
 	}
 	var at time.Duration
 	for range p.byte() % 3 {
-		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", Silent, lostWord), Backlog: p.count(), RetryAfter: p.yes()}
+		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", silentWord, lostWord), Backlog: p.count(), RetryAfter: p.yes()}
 		s.Outages = append(s.Outages, o)
 		at = o.end()
 	}
@@ -144,14 +144,14 @@ func (p *picker) strategy() Strategy {
 	}
 	if p.yes() {
 		s.Retry = Retry{
-			Kind: p.word(noRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry),
+			Kind: p.word("none", "constant", "exponential", "compound", "decorrelated", "fibonacci", "last-try"),
 			Min:  p.duration(), Factor: float64(p.byte()) / 20, Attempts: p.count(), Elapsed: p.duration(), RetryAfter: p.yes(),
 			Jitter: []backoff.Jitter{{}, backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[p.byte()%5],
 		}
 	}
 	if p.yes() {
 		s.Window = Window{
-			Law: p.word(TahoeLaw, RenoLaw), Factor: p.share(), Initial: float64(p.count()),
+			Law: p.word("tahoe", "reno"), Factor: p.share(), Initial: float64(p.count()),
 			NoPause: p.yes(), Patience: p.count(),
 		}
 		if p.yes() {
@@ -253,13 +253,13 @@ func (e *engine) invariants(t *testing.T) {
 
 // checkResult holds what must be so at the end.
 func checkResult(t *testing.T, s Scenario, r Result) {
-	require.Contains(t, []Ended{EndedDone, EndedHorizon, EndedEvents}, r.Ended)
+	require.Contains(t, []string{endedDone, endedHorizon, endedEvents}, r.Ended)
 	require.LessOrEqual(t, r.End, s.Horizon)
 	require.LessOrEqual(t, r.Events, s.MaxEvents)
 	if n := s.Clients.total(); n > 0 {
 		require.LessOrEqual(t, r.Operations, n)
 	}
-	if r.Ended == EndedDone {
+	if r.Ended == endedDone {
 		require.Equal(t, r.Operations, r.Done+r.GivenUp)
 	}
 	require.LessOrEqual(t, r.Makespan, r.End)
@@ -277,7 +277,7 @@ func checkResult(t *testing.T, s Scenario, r Result) {
 		}
 	}
 	for _, series := range r.Traces.Series {
-		require.LessOrEqual(t, len(series.Values), MaxSamples)
+		require.LessOrEqual(t, len(series.Values), maxSamples)
 		require.Len(t, series.Values, len(r.Traces.Series[0].Values))
 		for _, v := range series.Values {
 			require.False(t, math.IsNaN(v) || v < 0, series.Name)

@@ -44,5 +44,5 @@ func clients(n int, gap time.Duration) sim.Clients {
 
 // fixed retries after the same time.
 func fixed(d time.Duration) sim.Strategy {
-	return sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry, Min: d}}
+	return sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: d}}
 }

@@ -48,7 +48,7 @@ func TestDeviates(t *testing.T) {
 // Events come in the order of time, and those of one time as they were made.
 func TestEventsAreInOrder(t *testing.T) {
 	r := newRandom(2)
-	var h events
+	var h heap[time.Duration]
 	var want []event
 	for i := range uint64(2000) {
 		e := event{at: time.Duration(r.IntN(100)), seq: i}

@@ -15,9 +15,7 @@ func TestRegister(t *testing.T) {
 	t.Cleanup(func() { laws = before })
 	Register("mine", aimd.Reno)
 	assert.Equal(t, []string{"probe", "tahoe", "reno", "mine"}, Laws())
-	law, ok := LawNamed("mine")
-	assert.True(t, ok)
-	assert.NotNil(t, law)
+	assert.NotNil(t, Window{Law: "mine"}.MakeLaw())
 	st, ok := StrategyNamed("mine")
 	require.True(t, ok)
 	s := Scenario{Server: Server{Slots: 4}, Clients: Clients{Operations: 100}, Strategies: []Strategy{st}}
@@ -32,10 +30,9 @@ func TestRegister(t *testing.T) {
 // "It panics if the name is empty, has blanks, or is that of a law or a strategy already,
 // or if there is no law."
 func TestRegisterWhatIsWrong(t *testing.T) {
-	for _, name := range []string{"", "a law", ProbeLaw, RenoLaw, "backoff"} {
+	for _, name := range []string{"", "a law", "probe", "reno", "backoff"} {
 		assert.Panics(t, func() { Register(name, aimd.Reno) }, name)
 	}
 	assert.Panics(t, func() { Register("lawless", nil) })
-	_, ok := LawNamed("lawless")
-	assert.False(t, ok)
+	assert.Nil(t, Window{Law: "lawless"}.MakeLaw())
 }

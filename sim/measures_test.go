@@ -34,7 +34,7 @@ func TestOptimum(t *testing.T) {
 		"capacity":       {sim.Server{Service: sec, Slots: 1, Capacity: []sim.Change{{At: sec, Slots: 3}}}, clients(4, 0), 2 * sec},
 		"outage: errors": {sim.Server{Service: sec, Slots: 1, Outages: []sim.Outage{{From: 500 * ms, For: sec}}}, clients(2, sec), 2500 * ms},
 		// The first is interrupted for a second.
-		"outage: silence": {sim.Server{Service: sec, Slots: 1, Outages: []sim.Outage{{From: 500 * ms, For: sec, Kind: sim.Silent}}}, clients(2, sec), 3 * sec},
+		"outage: silence": {sim.Server{Service: sec, Slots: 1, Outages: []sim.Outage{{From: 500 * ms, For: sec, Kind: "silent"}}}, clients(2, sec), 3 * sec},
 		"timeouts":        {sim.Server{Service: sec, Slots: 1}, sim.Clients{Operations: 3, Timeout: ms}, 3 * sec},
 		"closed":          {sim.Server{Service: sec, Slots: 1}, sim.Clients{Count: 2, Operations: 4, Arrivals: "closed"}, 4 * sec},
 	} {
@@ -50,7 +50,7 @@ func TestOptimum(t *testing.T) {
 // time through a window of one.
 func TestLatencies(t *testing.T) {
 	s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: clients(3, 0)}
-	r := run(t, s, sim.Strategy{Window: sim.Window{Law: sim.RenoLaw, Initial: 1, Max: 1}})
+	r := run(t, s, sim.Strategy{Window: sim.Window{Law: "reno", Initial: 1, Max: 1}})
 	assert.Equal(t, sim.Latency{Mean: 2 * sec, P50: 2 * sec, P99: 3 * sec, Max: 3 * sec}, r.SinceBirth)
 	assert.Equal(t, sim.Latency{Mean: sec, P50: sec, P99: sec, Max: sec}, r.SinceSend)
 	assert.Equal(t, 1, r.PeakInFlight)
@@ -89,7 +89,7 @@ func TestFindAndRecovery(t *testing.T) {
 	// Slow start from a window of one, a second for a round: 1, 2, 4 ... 64 are
 	// done at the end of the seventh, and more than 90 at that of the eighth.
 	s = sim.Scenario{Server: sim.Server{Service: sec, Slots: 100}, Clients: clients(1000, 0)}
-	r = run(t, s, sim.Strategy{Window: sim.Window{Law: sim.RenoLaw, Initial: 1}})
+	r = run(t, s, sim.Strategy{Window: sim.Window{Law: "reno", Initial: 1}})
 	assert.Equal(t, sim.Spell{For: 7100 * ms, Over: true, Applies: true}, r.Find)
 	assert.False(t, r.Recovery.Applies)
 	// No capacity that could be used up, and clients who want it all at once.
@@ -157,7 +157,7 @@ func TestMeasures(t *testing.T) {
 // The traces say what the measures do.
 func TestTraces(t *testing.T) {
 	r := run(t, seed4(2000), named(t, "reno-0.9"))
-	n := len(r.Traces.Of(sim.SeriesCwnd))
+	n := len(r.Traces.Of("cwnd"))
 	assert.Equal(t, 253, n, "25.205 s in tenths")
 	total := func(name string) (sum float64) {
 		for _, v := range r.Traces.Of(name) {
@@ -166,8 +166,8 @@ func TestTraces(t *testing.T) {
 		return sum
 	}
 	for name, want := range map[string]int{
-		sim.SeriesRequests: r.Attempts, sim.SeriesRetries: r.Retries, sim.SeriesSuccesses: r.Succeeded,
-		sim.SeriesRefusals: r.Refused, sim.SeriesFailures: 0, sim.SeriesTimeouts: 0,
+		"requests": r.Attempts, "retries": r.Retries, "successes": r.Succeeded,
+		"refusals": r.Refused, "failures": 0, "timeouts": 0,
 	} {
 		assert.InDelta(t, want, total(name), 1e-6, name)
 	}
@@ -184,9 +184,9 @@ func TestTraces(t *testing.T) {
 	s := seed4(2000)
 	s.Trace.Interval = ms
 	r = run(t, s, named(t, "backoff"))
-	assert.Nil(t, r.Traces.Of(sim.SeriesCwnd))
-	assert.InDelta(t, r.Attempts, total(sim.SeriesRequests), 1e-6)
-	assert.LessOrEqual(t, len(r.Traces.Of(sim.SeriesRequests)), sim.MaxSamples)
+	assert.Nil(t, r.Traces.Of("cwnd"))
+	assert.InDelta(t, r.Attempts, total("requests"), 1e-6)
+	assert.LessOrEqual(t, len(r.Traces.Of("requests")), 4096)
 	assert.Equal(t, 16*ms, r.Traces.Interval)
 	s.Trace.Off = true
 	assert.Empty(t, run(t, s, named(t, "backoff")).Traces.Series)

@@ -30,7 +30,7 @@ type meter struct {
 	watch    watch
 	tracer   tracer
 	// interactive and background are how the two kinds of operations fared.
-	interactive, background Kind
+	interactive, background fared
 }
 
 func (m *meter) init(s Scenario, windowed bool) {
@@ -41,9 +41,6 @@ func (m *meter) init(s Scenario, windowed bool) {
 }
 
 // Events.
-
-// passed: nothing happened up to that time.
-func (m *meter) passed(e *engine, now time.Duration) { m.tracer.passed(e, now) }
 
 func (m *meter) born(op *operation) {
 	m.births++
@@ -103,7 +100,7 @@ func (m *meter) worked(d time.Duration, useful bool) {
 	}
 }
 
-// over reports whether every operation that was born came to its end.
+// over reports whether every operation that was born has ended.
 func (m *meter) over() bool { return m.dones+m.givenUp == m.births }
 
 func (m *meter) result(e *engine) Result {
@@ -224,8 +221,8 @@ func (r *regained) done(now time.Duration) {
 const buckets = 10
 
 func newRegained(s Scenario) regained {
-	want := func(at time.Duration) float64 { return min(s.Server.Throughput(at), s.Clients.demand(s.Server)) }
-	// A second, or until 20 can be expected, but a million buckets at the most.
+	want := func(at time.Duration) float64 { return min(s.Server.throughput(at), s.Clients.demand(s.Server)) }
+	// A second, or until 20 can be expected, but at most a million buckets.
 	span := time.Second
 	if w := want(0); w > 0 {
 		span = max(span, min(stretched(time.Second, 20/w), s.Horizon))

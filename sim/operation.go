@@ -7,8 +7,8 @@ import (
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
+	"github.com/aimd-go/aimd/internal/queue"
 	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -41,14 +41,14 @@ type party struct {
 	throttle *rejection.Core
 }
 
-// client is one of those who ask.
+// client is one of those that ask.
 type client struct {
 	id int32
 	*party
 	// left is how many operations it may still bear, negative: no end.
 	left int
-	// schedule is that of a client of JitteredTime, grid the time of one of
-	// JitteredSlip.
+	// schedule is that of a client of jitteredTime, grid the time of one of
+	// jitteredSlip.
 	schedule *grid.Core
 	grid     time.Duration
 	// done is how many operations were done, the last of them at the time last.
@@ -88,7 +88,7 @@ func (e *engine) bear(c *client) {
 	op.background = e.scenario.Clients.background(e.meter.births)
 	e.meter.born(op)
 	switch {
-	case !e.leave(op):
+	case !e.admitted(op):
 		e.giveUp(op)
 	case c.core == nil:
 		e.try(op)
@@ -98,9 +98,9 @@ func (e *engine) bear(c *client) {
 	}
 }
 
-// leave asks the guards for leave for an operation's next attempt: before the
-// delay that precedes it, as a loop.Runner does, and the budget last.
-func (e *engine) leave(op *operation) bool {
+// admitted asks the guards about an operation's next attempt: before the delay
+// that precedes it, as a loop.Runner does, and the budget last.
+func (e *engine) admitted(op *operation) bool {
 	now := epoch.Add(e.now)
 	p := op.client.party
 	if p.throttle != nil && !p.throttle.Asked(now, tag.Critical) {
@@ -121,7 +121,7 @@ func (e *engine) leave(op *operation) bool {
 	return false
 }
 
-// giveUp ends an operation whose attempt was not let go.
+// giveUp ends an operation whose attempt the guards refused.
 func (e *engine) giveUp(op *operation) {
 	e.meter.rejected++
 	e.meter.givenUp++
@@ -184,7 +184,7 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 		e.over(op)
 		return
 	}
-	if !e.leave(op) {
+	if !e.admitted(op) {
 		e.giveUp(op)
 		return
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Throughput is how many operations a second the server can serve at that time,
+// throughput is how many operations a second the server can serve at that time,
 // at the concurrency that is best for it; +Inf: no bound.
-func (s Server) Throughput(at time.Duration) float64 {
+func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()
 	slots, rate := s.Slots, s.Rate.PerSecond
 	for _, c := range s.Capacity {
@@ -91,7 +91,7 @@ func (s Clients) demand(v Server) float64 {
 // optimum is the makespan of a clairvoyant client that knows what the server can
 // take: the same operations, each sent so that it arrives just when there is room
 // for it. That is a queue without bound in front of the server, which lets in
-// as many at a time as is best. 0: it comes to no end either.
+// as many at a time as is best. 0: that does not end either.
 //
 // For a server that answers each within the time of its concurrency, nothing that
 // sends in another rhythm does better than the best fixed concurrency: of
@@ -156,7 +156,7 @@ func clairvoyant(s Scenario, most int, seed uint64) time.Duration {
 	e := newEngine(s, Strategy{}, seed)
 	e.clairvoyant = true
 	e.run()
-	if e.ended != EndedDone {
+	if e.ended != endedDone {
 		return 0
 	}
 	return e.meter.makespan

@@ -57,7 +57,7 @@ func TestOptimumAgainstBruteForce(t *testing.T) {
 				s := Scenario{Server: c.server, Clients: load.Clients}
 				least := time.Duration(math.MaxInt64)
 				for most := 1; most <= load.Operations; most++ {
-					r := without(s, Strategy{Window: Window{Law: RenoLaw, Initial: float64(most), Max: float64(most)}})
+					r := without(s, Strategy{Window: Window{Law: "reno", Initial: float64(most), Max: float64(most)}})
 					if r.Done == load.Operations {
 						least = min(least, r.Makespan)
 					}
@@ -74,7 +74,7 @@ func TestOptimumAgainstBruteForce(t *testing.T) {
 func TestThroughputAgainstBruteForce(t *testing.T) {
 	for name, c := range slowing {
 		t.Run(name, func(t *testing.T) {
-			got := c.server.Throughput(0)
+			got := c.server.throughput(0)
 			if c.best > 0 {
 				assert.InEpsilon(t, c.best, got, 1e-9)
 			}

@@ -6,12 +6,12 @@ import "time"
 type Failures struct {
 	// Rate is the share of requests that fail, 0 to 1.
 	Rate float64 `yaml:"rate"`
-	// Overload makes a failure look like a refusal (503). Without, it says
+	// Overload makes a failure look like a refusal (503). Without it, a failure says
 	// nothing about load (500).
 	Overload bool `yaml:"overload"`
 	// Sticky makes all requests of the same clients fail, that share of them: as
 	// when some of the service's machines are down and each client stays with its
-	// own. Without, each request has the same chance.
+	// own. Without it, each request has the same chance.
 	Sticky bool `yaml:"sticky"`
 	// From and For say when; a For of 0: from From to the end.
 	From time.Duration `yaml:"from"`
@@ -29,16 +29,11 @@ type Change struct {
 	Rate float64 `yaml:"rate"`
 }
 
-// The kinds of Outage.Kind.
+// The words of Outage.Kind, which says what they mean.
 const (
-	// errorsWord: every request is refused, fast. The default.
 	errorsWord = "errors"
-	// Silent: nothing is answered. The process has stopped, and what was sent is
-	// still there when it continues.
-	Silent = "silent"
-	// lostWord: what is sent vanishes, and so does what the server answers: the network
-	// is down. The server goes on with what it has. Clients need a Timeout.
-	lostWord = "lost"
+	silentWord = "silent"
+	lostWord   = "lost"
 )
 
 // Outage is a time in which the server is down.
@@ -47,14 +42,16 @@ type Outage struct {
 	From time.Duration `yaml:"from"`
 	// For is how long it lasts, more than 0.
 	For time.Duration `yaml:"for"`
-	// Kind is Errors, Silent or Lost; "" means Errors.
+	// Kind is "errors", every request is refused, fast, the default; "silent", nothing is
+	// answered: the process has stopped, and what was sent is still there when it continues;
+	// or "lost", what is sent vanishes, and so does what the server answers: the network is
+	// down, the server goes on with what it has, and clients need a Timeout.
 	Kind string `yaml:"kind"`
-	// Backlog is how many requests a stopped process's kernel takes in for it in a
-	// Silent outage. These are there when it continues, whether anybody still
-	// waits for them or not; of those beyond, only they that are still waited for,
-	// since their clients go on knocking. 0: no bound.
+	// Backlog is how many requests the kernel takes in for a process that is stopped by a
+	// "silent" outage. These are there when it continues, still waited for or not; of the
+	// rest only those that are, since their clients go on trying to connect. 0: no bound.
 	Backlog int `yaml:"backlog"`
-	// RetryAfter makes refusals of an Errors outage tell when it ends.
+	// RetryAfter makes refusals of an "errors" outage tell when it ends.
 	// Refusal.RetryAfterJitter is added.
 	RetryAfter bool `yaml:"retry_after"`
 }
@@ -89,7 +86,7 @@ func (s Server) checkTimes(c checker) {
 		if i > 0 && o.From < s.Outages[i-1].end() {
 			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
 		}
-		c.oneOf("kind", o.Kind, errorsWord, Silent, lostWord)
+		c.oneOf("kind", o.Kind, errorsWord, silentWord, lostWord)
 		c.count("backlog", o.Backlog, 0, maxSlots)
 	}
 }

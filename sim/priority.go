@@ -9,15 +9,13 @@ import "math"
 // is: a part of its slots, Server.Reserve, is for the others alone. Package admission
 // does more: several levels, a queue, and a limit that adapts.
 
-// Kind is how the operations of one kind fared.
-type Kind struct {
-	// Operations is how many were born, and Done how many of these were done.
-	Operations, Done int
-}
+// fared is how the operations of one kind did: how many were born, and how many of these
+// were done.
+type fared struct{ Operations, Done int }
 
 // done is the share that was done.
-func (k Kind) done(name string) Measure {
-	return Measure{name, float64(k.Done) / float64(max(k.Operations, 1)), false, k.Operations > 0}
+func (f fared) done(name string) Measure {
+	return Measure{name, float64(f.Done) / float64(max(f.Operations, 1)), false, f.Operations > 0}
 }
 
 // background reports whether the nth operation is background work: evenly, without
@@ -32,7 +30,7 @@ func (s *server) reserved(a *attempt) bool {
 }
 
 // kind is that of the operation, to be counted in.
-func (m *meter) kind(op *operation) *Kind {
+func (m *meter) kind(op *operation) *fared {
 	if op.background {
 		return &m.background
 	}

@@ -25,7 +25,7 @@ func crowded(reserve float64) sim.Scenario {
 // "Prioritize interactive requests. Drop background requests" ("Safe Client
 // Behaviour").
 func TestPrioritisedDropping(t *testing.T) {
-	share := func(k sim.Kind) float64 { return float64(k.Done) / float64(k.Operations) }
+	share := func(k struct{ Operations, Done int }) float64 { return float64(k.Done) / float64(k.Operations) }
 	alike := run(t, crowded(0), named(t, "none"))
 	assert.InDelta(t, 0.66, share(alike.Interactive), 0.02)
 	assert.InDelta(t, 0.66, share(alike.Background), 0.02)

@@ -30,11 +30,11 @@ func (r random) NormFloat64() float64 {
 // spread is one time of that mean and spread.
 func (r random) spread(mean time.Duration, s Spread) time.Duration {
 	switch s.Kind {
-	case Uniform:
+	case uniformWord:
 		return stretched(mean, 1+float64(s.Width*(float64(2*r.Float64())-1)))
 	case exponentialWord:
 		return stretched(mean, r.ExpFloat64())
-	case Lognormal:
+	case lognormalWord:
 		// Less half of the variance, so that the mean stays.
 		return stretched(mean, exponential(float64(s.Width*r.NormFloat64())-float64(s.Width*s.Width)/2))
 	}

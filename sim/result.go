@@ -2,19 +2,12 @@ package sim
 
 import "time"
 
-// Ended is why a run came to its end.
-type Ended string
-
+// The words of Result.Ended.
 const (
-	// EndedDone: every operation was done or given up.
-	EndedDone Ended = "done"
-	// EndedHorizon: the virtual time was up. For clients without a number of
-	// operations that is as it should be.
-	EndedHorizon Ended = "horizon"
-	// EndedEvents: there were too many events.
-	EndedEvents Ended = "events"
-	// EndedStopped: Scenario.Stop said so.
-	EndedStopped Ended = "stopped"
+	endedDone    = "done"
+	endedHorizon = "horizon"
+	endedEvents  = "events"
+	endedStopped = "stopped"
 )
 
 // Result is what came of one run.
@@ -25,9 +18,12 @@ type Result struct {
 	// Scenario, Strategy and Seed say which run it was.
 	Scenario, Strategy string
 	Seed               uint64
-	// Ended says why it came to its end, and End when.
-	Ended Ended
-	End   time.Duration
+	// Ended says why the run ended: "done", every operation was done or given up;
+	// "horizon", the virtual time was up, as it should be for clients without a number
+	// of operations; "events", there were too many; "stopped", by Scenario.Stop.
+	Ended string
+	// End is when it did.
+	End time.Duration
 	// Events is the number of events that the simulator handled.
 	Events int
 
@@ -51,10 +47,9 @@ type Result struct {
 	// Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant: the same operations sent so that
-	// each arrives just when the server has room for it. 0 where there is no
-	// number of operations, or where it comes to no end either. Where times vary it
-	// has those of its own order, so that a run may be shorter by chance, by the
-	// time of one operation or so.
+	// each arrives just when the server has room for it. 0 without a number of
+	// operations, or where that does not end either. Where times vary, a run may by
+	// chance be shorter, by the time of one operation or so.
 	Optimum time.Duration
 
 	// SinceBirth and SinceSend are the latencies of done operations, from their birth
@@ -93,10 +88,10 @@ type Result struct {
 	// outage, until Scenario.Regain of the capacity was used again.
 	Regain Spell `json:",omitzero"`
 
-	// Interactive and Background are how these two kinds of operations fared, where
-	// Clients.Background tells them apart.
-	Interactive Kind `json:",omitzero"`
-	Background  Kind `json:",omitzero"`
+	// Interactive and Background are how many of these two kinds of operations were born,
+	// and how many of those were done, where Clients.Background tells them apart.
+	Interactive struct{ Operations, Done int } `json:",omitzero"`
+	Background  struct{ Operations, Done int } `json:",omitzero"`
 
 	// Traces are the courses over time.
 	Traces Traces
@@ -109,7 +104,7 @@ type Latency struct {
 	Mean, P50, P99, Max time.Duration
 }
 
-// Spell is a time that may not have come to its end.
+// Spell is a time that may not have ended.
 type Spell struct {
 	// For is how long it lasted; to the end of the run, if it did not end before.
 	For time.Duration
@@ -136,7 +131,7 @@ type Measure struct {
 func (r Result) Measures() []Measure {
 	unfinished := r.Done < r.Operations
 	makespan := r.Makespan
-	if unfinished && r.Ended != EndedDone {
+	if unfinished && r.Ended != endedDone {
 		// Some are under way still: it is no less than the run was long.
 		makespan = r.End
 	}
@@ -181,7 +176,7 @@ func (r Result) Measures() []Measure {
 		{"watch_errors", float64(r.Watched.Errors), false, r.Watched.Applies},
 		{"watch_jain", r.Watched.Jain, false, r.Watched.Done > 0},
 		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
-		r.Interactive.done("interactive_done"),
-		r.Background.done("background_done"),
+		fared(r.Interactive).done("interactive_done"),
+		fared(r.Background).done("background_done"),
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
@@ -10,17 +11,17 @@ import (
 // a time.Time: the day of Improve on exponential backoff.
 var epoch = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
 
-// Run plays the scenario once, with one strategy and one seed. The error is a
-// FieldErrors that says what in the scenario or the strategy is wrong.
+// Run plays the scenario once, with one strategy and one seed. The error joins a
+// [FieldError] for each field of the scenario or the strategy that is wrong.
 //
 // Every run ends: by itself, at the horizon, or after too many events;
 // Result.Ended says how.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
-	var errs FieldErrors
+	var errs []error
 	s.check(checker{errs: &errs})
 	st.check(checker{errs: &errs}.in("strategy"))
 	if len(errs) > 0 {
-		return Result{}, errs
+		return Result{}, errors.Join(errs...)
 	}
 	s = s.WithDefaults()
 	e := newEngine(s, st, seed)
@@ -42,10 +43,10 @@ type engine struct {
 	clairvoyant bool
 
 	now    time.Duration
-	queue  events
+	queue  heap[time.Duration]
 	seq    uint64
 	random random
-	ended  Ended
+	ended  string
 	events int
 
 	attempts   pool[attempt]
@@ -116,23 +117,23 @@ func (e *engine) step() {
 	next, ok := e.queue.pop()
 	switch {
 	case !ok || next.at > e.scenario.Horizon:
-		e.ended = EndedHorizon
-		e.meter.passed(e, e.scenario.Horizon)
+		e.ended = endedHorizon
+		e.meter.tracer.passed(e, e.scenario.Horizon)
 		e.now = e.scenario.Horizon
 		return
 	case e.events >= e.scenario.MaxEvents:
-		e.ended = EndedEvents
+		e.ended = endedEvents
 		return
 	}
-	e.meter.passed(e, next.at)
+	e.meter.tracer.passed(e, next.at)
 	e.now = next.at
 	e.events++
 	e.handle(next)
 	switch {
 	case e.born.over() && e.meter.over():
-		e.ended = EndedDone
+		e.ended = endedDone
 	case e.events%stopEvery == 0 && e.scenario.Stop != nil && e.scenario.Stop():
-		e.ended = EndedStopped
+		e.ended = endedStopped
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 const period = 300 * sec // "Once every 5 minutes"
 
-// seed3 are 10 000 clients of Safe Client Behaviour, who ask a service that answers at once
+// seed3 are 10 000 clients of Safe Client Behaviour, which ask a service that answers at once
 // every five minutes, for an hour.
 func seed3(form, start string) sim.Scenario {
 	return sim.Scenario{
@@ -26,7 +26,7 @@ func seed3(form, start string) sim.Scenario {
 // peak is the most requests in a second from one time to another; 33.3 are the mean.
 func peak(r sim.Result, from, to time.Duration) float64 {
 	most := 0.0
-	for _, v := range r.Traces.Of(sim.SeriesRequests)[from/sec : to/sec] {
+	for _, v := range r.Traces.Of("requests")[from/sec : to/sec] {
 		most = max(most, v)
 	}
 	return most
@@ -34,7 +34,7 @@ func peak(r sim.Result, from, to time.Duration) float64 {
 
 // The talk's figures of clients that start together, one after the other.
 func TestSeed3Jitter(t *testing.T) {
-	rate := func(r sim.Result, from, to time.Duration) float64 { return mean(r, sim.SeriesRequests, from, to) }
+	rate := func(r sim.Result, from, to time.Duration) float64 { return mean(r, "requests", from, to) }
 	const end = time.Hour
 	t.Run("Worst case: Synchronized startup, no jitter", func(t *testing.T) {
 		r := run(t, seed3("fixed", "together"), sim.Strategy{})
@@ -77,7 +77,7 @@ func TestSeed3Jitter(t *testing.T) {
 }
 
 // The talk's figures of retries: a service that is down for six minutes, for clients
-// who ask it at times of their own before.
+// that ask it at times of their own before.
 func TestSeed3Retries(t *testing.T) {
 	const down, up, later = 10 * time.Minute, 16 * time.Minute, 30 * time.Minute
 	play := func(form string, retry sim.Retry) (during, after float64) {
@@ -86,10 +86,10 @@ func TestSeed3Retries(t *testing.T) {
 		r := run(t, s, sim.Strategy{Retry: retry})
 		return peak(r, down, up), peak(r, later, time.Hour)
 	}
-	fixed := sim.Retry{Kind: sim.FixedRetry, Min: 10 * sec}
+	fixed := sim.Retry{Kind: "constant", Min: 10 * sec}
 	jittered := fixed
 	jittered.Jitter = backoff.Proportional(0.5)
-	grown := sim.Retry{Kind: sim.ExponentialRetry, Min: 10 * sec, Factor: 2, Max: 24 * time.Hour}
+	grown := sim.Retry{Kind: "exponential", Min: 10 * sec, Factor: 2, Max: 24 * time.Hour}
 
 	during, after := play("fixed", fixed)
 	assert.Greater(t, during, 900.0, "Request spike")
@@ -112,7 +112,7 @@ func TestSeed3Retries(t *testing.T) {
 
 	// "while not success && delay <= period"
 	during, _ = play("jittered-period", sim.Retry{
-		Kind: sim.LastTryRetry, Min: 10 * sec, Factor: 2, Max: period + 1, Jitter: backoff.Proportional(0.5),
+		Kind: "last-try", Min: 10 * sec, Factor: 2, Max: period + 1, Jitter: backoff.Proportional(0.5),
 	})
 	assert.Less(t, during, 250.0, "retries capped")
 }
@@ -127,13 +127,13 @@ func TestSeed3PartialFailure(t *testing.T) {
 		r := run(t, s, sim.Strategy{Retry: retry})
 		assert.InEpsilon(t, 4.0/3, float64(r.Attempts)/float64(r.Operations), 0.01)
 		most := 0.0
-		for _, v := range r.Traces.Of(sim.SeriesFailures)[30*time.Minute/sec:] {
+		for _, v := range r.Traces.Of("failures")[30*time.Minute/sec:] {
 			most = max(most, v)
 		}
 		return most
 	}
-	fixed := sim.Retry{Kind: sim.FixedRetry, Min: 10 * sec}
-	grown := sim.Retry{Kind: sim.ExponentialRetry, Min: 10 * sec, Factor: 2, Max: time.Hour}
+	fixed := sim.Retry{Kind: "constant", Min: 10 * sec}
+	grown := sim.Retry{Kind: "exponential", Min: 10 * sec, Factor: 2, Max: time.Hour}
 	assert.Greater(t, play("fixed", fixed), 300.0)
 	assert.Less(t, play("jittered-period", grown), 60.0)
 	grown.Jitter = backoff.Proportional(0.5)
@@ -143,7 +143,7 @@ func TestSeed3PartialFailure(t *testing.T) {
 // "Example: Only 10% of outgoing requests can be retries. Prevents retries from
 // completely crowding out legitimate requests", in an outage of 30 s with 1000
 // clients; and "make sure to jitter retry periods on the server side": else all
-// who were told when it ends come back at that moment.
+// that were told when it ends come back at that moment.
 func TestSeed3Outage(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: 10 * ms, Outages: []sim.Outage{{From: time.Minute, For: 30 * sec}}},

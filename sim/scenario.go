@@ -1,41 +1,32 @@
 package sim
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Bounds of a scenario, so that every run ends and fits into memory. Our choice.
 const (
-	// maxOperations is the most operations in one run.
 	maxOperations = 10_000_000
-	// maxClients is the most clients: with a throttle each, some 800 MB.
-	maxClients = 100_000
-	// maxHorizon is the longest virtual time.
-	maxHorizon = 30 * 24 * time.Hour
-	// maxDuration is the longest single duration.
-	maxDuration = 100 * 365 * 24 * time.Hour
-	// maxRate is the highest rate, a second.
-	maxRate = 1e7
-	// maxSlots is the largest number of slots, workers or places.
-	maxSlots = 10_000_000
+	maxClients    = 100_000 // with a throttle each, some 800 MB
+	maxHorizon    = 30 * 24 * time.Hour
+	maxDuration   = 100 * 365 * 24 * time.Hour // of a single time
+	maxRate       = 1e7                        // a second
+	maxSlots      = 10_000_000                 // or workers, or places
 )
 
 // Defaults of a scenario.
 const (
-	// defaultHorizon ends a run with a number of operations that does not end
-	// by itself.
-	defaultHorizon = time.Hour
-	// defaultOpenHorizon ends a run without a number of operations.
-	defaultOpenHorizon = 5 * time.Minute
+	defaultHorizon     = time.Hour
+	defaultOpenHorizon = 5 * time.Minute // without a number of operations
 	// defaultMaxEvents ends a run: some seconds of a machine's time. With a
 	// number of operations it is defaultFiniteEvents and defaultEventsEach more for
-	// each of them: plain backoff has 60, at the worst, and what needs more than
-	// that does not end.
+	// each of them: plain backoff has 60 at worst, and what needs 200 does not end.
 	defaultMaxEvents    = 20_000_000
 	defaultFiniteEvents = 1_000_000
 	defaultEventsEach   = 200
-	// defaultRuns is how often a scenario is run, each with a seed of its own:
-	// 21, so that the median is one of the runs.
-	defaultRuns = 21
-	// defaultTraceInterval is the interval of the traces.
+	// defaultRuns is odd, so that the median is one of the runs.
+	defaultRuns          = 21
 	defaultTraceInterval = 100 * time.Millisecond
 )
 
@@ -46,22 +37,22 @@ const (
 // The names in the yaml tags are those that a scenario file uses, and those in
 // a [FieldError].
 type Scenario struct {
-	// Name is a word without spaces: "seed4-operations".
+	// Name is a word without spaces: "my-service".
 	Name string `yaml:"name"`
 	// Title says in half a line what it is about.
 	Title string `yaml:"title"`
-	// Claim is what the run should show: for ours, the seed's own sentence.
+	// Claim is what the run should show: for ours, the text's own sentence.
 	Claim string `yaml:"claim"`
 	// Server is the service.
 	Server Server `yaml:"server"`
-	// Clients are who asks it, and for how much.
+	// Clients are what asks it, and for how much.
 	Clients Clients `yaml:"clients"`
 	// Strategies are what is compared; none: all of [Strategies].
 	Strategies []Strategy `yaml:"strategies"`
 	// Seed is that of the first run; the next has Seed + 1, and so on.
 	Seed uint64 `yaml:"seed"`
 	// Runs is how many runs there are for each strategy, 1 to 10000; 0 means
-	// 21. For who runs the scenario; one Run is one of them.
+	// 21. For the caller: one call of Run is one of them.
 	Runs int `yaml:"runs"`
 	// Horizon ends a run on virtual time, up to 30 days; 0 means
 	// 1 h, or 5 min without a number of operations.
@@ -87,19 +78,17 @@ type Scenario struct {
 // Trace says how finely the traces are taken.
 type Trace struct {
 	// Interval is the time from one sample to the next, 1 ms to 1 h; 0 means
-	// 100 ms. It doubles while a run lasts longer than
-	// MaxSamples of it, so that traces stay small.
+	// 100 ms. It doubles while a run lasts longer than 4096 of it, so that traces stay
+	// small.
 	Interval time.Duration `yaml:"interval"`
 	// Off leaves the traces out.
 	Off bool `yaml:"-"`
 }
 
-// MaxSamples is the most samples of a trace.
-const MaxSamples = 4096
-
-// Validate returns nil, or a FieldErrors with all that is wrong.
+// Validate returns nil, or an error that joins a [FieldError] for each field that is
+// wrong.
 func (s Scenario) Validate() error {
-	var errs FieldErrors
+	var errs []error
 	s.check(checker{errs: &errs})
 	for i, st := range s.Strategies {
 		st.check(checker{errs: &errs}.item("strategies", i))
@@ -109,10 +98,7 @@ func (s Scenario) Validate() error {
 			}
 		}
 	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // check is Validate without the strategies.

@@ -48,24 +48,22 @@ type Server struct {
 	Outages []Outage `yaml:"outages"`
 }
 
-// The kinds of Spread.Kind.
+// The words of Spread.Kind, which says what they mean.
 const (
-	// constantWord is no spread at all. The default.
-	constantWord = "constant"
-	// Uniform is mean * U(1-Width, 1+Width).
-	Uniform = "uniform"
-	// exponentialWord is that of a memoryless service. Width has no meaning.
+	constantWord    = "constant"
+	uniformWord     = "uniform"
 	exponentialWord = "exponential"
-	// Lognormal has a long tail: the logarithm has standard deviation Width.
-	Lognormal = "lognormal"
+	lognormalWord   = "lognormal"
 )
 
 // Spread is how a time varies around its mean.
 type Spread struct {
-	// Kind is Constant, Uniform, Exponential or Lognormal; "" means Constant.
+	// Kind is "constant", no spread at all, the default; "uniform", mean * U(1-Width,
+	// 1+Width); "exponential", that of a memoryless service; or "lognormal", with a long
+	// tail: the logarithm has standard deviation Width.
 	Kind string `yaml:"kind"`
-	// Width is, for Uniform, 0 to 1 (0 means 0.5); for Lognormal, 0 to 3 (0
-	// means 0.5).
+	// Width is, for "uniform", 0 to 1; for "lognormal", 0 to 3. 0 means 0.5. The others
+	// have none.
 	Width float64 `yaml:"width"`
 }
 
@@ -118,17 +116,17 @@ type Slowdown struct {
 	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
 	Limit int `yaml:"limit"`
 	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, that
-	// of the seed's program.
+	// of the text's program.
 	Factor float64 `yaml:"factor"`
 	// Scale is K: the factor applies once for so many requests; 0 means 15, that
-	// of the seed's program.
+	// of the text's program.
 	Scale float64 `yaml:"scale"`
 	// Max is the longest time, so that it cannot overflow; 0 means 24 h.
 	Max time.Duration `yaml:"max"`
 }
 
-// Knee is a server with so many workers in truth that takes more: they share
-// what there is, and everything gets slower.
+// Knee is a server that takes more requests than it has workers: they share what there
+// is, and everything gets slower.
 type Knee struct {
 	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
 	At int `yaml:"at"`
@@ -235,18 +233,18 @@ func (s Spread) withDefaults() Spread {
 	if s.Kind == "" {
 		s.Kind = constantWord
 	}
-	if s.Width == 0 && (s.Kind == Uniform || s.Kind == Lognormal) {
+	if s.Width == 0 && (s.Kind == uniformWord || s.Kind == lognormalWord) {
 		s.Width = 0.5
 	}
 	return s
 }
 
 func (s Spread) check(c checker) {
-	c.oneOf("kind", s.Kind, constantWord, Uniform, exponentialWord, Lognormal)
+	c.oneOf("kind", s.Kind, constantWord, uniformWord, exponentialWord, lognormalWord)
 	switch s.Kind {
-	case Lognormal:
+	case lognormalWord:
 		c.number("width", s.Width, 0, 3)
-	case Uniform:
+	case uniformWord:
 		c.number("width", s.Width, 0, 1)
 	default:
 		if s.Width != 0 || math.IsNaN(s.Width) {

@@ -91,7 +91,7 @@ func TestServers(t *testing.T) {
 		// collide again; the fourth waited from 0.75 on and comes at 2.75, into the jam.
 		"medium: who retries together collides together": {
 			sim.Server{Service: sec, Medium: sim.Medium{Places: 2, Jam: sec}}, clients(4, 250*ms),
-			sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry, Min: 2 * sec, Attempts: 2}},
+			sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: 2 * sec, Attempts: 2}},
 			sim.Result{Refused: 8, Wasted: 750 * ms, PeakConcurrency: 2},
 		},
 		"failures: all fail, and say nothing about load": {
@@ -135,13 +135,13 @@ func TestServers(t *testing.T) {
 		// The first has half a second to go when it stops, and has it after; the
 		// others are there when it continues, at 2.5.
 		"outage: silence": {
-			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec, Kind: sim.Silent}}}, clients(3, sec), none,
+			sim.Server{Service: sec, Outages: []sim.Outage{{From: 500 * ms, For: 2 * sec, Kind: "silent"}}}, clients(3, sec), none,
 			sim.Result{Done: 3, Makespan: 3500 * ms, Useful: 3 * sec, OutageSent: 2, PeakConcurrency: 3},
 		},
 		// Of the four of 1 to 4 the kernel takes in the first, which is served
 		// though its client is gone; of the others that of 4 is still waited for.
 		"outage: silence, with a backlog of one": {
-			sim.Server{Service: 100 * ms, Outages: []sim.Outage{{From: 500 * ms, For: 4 * sec, Kind: sim.Silent, Backlog: 1}}},
+			sim.Server{Service: 100 * ms, Outages: []sim.Outage{{From: 500 * ms, For: 4 * sec, Kind: "silent", Backlog: 1}}},
 			sim.Clients{Operations: 5, Rate: 1, Timeout: sec}, none,
 			sim.Result{Done: 2, TimedOut: 3, Makespan: 4600 * ms, Useful: 200 * ms, Wasted: 100 * ms, OutageSent: 4, PeakConcurrency: 2},
 		},
@@ -155,7 +155,7 @@ func TestServers(t *testing.T) {
 		// The clients wait 1 s, the service takes 2: nothing comes of it.
 		"timeouts: abandoned work stays": {
 			sim.Server{Service: 2 * sec, Slots: 1, Queue: 9}, sim.Clients{Operations: 2, Rate: 0.5, Timeout: sec},
-			sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry, Min: 100 * ms, Attempts: 2}},
+			sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: 100 * ms, Attempts: 2}},
 			// 0 and 1.1 of the first, 2 and 3.1 of the second; the last times out
 			// at 4.1. By then two were served, to 2 and 4.
 			sim.Result{TimedOut: 4, Wasted: 4 * sec, PeakConcurrency: 3},
@@ -242,7 +242,7 @@ func TestSlidingWindow(t *testing.T) {
 	}
 	r := run(t, s, sim.Strategy{})
 	assert.Equal(t, 5*6, r.Done)
-	assert.Equal(t, []float64{5, 1, 5, 1, 5, 1, 5, 1, 5, 1}, r.Traces.Of(sim.SeriesSuccesses))
+	assert.Equal(t, []float64{5, 1, 5, 1, 5, 1, 5, 1, 5, 1}, r.Traces.Of("successes"))
 	assert.Equal(t, 16*sec+200*ms, r.Optimum, "six each two seconds: the last two at the start of the ninth, 200 ms apart")
 	s.Server.Rate.CountRefused = true
 	assert.Equal(t, 6, run(t, s, sim.Strategy{}).Done)

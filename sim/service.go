@@ -55,7 +55,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 	case s.lost(e):
 		a.held = false
 		e.settled(a)
-	case s.down != nil && (s.down.Kind == Silent || e.clairvoyant):
+	case s.down != nil && (s.down.Kind == silentWord || e.clairvoyant):
 		s.backlog = append(s.backlog, a.id)
 		e.meter.concurrent(s.concurrency())
 	case s.down != nil, e.now < s.jammed:
@@ -166,7 +166,7 @@ func (s *server) collided(e *engine, a *attempt) {
 // Questions.
 
 // stopped reports whether the server's process does not run.
-func (s *server) stopped() bool { return s.down != nil && s.down.Kind == Silent }
+func (s *server) stopped() bool { return s.down != nil && s.down.Kind == silentWord }
 
 // lost reports whether requests and answers vanish. A clairvoyant loses none.
 func (s *server) lost(e *engine) bool {
@@ -242,7 +242,7 @@ func (s *server) leave(e *engine, a *attempt) {
 	s.serving = s.serving[:len(s.serving)-1]
 }
 
-// refill lets those in who wait for a slot.
+// refill begins what waits for a slot, while there is one.
 func (s *server) refill(e *engine) {
 	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
 		s.begin(e, e.attempts.at(s.waiting.pop()))

@@ -8,10 +8,9 @@ import (
 // station is where requests are served: it says when each is done, which may
 // depend on how many there are.
 //
-// Without a slowdown or a knee an attempt's time is known when it begins. Else
-// the one that is done first is known at any moment, and each change of the
-// concurrency may put that off or bring it forward: then there is one event at
-// which to look, and a version that tells it from those that were overtaken.
+// Without a slowdown or a knee an attempt's time is known when it begins. Else each
+// change of the concurrency moves the time at which the next is done: one event looks,
+// and a version tells it from those that were overtaken.
 type station struct {
 	conf Server
 	// version is that of the event that counts, which is at looks.
@@ -23,13 +22,13 @@ type station struct {
 	ages   fifo
 	delays []time.Duration
 	growth float64
-	// emptying: nobody is let in just now. As one leaves a slowdown, others may be
-	// old enough to leave with it; a clairvoyant sees to it that they do.
+	// emptying: none is let in just now. As one leaves a slowdown, others may be old
+	// enough to leave with it; a clairvoyant sees to it that they do.
 	emptying bool
 
 	// works are those of a knee, by the work at which they are done; work is how
 	// much each of them could have had by the time worked.
-	works  works
+	works  heap[float64]
 	work   float64
 	worked time.Duration
 }
@@ -57,14 +56,14 @@ func (s *station) begin(e *engine, a *attempt) {
 		s.look(e)
 	case s.conf.Knee.At > 0:
 		s.settle(e)
-		s.works.push(work{s.work + float64(a.takes), e.seq, a.id})
+		s.works.push(entry[float64]{at: s.work + float64(a.takes), seq: e.seq, id: a.id})
 		s.look(e)
 	default:
 		e.after(a.takes, servedKind, a.id, a.gen)
 	}
 }
 
-// check: somebody may be done by now.
+// check: an attempt may be done by now.
 func (s *station) check(e *engine) {
 	s.looks = never
 	if e.server.stopped() {
@@ -95,8 +94,9 @@ func (s *station) done(e *engine) *attempt {
 			return a
 		}
 	}
-	if len(s.works) > 0 && s.works[0].until <= s.work+missing {
-		return e.attempts.at(s.works.pop().id)
+	if len(s.works) > 0 && s.works[0].at <= s.work+missing {
+		first, _ := s.works.pop()
+		return e.attempts.at(first.id)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *station) look(e *engine) {
 	case s.ages.len() > 0:
 		due = e.attempts.at(s.ages.first()).began + s.delay(s.ages.len())
 	case len(s.works) > 0:
-		left := float64(max(0, s.works[0].until-s.work) * s.stretch(len(s.works)))
+		left := float64(max(0, s.works[0].at-s.work) * s.stretch(len(s.works)))
 		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(maxDuration)))
 	}
 	if due < s.looks {
@@ -119,8 +119,7 @@ func (s *station) look(e *engine) {
 	}
 }
 
-// settle books the work that was done since it was last asked, at the pace of
-// as many as there were.
+// settle books the work that was done since the last call, at one concurrency.
 func (s *station) settle(e *engine) {
 	past := float64(e.now - s.worked)
 	s.worked = e.now
@@ -138,7 +137,7 @@ func (s *station) clear() {
 	s.works = s.works[:0]
 }
 
-// delay is the seed's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
+// delay is the text's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
 func (s *station) delay(concurrency int) time.Duration {
 	over := max(0, concurrency-s.conf.Slowdown.Limit)
 	most := s.conf.Slowdown.Max
@@ -153,50 +152,4 @@ func (s *station) delay(concurrency int) time.Duration {
 func (s *station) stretch(concurrency int) float64 {
 	at := float64(s.conf.Knee.At)
 	return 1 + float64(s.conf.Knee.Slope*max(0, float64(concurrency)-at)/at)
-}
-
-// work is an attempt that is done when that much work was done for each.
-type work struct {
-	until float64
-	seq   uint64
-	id    int32
-}
-
-func (a *work) before(b *work) bool { return a.until < b.until || a.until == b.until && a.seq < b.seq }
-
-// works is a heap of work.
-type works []work
-
-func (h *works) push(w work) {
-	*h = append(*h, w)
-	all := *h
-	i := len(all) - 1
-	for i > 0 && w.before(&all[(i-1)/2]) {
-		all[i] = all[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	all[i] = w
-}
-
-func (h *works) pop() work {
-	all := *h
-	first, last := all[0], all[len(all)-1]
-	all = all[:len(all)-1]
-	*h = all
-	i := 0
-	for 2*i+1 < len(all) {
-		child := 2*i + 1
-		if child+1 < len(all) && all[child+1].before(&all[child]) {
-			child++
-		}
-		if !all[child].before(&last) {
-			break
-		}
-		all[i] = all[child]
-		i = child
-	}
-	if len(all) > 0 {
-		all[i] = last
-	}
-	return first
 }

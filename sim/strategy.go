@@ -8,6 +8,7 @@ import (
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/rejection"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -18,7 +19,7 @@ type Strategy struct {
 	// Name is what it is called in results; unique in a scenario.
 	Name string `yaml:"name"`
 	// Retry is the wait before a retry. With a Window it is the policy of the
-	// limiter, and may stay out: the limiter then retries by itself, for ever.
+	// limiter, and may be left out: the limiter then retries by itself, for ever.
 	Retry Retry `yaml:"retry"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
@@ -33,29 +34,12 @@ type Strategy struct {
 	Shared bool `yaml:"shared"`
 }
 
-// The kinds of Retry.Kind, each a type of package backoff.
-const (
-	// noRetry gives up at the first error. The default.
-	noRetry = "none"
-	// FixedRetry is backoff.Constant: Min before each retry.
-	FixedRetry = "constant"
-	// ExponentialRetry is backoff.Exponential.
-	ExponentialRetry = "exponential"
-	// CompoundRetry is backoff.Compound, How not to crash a server's.
-	CompoundRetry = "compound"
-	// DecorrelatedRetry is backoff.Decorrelated.
-	DecorrelatedRetry = "decorrelated"
-	// FibonacciRetry is backoff.Fibonacci.
-	FibonacciRetry = "fibonacci"
-	// LastTryRetry is backoff.LastTry, Exponential Backoff's: Min, Factor and Max are its
-	// Time, Rate and Max.
-	LastTryRetry = "last-try"
-)
-
 // Retry is the wait before a retry: a backoff.Backoff in words. Zero fields
 // take the defaults of the type of that kind.
 type Retry struct {
-	// Kind is one of the above; "" means NoRetry.
+	// Kind names a type of package backoff: "constant" (Min before each retry),
+	// "exponential", "compound", "decorrelated", "fibonacci" or "last-try", of which
+	// Min, Factor and Max are Time, Rate and Max. "none", or "": the first error ends it.
 	Kind string `yaml:"kind"`
 	// Min is the first wait, Max the longest.
 	Min time.Duration `yaml:"min"`
@@ -64,8 +48,8 @@ type Retry struct {
 	Factor float64 `yaml:"factor"`
 	// Jitter is as in text: "full", "proportional:0.6"; see [backoff.Jitter].
 	Jitter backoff.Jitter `yaml:"jitter"`
-	// CapLast caps after the jitter, as [Ethernet] and [Syncmusings] do, not before. Of
-	// ExponentialRetry.
+	// CapLast caps after the jitter, as the clients of Exponential Backoff in
+	// Distributed Systems and Improve on exponential backoff do. Of "exponential".
 	CapLast bool `yaml:"cap_last"`
 	// Attempts is the most attempts of an operation, its first included; 0: no
 	// limit.
@@ -83,7 +67,8 @@ type Retry struct {
 // Window is a limiter: what limiter.Limiter decides, with a law. Zero fields take the
 // defaults of limiter.Settings.
 type Window struct {
-	// Law is the name of one of Laws; "" without NewLaw: there is no window.
+	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register;
+	// "" without NewLaw: there is no window.
 	Law string `yaml:"law"`
 	// Factor, Initial, Ssthresh, Min and Max are those of window.Settings.
 	Factor   float64 `yaml:"factor"`
@@ -106,7 +91,17 @@ type Window struct {
 // on reports whether there is a window.
 func (w Window) on() bool { return w.Law != "" || w.NewLaw != nil }
 
-// settings are those of the limiter, without the source of randomness.
+// MakeLaw is the law that is named; nil: there is no window, or no law of that name.
+func (w Window) MakeLaw() window.NewLaw {
+	if w.NewLaw != nil {
+		return w.NewLaw
+	}
+	return lawNamed(w.Law)
+}
+
+// Settings are those of a limiter that does for real what the simulator shows.
+func (w Window) Settings() limiter.Settings { return limiter.Settings(w.settings(nil)) }
+
 func (w Window) settings(r *rand.Rand) core.Settings {
 	s := core.Settings{
 		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Ssthresh: w.Ssthresh, Min: w.Min, Max: w.Max},
@@ -131,7 +126,7 @@ func (w Window) check(c checker) {
 	if law == nil {
 		return // told above
 	}
-	if w.Factor != 0 && w.NewLaw == nil && w.Law == ProbeLaw {
+	if w.Factor != 0 && w.NewLaw == nil && w.Law == "probe" {
 		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
 	}
 	_, err := core.New[int](law, w.settings(nil))
@@ -189,12 +184,12 @@ func (t Throttle) check(c checker) {
 	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
 }
 
-// Sense is the carrier sense of Exponential Backoff in Distributed Systems's Ethernet: a client looks at the service
-// before it sends, and if it is too full, that counts as an attempt that failed,
-// though nothing was sent.
+// Sense is the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems:
+// a client looks at the service before it sends, and if it is too full, that counts as an
+// attempt that failed, though nothing was sent.
 type Sense struct {
 	// Free is how much of the service must be free, as a share, 0 to 1: of the
-	// medium's places, else of the slots; 0: nobody looks.
+	// medium's places, else of the slots; 0: clients do not look.
 	Free float64 `yaml:"free"`
 }
 
@@ -214,7 +209,7 @@ func (s Strategy) check(c checker) {
 
 func (r Retry) check(c checker) {
 	before := len(*c.errs)
-	c.oneOf("kind", r.Kind, noRetry, FixedRetry, ExponentialRetry, CompoundRetry, DecorrelatedRetry, FibonacciRetry, LastTryRetry)
+	c.oneOf("kind", r.Kind, "none", "constant", "exponential", "compound", "decorrelated", "fibonacci", "last-try")
 	c.duration("min", r.Min, 0, backoff.MaxDelay)
 	c.duration("max", r.Max, 0, backoff.MaxDelay)
 	c.count("attempts", r.Attempts, 0, 1_000_000)
@@ -254,21 +249,17 @@ func (r Retry) Delays() backoff.Backoff {
 func (r Retry) kind() backoff.Backoff {
 	var b backoff.Backoff
 	switch r.Kind {
-	case FixedRetry:
+	case "constant":
 		b = backoff.Constant(r.Min)
-	case ExponentialRetry:
-		e := backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
-		if r.CapLast {
-			e.Order = backoff.JitterThenCap
-		}
-		return e
-	case CompoundRetry:
+	case "exponential":
+		return backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
+	case "compound":
 		return backoff.Compound{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
-	case DecorrelatedRetry:
+	case "decorrelated":
 		b = backoff.Decorrelated{Min: r.Min, Max: r.Max, Factor: r.Factor}
-	case FibonacciRetry:
+	case "fibonacci":
 		b = backoff.Fibonacci{Min: r.Min, Max: r.Max}
-	case LastTryRetry:
+	case "last-try":
 		b = backoff.LastTry{Time: r.Min, Rate: r.Factor, Max: r.Max}
 	default:
 		return nil

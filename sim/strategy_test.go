@@ -57,13 +57,13 @@ func TestRetries(t *testing.T) {
 		want  []float64 // attempts in each second
 	}{
 		"none":                     {sim.Retry{}, []float64{1}},
-		"constant, three attempts": {sim.Retry{Kind: sim.FixedRetry, Min: sec, Attempts: 3}, []float64{1, 1, 1}},
-		"exponential, for 4 s":     {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Elapsed: 4 * sec}, []float64{1, 1, 0, 1}},
-		"exponential, capped":      {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
-		"exponential, by three":    {sim.Retry{Kind: sim.ExponentialRetry, Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
-		"fibonacci":                {sim.Retry{Kind: sim.FibonacciRetry, Min: sec, Attempts: 5}, []float64{1, 1, 1, 0, 1, 0, 0, 1}},
+		"constant, three attempts": {sim.Retry{Kind: "constant", Min: sec, Attempts: 3}, []float64{1, 1, 1}},
+		"exponential, for 4 s":     {sim.Retry{Kind: "exponential", Min: sec, Elapsed: 4 * sec}, []float64{1, 1, 0, 1}},
+		"exponential, capped":      {sim.Retry{Kind: "exponential", Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
+		"exponential, by three":    {sim.Retry{Kind: "exponential", Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
+		"fibonacci":                {sim.Retry{Kind: "fibonacci", Min: sec, Attempts: 5}, []float64{1, 1, 1, 0, 1, 0, 0, 1}},
 		// Exponential Backoff: "the waits are 1 s, 2 s, 4 s, 8 s, then one last try".
-		"last-try": {sim.Retry{Kind: sim.LastTryRetry}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+		"last-try": {sim.Retry{Kind: "last-try"}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sim.Scenario{
@@ -138,7 +138,7 @@ func TestThrottle(t *testing.T) {
 	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
 }
 
-// "carrier sense": who sees that the service is full does not send.
+// "carrier sense": a client that sees that the service is full does not send.
 func TestSense(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 10},
@@ -161,8 +161,7 @@ func TestSense(t *testing.T) {
 	assert.Equal(t, 2*sec, r.Makespan)
 }
 
-// Every ready strategy has a name of its own and is right, and who is named is
-// found.
+// Every ready strategy has a name of its own, by which it is found, and is right.
 func TestStrategies(t *testing.T) {
 	all := sim.Strategies()
 	s := sim.Scenario{Strategies: all}

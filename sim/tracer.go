@@ -6,6 +6,44 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+// Traces are courses over time, all with the same interval.
+type Traces struct {
+	// Interval is the time from one sample to the next. Sample i of a rate is that
+	// of the time from i to i+1 intervals; sample i of anything else is as at the end
+	// of it. The last interval may be cut short. 0: there are no traces.
+	Interval time.Duration
+	// Series are the courses, all of the same length.
+	Series []Series
+}
+
+// Series is one course over time.
+type Series struct {
+	// Name is what it is of. "requests", "retries", "successes", "refusals", "failures"
+	// and "timeouts" are rates, a second. "in_flight" is the attempts that clients wait
+	// for, "concurrency" the requests that the server has, "waiting" the operations that
+	// are neither in flight nor at their end: in a limiter's queue, or backing off.
+	// "cwnd" and "ssthresh" are the windows, summed up over the limiters; only with a
+	// window.
+	Name string
+	// Unit is "1/s", "requests", "operations" or "attempts".
+	Unit string
+	// Values are the samples.
+	Values []float64
+}
+
+// Of returns the samples of the series of that name, nil if there is none.
+func (t Traces) Of(name string) []float64 {
+	for _, s := range t.Series {
+		if s.Name == name {
+			return s.Values
+		}
+	}
+	return nil
+}
+
+// maxSamples is the most samples of a series.
+const maxSamples = 4096
+
 // The traces: first the counts, which become rates, then what is just looked at.
 const (
 	requests = iota
@@ -27,10 +65,10 @@ const (
 )
 
 var traceNames = [traced]struct{ name, unit string }{
-	{SeriesRequests, "1/s"}, {SeriesRetries, "1/s"}, {SeriesSuccesses, "1/s"},
-	{SeriesRefusals, "1/s"}, {SeriesFailures, "1/s"}, {SeriesTimeouts, "1/s"},
-	{seriesInFlight, "requests"}, {SeriesConcurrency, "requests"}, {seriesWaiting, "operations"},
-	{SeriesCwnd, "attempts"}, {SeriesSsthresh, "attempts"},
+	{"requests", "1/s"}, {"retries", "1/s"}, {"successes", "1/s"},
+	{"refusals", "1/s"}, {"failures", "1/s"}, {"timeouts", "1/s"},
+	{"in_flight", "requests"}, {"concurrency", "requests"}, {"waiting", "operations"},
+	{"cwnd", "attempts"}, {"ssthresh", "attempts"},
 }
 
 var byOutcome = [...]int{
@@ -60,7 +98,7 @@ func (t *tracer) passed(e *engine, now time.Duration) {
 	}
 	for t.next <= now {
 		t.sample(e)
-		if len(t.values[0]) == MaxSamples {
+		if len(t.values[0]) == maxSamples {
 			t.halve()
 		}
 		t.next += t.interval

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"errors"
 	"math"
 	"testing"
 	"time"
@@ -83,28 +82,28 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"strategies[1].name: there are two that are called a": strategies(sim.Strategy{Name: "a"}, sim.Strategy{Name: "a"}),
 		`strategies[0].retry.kind: "linear" is not allowed, want none, constant, exponential, compound, decorrelated, fibonacci or last-try`: retries(sim.Retry{Kind: "linear"}),
 		"strategies[0].retry.min: -1s is not allowed, want a duration from 0s to 876000h0m0s":                                                retries(sim.Retry{Min: -sec}),
-		"strategies[0].retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":                                                     retries(sim.Retry{Kind: sim.ExponentialRetry, Min: time.Hour, Max: sec}),
-		"strategies[0].retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                                                       retries(sim.Retry{Kind: sim.DecorrelatedRetry, Factor: 0.5}),
-		"strategies[0].retry.factor: 5000 is not allowed, want a number from 1 to 1000":                                                      retries(sim.Retry{Kind: sim.LastTryRetry, Factor: 5000}),
-		"strategies[0].retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                                               retries(sim.Retry{Kind: sim.FixedRetry, Jitter: backoff.Proportional(3)}),
+		"strategies[0].retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":                                                     retries(sim.Retry{Kind: "exponential", Min: time.Hour, Max: sec}),
+		"strategies[0].retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                                                       retries(sim.Retry{Kind: "decorrelated", Factor: 0.5}),
+		"strategies[0].retry.factor: 5000 is not allowed, want a number from 1 to 1000":                                                      retries(sim.Retry{Kind: "last-try", Factor: 5000}),
+		"strategies[0].retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                                               retries(sim.Retry{Kind: "constant", Jitter: backoff.Proportional(3)}),
 		"strategies[0].retry.attempts: -1 is not allowed, want a number from 0 to 1000000":                                                   retries(sim.Retry{Attempts: -1}),
 		"strategies[0].retry.elapsed: -1ns is not allowed, want a duration from 0s to 876000h0m0s":                                           retries(sim.Retry{Elapsed: -1}),
 		`strategies[0].window.law: "cubic" is not allowed, want probe, tahoe or reno`:                                                        windows(sim.Window{Law: "cubic"}),
-		"strategies[0].window.factor: 2 is not allowed, want a number greater than 0 and less than 1":                                        windows(sim.Window{Law: sim.RenoLaw, Factor: 2}),
-		"strategies[0].window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                                                  windows(sim.Window{Law: sim.RenoLaw, Initial: 0.5}),
-		"strategies[0].window.ssthresh: NaN is not allowed, want a number from 1 to 1048576":                                                 windows(sim.Window{Law: sim.RenoLaw, Ssthresh: math.NaN()}),
-		"strategies[0].window.min: -1 is not allowed, want a number from 1 to 1048576":                                                       windows(sim.Window{Law: sim.RenoLaw, Min: -1}),
-		"strategies[0].window.max: 2 is not allowed, want a number from 3 to 1048576":                                                        windows(sim.Window{Law: sim.RenoLaw, Min: 3, Max: 2}),
-		"strategies[0].window.pause_min: 1ns is not allowed, want a duration from 1ms to 5s":                                                 windows(sim.Window{Law: sim.RenoLaw, PauseMin: 1}),
-		"strategies[0].window.pause_max: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":                                          windows(sim.Window{Law: sim.RenoLaw, PauseMax: 2 * time.Hour}),
-		"strategies[0].window.patience: -1 is not allowed, want a number from 1":                                                             windows(sim.Window{Law: sim.RenoLaw, Patience: -1}),
-		"strategies[0].window.retry_after_max: 1ns is not allowed, want a duration from 1ms to 24h0m0s":                                      windows(sim.Window{Law: sim.RenoLaw, RetryAfterMax: 1}),
+		"strategies[0].window.factor: 2 is not allowed, want a number greater than 0 and less than 1":                                        windows(sim.Window{Law: "reno", Factor: 2}),
+		"strategies[0].window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                                                  windows(sim.Window{Law: "reno", Initial: 0.5}),
+		"strategies[0].window.ssthresh: NaN is not allowed, want a number from 1 to 1048576":                                                 windows(sim.Window{Law: "reno", Ssthresh: math.NaN()}),
+		"strategies[0].window.min: -1 is not allowed, want a number from 1 to 1048576":                                                       windows(sim.Window{Law: "reno", Min: -1}),
+		"strategies[0].window.max: 2 is not allowed, want a number from 3 to 1048576":                                                        windows(sim.Window{Law: "reno", Min: 3, Max: 2}),
+		"strategies[0].window.pause_min: 1ns is not allowed, want a duration from 1ms to 5s":                                                 windows(sim.Window{Law: "reno", PauseMin: 1}),
+		"strategies[0].window.pause_max: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":                                          windows(sim.Window{Law: "reno", PauseMax: 2 * time.Hour}),
+		"strategies[0].window.patience: -1 is not allowed, want a number from 1":                                                             windows(sim.Window{Law: "reno", Patience: -1}),
+		"strategies[0].window.retry_after_max: 1ns is not allowed, want a duration from 1ms to 24h0m0s":                                      windows(sim.Window{Law: "reno", RetryAfterMax: 1}),
 		"strategies[0].budget.share: 1 is not allowed, want a number greater than 0 and less than 1":                                         strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 1}}),
 		"strategies[0].budget.window: 1ns is not allowed, want a duration from 1s to 1h0m0s":                                                 strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 0.1, Window: 1}}),
 		"strategies[0].throttle.k: 0.5 is not allowed, want a number from 1 to 100":                                                          strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 0.5}}),
 		"strategies[0].throttle.window: 1ns is not allowed, want a duration from 1s to 1h0m0s":                                               strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Window: 1}}),
 		"strategies[0].throttle.probe: 1h0m0s is not allowed, want a duration from 1ms to the window, 2m0s":                                  strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 2, Probe: time.Hour}}),
-		"strategies[0].sense: 0.1 is not allowed with a window":                                                                              strategies(sim.Strategy{Name: "a", Window: sim.Window{Law: sim.RenoLaw}, Sense: sim.Sense{Free: 0.1}}),
+		"strategies[0].sense: 0.1 is not allowed with a window":                                                                              strategies(sim.Strategy{Name: "a", Window: sim.Window{Law: "reno"}, Sense: sim.Sense{Free: 0.1}}),
 		"strategies[0].retry.min: 1s is not allowed without kind":                                                                            retries(sim.Retry{Min: sec}),
 		"strategies[0].retry.jitter: full is not allowed without kind":                                                                       retries(sim.Retry{Jitter: backoff.Full()}),
 		"strategies[0].retry.retry_after: true is not allowed without kind":                                                                  retries(sim.Retry{RetryAfter: true}),
@@ -144,11 +143,13 @@ func windows(w sim.Window) func(*sim.Scenario) {
 // All that is wrong is told at once, in the order of the fields.
 func TestAllThatIsWrongIsTold(t *testing.T) {
 	s := sim.Scenario{Runs: -1, Server: sim.Server{Slots: -1}, Strategies: []sim.Strategy{{}}}
-	var errs sim.FieldErrors
-	require.True(t, errors.As(s.Validate(), &errs))
+	var errs interface{ Unwrap() []error }
+	require.ErrorAs(t, s.Validate(), &errs)
 	var paths []string
-	for _, e := range errs {
-		paths = append(paths, e.Path)
+	for _, e := range errs.Unwrap() {
+		var field *sim.FieldError
+		require.ErrorAs(t, e, &field)
+		paths = append(paths, field.Path)
 	}
 	assert.Equal(t, []string{"server.slots", "runs", "strategies[0].name"}, paths)
 	_, err := sim.Run(sim.Scenario{}, sim.Strategy{Name: "a", Sense: sim.Sense{Free: -1}}, 1)
@@ -175,23 +176,23 @@ func TestDefaults(t *testing.T) {
 func TestRunsEnd(t *testing.T) {
 	s := sim.Scenario{Server: sim.Server{Failures: sim.Failures{Rate: 1}}, Clients: clients(1, 0), Horizon: time.Minute}
 	r := run(t, s, fixed(sec))
-	assert.Equal(t, sim.EndedHorizon, r.Ended)
+	assert.Equal(t, "horizon", r.Ended)
 	assert.Equal(t, time.Minute, r.End)
 	assert.Equal(t, 61, r.Attempts)
 
 	s.MaxEvents = 30
 	r = run(t, s, fixed(sec))
-	assert.Equal(t, sim.EndedEvents, r.Ended)
+	assert.Equal(t, "events", r.Ended)
 	assert.Equal(t, 30, r.Events)
 
 	// Without any wait, at one and the same time.
 	s.MaxEvents = 0
-	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry}})
-	assert.Equal(t, sim.EndedEvents, r.Ended)
+	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "constant"}})
+	assert.Equal(t, "events", r.Ended)
 	assert.Zero(t, r.End)
 
 	asked := 0
 	s.Stop = func() bool { asked++; return asked == 3 }
-	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: sim.FixedRetry}})
-	assert.Equal(t, sim.EndedStopped, r.Ended)
+	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "constant"}})
+	assert.Equal(t, "stopped", r.Ended)
 }

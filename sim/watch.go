@@ -97,7 +97,7 @@ func (s Server) capacity(from, to time.Duration) float64 {
 				next = min(next, c.At)
 			}
 		}
-		sum += float64(s.Throughput(at) * (next - at).Seconds())
+		sum += float64(s.throughput(at) * (next - at).Seconds())
 		at = next
 	}
 	if math.IsInf(sum, 1) {

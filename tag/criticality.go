@@ -33,9 +33,6 @@ var names = map[Criticality]string{
 	Critical: "critical", CriticalPlus: "critical-plus",
 }
 
-// Valid reports whether c is one of Criticalities.
-func (c Criticality) Valid() bool { return c >= Sheddable && c <= CriticalPlus }
-
 // String returns the name: "critical-plus".
 func (c Criticality) String() string {
 	if n, ok := names[c]; ok {
@@ -46,10 +43,11 @@ func (c Criticality) String() string {
 
 // MarshalText returns the name, or an error if c is none of Criticalities.
 func (c Criticality) MarshalText() ([]byte, error) {
-	if !c.Valid() {
+	n, ok := names[c]
+	if !ok {
 		return nil, setting.Wrong("criticality", int8(c), "a number from %d to %d", Sheddable, CriticalPlus)
 	}
-	return []byte(c.String()), nil
+	return []byte(n), nil
 }
 
 // UnmarshalText reads a name, or returns an error that says which there are, and

@@ -1,6 +1,5 @@
-// Package tag is what a client tells about a request beside the request: who
-// sends it, for which feature, how bad it is if it fails, and which attempt it
-// is. "Expose information to server. Tag requests with client name and version,
+// Package tag is what a client tells about a request beside the request: which client
+// sends it, for which feature, how bad it is if it fails, and which attempt it is. "Expose information to server. Tag requests with client name and version,
 // feature that triggered the request, severity of failing the request, retry or
 // initial request" ([Safe Client Behaviour], 2018).
 //

@@ -17,11 +17,10 @@
 // What counts as accepted: every answer that is no refusal, a 404 or a 500
 // as well as a 200: the service took the request and dealt with it. An
 // overload (429, 503, RESOURCE_EXHAUSTED...) and a timeout are not accepted. What
-// the caller cancelled, and what had no answer for another reason, counts as
-// neither.
+// the caller cancelled, or what had no answer for another reason, is not counted.
 //
 // What happens if
-//   - all is refused: the first request of every second still goes
+//   - all is refused: the first request of every second is still sent
 //     (Config.Probe), so that the end of the trouble is seen.
 //   - background work is refused and interactive work is not: each criticality
 //     has counts of its own (tag.Criticality), so only the first is throttled.

@@ -12,7 +12,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Do is for those who use neither a limiter nor a retry policy.
+// Do is for programs with neither a limiter nor a retry policy.
 func ExampleThrottle_Do() {
 	th, err := throttle.New(throttle.Config{})
 	if err != nil {
@@ -33,7 +33,7 @@ func ExampleThrottle_Do() {
 	// Output: of 1000 few are sent: true
 }
 
-// In a limiter it is a guard, of Do and Each and of the doors.
+// In a limiter it is a guard: of Do and Each, and of the integrations.
 func ExampleNew() {
 	th, err := throttle.New(throttle.Config{K: 1.5})
 	if err != nil {
@@ -48,7 +48,7 @@ func ExampleNew() {
 	// Output: <nil> 0
 }
 
-// Admit and Ended are for those who send by themselves.
+// Admit and Ended are for programs that send by themselves.
 func ExampleThrottle_Admit() {
 	th, err := throttle.New(throttle.Config{})
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 // them. One Throttle speaks for one service. It is safe for any number of
 // goroutines. Make one with New.
 //
-// It is a guard of limiters and of retry policies (attempt.Guard), of their Do
-// and of the doors with them. Alone, it is used with Do, or with Admit and Ended.
-// A request should come by it once.
+// It is a guard (attempt.Guard) of limiters and of retry policies, and so of the
+// integrations that have one. Alone, it is used with Do, or with Admit and Ended.
+// A request should pass it once.
 type Throttle struct {
 	clock clock.Clock
 	// runner is that of Do.
@@ -33,7 +33,7 @@ type Throttle struct {
 
 // Config is what a Throttle is made from. Zero fields take the documented default.
 type Config struct {
-	// Window is the time that is looked back upon: 1 s to 1 h; 0 means 2 min.
+	// Window is how far back requests count: 1 s to 1 h; 0 means 2 min.
 	Window time.Duration
 	// K is how many requests are sent for each that is accepted, 1 to 100; 0
 	// means 2. Smaller rejects more and sooner.
@@ -68,9 +68,9 @@ func New(c Config) (*Throttle, error) {
 	return t, nil
 }
 
-// Do runs fn, once, unless the request is rejected; then it returns an [*Error],
-// which is an ErrThrottled. Else it returns what fn did, and counts that by
-// what the classifier says of it. If fn panics, that counts as nothing.
+// Do runs fn, once, unless the request is rejected: then it returns an [*Error],
+// which is an ErrThrottled. Else it returns what fn returned, and counts that as
+// the classifier says. If fn panics, nothing is counted.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx, attempt.Number(ctx))
 	if err != nil {
@@ -82,8 +82,8 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 	return err
 }
 
-// Admit asks for leave to send a request, with the criticality of the context
-// (tag.WithCriticality). It returns nil, and then Ended is to be called
+// Admit says whether a request, with the criticality of the context
+// (tag.WithCriticality), may be sent. It returns nil, and then Ended is to be called
 // once, or an [*Error], which is an ErrThrottled; then nothing is to be sent.
 //
 // The attempt's number makes no difference: a retry is a request like others.
@@ -101,8 +101,8 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 
 // Ended tells how a request that was admitted ended, with the context that
 // Admit had. What counts as accepted stands in the package's comment. The zero
-// Outcome counts as nothing: nothing is known. So does Neutral if the context has ended: then the caller gave up, and the
-// service said nothing.
+// Outcome, nothing known, is not counted, and neither is Neutral once the context has
+// ended: then the caller gave up, and the service said nothing.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
@@ -129,6 +129,3 @@ func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int) {
 	defer t.mu.Unlock()
 	return t.core.Counts(now, of)
 }
-
-// Window is the time that is looked back upon.
-func (t *Throttle) Window() time.Duration { return t.core.Window() }

@@ -18,7 +18,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/sim"
 )
 
 //go:embed help
@@ -87,7 +86,7 @@ func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 		return nil, cli.Usage(c, err)
 	}
 	cfg := retry.Config{Backoff: form.Delays(), MaxAttempts: j.attempts, Idempotent: true, AttemptTimeout: j.each}
-	bounded := j.total > 0 || form.Kind == sim.LastTryRetry
+	bounded := j.total > 0 || form.Kind == "last-try"
 	if j.attempts == 0 || bounded && !c.Flags().Changed("attempts") {
 		cfg.MaxAttempts = -1
 	}

@@ -24,7 +24,7 @@ type Form struct {
 
 // NewForm is the exponential form with that jitter, until flags say otherwise.
 func NewForm(jitter backoff.Jitter) *Form {
-	return &Form{sim.ExponentialRetry, sim.Retry{Jitter: jitter}}
+	return &Form{"exponential", sim.Retry{Jitter: jitter}}
 }
 
 // Flags are the flags that choose it.
@@ -33,7 +33,7 @@ func (m *Form) Flags(c *cobra.Command) {
 	f.StringVar(&m.name, "form", m.name, "which `form`, see above")
 	f.Var(value.Duration(&r.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or the form's own")
 	f.Var(value.Duration(&r.Max, 1, backoff.MaxDelay), "max", "longest delay; without it 30s, or the form's own")
-	f.Var(value.Decimal(&r.Factor, 1, backoff.MaxFactor), "factor", "by how much each delay is longer, from 1; without it 2, or the form's own")
+	f.Var(value.Decimal(&r.Factor, 1, 1000), "factor", "by how much each delay is longer, from 1; without it 2, or the form's own")
 	f.TextVar(&r.Jitter, "jitter", r.Jitter, "what is random, a `form` of jitter")
 	f.BoolVar(&r.CapLast, "cap-last", false, "the longest delay bounds what comes out of the jitter, not what goes in")
 	cli.NoDefault(f, "min", "max", "factor")
@@ -47,7 +47,7 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 	if !known {
 		return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s%s", m.name, strings.Join(forms(), ", "), cli.DidYouMean(m.name, "", forms())))
 	}
-	for _, name := range settings[sim.ExponentialRetry] {
+	for _, name := range settings["exponential"] {
 		if c.Flags().Changed(name) && (complete || !Takes(r.Kind, name)) {
 			return r, cli.Usage(c, fmt.Errorf("--%s: does not go with --form %s", name, m.name))
 		}
@@ -72,12 +72,12 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 
 // settings are, for each kind of retry, those that make a difference to it.
 var settings = map[string][]string{
-	sim.FixedRetry:        {"min", "jitter"},
-	sim.ExponentialRetry:  {"min", "max", "factor", "jitter", "cap-last"},
-	sim.CompoundRetry:     {"min", "max", "factor", "jitter"},
-	sim.LastTryRetry:      {"min", "max", "factor", "jitter"},
-	sim.FibonacciRetry:    {"min", "max", "jitter"},
-	sim.DecorrelatedRetry: {"min", "max", "factor"},
+	"constant":     {"min", "jitter"},
+	"exponential":  {"min", "max", "factor", "jitter", "cap-last"},
+	"compound":     {"min", "max", "factor", "jitter"},
+	"last-try":     {"min", "max", "factor", "jitter"},
+	"fibonacci":    {"min", "max", "jitter"},
+	"decorrelated": {"min", "max", "factor"},
 }
 
 // Takes reports whether the setting, "min" or "cap-last", makes a difference to that
@@ -89,12 +89,12 @@ func Takes(kind, setting string) bool { return slices.Contains(settings[kind], s
 // the 100 ms and 30 s are our defaults; [Syncmusings] says "add some jitter", and the
 // 0.6 and the cap after it are what comes nearest to its figures.
 var published = map[string]sim.Retry{
-	"crash-blue":   {Kind: sim.CompoundRetry, Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)},
-	"crash-green":  {Kind: sim.CompoundRetry, Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)},
-	"ethernet":     {Kind: sim.ExponentialRetry, Jitter: backoff.Uniform(1, 2), CapLast: true},
-	"clojure":      {Kind: sim.LastTryRetry},
-	"safe-clients": {Kind: sim.LastTryRetry, Min: 10 * time.Second, Max: 300*time.Second + 1, Jitter: backoff.Proportional(0.5)},
-	"syncmusings":  {Kind: sim.ExponentialRetry, Min: 50 * time.Millisecond, Jitter: backoff.Proportional(0.6), CapLast: true},
+	"crash-blue":   {Kind: "compound", Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)},
+	"crash-green":  {Kind: "compound", Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)},
+	"ethernet":     {Kind: "exponential", Jitter: backoff.Uniform(1, 2), CapLast: true},
+	"clojure":      {Kind: "last-try"},
+	"safe-clients": {Kind: "last-try", Min: 10 * time.Second, Max: 300*time.Second + 1, Jitter: backoff.Proportional(0.5)},
+	"syncmusings":  {Kind: "exponential", Min: 50 * time.Millisecond, Jitter: backoff.Proportional(0.6), CapLast: true},
 }
 
 // old are the names that published forms had before.
@@ -113,8 +113,8 @@ func formNamed(name string) (r sim.Retry, complete, known bool) {
 		return r, true, true
 	}
 	r = sim.Retry{Kind: name}
-	if name == sim.FixedRetry {
-		r.Min = backoff.DefaultMin
+	if name == "constant" {
+		r.Min = 100 * time.Millisecond
 	}
 	return r, false, len(settings[name]) > 0
 }

@@ -50,7 +50,7 @@ type outageResult struct {
 }
 
 func planCommand() *cobra.Command {
-	d := backoff.Demand{First: backoff.DefaultMin, Factor: backoff.DefaultFactor}
+	d := backoff.Demand{First: 100 * time.Millisecond, Factor: 2}
 	var outages []time.Duration
 	asJSON := false
 	c := cli.Help(help, &cobra.Command{
@@ -61,7 +61,7 @@ func planCommand() *cobra.Command {
 	f.Var(value.Rate(&d.Capacity), "capacity", "how many requests the service can fail without harm, all day long; needed")
 	f.Var(value.Duration(&d.Recovery, time.Millisecond, backoff.MaxDelay), "recovery", "how long after the service is back the last client may find out; needed")
 	f.Var(value.Duration(&d.First, time.Microsecond, backoff.MaxDelay), "first", "T, the first delay: longer than 99% of the service's answers take")
-	f.Var(value.Decimal(&d.Factor, 1.01, backoff.MaxFactor), "factor", "F, by how much each delay is longer")
+	f.Var(value.Decimal(&d.Factor, 1.01, 1000), "factor", "F, by how much each delay is longer")
 	f.Var(value.Durations(&outages, time.Millisecond, backoff.MaxDelay), "outage", "lengths of outages, with commas between them, to tell the time to recovery after each")
 	f.BoolVar(&asJSON, "json", false, "write one JSON object, instead of text; times in seconds")
 	cli.NoDefault(f, "clients", "capacity", "recovery", "outage")

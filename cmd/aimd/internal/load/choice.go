@@ -65,7 +65,7 @@ func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
 	}
 	chosen, _ := client.Named(s.name)
 	r := &chosen.Retry
-	if r.Kind == sim.FixedRetry { // the text's program takes the flag with the other strategy, too
+	if r.Kind == "constant" { // the text's program takes the flag with the other strategy, too
 		r.Min = s.fixed
 	}
 	jitter, err := parseJitter(s.jitter)

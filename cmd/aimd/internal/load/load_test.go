@@ -68,7 +68,7 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 		change(&s.Retry)
 		return s
 	}
-	fixed := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 100 * time.Millisecond}}
+	fixed := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: "constant", Min: 100 * time.Millisecond}}
 	for _, c := range []struct {
 		args []string
 		want sim.Strategy
@@ -80,7 +80,7 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s", "--factor=3"}, exponential(func(r *sim.Retry) { r.Min, r.Max, r.Factor = time.Second, 10*time.Second, 3 })},
 		{[]string{"--strategy=exponential", "--jitter=0.2"}, exponential(func(r *sim.Retry) { r.Jitter = backoff.Normal(0.2) })},
 		{[]string{"--strategy=exponential", "--jitter=full"}, exponential(func(r *sim.Retry) { r.Jitter = backoff.Full() })},
-		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: sim.TahoeLaw, Factor: 0.75}}},
+		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}},
 	} {
 		got, err := chosen(t, c.args...)
 		require.NoError(t, err, c.args)

@@ -11,7 +11,7 @@ import (
 // ownLaws are the laws that the user's program registered.
 func ownLaws() []string {
 	return slices.DeleteFunc(sim.Laws(), func(name string) bool {
-		return slices.Contains([]string{sim.ProbeLaw, sim.TahoeLaw, sim.RenoLaw}, name)
+		return slices.Contains([]string{"probe", "tahoe", "reno"}, name)
 	})
 }
 

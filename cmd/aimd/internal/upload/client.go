@@ -15,21 +15,22 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	"github.com/aimd-go/aimd/sim"
 )
 
 // newLimiter is the one limiter that all requests share.
 func (c Config) newLimiter() (*aimd.Limiter, error) {
-	law, known := sim.LawNamed(c.Law)
-	if !known {
+	law := sim.Window{Law: c.Law}.MakeLaw()
+	if law == nil {
 		return nil, fmt.Errorf("there is no law %q, want one of %s", c.Law, strings.Join(sim.Laws(), ", "))
 	}
 	opts := []aimd.Option{
 		aimd.WithName("upload"), aimd.WithLaw(law),
 		aimd.WithMaxWindow(c.MaxWindow), aimd.WithInitialWindow(min(c.InitialWindow, c.MaxWindow)),
 	}
-	if sim.TakesFactor(c.Law) {
+	if value.TakesFactor(c.Law) {
 		opts = append(opts, aimd.WithFactor(c.Factor))
 	}
 	return aimd.New(opts...)

@@ -67,7 +67,7 @@ func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
 // defaults is the configuration without any flag.
 func defaults() Config {
 	return Config{
-		Law: sim.ProbeLaw, Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
+		Law: "probe", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
 		PartSize: 8 << 20, Threshold: 16 << 20, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/sim"
 )
 
 func tenPerSecond(operations int) time.Duration { return time.Duration(operations) * time.Second / 10 }
@@ -158,17 +157,17 @@ func TestTraces(t *testing.T) {
 	assert.Equal(t, sampleEvery, traces.Interval)
 	rate, refused := 0.0, 0.0
 	for i := range 100 {
-		rate += traces.Of(sim.SeriesSuccesses)[i] / 100
-		refused += traces.Of(sim.SeriesRefusals)[i] / 100
-		assert.InDelta(t, 100, traces.Of(sim.SeriesSuccesses)[i], 50, i)
-		assert.InDelta(t, 20+float64(i+1)/100, traces.Of(sim.SeriesCwnd)[i], 1e-6, i)
+		rate += traces.Of("successes")[i] / 100
+		refused += traces.Of("refusals")[i] / 100
+		assert.InDelta(t, 100, traces.Of("successes")[i], 50, i)
+		assert.InDelta(t, 20+float64(i+1)/100, traces.Of("cwnd")[i], 1e-6, i)
 	}
 	assert.InDelta(t, 100, rate, 1e-6)
 	assert.InDelta(t, 20, refused, 1e-6)
 	none, _ := Traces(nil)
 	assert.Empty(t, none.Series)
 	still, _ := Traces(make([]Sample, 2))
-	assert.Empty(t, still.Of(sim.SeriesCwnd), "no time has passed")
+	assert.Empty(t, still.Of("cwnd"), "no time has passed")
 }
 
 func TestJSONHasTheKeysThatScriptsRelyOn(t *testing.T) {

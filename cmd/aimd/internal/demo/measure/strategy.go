@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -35,11 +36,11 @@ func SetUp(name string, factor float64) (Setup, error) {
 		policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
 		return Setup{Retry: func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, policy, once) }}, err
 	}
-	law, known := sim.LawNamed(name)
-	if !known {
+	law := sim.Window{Law: name}.MakeLaw()
+	if law == nil {
 		return Setup{Retry: Once}, nil
 	}
-	if !sim.TakesFactor(name) {
+	if !value.TakesFactor(name) {
 		factor = 0
 	}
 	lim, err := aimd.New(aimd.WithName(name), aimd.WithLaw(law), aimd.WithFactor(factor))

@@ -30,7 +30,7 @@ func Traces(samples []Sample) (sim.Traces, time.Duration) {
 		}
 		accepted, refused = nowAccepted, nowRefused
 	}
-	for i, name := range []string{sim.SeriesSuccesses, sim.SeriesRefusals, sim.SeriesCwnd, sim.SeriesSsthresh} {
+	for i, name := range []string{"successes", "refusals", "cwnd", "ssthresh"} {
 		t.Series = append(t.Series, sim.Series{Name: name, Values: values[i]})
 	}
 	return t, end

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/sim"
@@ -19,7 +20,7 @@ import (
 // does with -exponential-backoff: the text's loop, with the figures of its constants.
 func Exponential() sim.Strategy {
 	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
-		Kind: sim.CompoundRetry, Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
+		Kind: "compound", Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
 	}}
 }
 
@@ -40,7 +41,7 @@ func Named(name string) (sim.Strategy, bool) {
 	}
 	law, text, _ := strings.Cut(name, "-")
 	factor, err := strconv.ParseFloat(text, 64)
-	if !sim.TakesFactor(law) || err != nil || !(factor > 0 && factor < 1) {
+	if !value.TakesFactor(law) || err != nil || !(factor > 0 && factor < 1) {
 		return sim.Strategy{}, false
 	}
 	return sim.Strategy{Name: name, Window: sim.Window{Law: law, Factor: factor}}, true

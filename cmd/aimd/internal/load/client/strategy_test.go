@@ -32,7 +32,7 @@ func TestTheStrategiesAreTheSimulators(t *testing.T) {
 // name, by whom it is meant for.
 func TestNoSettingIsDropped(t *testing.T) {
 	reno := func(change func(*sim.Strategy)) sim.Strategy {
-		s := sim.Strategy{Name: "x", Window: sim.Window{Law: sim.RenoLaw}}
+		s := sim.Strategy{Name: "x", Window: sim.Window{Law: "reno"}}
 		change(&s)
 		return s
 	}
@@ -47,13 +47,13 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"patience":             reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
 		"Retry-After":          reno(func(s *sim.Strategy) { s.Window.RetryAfterMax = -1 }),
 		"attempt":              reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
-		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: sim.ExponentialRetry, Min: -1} }),
+		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
 		"share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
 		"window: -1ns":         reno(func(s *sim.Strategy) { s.Throttle.K, s.Throttle.Window = 2, -1 }),
 		"window":               {Budget: sim.Budget{Share: 0.1, Window: -1}},
 		"probe":                {Throttle: sim.Throttle{K: 2, Probe: -1}},
 		"multiplier K":         {Throttle: sim.Throttle{K: 0.5}},
-		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: sim.ExponentialRetry, Min: time.Minute, Max: time.Second}},
+		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
 	} {
 		_, err := newStrategy(s)
 		require.ErrorContains(t, err, want)
@@ -69,8 +69,8 @@ func TestAWindowWithDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := newStrategy(sim.Strategy{
 			Name:   "x",
-			Window: sim.Window{Law: sim.RenoLaw, Patience: 1},
-			Retry:  sim.Retry{Kind: sim.FixedRetry, Min: time.Hour, Attempts: 3},
+			Window: sim.Window{Law: "reno", Patience: 1},
+			Retry:  sim.Retry{Kind: "constant", Min: time.Hour, Attempts: 3},
 		})
 		require.NoError(t, err)
 		defer s.limiter.Close()
@@ -88,7 +88,7 @@ func TestNamed(t *testing.T) {
 	}
 	s, known := Named("tahoe-0.75")
 	require.True(t, known)
-	assert.Equal(t, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: sim.TahoeLaw, Factor: 0.75}}, s)
+	assert.Equal(t, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}, s)
 }
 
 // The figures of the text's program, in the text's loop.

@@ -42,17 +42,17 @@ type level struct {
 // answers are the requests that succeed and that do not, each row in a panel of its own.
 func (d drawing) answers() figure.Figure {
 	return d.overTime("requests per second", []course{
-		{figure.Line("succeeded", figure.Blue, 2.2), []string{sim.SeriesSuccesses}, true},
-		{figure.Line("refused or failed", figure.Vermillion, 1.8, 6, 2.5), []string{sim.SeriesRefusals, sim.SeriesFailures}, true},
-		{figure.Line("no answer in time", figure.Orange, 1.8, 2.5, 2), []string{sim.SeriesTimeouts}, true},
+		{figure.Line("succeeded", figure.Blue, 2.2), []string{"successes"}, true},
+		{figure.Line("refused or failed", figure.Vermillion, 1.8, 6, 2.5), []string{"refusals", "failures"}, true},
+		{figure.Line("no answer in time", figure.Orange, 1.8, 2.5, 2), []string{"timeouts"}, true},
 	}, d.capacity())
 }
 
 // requests are those that are sent. Below them stands how uneven they are.
 func (d drawing) requests() figure.Figure {
 	f := d.overTime("requests per second", []course{
-		{figure.Line("requests", figure.Blue, 2.2), []string{sim.SeriesRequests}, true},
-		{figure.Line("retries among them", figure.Vermillion, 1.8, 6, 2.5), []string{sim.SeriesRetries}, true},
+		{figure.Line("requests", figure.Blue, 2.2), []string{"requests"}, true},
+		{figure.Line("retries among them", figure.Vermillion, 1.8, 6, 2.5), []string{"retries"}, true},
 	}, d.capacity())
 	if len(d.rows) == 1 && d.From == 0 {
 		f.Note = "peak over mean of single seconds: " + d.rows[0].Of("peak_over_mean").Median.String()
@@ -62,8 +62,8 @@ func (d drawing) requests() figure.Figure {
 
 // window is cwnd and ssthresh. The scale is cwnd's: ssthresh begins far above it.
 func (d drawing) window() figure.Figure {
-	cwnd := course{figure.Line("cwnd", figure.Blue, 2.2), []string{sim.SeriesCwnd}, false}
-	ssthresh := course{figure.Line("ssthresh", figure.Orange, 2.2, 9, 4), []string{sim.SeriesSsthresh}, true}
+	cwnd := course{figure.Line("cwnd", figure.Blue, 2.2), []string{"cwnd"}, false}
+	ssthresh := course{figure.Line("ssthresh", figure.Orange, 2.2, 9, 4), []string{"ssthresh"}, true}
 	if d.Top == 0 {
 		d.Top = d.highest(d.rows, []course{cwnd}, d.slots())
 	}
@@ -75,7 +75,7 @@ func (d drawing) window() figure.Figure {
 
 func (d drawing) load() figure.Figure {
 	return d.overTime("requests at a time", []course{
-		{figure.Line("requests at the service", figure.Blue, 2.2), []string{sim.SeriesConcurrency}, false},
+		{figure.Line("requests at the service", figure.Blue, 2.2), []string{"concurrency"}, false},
 	}, d.slots())
 }
 

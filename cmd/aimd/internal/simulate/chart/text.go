@@ -101,7 +101,7 @@ func rateGraphs(s experiment.Study) string {
 // logarithms are those of the rates of requests, one for each of the graph's columns.
 // Less than one per second counts as one.
 func logarithms(t sim.Traces, end float64) []float64 {
-	rates := t.Of(sim.SeriesRequests)
+	rates := t.Of("requests")
 	all := make([]float64, graphWidth)
 	perColumn := end / t.Interval.Seconds() / graphWidth // samples
 	for i := range all {

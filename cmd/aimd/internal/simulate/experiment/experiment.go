@@ -113,7 +113,7 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 		switch {
 		case err != nil:
 			failed = err
-		case r.Ended != sim.EndedStopped:
+		case r.Ended != "stopped":
 			j.results[i] = r
 			j.done++
 			ran()
@@ -133,7 +133,7 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
 	for _, r := range j.results {
-		if r.Ended == sim.EndedEvents {
+		if r.Ended == "events" {
 			row.CutShort++
 		}
 	}

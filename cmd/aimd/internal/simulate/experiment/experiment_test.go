@@ -131,7 +131,7 @@ func TestTheTypicalRunHasTraces(t *testing.T) {
 func TestInterruption(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	s := parse(t, small+"max_events: 1000000000\n")
-	s.Strategies = append(s.Strategies, sim.Strategy{Name: "endless", Retry: sim.Retry{Kind: sim.FixedRetry, Min: 1}})
+	s.Strategies = append(s.Strategies, sim.Strategy{Name: "endless", Retry: sim.Retry{Kind: "constant", Min: 1}})
 	s.Server.Outages = []sim.Outage{{For: 30 * 24 * time.Hour}}
 	s.Horizon = 30 * 24 * time.Hour
 	s.Strategies = slices.Concat([]sim.Strategy{{Name: "none"}}, s.Strategies[2:])

@@ -35,8 +35,7 @@ type checker struct {
 
 // check finds what no field can know by itself.
 func (s Scenario) check(d *decoder) {
-	var all sim.FieldErrors
-	if errors.As(s.Validate(), &all) {
+	if all := fieldErrors(s.Validate()); len(all) > 0 {
 		for _, e := range all {
 			d.fail(d.line(e.Path), e.Path, "%s", e.Problem)
 		}
@@ -62,6 +61,19 @@ func (s Scenario) check(d *decoder) {
 	for i, e := range s.Expect {
 		c.expectation(fmt.Sprintf("expect[%d]", i), e)
 	}
+}
+
+// fieldErrors are the errors that a scenario's joins.
+func fieldErrors(err error) (all []*sim.FieldError) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			var e *sim.FieldError
+			if errors.As(err, &e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
 }
 
 func (c checker) at(path, format string, args ...any) {
@@ -119,8 +131,7 @@ func (c checker) sweepValue(s Scenario, path, field, v string) {
 	if len(one.errs) > 0 {
 		return
 	}
-	var all sim.FieldErrors
-	if errors.As(point.Validate(), &all) {
+	if all := fieldErrors(point.Validate()); len(all) > 0 {
 		c.at(path, "%s: %v", v, all[0])
 	}
 }

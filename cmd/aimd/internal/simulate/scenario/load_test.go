@@ -59,7 +59,7 @@ expect:
 	assert.Equal(t, uint64(18446744073709551615), s.Seed)
 	assert.Equal(t, 90*time.Second, s.Server.Service)
 	assert.Equal(t, sim.Rate{PerSecond: 0.5, CountRefused: true}, s.Server.Rate)
-	assert.Equal(t, []sim.Outage{{For: 10 * time.Second}, {From: 20 * time.Second, For: 10 * time.Second, Kind: sim.Silent}}, s.Server.Outages)
+	assert.Equal(t, []sim.Outage{{For: 10 * time.Second}, {From: 20 * time.Second, For: 10 * time.Second, Kind: "silent"}}, s.Server.Outages)
 	assert.Equal(t, []string{"reno-0.9", "mine"}, []string{s.Strategies[0].Name, s.Strategies[1].Name})
 	assert.Equal(t, "proportional:0.6", s.Strategies[1].Retry.Jitter.String())
 	assert.Equal(t, 5*time.Second, s.Plot[0].To)
