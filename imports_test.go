@@ -20,19 +20,19 @@ const module = "github.com/aimd-go/aimd"
 var mayImport = map[string][]string{
 	"":          {"limiter", "attempt", "window", "internal/setting"},
 	"window":    {"internal/setting"},
+	"queue":     {},
 	"tag":       {"internal/setting"},
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
 	"attempt":   {"window"},
-	"limiter":   {"window", "internal/queue", "attempt", "internal/core", "internal/keep", "internal/setting"},
-	"admission": {"window", "internal/queue", "tag", "internal/setting"},
+	"limiter":   {"window", "queue", "attempt", "internal/core", "internal/keep", "internal/setting"},
+	"admission": {"window", "queue", "tag", "internal/setting"},
 	"httplimit": {"limiter", "attempt", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/keep":    {"internal/setting"},
-	"internal/core":    {"window", "internal/queue", "attempt", "internal/setting"},
+	"internal/core":    {"window", "queue", "attempt", "internal/setting"},
 	"internal/fakes3":  {"internal/pipenet"},
-	"internal/queue":   {},
 	"internal/sliding": {},
 	"internal/names":   {},
 	"internal/pipenet": {},
@@ -49,13 +49,13 @@ var mayImport = map[string][]string{
 
 	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/keep", "internal/setting"},
 
-	"sim": {"", "limiter", "attempt", "window", "internal/queue", "backoff", "retry", "tag", "internal/setting", "internal/core", "internal/grid", "internal/budget", "internal/rejection"},
+	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "retry", "tag", "internal/setting", "internal/core", "internal/grid", "internal/budget", "internal/rejection"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
 var pure = []string{
-	"window", "internal/queue", "backoff", "sim",
+	"window", "queue", "backoff", "sim",
 	"internal/setting", "internal/sliding", "internal/core", "internal/grid", "internal/budget", "internal/rejection",
 }
 

@@ -3,7 +3,7 @@ package admission
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/queue"
+	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )

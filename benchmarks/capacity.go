@@ -9,7 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/core"
-	"github.com/aimd-go/aimd/internal/queue"
+	"github.com/aimd-go/aimd/queue"
 )
 
 // bound is a figure of ours that has a bound rather than peers.

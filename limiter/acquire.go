@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/queue"
+	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/core"
-	"github.com/aimd-go/aimd/internal/queue"
+	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/internal/queue"
+	"github.com/aimd-go/aimd/queue"
 )
 
 func items(n int) []*queue.Item[int] {
