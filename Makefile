@@ -3,6 +3,7 @@
 # make lint     gofmt, vet and staticcheck over every module
 # make vet-os   vet for the other systems that the library runs on
 # make fuzz     every fuzz target, FUZZTIME each
+# make e2e      the figures against real servers, RUNS of each, on a quiet machine: a quarter of an hour
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
 # make names    the exported names of every package, and their sum
@@ -14,11 +15,12 @@ MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
 # A count, not a time: go test before 1.27 may report the end of a time as a failure (golang/go#75804).
 FUZZTIME  ?= 50000x
 BENCHTIME ?= 1s
+RUNS      ?= 1
 # The race detector needs cgo.
 RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: test short lint vet-os fuzz bench bench-peers names tidy rehearse release
+.PHONY: test short lint vet-os fuzz e2e bench bench-peers names tidy rehearse release
 
 # The simulator starts no goroutine, and the detector would make it ten times slower.
 test:
@@ -44,6 +46,9 @@ fuzz:
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list -f '{{.Dir}}' ./...); do \
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go 2>/dev/null | cut -c6-); do \
 	    echo "== $$f"; (cd $$p && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); done; done; done
+
+e2e:
+	cd e2e && E2E_RUNS=$(RUNS) go test -v -count=1 -timeout 2h .
 
 bench:
 	@set -e; for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...); done
