@@ -71,14 +71,14 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := r.Guards.admit(ctx, t.number); err != nil {
+		if err := guards(r.Guards).admit(ctx, t.number); err != nil {
 			return nil, err
 		}
 	}
 	ticket, err := r.wait(ctx, t, held)
 	if err != nil {
 		if guarded {
-			r.Guards.ended(ctx, 0)
+			guards(r.Guards).ended(ctx, 0)
 		}
 		return nil, err
 	}

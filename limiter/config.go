@@ -60,7 +60,7 @@ type Config struct {
 	Policy attempt.Policy
 	// Guards are asked before each attempt of Do and Each, and by integrations:
 	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
-	Guards attempt.Guards
+	Guards []attempt.Guard
 }
 
 // firstContact is long enough for a service that starts together with its client, and
@@ -101,9 +101,9 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // guards are those of the limiter, and then those that its policy brings along.
-func (c Config) guards() attempt.Guards {
+func (c Config) guards() []attempt.Guard {
 	guards := slices.Clone(c.Guards)
-	if p, ok := c.Policy.(interface{ Guards() attempt.Guards }); ok {
+	if p, ok := c.Policy.(interface{ Guards() []attempt.Guard }); ok {
 		guards = append(guards, p.Guards()...)
 	}
 	return guards

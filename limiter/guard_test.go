@@ -188,6 +188,6 @@ func TestEachGoesOnWithAPanicOfAGuard(t *testing.T) {
 }
 
 func TestNoGuardIsNil(t *testing.T) {
-	_, err := limiter.New(nil, limiter.Config{Guards: attempt.Guards{&warden{}, nil}})
+	_, err := limiter.New(nil, limiter.Config{Guards: []attempt.Guard{&warden{}, nil}})
 	require.EqualError(t, err, "limiter: guard: nil is not allowed")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -51,9 +52,9 @@ func (p *Policy) Caps() Caps {
 }
 
 // rules are those in force. The caller holds mu while it uses them.
-func (p *Policy) rules() Rules {
+func (p *Policy) rules() policy.Rules {
 	caps := p.Caps()
-	r := Rules{
+	r := policy.Rules{
 		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
 		RetryAfterMax: p.c.RetryAfterMax, Rand: p.c.Rand,
 	}

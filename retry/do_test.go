@@ -146,11 +146,6 @@ func TestTermsAndConditions(t *testing.T) {
 	}
 }
 
-func TestIdempotentByContext(t *testing.T) {
-	assert.False(t, retry.Idempotent(t.Context()))
-	assert.True(t, retry.Idempotent(retry.WithIdempotent(t.Context())))
-}
-
 func TestDoRunsUntilSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, err := retry.Value(retry.WithIdempotent(t.Context()), nil, func(ctx context.Context) (int, error) {
@@ -301,7 +296,7 @@ func TestWrongPoliciesAreNamed(t *testing.T) {
 		"retry: longest Retry-After: 1µs is not allowed, want a duration from 1ms to 24h0m0s":     {RetryAfterMax: time.Microsecond},
 		"retry: longest Retry-After: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: 48 * time.Hour},
 		"retry: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":     {AttemptTimeout: -time.Second},
-		"retry: guard: nil is not allowed": {Guards: attempt.Guards{nil}},
+		"retry: guard: nil is not allowed": {Guards: []attempt.Guard{nil}},
 	} {
 		_, err := retry.New(c)
 		assert.EqualError(t, err, want)

@@ -74,7 +74,7 @@ type Retry struct {
 	// 0: no limit.
 	Elapsed time.Duration `yaml:"elapsed"`
 	// RetryAfter obeys the service: a retry waits at least as long as it says, and
-	// a little longer; see attempt.RetryAfter. A Window without a Kind always does.
+	// a little longer: a jitter on top. A Window without a Kind always does.
 	RetryAfter bool `yaml:"retry_after"`
 	// Backoff is one from elsewhere, in the place of Kind to CapLast; nil: none.
 	Backoff backoff.Backoff `yaml:"-"`

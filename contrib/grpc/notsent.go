@@ -44,7 +44,7 @@ func (e *NotSentError) GRPCStatus() *status.Status {
 }
 
 // NotSent says that there was no answer, whatever the status. Guards (see
-// attempt.Guards) count such an attempt for nothing.
+// attempt.Guard) count such an attempt for nothing.
 func (e *NotSentError) NotSent() bool { return true }
 
 // Verdict says that the error says nothing about load, whatever its code.
