@@ -18,7 +18,7 @@ type Failure struct {
 	// for the first. 0: none is needed now, since the operation has to wait for a
 	// slot, and the window paces that; only a Retry-After delays it. It is 0 in a
 	// limiter after an overload or a timeout, as long as its patience lasts
-	// (limiter.Settings.Patience).
+	// (limiter.Config.Patience).
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
 	Last time.Duration

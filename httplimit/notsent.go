@@ -9,7 +9,7 @@ import (
 // refused. Nothing of it was sent, so it may be tried again even where it is not
 // idempotent.
 //
-// It unwraps to the reason: limiter.ErrClosed, limiter.ErrQueueFull, what ended
+// It unwraps to the reason: limiter.ErrClosed, attempt.ErrQueueFull, what ended
 // the request's context (context.Cause), the error of a guard, such as
 // throttle.ErrThrottled, or the error of PerHost's newLimiter.
 type NotSentError struct {

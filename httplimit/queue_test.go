@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -58,7 +59,7 @@ func TestNotSent(t *testing.T) {
 			return err
 		})
 		l.waiting(1)
-		assert.ErrorIs(t, notSent(t, l, t.Context()), limiter.ErrQueueFull)
+		assert.ErrorIs(t, notSent(t, l, t.Context()), attempt.ErrQueueFull)
 		require.NoError(t, p.Done(window.Neutral))
 		require.NoError(t, <-first)
 		l.ended(window.Neutral)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Acquire waits for a slot, behind all that wait already. It returns ctx.Err()
 // if the context ends first, ErrClosed if the limiter is or gets closed, and
-// ErrQueueFull if there is a bound and it is reached.
+// attempt.ErrQueueFull if there is a bound and it is reached.
 //
 // With the context of an attempt that has a slot of this limiter (that of the
 // function of Do or Each, or of Begin) it never waits, since to wait for a second
@@ -76,7 +77,7 @@ func (l *Limiter) enqueue(w *waiter, at place, now time.Duration) error {
 		l.core.Rejoined(&w.item)
 	case !l.core.Queued(&w.item):
 		l.note(now, Event{Kind: Full})
-		return ErrQueueFull
+		return attempt.ErrQueueFull
 	}
 	if l.waits.timing == nil || l.observer != nil {
 		l.waits.began(w, l.now())

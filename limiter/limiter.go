@@ -78,7 +78,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	decides, err := core.New[*waiter](law, core.Settings(c.Settings))
+	decides, err := core.New[*waiter](law, c.rules())
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
@@ -97,9 +97,6 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	l.config.Store(&c)
 	return l, nil
 }
-
-// Name returns Config.Name, with which the limiter was made.
-func (l *Limiter) Name() string { return l.name }
 
 // now is the time since the limiter was made. To read it takes one of the
 // machine's clocks, to read the time of day takes two.

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newLimiter is a Reno limiter with that window at the start.
 func newLimiter(t *testing.T, initial float64, change ...func(*limiter.Config)) *limiter.Limiter {
 	t.Helper()
-	c := limiter.Config{Settings: limiter.Settings{Window: window.Settings{Initial: initial}}}
+	c := limiter.Config{Window: window.Settings{Initial: initial}}
 	for _, f := range change {
 		f(&c)
 	}
@@ -232,7 +232,7 @@ func TestQueueBound(t *testing.T) {
 		to := make(chan got, 10)
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		_, err := l.Acquire(t.Context())
-		require.Equal(t, limiter.ErrQueueFull, err)
+		require.Equal(t, attempt.ErrQueueFull, err)
 		queueUp(t.Context(), "came back", l.Reacquire, to)
 		require.Equal(t, 2, l.Snapshot().Queued)
 		require.NoError(t, p.Done(window.Neutral))
@@ -381,8 +381,8 @@ func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
 		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":           {MaxAttempts: -1},
 		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
-		"limiter: patience: -3 is not allowed, want a number from 1":                               {Settings: limiter.Settings{Patience: -3}},
-		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Settings: limiter.Settings{Window: window.Settings{Factor: 2}}},
+		"limiter: patience: -3 is not allowed, want a number from 1":                               {Patience: -3},
+		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Window: window.Settings{Factor: 2}},
 	} {
 		_, err := limiter.New(aimd.Reno, c)
 		require.EqualError(t, err, want)

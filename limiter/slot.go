@@ -53,4 +53,4 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 // HasSlot reports whether the context is that of an attempt that has a slot of
 // the limiter and has not ended. What is begun with it takes no second one: to
 // wait for it while holding the first could last for ever.
-func (l *Limiter) HasSlot(ctx context.Context) bool { return attempt.Holds(ctx, (*slots)(l)) }
+func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }

@@ -117,7 +117,7 @@ func TestTermsAndConditions(t *testing.T) {
 		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},
 		{"a cancellation", context.Canceled, 1, 1, 1},
 		{"nothing sent at last, but perhaps before", &attempt.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
-		{"no slot, nothing sent", unsent{limiter.ErrQueueFull}, 3, 3, 3},
+		{"no slot, nothing sent", unsent{attempt.ErrQueueFull}, 3, 3, 3},
 		{"no slot in time, nothing sent", unsent{context.DeadlineExceeded}, 3, 3, 3},
 		{"nothing sent, and nothing will be", unsent{limiter.ErrClosed}, 1, 1, 1},
 		{"throttled by the client", unsent{throttle.ErrThrottled}, 1, 1, 1},

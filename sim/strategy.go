@@ -81,7 +81,7 @@ type Retry struct {
 }
 
 // Window is a limiter: what limiter.Limiter decides, with a law. Zero fields take the
-// defaults of limiter.Settings.
+// defaults of limiter.Config.
 type Window struct {
 	// Law is the name of one of Laws; "" without NewLaw: there is no window.
 	Law string `yaml:"law"`
@@ -92,7 +92,7 @@ type Window struct {
 	Min      float64 `yaml:"min"`
 	Max      float64 `yaml:"max"`
 	// PauseMin, PauseMax, Patience and RetryAfterMax are those of
-	// limiter.Settings.
+	// limiter.Config.
 	PauseMin      time.Duration `yaml:"pause_min"`
 	PauseMax      time.Duration `yaml:"pause_max"`
 	Patience      int           `yaml:"patience"`

@@ -10,8 +10,12 @@ import (
 
 // Settings are those of the limiter that the words mean, without a source of
 // randomness.
-func (w Window) Settings() limiter.Settings {
-	return limiter.Settings(w.settings(nil))
+func (w Window) Settings() limiter.Config {
+	s := w.settings(nil)
+	return limiter.Config{
+		Window: s.Window, QueueBound: s.QueueBound, PauseMin: s.PauseMin, PauseMax: s.PauseMax,
+		Patience: s.Patience, RetryAfterMax: s.RetryAfterMax,
+	}
 }
 
 // MakeLaw is the law that the words mean; nil: there is no window, or no law of that

@@ -17,7 +17,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
@@ -61,7 +60,7 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 		{"success", io.EOF, window.Success, window.Success},
 		{"overload", refused, window.Overload, window.Overload},
 		{"an answer", status.Error(codes.NotFound, ""), window.ClientError, window.ClientError},
-		{"not sent", &aimdgrpc.NotSentError{Err: limiter.ErrQueueFull}, window.Neutral, 0},
+		{"not sent", &aimdgrpc.NotSentError{Err: attempt.ErrQueueFull}, window.Neutral, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, g := guarded(t)

@@ -16,7 +16,7 @@ import (
 // sent, so it may be tried again even where it is not idempotent. (Of a stream
 // with SlotPerMessage, this message was not sent, and the stream is over.)
 //
-// It unwraps to the reason: limiter.ErrClosed, limiter.ErrQueueFull, what a guard
+// It unwraps to the reason: limiter.ErrClosed, attempt.ErrQueueFull, what a guard
 // of the limiter said (a throttle.ErrThrottled, say), or the context's error. To gRPC it is a status: CANCELLED and DEADLINE_EXCEEDED
 // if the context ended, CANCELLED also if the limiter is closed, as
 // of a connection that is closing, and RESOURCE_EXHAUSTED else: what ran out is

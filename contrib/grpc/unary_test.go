@@ -124,7 +124,7 @@ func TestNotSent(t *testing.T) {
 		l.waiting(1)
 		err = notSent(t, l, t.Context())
 		requireCode(t, codes.ResourceExhausted, err)
-		assert.ErrorIs(t, err, limiter.ErrQueueFull)
+		assert.ErrorIs(t, err, attempt.ErrQueueFull)
 		assert.EqualError(t, err, "rpc error: code = ResourceExhausted desc = aimdgrpc: not sent: limiter: queue full")
 		require.NoError(t, p.Done(window.Neutral))
 		require.NoError(t, <-next)

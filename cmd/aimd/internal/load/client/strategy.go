@@ -72,7 +72,8 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
 		return strategy{name: s.Name, do: do}, nil
 	}
-	c := limiter.Config{Settings: s.Window.Settings(), Guards: guards, MaxAttempts: s.Retry.Attempts}
+	c := s.Window.Settings()
+	c.Guards, c.MaxAttempts = guards, s.Retry.Attempts
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return strategy{}, err
