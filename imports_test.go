@@ -120,7 +120,7 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 // cores are pure though they live beside their drivers.
 var cores = map[string][]string{
 	"attempt":   {"decide.go"},
-	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "settings.go"},
+	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "config.go"},
 }
 
 func TestTheCoresArePure(t *testing.T) {

@@ -13,19 +13,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config is what a Controller is made from. Zero fields take the documented default.
-type Config struct {
-	Settings
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the
-	// goroutine that caused it, or one of the clock's where time did: the
-	// controller is then already as the event says, and calls back into it are
-	// fine. Several goroutines may call it at once. It should be quick, and must not
-	// panic: others' requests would be lost with it. nil: none.
-	Observer func(Event)
-}
-
 // Controller admits requests to a service, as many at a time as its limit
 // says, makes a few wait, and sheds the rest. It is safe for any number of
 // goroutines. It has no goroutine of its own and need not be closed.
@@ -53,7 +40,7 @@ func New(l Limit, c Config) (*Controller, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	core, err := newCore[*waiter](l, c.Settings)
+	core, err := newCore[*waiter](l, c)
 	if err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
@@ -78,7 +65,7 @@ type waiter struct {
 // while holding the first could last.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
-		return Permit{tags: t}, nil
+		return Permit{}, nil
 	}
 	if err := ctx.Err(); err != nil {
 		c.missed(t)
@@ -154,7 +141,7 @@ func (c *Controller) release(p Permit, o window.Outcome) error {
 	now := c.config.Clock.Now()
 	if c.core.Answered(now, p.ticket, o) == window.Late {
 		c.unlock(now)
-		return ErrReleased
+		return errReleased
 	}
 	c.outcomes[o]++
 	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.RTT()})

@@ -29,7 +29,7 @@ const (
 type core[T any] struct {
 	window window.Window
 	line   line[T]
-	rules  Settings
+	config Config
 	// shed has those who were, until the driver has taken them.
 	shed queue.Queue[*item[T]]
 
@@ -45,8 +45,8 @@ type core[T any] struct {
 
 // newCore returns a core in its initial state, or an error that names the
 // setting that is wrong, its value and what is allowed.
-func newCore[T any](l Limit, s Settings) (core[T], error) {
-	s, err := s.withDefaults()
+func newCore[T any](l Limit, c Config) (core[T], error) {
+	c, err := c.withDefaults()
 	if err != nil {
 		return core[T]{}, err
 	}
@@ -54,7 +54,7 @@ func newCore[T any](l Limit, s Settings) (core[T], error) {
 	if err != nil {
 		return core[T]{}, err
 	}
-	return core[T]{window: w, rules: s, returns: returns{Min: s.RetryAfterMin, Max: s.RetryAfterMax}}, nil
+	return core[T]{window: w, config: c, returns: returns{Min: c.RetryAfterMin, Max: c.RetryAfterMax}}, nil
 }
 
 // Events.
@@ -76,7 +76,7 @@ func (c *core[T]) Queued(now time.Time, i *item[T]) bool {
 	i.since = c.now
 	i.level = levelOf(c.turn(i.Tags), i.Tags.Criticality)
 	c.line.push(i)
-	if c.line.len() <= c.rules.QueueBound {
+	if c.line.len() <= c.config.QueueBound {
 		return true
 	}
 	least := c.line.least()
@@ -146,7 +146,7 @@ func (c *core[T]) Deadline() (time.Time, bool) {
 	if i == nil {
 		return time.Time{}, false
 	}
-	at := i.since.Add(c.rules.QueueTime)
+	at := i.since.Add(c.config.QueueTime)
 	if c.window.Open() && c.now.Before(c.spacedUntil) && c.spacedUntil.Before(at) {
 		at = c.spacedUntil
 	}
@@ -181,7 +181,7 @@ func (c *core[T]) seen(now time.Time) {
 	if now.After(c.now) {
 		c.now = now
 	}
-	for i := c.line.oldest(); i != nil && c.now.Sub(i.since) >= c.rules.QueueTime; i = c.line.oldest() {
+	for i := c.line.oldest(); i != nil && c.now.Sub(i.since) >= c.config.QueueTime; i = c.line.oldest() {
 		c.drop(i, Expired)
 	}
 }
@@ -204,13 +204,13 @@ func (c *core[T]) drop(i *item[T], why Reason) {
 	}
 	// Little's law: so many at a time, each so long, make so many in a second.
 	each := time.Duration(float64(service) / c.window.State().Cwnd / returning)
-	i.refused = refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.rules.Rand.Float64())}
+	i.refused = refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.config.Rand.Float64())}
 	c.shed.Push(&i.turn)
 }
 
 // turn is when it is the request's turn to be shed.
 func (c *core[T]) turn(t tag.Tags) Turn {
-	for _, r := range c.rules.Rules {
+	for _, r := range c.config.Rules {
 		if r.Matches(t) {
 			return r.Shed
 		}

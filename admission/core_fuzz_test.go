@@ -67,7 +67,7 @@ func newModel(t *testing.T, limit, bound byte) *model {
 		m.limit = 1 + int(limit%16)
 		l = Fixed(m.limit)
 	}
-	s := Settings{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
+	s := Config{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
 	if m.bound == 0 {
 		s.QueueBound = -1
 	}

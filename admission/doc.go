@@ -37,8 +37,7 @@
 //     queue at once.
 //   - it goes away at the moment that its turn comes: it gets its permit, as if it
 //     had gone a moment later.
-//   - a permit is released twice: the second release gives [ErrReleased] and
-//     changes nothing.
+//   - a permit is released twice: the second release is an error and changes nothing.
 //   - critical requests alone are too many: they fill the queue, everything else
 //     is shed, and so are the latest of them.
 //   - less critical requests never get their turn: they are shed after the queue

@@ -22,20 +22,16 @@ type Permit struct {
 
 // Done gives the place back and says how the request ended: Success if it was
 // served, Overload or Timeout if what is behind was too loaded for it, Neutral
-// if it says nothing about load. A permit released before gives ErrReleased,
-// and nothing else happens. It panics if o is not an outcome.
+// if it says nothing about load. A second call is an error and changes nothing. It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error {
 	if p.c == nil {
 		if !o.Valid() {
 			panic(wrongOutcome(o))
 		}
-		return ErrReleased
+		return errReleased
 	}
 	return p.c.release(p, o)
 }
-
-// Tags are those that the request was admitted with.
-func (p Permit) Tags() tag.Tags { return p.tags }
 
 // Waited is how long the request waited for its place; 0: it got it at once.
 func (p Permit) Waited() time.Duration { return p.waited }

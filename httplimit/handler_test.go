@@ -31,15 +31,16 @@ type door struct {
 }
 
 // newDoor returns a controller. After the test all places must be free.
-func newDoor(t *testing.T, l admission.Limit, s admission.Settings) door {
+func newDoor(t *testing.T, l admission.Limit, c admission.Config) door {
 	t.Helper()
 	d := door{t: t, released: make(chan admission.Event, 100_000)}
 	var err error
-	d.Controller, err = admission.New(l, admission.Config{Settings: s, Observer: func(e admission.Event) {
+	c.Observer = func(e admission.Event) {
 		if e.Kind == admission.Released {
 			d.released <- e
 		}
-	}})
+	}
+	d.Controller, err = admission.New(l, c)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := d.Snapshot()
@@ -51,7 +52,7 @@ func newDoor(t *testing.T, l admission.Limit, s admission.Settings) door {
 
 // single is a door with one place, and a queue that takes a minute.
 func single(t *testing.T) door {
-	return newDoor(t, admission.Fixed(1), admission.Settings{QueueTime: time.Minute})
+	return newDoor(t, admission.Fixed(1), admission.Config{QueueTime: time.Minute})
 }
 
 // ended waits until a request ended, and says how.
@@ -117,7 +118,7 @@ func send(ctx context.Context, s *httptest.Server, t tag.Tags) <-chan *http.Resp
 func TestHandlerServesRefusesAndTells(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
-			d, g := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: 1, QueueTime: time.Minute}), newGate()
+			d, g := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: 1, QueueTime: time.Minute}), newGate()
 			s := p.start(t, handler(t, g, d))
 			first := send(t.Context(), s, tag.Tags{Client: "photos", Version: "2", Feature: "album", Attempt: 1})
 			r := <-g.came
@@ -241,7 +242,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 }
 
 func TestAnAdaptiveLimitLearns(t *testing.T) {
-	d := newDoor(t, admission.Adaptive(aimd.Reno, window.Settings{Initial: 8}), admission.Settings{})
+	d := newDoor(t, admission.Adaptive(aimd.Reno, window.Settings{Initial: 8}), admission.Config{})
 	h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), d)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	assert.InDelta(t, 4, d.Snapshot().Limit, 0, "cut by half")
@@ -272,7 +273,7 @@ func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
 }
 
 func TestProbesPassBy(t *testing.T) {
-	d, g := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1}), newGate()
+	d, g := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1}), newGate()
 	mux := http.NewServeMux()
 	mux.Handle("/", g)
 	mux.HandleFunc("/healthz", func(_ http.ResponseWriter, r *http.Request) {
@@ -308,7 +309,7 @@ func TestATimeoutHandlerGoesAround(t *testing.T) {
 }
 
 func TestHandlerConfig(t *testing.T) {
-	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	p, err := d.Admit(t.Context(), tag.Tags{})
 	require.NoError(t, err)
 	h := handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Status: http.StatusTooManyRequests, Tags: func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }})
@@ -346,9 +347,9 @@ func TestHandlerConfig(t *testing.T) {
 
 func ExampleHandler() {
 	// 32 requests at a time; 32 more wait 100 ms at the most, the critical ones first.
-	c, err := admission.New(admission.Fixed(32), admission.Config{Settings: admission.Settings{
+	c, err := admission.New(admission.Fixed(32), admission.Config{
 		QueueBound: 32, QueueTime: 100 * time.Millisecond,
-	}})
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -371,7 +372,7 @@ func ExampleHandler() {
 // A handler that hands a request on to another with the same controller needs
 // no second place: with one place it would wait for itself.
 func TestHandlerWithinHandler(t *testing.T) {
-	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, ok := admission.FromContext(r.Context())
 		assert.True(t, ok)
