@@ -57,9 +57,9 @@
 //     goroutines like it none gets on. Read the body first, or use a limiter
 //     for each kind of request.
 //   - a guard of the limiter (a throttle, a retry budget) refuses: nothing is sent,
-//     and the error is a [NotSentError] with the guard's in it.
+//     and the error is an [attempt.Error] of no attempt, with the guard's in it.
 //   - the request's context ends while it waits: it leaves the queue, nothing is
-//     sent, and the error is a [NotSentError].
+//     sent, and the error is such a one.
 //   - time runs out after it was sent, by http.Client.Timeout or a deadline of
 //     the context: the law is told of a timeout, but only if the attempt had
 //     at least half of the time that the request was given. Where the wait for

@@ -20,7 +20,7 @@ import (
 )
 
 // notSent sends a request that must get no slot, and returns why.
-func notSent(t *testing.T, l watched, ctx context.Context) *httplimit.NotSentError {
+func notSent(t *testing.T, l watched, ctx context.Context) *attempt.Error {
 	t.Helper()
 	tr := httplimit.New(base(func(*http.Request) (*http.Response, error) {
 		t.Error("sent")
@@ -30,8 +30,9 @@ func notSent(t *testing.T, l watched, ctx context.Context) *httplimit.NotSentErr
 	req.Body = body
 	resp, err := tr.RoundTrip(req)
 	assert.Nil(t, resp)
-	var e *httplimit.NotSentError
+	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
+	assert.True(t, e.NotSent())
 	assert.True(t, body.closed.Load(), "a RoundTripper closes the request's body also on errors")
 	return e
 }
@@ -112,7 +113,7 @@ func TestClientTimeoutInTheQueueTellsTheLawNothing(t *testing.T) {
 	var u *url.Error
 	require.ErrorAs(t, err, &u)
 	assert.True(t, u.Timeout())
-	assert.ErrorContains(t, err, "not sent")
+	assert.ErrorContains(t, err, "gave up before the first attempt")
 	l.held(1)
 	require.NoError(t, p.Done(window.Success))
 	l.ended(window.Success)

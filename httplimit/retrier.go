@@ -38,8 +38,7 @@ import (
 // is waited for. When the Retrier gives up on an answer, whatever the reason, the
 // caller gets that answer as it came, its body unread. Without one the error is
 // that of the base if it was final at once, else an *attempt.Error that tells the
-// whole story. A request that a guard refused before it was sent fails with a
-// [NotSentError].
+// whole story; one of no attempt if a guard refused the request before it was sent.
 //
 // An answer that breaks off while its body is read is not tried again; to do that,
 // put retry.Do around the request and the reading. It is safe for any number of

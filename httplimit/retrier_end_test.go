@@ -80,8 +80,9 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	body := newSent()
 	req.Body = body
 	_, err := newRetrier(t, &script{}, retry.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}).RoundTrip(req)
-	var e *httplimit.NotSentError
+	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
+	require.True(t, e.NotSent())
 	require.ErrorIs(t, err, mine)
 	assert.True(t, body.closed.Load())
 
@@ -89,6 +90,7 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	cancel(mine)
 	_, err = newRetrier(t, &script{}, retry.Config{}).RoundTrip(get(ctx, anyURL))
 	require.ErrorAs(t, err, &e)
+	require.True(t, e.NotSent())
 	require.ErrorIs(t, err, mine)
 }
 

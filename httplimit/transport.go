@@ -24,8 +24,11 @@ import (
 // asked before each request. A throttle counts as accepted what the service
 // answered and did not refuse.
 //
-// It does not retry. A request that a guard refused, or that got no slot, fails with a
-// [NotSentError]; other errors are those of the base, within an attempt.Error if it is an
+// It does not retry. A request that a guard refused, or that got no slot, fails with an
+// [*attempt.Error] of no attempt, so it may be sent again even where it is not
+// idempotent; its reason is limiter.ErrClosed, attempt.ErrQueueFull, what ended the
+// request's context (context.Cause), the error of a guard, or that of PerHost's
+// newLimiter. Other errors are those of the base, within an attempt.Error if it is an
 // attempt.ErrNoContact. It is safe for any number of goroutines. The
 // zero value sends nothing; make one with [New] or [PerHost].
 type Transport struct {
@@ -94,8 +97,8 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	return resp, v, nil
 }
 
-// begin asks the limiter's guards, and waits for the request's slot. Its error is a
-// NotSentError.
+// begin asks the limiter's guards, and waits for the request's slot. Its error is
+// that of notSent.
 func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
 	var a *attempt.Attempt
 	l, err := t.limiter(req)
@@ -109,7 +112,7 @@ func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
 	if req.Body != nil {
 		req.Body.Close()
 	}
-	return nil, &NotSentError{Err: cause(req.Context(), err)}
+	return nil, notSent(req.Context(), err)
 }
 
 // failure is what the head of an answer says, nil if it is no error. It is put to

@@ -289,7 +289,7 @@ func TestErrorsThroughAClientKeepTheirMeaning(t *testing.T) {
 	require.ErrorAs(t, err, &u)
 	assert.False(t, u.Timeout())
 	assert.ErrorIs(t, err, limiter.ErrClosed)
-	assert.EqualError(t, err, `Get "http://service.example/": httplimit: not sent: limiter: closed`)
+	assert.EqualError(t, err, `Get "http://service.example/": gave up before the first attempt: limiter: closed`)
 }
 
 // broken is a body that cannot be read.

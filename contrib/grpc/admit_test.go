@@ -109,8 +109,7 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				err := call(t.Context(), client, grpc.Trailer(&trailer))
 				requireCode(t, code, err)
 				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
-				after, ok := aimdgrpc.RetryAfter(err)
-				require.True(t, ok)
+				after := aimdgrpc.Classify(err).RetryAfter
 				assert.GreaterOrEqual(t, after, time.Second/2)
 				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
 				delays[after] = true
@@ -119,8 +118,8 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				require.NoError(t, err)
 				_, err = stream.Recv()
 				requireCode(t, code, err)
-				after, ok = aimdgrpc.RetryAfter(err)
-				require.True(t, ok)
+				after = aimdgrpc.Classify(err).RetryAfter
+				require.Positive(t, after)
 				assert.Len(t, stream.Trailer()["grpc-retry-pushback-ms"], 1)
 				delays[after] = true
 			}

@@ -50,7 +50,7 @@
 //   - a stream lives for ever, such as a watch: it holds its slot for ever. Open it
 //     on a connection without the limiter.
 //   - a call's context ends while it waits: it leaves the queue, nothing is sent,
-//     and the error is a [NotSentError].
+//     and the error is as [Limit] says.
 //   - the deadline comes after it was sent: the law is told of a timeout, but only
 //     if the attempt had at least half of the time that the call was given.
 //     Where the wait for the slot took most of it, the queue was too long, not

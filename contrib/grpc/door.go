@@ -20,11 +20,11 @@ func newDoor(l *limiter.Limiter) *door {
 }
 
 // admit asks the limiter's guards, and waits for a slot, at the front of the
-// queue if the number says that this is a retry. Its error is a NotSentError.
+// queue if the number says that this is a retry. Its error is that of notSent.
 func (d *door) admit(ctx context.Context, number int) (*attempt.Attempt, error) {
 	a, err := d.limiter.Begin(ctx, number)
 	if err != nil {
-		return nil, &NotSentError{Err: err}
+		return nil, notSent(err)
 	}
 	return a, nil
 }

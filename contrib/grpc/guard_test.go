@@ -60,7 +60,7 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 		{"success", io.EOF, window.Success, window.Success},
 		{"overload", refused, window.Overload, window.Overload},
 		{"an answer", status.Error(codes.NotFound, ""), window.ClientError, window.ClientError},
-		{"not sent", &aimdgrpc.NotSentError{Err: attempt.ErrQueueFull}, window.Neutral, 0},
+		{"not sent", aimdgrpc.NotSent(attempt.ErrQueueFull), window.Neutral, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, g := guarded(t)

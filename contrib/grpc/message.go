@@ -18,7 +18,7 @@ import (
 // next message is sent before an answer came, the slot of the one before
 // is given back, and nothing is learned from that one. The stream's opening
 // waits for a slot too, and its first message uses the same. A SendMsg that gets no
-// slot fails with a NotSentError, and that ends the stream.
+// slot fails as [Limit] says, and that ends the stream.
 //
 // It changes nothing for calls that are no streams.
 func SlotPerMessage() grpc.CallOption { return slotPerMessage{} }
