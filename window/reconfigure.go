@@ -1,8 +1,8 @@
 package window
 
-import "errors"
+import "github.com/aimd-go/aimd/internal/setting"
 
-// Reconfigured puts the window under new settings while attempts fly, or
+// Reconfigured puts the window under new settings while attempts are in flight, or
 // returns an error that names what is wrong and changes nothing.
 //
 // The law is made anew, so one that keeps state of its own begins it anew. Cwnd
@@ -20,7 +20,7 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	law := newLaw(s)
 	if law.Timed() && !w.timed {
 		// What is in flight was sent without a time.
-		return errors.New("law: one that needs round-trip times is not allowed, the window does not measure them")
+		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
 	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
 	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))
