@@ -57,10 +57,9 @@ type guarded struct {
 	counts counts
 	waits  waits
 	closed bool
-	// timer calls woke at the time wake; armed: it is set.
+	// timer calls woke at the time wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
-	armed bool
 	// woken and events are what is to do after the unlock.
 	woken  *waiter
 	events []Event
@@ -169,10 +168,10 @@ func (l *Limiter) waited(w *waiter) {
 // arm sets the timer for the next time that somebody may go without an answer.
 func (l *Limiter) arm() {
 	at, ok := l.core.Deadline()
-	if !ok || l.armed && at == l.wake {
+	if !ok || at == l.wake {
 		return
 	}
-	l.wake, l.armed = at, true
+	l.wake = at
 	d := at - l.now()
 	if l.timer == nil {
 		l.timer = l.clock.AfterFunc(d, l.woke)
@@ -183,7 +182,7 @@ func (l *Limiter) arm() {
 
 func (l *Limiter) woke() {
 	l.mu.Lock()
-	l.armed = false
+	l.wake = 0
 	l.unlock(l.now())
 }
 

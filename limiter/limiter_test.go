@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
@@ -313,8 +314,54 @@ func TestTheGateOpensByItself(t *testing.T) {
 	})
 }
 
+// early is a clock whose timers fire too early.
+type early struct{ clock.Clock }
+
+func (c early) AfterFunc(d time.Duration, f func()) *clock.Timer { return c.Clock.AfterFunc(d/2, f) }
+
+func TestATimerThatIsTooEarlyIsSetAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8, func(c *limiter.Config) { c.Clock = early{clock.New()} })
+		refuseBursts(t, l, 2)
+		_, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// counting is a clock that counts how often it is read.
+type counting struct {
+	clock.Clock
+	read atomic.Int64
+}
+
+func (c *counting) Since(t time.Time) time.Duration { c.read.Inc(); return c.Clock.Since(t) }
+
+// A timer that is set already costs the next one in the queue nothing.
+func TestTheTimerIsSetOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &counting{Clock: clock.New()}
+		l := newLimiter(t, 8, func(to *limiter.Config) { to.Clock, to.Observer = c, func(limiter.Event) {} })
+		refuseBursts(t, l, 2)
+		var reads [3]int64
+		to := make(chan got, len(reads))
+		for i := range reads {
+			before := c.read.Load()
+			queueUp(t.Context(), "", l.Acquire, to)
+			reads[i] = c.read.Load() - before
+		}
+		require.Equal(t, [3]int64{reads[0], reads[0] - 1, reads[0] - 1}, reads)
+		for range reads {
+			g := <-to
+			require.NoError(t, g.err)
+			require.NoError(t, g.permit.Done(window.Success))
+		}
+	})
+}
+
 // The same with the clock's Mock: the driver knows no other time.
-func TestTheGateOnAMockClock(t *testing.T) {
+func TestTheGateOnAMockClock(t *testing.T) { synctest.Test(t, testTheGateOnAMockClock) }
+
+func testTheGateOnAMockClock(t *testing.T) {
 	mock := clock.NewMock()
 	l := newLimiter(t, 8, func(c *limiter.Config) { c.Clock = mock })
 	refuseBursts(t, l, 2)
@@ -326,7 +373,8 @@ func TestTheGateOnAMockClock(t *testing.T) {
 		}
 		done <- err
 	}()
-	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, 10*time.Second, time.Millisecond)
+	synctest.Wait()
+	require.Equal(t, 1, l.Snapshot().Queued)
 	mock.Add(20 * time.Millisecond)
 	require.Equal(t, 1, l.Snapshot().Queued)
 	mock.Add(60 * time.Millisecond)
