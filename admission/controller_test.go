@@ -244,60 +244,66 @@ func TestTheTimerGoesByThePacing(t *testing.T) {
 
 // Many at once, in all ways: in the end nobody is lost and every place is free.
 func TestNothingLeaks(t *testing.T) {
-	c := controller(t, Fixed(4), Config{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
-	var all sync.WaitGroup
-	const goroutines, each = 64, 100
-	var mu sync.Mutex
-	ended := map[string]int{}
-	for g := range goroutines {
-		all.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(g), 9))
-			for range each {
-				ctx, cancel := context.WithCancel(t.Context())
-				if random.IntN(4) == 0 {
-					time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
+	synctest.Test(t, func(t *testing.T) {
+		c := controller(t, Fixed(4), Config{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
+		var all sync.WaitGroup
+		const goroutines, each = 64, 100
+		var mu sync.Mutex
+		ended := map[string]int{}
+		for g := range goroutines {
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(g), 9))
+				for range each {
+					ctx, cancel := context.WithCancel(t.Context())
+					if random.IntN(4) == 0 {
+						time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
+					}
+					tags := tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)}
+					if random.IntN(8) == 0 {
+						tags.Client = "stormy"
+					}
+					p, err := c.Admit(ctx, tags)
+					var shed *Shed
+					how := "admitted"
+					switch {
+					case errors.As(err, &shed):
+						how = "shed"
+					case err != nil:
+						assert.ErrorIs(t, err, context.Canceled)
+						how = "vanished"
+					default:
+						assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
+						time.Sleep(time.Duration(random.IntN(500)) * time.Microsecond)
+						assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
+						assert.ErrorIs(t, p.Done(window.Success), errReleased)
+					}
+					cancel()
+					mu.Lock()
+					ended[how]++
+					mu.Unlock()
 				}
-				tags := tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)}
-				if random.IntN(8) == 0 {
-					tags.Client = "stormy"
-				}
-				p, err := c.Admit(ctx, tags)
-				var shed *Shed
-				how := "admitted"
-				switch {
-				case errors.As(err, &shed):
-					how = "shed"
-				case err != nil:
-					assert.ErrorIs(t, err, context.Canceled)
-					how = "vanished"
-				default:
-					assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
-					assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
-					assert.ErrorIs(t, p.Done(window.Success), errReleased)
-				}
-				cancel()
-				mu.Lock()
-				ended[how]++
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	s := c.Snapshot()
-	assert.Zero(t, s.InFlight)
-	assert.Zero(t, s.Queued)
-	var sum Counts
-	for _, n := range s.ByCriticality {
-		assert.Zero(t, n.Queued)
-		sum.Admitted += n.Admitted
-		sum.Full += n.Shed()
-		sum.Vanished += n.Vanished
-	}
-	assert.EqualValues(t, ended["admitted"], sum.Admitted)
-	assert.EqualValues(t, ended["shed"], sum.Full)
-	assert.EqualValues(t, ended["vanished"], sum.Vanished)
-	assert.Equal(t, goroutines*each, ended["admitted"]+ended["shed"]+ended["vanished"])
-	assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
+			})
+		}
+		all.Wait()
+		s := c.Snapshot()
+		assert.Zero(t, s.InFlight)
+		assert.Zero(t, s.Queued)
+		var sum Counts
+		for _, n := range s.ByCriticality {
+			assert.Zero(t, n.Queued)
+			sum.Admitted += n.Admitted
+			sum.Full += n.Shed()
+			sum.Vanished += n.Vanished
+		}
+		assert.EqualValues(t, ended["admitted"], sum.Admitted)
+		assert.EqualValues(t, ended["shed"], sum.Full)
+		assert.EqualValues(t, ended["vanished"], sum.Vanished)
+		assert.Equal(t, goroutines*each, ended["admitted"]+ended["shed"]+ended["vanished"])
+		for how, n := range ended {
+			assert.Greater(t, n, goroutines*each/100, how)
+		}
+		assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
+	})
 }
 
 // "Every request is counted once", one that came too late among them.

@@ -28,16 +28,22 @@ type door struct {
 	*admission.Controller
 	t        *testing.T
 	released chan admission.Event
+	// changed is signalled after each event.
+	changed chan struct{}
 }
 
 // newDoor returns a controller. After the test all places must be free.
 func newDoor(t *testing.T, l admission.Limit, c admission.Config) door {
 	t.Helper()
-	d := door{t: t, released: make(chan admission.Event, 100_000)}
+	d := door{t: t, released: make(chan admission.Event, 100_000), changed: make(chan struct{}, 1)}
 	var err error
 	c.Observer = func(e admission.Event) {
 		if e.Kind == admission.Released {
 			d.released <- e
+		}
+		select {
+		case d.changed <- struct{}{}:
+		default:
 		}
 	}
 	d.Controller, err = admission.New(l, c)
@@ -69,10 +75,18 @@ func (d door) ended(want window.Outcome) {
 // stands waits until so many are in service and in the queue.
 func (d door) stands(inFlight, queued int) {
 	d.t.Helper()
-	assert.Eventually(d.t, func() bool {
+	late := time.After(time.Minute)
+	for {
 		s := d.Snapshot()
-		return s.InFlight == inFlight && s.Queued == queued
-	}, time.Minute, time.Millisecond, "want %d in service and %d queued", inFlight, queued)
+		if s.InFlight == inFlight && s.Queued == queued {
+			return
+		}
+		select {
+		case <-d.changed:
+		case <-late:
+			require.FailNow(d.t, "did not get there", "want %d in service and %d queued, got %v", inFlight, queued, s)
+		}
+	}
 }
 
 func handler(t *testing.T, next http.Handler, d door, c ...httplimit.HandlerConfig) http.Handler {
