@@ -13,12 +13,11 @@ import (
 
 // Defaults of the settings.
 const (
-	// defaultQueueBound: our choice; a queue takes up what a moment brings, and
-	// no queue helps when it is too much for longer than that. The SRE book,
-	// chapter "Addressing Cascading Failures", wants it short against the
-	// number of threads, "50% or less".
+	// defaultQueueBound: our choice. A queue is for a burst; no queue helps against an
+	// overload that lasts. The SRE book, chapter "Addressing Cascading Failures", wants
+	// it short against the number of threads, "50% or less".
 	defaultQueueBound = 64
-	// defaultQueueTime: our choice; who waits in front of a screen hardly notices it.
+	// defaultQueueTime: our choice; somebody in front of a screen hardly notices it.
 	defaultQueueTime = 200 * time.Millisecond
 	// defaultRetryAfterMin and defaultRetryAfterMax: our choice. HTTP's
 	// Retry-After has a grain of a second, and half a minute after an outage

@@ -13,9 +13,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Controller admits requests to a service, as many at a time as its limit
-// says, makes a few wait, and sheds the rest. It is safe for any number of
-// goroutines. It has no goroutine of its own and need not be closed.
+// Controller admits as many requests at a time as its limit says, makes a few wait,
+// and sheds the rest. It is safe for any number of goroutines. It has no goroutine of
+// its own and need not be closed.
 type Controller struct {
 	config Config
 
@@ -56,13 +56,13 @@ type waiter struct {
 	shed   *Shed
 }
 
-// Admit returns the permit to serve a request. If the limit is reached the
-// request waits, but not for long: it may come to be shed, then the error is a
-// [*Shed]. If the context ends first, the error is ctx.Err().
+// Admit returns the permit to serve a request. If the limit is reached the request
+// waits, for no longer than Config.QueueTime. If it is shed, the error is a [*Shed]. If
+// the context ends first, the error is ctx.Err().
 //
-// Within a request that has a permit of this controller already (see
-// [NewContext]) it returns the zero Permit at once: to wait for a second place
-// while holding the first could last.
+// Within a request that has a permit of this controller already (see [NewContext]) it
+// returns the zero Permit at once: a request that waited for a second place while it
+// holds the first could wait for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
@@ -102,7 +102,7 @@ func (c *Controller) missed(t tag.Tags) {
 	c.unlock(c.config.Clock.Now())
 }
 
-// wait waits until it is decided what becomes of w, or the context ends.
+// wait waits until w is admitted or shed, or the context ends.
 func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 	select {
 	case <-w.ready:
@@ -110,7 +110,7 @@ func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 		if c.leave(w) {
 			return Permit{}, ctx.Err()
 		}
-		// It was decided at the same moment; that stands.
+		// It was admitted or shed at the same moment; that stands.
 		<-w.ready
 	}
 	if w.shed != nil {
@@ -153,8 +153,8 @@ func wrongOutcome(o window.Outcome) string {
 	return fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout or Neutral", o)
 }
 
-// unlock decides about all who wait, sets the timer for the rest, releases the
-// lock, and only then wakes those decided about and tells the observer.
+// unlock admits and sheds what it can, sets the timer for the rest, releases the lock,
+// and only then wakes the waiters and tells the observer.
 func (c *Controller) unlock(now time.Time) {
 	c.decide(now)
 	c.arm()
@@ -186,8 +186,8 @@ func (c *Controller) decide(now time.Time) {
 	}
 }
 
-// arm sets the timer for the next time that something is to be decided though
-// nothing happens. A timer that is too early does no harm, it is armed again then.
+// arm sets the timer for core.Deadline. A timer that is too early does no harm: it is
+// set again then.
 func (c *Controller) arm() {
 	at, ok := c.core.Deadline()
 	if !ok || !c.wake.IsZero() && !at.Before(c.wake) {

@@ -118,12 +118,12 @@
 //   - it is a websocket over HTTP/2 (RFC 8441), which hijacks nothing: a stream.
 //   - it is an httputil.ReverseProxy: nothing special, early hints, trailers and
 //     upgrades among it. The tags go on in the headers as the client sent them; what
-//     [WithTags] made of them goes on with SetTags, in the proxy's Rewrite.
+//     HandlerConfig.Tags made of them goes on with SetTags, in the proxy's Rewrite.
 //   - its time is bounded by an http.TimeoutHandler: put that around the Handler. Behind
 //     it, the place is given back while the work that was given up goes on, and
 //     more is under way than the limit says.
 //   - a tag is malformed: it counts as not given, so a criticality that does not
-//     exist as critical. The default tells nobody; see WithTags.
+//     exist as critical. By default that is reported to nobody; see HandlerConfig.Tags.
 //   - it passes the request to another Handler with the same controller: that one
 //     needs no second place.
 //   - a request is refused before its body was read: net/http reads a little more of it
