@@ -72,7 +72,7 @@ func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) RetryAfter() time.Duration  { return e.after }
 
-// Absent reports that nobody was there to answer; see limiter.Config.FirstContact.
+// Absent reports that no connection could be made; see limiter.Config.FirstContact.
 func (e *answerError) Absent() bool { return e.absent }
 
 // Verdict is what attempt.Classify says of the code, corrected.

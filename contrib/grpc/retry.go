@@ -35,7 +35,7 @@ import (
 // error tells the whole story: it is an *attempt.Error, with the code of the last
 // attempt, or that of the context if it has ended.
 //
-// Streams are left alone: who reads a stream knows where to begin anew.
+// Streams are left alone: only the caller knows where to begin anew.
 func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {
 	if do == nil {
 		panic("aimdgrpc: Retry with a nil function")
