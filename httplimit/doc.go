@@ -79,8 +79,8 @@
 // unless told otherwise: set MaxIdleConnsPerHost to the largest window that you
 // expect. Request.Cancel, deprecated long since, is not heeded in the queue.
 //
-// A [Tagger] tells the server who sends a request, for which feature, how bad it
-// is if it fails, and which attempt it is, so that it can choose ("More information
+// A [Tagger] tells the server which client sends a request, for which feature, how bad
+// it is if it fails, and which attempt it is, so that the server can choose ("More information
 // at server = more granular responses", Safe Client Behaviour):
 //
 //	tagger, err := httplimit.NewTagger(nil, "photos", "2.1")

@@ -360,7 +360,7 @@ func TestHandlerConfig(t *testing.T) {
 }
 
 func ExampleHandler() {
-	// 32 requests at a time; 32 more wait 100 ms at the most, the critical ones first.
+	// 32 requests at a time; 32 more wait 100 ms at most, the critical ones first.
 	c, err := admission.New(admission.Fixed(32), admission.Config{
 		QueueBound: 32, QueueTime: 100 * time.Millisecond,
 	})

@@ -33,9 +33,9 @@ import (
 // again: it has none, or GetBody, as http.NewRequest sets it for the readers that
 // it knows.
 //
-// An answer that is not the last is read, 64 KiB and a quarter of a second at the most,
-// so that its connection can be used again, and closed before the next attempt
-// is waited for. When the Retrier gives up on an answer, whatever the reason, the
+// An answer that is not the last is read, for at most 64 KiB and a quarter of a second,
+// so that its connection can be used again, and closed before the wait for the next
+// attempt. When the Retrier gives up on an answer, whatever the reason, the
 // caller gets that answer as it came, its body unread. Without one the error is
 // that of the base if it was final at once, else an *attempt.Error that tells the
 // whole story; one of no attempt if a guard refused the request before it was sent.

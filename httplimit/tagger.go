@@ -11,7 +11,7 @@ import (
 )
 
 // Tagger is an http.RoundTripper that tells the server about each request, in
-// the headers of [SetTags]: who sends it, and from the request's context (package
+// the headers of [SetTags]: which client sends it, and from the request's context (package
 // tag) its feature and its criticality, and which attempt it is
 // (attempt.Number, [WithRetry]).
 //

@@ -69,7 +69,7 @@ func TestTheLimitersClassifierReadsAnswers(t *testing.T) {
 	}
 }
 
-// A Retry-After reaches the gate: after the second refusal in a row it speaks
+// A Retry-After reaches the limiter: after the second refusal in a row it speaks
 // for everybody.
 func TestRetryAfterReachesTheLimiter(t *testing.T) {
 	for name, value := range map[string]string{
@@ -90,7 +90,7 @@ func TestRetryAfterReachesTheLimiter(t *testing.T) {
 			}
 			assert.EqualValues(t, 1, l.Snapshot().Holds)
 			_, free := l.TryAcquire()
-			assert.False(t, free, "the gate is shut")
+			assert.False(t, free, "everybody pauses")
 		})
 	}
 }

@@ -270,7 +270,7 @@ func TestCloseAndDrain(t *testing.T) {
 		require.NoError(t, p[0].Done(window.Success))
 		synctest.Wait()
 		require.Empty(t, drained)
-		require.NoError(t, p[1].Done(window.Overload), "what flies ends as ever")
+		require.NoError(t, p[1].Done(window.Overload), "what is in flight ends as before")
 		require.NoError(t, <-drained)
 		require.NoError(t, l.Drain(t.Context()), "once more is fine")
 		l.Close()
@@ -284,7 +284,7 @@ func TestDrainOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
 	require.NoError(t, newLimiter(t, 2).Drain(ctx), "though the context is over")
 }
 
-// refuseBursts lets the gate shut: so many cuts with no success in between.
+// refuseBursts makes so many cuts with no success in between: from two on, a pause.
 func refuseBursts(t *testing.T, l *limiter.Limiter, n int) {
 	t.Helper()
 	for range n {
@@ -292,12 +292,12 @@ func refuseBursts(t *testing.T, l *limiter.Limiter, n int) {
 	}
 }
 
-func TestTheGateOpensByItself(t *testing.T) {
+func TestAPauseEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 8)
 		refuseBursts(t, l, 2)
 		_, ok := l.TryAcquire()
-		require.False(t, ok, "shut, though nothing flies")
+		require.False(t, ok, "a pause, though nothing is in flight")
 		require.EqualValues(t, 1, l.Snapshot().Holds)
 
 		start := time.Now()
@@ -359,9 +359,9 @@ func TestTheTimerIsSetOnce(t *testing.T) {
 }
 
 // The same with the clock's Mock: the driver knows no other time.
-func TestTheGateOnAMockClock(t *testing.T) { synctest.Test(t, testTheGateOnAMockClock) }
+func TestAPauseOnAMockClock(t *testing.T) { synctest.Test(t, testAPauseOnAMockClock) }
 
-func testTheGateOnAMockClock(t *testing.T) {
+func testAPauseOnAMockClock(t *testing.T) {
 	mock := clock.NewMock()
 	l := newLimiter(t, 8, func(c *limiter.Config) { c.Clock = mock })
 	refuseBursts(t, l, 2)

@@ -53,7 +53,7 @@ type BudgetSettings struct {
 	Floor int
 }
 
-// Budget bounds the retries of all who share it to a share of all their requests.
+// Budget bounds the retries of all that use it to a share of all their requests.
 // One Budget speaks for one service. Share it among all callers of the process:
 // where each has one of its own, the floor rules rather than the share (aimd sim
 // run retry-budget). It is safe for any number of goroutines.
@@ -82,9 +82,9 @@ func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	return &Budget{clock: c, core: core}, nil
 }
 
-// Admit asks for leave to send an operation's attempt of that number. The first
-// (or 0, not known) always has it, and is counted; the others are retries, and
-// when the budget is exhausted they get an [ErrBudget].
+// Admit counts an operation's attempt of that number. The first (or 0, not known) is
+// always admitted; the others are retries, and get an [ErrBudget] when the budget is
+// exhausted.
 func (b *Budget) Admit(_ context.Context, attempt int) error {
 	now := b.clock.Now()
 	b.mu.Lock()

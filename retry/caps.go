@@ -8,8 +8,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Caps are what of a policy can be changed while it works: how often, and how
-// long at the most. The zero value leaves the policy as it was made.
+// Caps are what of a policy can be changed while it works: the most attempts, and the
+// longest pause. The zero value leaves the policy as it was made.
 type Caps struct {
 	// MaxAttempts is in the place of Config.MaxAttempts: the most attempts of an
 	// operation, the first among them, from 1, which means no retries; 0 leaves

@@ -48,7 +48,7 @@ type coded struct {
 
 func (c coded) ErrorCode() string { return c.text }
 
-// unsent is the error of a door that had no slot.
+// unsent is the error of a request that got no slot.
 type unsent struct{ error }
 
 func (unsent) NotSent() bool   { return true }

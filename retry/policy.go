@@ -178,8 +178,8 @@ func (p *Policy) orDefault() *Policy {
 	return p
 }
 
-// Runner is how the policy's operations run without a limiter, for those who
-// build a client of their own upon it. Most callers want Do or Value. It is to be
+// Runner is how the policy's operations run without a limiter, to build a client of your
+// own upon it. Most callers want Do or Value. It is to be
 // copied before anything in it is changed.
 func (p *Policy) Runner() *attempt.Runner { return &p.orDefault().runner }
 

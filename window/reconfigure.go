@@ -8,7 +8,7 @@ import "github.com/aimd-go/aimd/internal/setting"
 // The law is made anew, so one that keeps state of its own begins it anew. Cwnd
 // moves to the nearest that the new bounds allow, and all else stays: ssthresh,
 // the gap, what is in flight, the burst that counted last, the streak. Where more is
-// than may be now, nothing is taken back; the window opens once enough has landed.
+// than may be now, nothing is taken back; the window opens once enough are answered.
 //
 // Of s, Initial is where a law restarts (Tahoe) and no new start, and Ssthresh
 // and Timed have no effect.

@@ -51,7 +51,7 @@ func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 		w.answer(ticket, window.Success)
 		w.wantCwnd(3)
 	}
-	require.True(t, w.Open(), "two fly, three may")
+	require.True(t, w.Open(), "two are in flight, three may be")
 	next := w.Sent(w.now)
 	require.EqualValues(t, 9, next.ID(), "ids go on")
 

@@ -129,7 +129,7 @@ func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
 	k := w.send(20)
 	w.answer(k[0], window.Success)
 	w.wantCwnd(21)
-	w.answer(k[1], window.Success) // 19 fly: 20 would do
+	w.answer(k[1], window.Success) // 19 are in flight: 20 would do
 	w.wantCwnd(21)
 }
 

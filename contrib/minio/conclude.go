@@ -10,9 +10,9 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// concluding makes an answer of an error after which no attempt is of any use, for the
-// reason attempt.ErrNoContact. minio-go tries every error again that is no answer, for
-// 17 seconds, and gives up at once only after an answer of a status such as this.
+// concluding makes an answer of an attempt.ErrNoContact, after which another attempt is
+// of no use. minio-go tries every error again that is no answer, for 17 seconds, and gives
+// up at once only after an answer with a status such as this one's.
 type concluding struct{ base http.RoundTripper }
 
 // noContact is the code of that answer.

@@ -15,9 +15,9 @@ import (
 // as much as minio-go does (xmlDecodeAndBody).
 const errorDocument = 1 << 20
 
-// revealing gives the status that it means to an answer that says 200 and has an
-// error inside. S3 sends the status of a long operation before it is done. The
-// limiter sees the status only, and would take a SlowDown for a success.
+// revealing corrects the status of an answer that says 200 and has an error inside: S3
+// sends the status of a long operation before it is done. The limiter sees the status
+// only, and would take a SlowDown for a success.
 type revealing struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
