@@ -38,7 +38,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	return &Transport{base: orDefault(base), hosts: hosts}, nil
+	return &Transport{beneath: over(base), hosts: hosts}, nil
 }
 
 // host is the URL's host in lower case and with its port.

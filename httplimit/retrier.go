@@ -44,7 +44,7 @@ import (
 // put retry.Do around the request and the reading. It is safe for any number of
 // goroutines. Make one with [NewRetrier].
 type Retrier struct {
-	base   http.RoundTripper
+	beneath
 	runner *attempt.Runner
 }
 
@@ -57,7 +57,7 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 	if runner.AttemptTimeout != 0 {
 		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("attempt timeout", runner.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
-	return &Retrier{base: orDefault(base), runner: runner}, nil
+	return &Retrier{over(base), runner}, nil
 }
 
 // RoundTrip sends the request, again if need be.
@@ -75,14 +75,6 @@ func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		runner.Policy = nil // one attempt
 	}
 	return x.result(runner.Do(ctx, x.attempt))
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-// http.Client.CloseIdleConnections calls it.
-func (r *Retrier) CloseIdleConnections() {
-	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // idempotent reports whether a request may be done twice: "the idempotent methods

@@ -32,7 +32,7 @@ import (
 // attempt.ErrNoContact. It is safe for any number of goroutines. The
 // zero value sends nothing; make one with [New] or [PerHost].
 type Transport struct {
-	base http.RoundTripper
+	beneath
 	// One of these two is set.
 	single *limiter.Limiter
 	hosts  *limiter.Keyed[string]
@@ -44,14 +44,25 @@ func New(base http.RoundTripper, l *limiter.Limiter) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
 	}
-	return &Transport{base: orDefault(base), single: l}
+	return &Transport{beneath: over(base), single: l}
 }
 
-func orDefault(base http.RoundTripper) http.RoundTripper {
+// beneath is what the round trippers of this package have below them.
+type beneath struct{ base http.RoundTripper }
+
+func over(base http.RoundTripper) beneath {
 	if base == nil {
-		return http.DefaultTransport
+		base = http.DefaultTransport
 	}
-	return base
+	return beneath{base}
+}
+
+// CloseIdleConnections closes the idle connections of the base, if it can.
+// http.Client.CloseIdleConnections calls it.
+func (b beneath) CloseIdleConnections() {
+	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 // RoundTrip sends the request once it has a slot.
@@ -161,13 +172,5 @@ func (t *Transport) Limiters() iter.Seq2[string, *limiter.Limiter] {
 		if t.single != nil {
 			yield("", t.single)
 		}
-	}
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-// http.Client.CloseIdleConnections calls it.
-func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
 	}
 }

@@ -70,7 +70,7 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 	l := newLimiter(t, 20)
 	before := l.Config()
 	require.Equal(t, window.Settings{
-		Min: 1, Max: window.MaxWindow, Factor: window.DefaultFactor, Initial: 20, Ssthresh: window.DefaultSsthresh,
+		Min: 1, Max: window.MaxWindow, Factor: 0.5, Initial: 20, Ssthresh: window.DefaultSsthresh,
 	}, before.Window)
 	require.Equal(t, core.DefaultPauseMin, before.PauseMin)
 	require.Equal(t, core.DefaultPauseMax, before.PauseMax)

@@ -39,7 +39,7 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	} else {
 		opts.Transport = wrap(opts.Transport, l)
 	}
-	opts.Transport = &concluding{opts.Transport}
+	opts.Transport = &concluding{beneath{opts.Transport}}
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = tries
 	}
@@ -60,5 +60,15 @@ func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
 }
 
 func wrap(base http.RoundTripper, l *limiter.Limiter) *httplimit.Transport {
-	return httplimit.New(&revealing{base}, l)
+	return httplimit.New(&revealing{beneath{base}}, l)
+}
+
+// beneath is what the round trippers of this package have below them.
+type beneath struct{ base http.RoundTripper }
+
+// CloseIdleConnections is for http.Client.CloseIdleConnections.
+func (b beneath) CloseIdleConnections() {
+	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }

@@ -21,9 +21,9 @@ type instruments struct {
 
 // Register measures the limiters, see the package, until the registration is
 // unregistered. limiters yields those that there are now, each with a name, "" for that
-// of the limiter itself; several goroutines may call it at once. live.Of, live.Named and
-// live.Keyed make such a function, and httplimit.Transport.Limiters is one. It takes each limiter's lock once, shortly, when the SDK collects.
-// Register all limiters at once: of two registrations with limiters of the same name,
+// of the limiter itself; several goroutines may call it at once. live.Of and live.Keyed
+// make such a function, and httplimit.Transport.Limiters is one. Each limiter's lock is
+// taken once, shortly, when the SDK collects. Register all limiters at once: of two registrations with limiters of the same name,
 // the SDK may keep one.
 //
 // An error is one of the meter's. Register panics if limiters is nil. It is safe for any

@@ -37,8 +37,8 @@ type Collector struct{ tally *tally.Tally }
 
 // New returns a Collector of all these limiters; one that is in several of them is one.
 // Each function yields those that there are now, each with a name, "" for that of the
-// limiter itself; several goroutines may call it at once. live.Of, live.Named and
-// live.Keyed make such a function, and httplimit.Transport.Limiters is one. New panics if
+// limiter itself; several goroutines may call it at once. live.Of and live.Keyed
+// make such a function, and httplimit.Transport.Limiters is one. New panics if
 // one of them is nil. A registry takes one Collector, or several with a label each
 // (prometheus.WrapRegistererWith).
 func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
