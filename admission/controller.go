@@ -144,7 +144,7 @@ func (c *Controller) release(p Permit, o window.Outcome) error {
 		return errReleased
 	}
 	c.outcomes[o]++
-	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.RTT()})
+	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.window.RTT()})
 	c.unlock(now)
 	return nil
 }
@@ -214,7 +214,7 @@ func (c *Controller) note(e Event) {
 		return
 	}
 	c.seq++
-	e.Seq, e.Time, e.Window = c.seq, c.config.Clock.Now(), c.core.State()
-	e.InFlight, e.Queued = c.core.Flying(), c.core.Waiting()
+	e.Seq, e.Time, e.Window = c.seq, c.config.Clock.Now(), c.core.window.State()
+	e.InFlight, e.Queued = c.core.window.Flying(), c.core.line.len()
 	c.events = append(c.events, e)
 }

@@ -154,23 +154,8 @@ func (c *core[T]) Deadline() (time.Time, bool) {
 
 // Questions.
 
-// State is the window's state; its Cwnd is the limit.
-func (c *core[T]) State() window.State { return c.window.State() }
-
-// Flying is the number of requests that are being served.
-func (c *core[T]) Flying() int { return c.window.Flying() }
-
-// Waiting is the number of requests in the queue.
-func (c *core[T]) Waiting() int { return c.line.len() }
-
 // Waited is how long the item waited until the last event.
 func (c *core[T]) Waited(i *item[T]) time.Duration { return c.now.Sub(i.since) }
-
-// RTT is the time from admission to release of the request released last.
-func (c *core[T]) RTT() time.Duration { return c.window.RTT() }
-
-// Service is the smoothed time that a success takes, 0 before the first.
-func (c *core[T]) Service() time.Duration { return c.service }
 
 // seen notes the time, and sheds what has waited too long.
 func (c *core[T]) seen(now time.Time) {

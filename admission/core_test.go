@@ -172,17 +172,17 @@ func TestTimeNeverGoesBack(t *testing.T) {
 // How long Retry-After is goes by how long requests take, and how many at a time.
 func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	x := newTrace(t, Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
-	assert.Zero(t, x.core.Service())
+	assert.Zero(t, x.core.service)
 	x.now = x.now.Add(8 * time.Second)
 	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
-	assert.Equal(t, 8*time.Second, x.core.Service())
+	assert.Equal(t, 8*time.Second, x.core.service)
 	x.ticket, _ = x.core.Tried(x.now)
 	x.core.Answered(x.now, x.ticket, window.Success)
-	assert.Equal(t, 7*time.Second, x.core.Service(), "7/8 of the old, 1/8 of the new")
+	assert.Equal(t, 7*time.Second, x.core.service, "7/8 of the old, 1/8 of the new")
 	x.ticket, _ = x.core.Tried(x.now)
 	x.now = x.now.Add(time.Hour)
 	x.core.Answered(x.now, x.ticket, window.Neutral)
-	assert.Equal(t, 7*time.Second, x.core.Service(), "of successes alone")
+	assert.Equal(t, 7*time.Second, x.core.service, "of successes alone")
 	x.ticket, _ = x.core.Tried(x.now)
 	for n := range 4 {
 		x.core.Queued(x.now, &item[string]{})

@@ -65,10 +65,10 @@ func (s Snapshot) String() string {
 func (c *Controller) Snapshot() Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := c.core.State()
+	state := c.core.window.State()
 	s := Snapshot{
 		Limit: state.Cwnd, Ssthresh: state.Ssthresh,
-		InFlight: c.core.Flying(), Queued: c.core.Waiting(), Service: c.core.Service(),
+		InFlight: c.core.window.Flying(), Queued: c.core.line.len(), Service: c.core.service,
 		Successes: c.outcomes[window.Success], Overloads: c.outcomes[window.Overload],
 		Timeouts: c.outcomes[window.Timeout], Neutrals: c.outcomes[window.Neutral],
 		ByCriticality: make(map[tag.Criticality]Counts, len(c.counts)),
