@@ -17,7 +17,7 @@ import (
 // rest wait in a queue, first in, first out. It is safe for any number of
 // goroutines. Make one with New, or with those of package aimd.
 //
-// Most callers want Do, or Each for bulk work. Acquire is for callers that drive
+// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that drive
 // their attempts themselves.
 type Limiter struct {
 	// These are set once.
@@ -26,7 +26,7 @@ type Limiter struct {
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
-	// runner is how Do, Each and Begin make their attempts.
+	// runner is how Do and Begin make their attempts.
 	runner attempt.Runner
 	// initial is the initial window that the limiter was made with; 0: the default.
 	initial float64

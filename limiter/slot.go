@@ -15,11 +15,7 @@ type slots Limiter
 func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
 
 func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
-	at := atBack
-	if retry {
-		at = atFront
-	}
-	p, err := s.limiter().acquire(ctx, at)
+	p, err := s.limiter().acquire(ctx, retry)
 	return p.t, err
 }
 

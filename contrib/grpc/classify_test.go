@@ -99,7 +99,7 @@ func TestRetryInfoOfAServer(t *testing.T) {
 	assert.Equal(t, time.Minute, aimdgrpc.Classify(err).RetryAfter)
 }
 
-func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
+func TestRetryAfterPausesEverybody(t *testing.T) {
 	var held time.Duration
 	l, err := aimd.NewReno(aimd.WithPause(time.Millisecond, time.Millisecond), aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind == limiter.Held {
@@ -112,7 +112,7 @@ func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
 	}
 	for range core.DefaultPatience - 1 {
 		require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
-		assert.Less(t, held, time.Second, "a pause at the most")
+		assert.Less(t, held, time.Second, "at most a pause")
 	}
 	require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
 	assert.Greater(t, held, 59*time.Second, "the pauses did not help")
