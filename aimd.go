@@ -1,9 +1,7 @@
 package aimd
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/aimd-go/aimd/attempt"
@@ -53,11 +51,10 @@ const (
 	ClientError = window.ClientError
 )
 
-// What a limiter says no with; see package limiter.
+// What a limiter says no with; see packages limiter and attempt.
 var (
 	ErrClosed    = limiter.ErrClosed
-	ErrQueueFull = limiter.ErrQueueFull
-	ErrReleased  = limiter.ErrReleased
+	ErrQueueFull = attempt.ErrQueueFull
 	ErrAttempts  = attempt.ErrAttempts
 	ErrQuota     = attempt.ErrQuota
 	ErrNoContact = attempt.ErrNoContact
@@ -82,10 +79,4 @@ func New(opts ...Option) (*Limiter, error) {
 // newWith is New with that law.
 func newWith(law window.NewLaw, opts []Option) (*Limiter, error) {
 	return New(append(slices.Clone(opts), WithLaw(law))...)
-}
-
-// Each runs fn for every item, as many at a time as the limiter's window lets,
-// and yields every item with how it went. See [limiter.Each].
-func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
-	return limiter.Each(ctx, l, items, fn)
 }

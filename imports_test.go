@@ -31,7 +31,9 @@ var mayImport = map[string][]string{
 
 	"internal/setting": {},
 	"internal/keep":    {"internal/setting"},
-	"internal/core":    {"window", "queue", "attempt", "internal/setting"},
+	"internal/core":    {"window", "queue", "internal/jitter", "internal/setting"},
+	"internal/jitter":  {},
+	"internal/policy":  {"attempt", "backoff", "internal/jitter"},
 	"internal/fakes3":  {"internal/pipenet"},
 	"internal/sliding": {},
 	"internal/names":   {},
@@ -45,18 +47,18 @@ var mayImport = map[string][]string{
 	"live": {"limiter"},
 
 	"throttle": {"window", "attempt", "tag", "internal/rejection"},
-	"retry":    {"window", "attempt", "backoff", "internal/setting", "internal/budget"},
+	"retry":    {"window", "attempt", "backoff", "internal/setting", "internal/budget", "internal/policy"},
 
 	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/keep", "internal/setting"},
 
-	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "retry", "tag", "internal/setting", "internal/core", "internal/grid", "internal/budget", "internal/rejection"},
+	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
 // the time by itself.
 var pure = []string{
 	"window", "queue", "backoff", "sim",
-	"internal/setting", "internal/sliding", "internal/core", "internal/grid", "internal/budget", "internal/rejection",
+	"internal/setting", "internal/sliding", "internal/jitter", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 
 // impure is what they may not import.
@@ -118,8 +120,7 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 // cores are pure though they live beside their drivers.
 var cores = map[string][]string{
 	"attempt":   {"decide.go"},
-	"retry":     {"rules.go"},
-	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "settings.go"},
+	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "config.go"},
 }
 
 func TestTheCoresArePure(t *testing.T) {

@@ -3,8 +3,6 @@ package aimd
 import (
 	"context"
 	"iter"
-
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // Value runs fn as one operation of the limiter, as Limiter.Do does, and returns the
@@ -55,7 +53,7 @@ func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(c
 			}
 			return err
 		}
-		for r, err := range limiter.Each(ctx, l, pending, run) {
+		for r, err := range Each(ctx, l, pending, run) {
 			if !yield(*r, err) {
 				return
 			}

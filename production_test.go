@@ -33,7 +33,7 @@ func Example_perCustomer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(lim.Name(), lim.Do(context.Background(), func(context.Context) error { return nil }))
+	fmt.Println(lim.Snapshot().Name, lim.Do(context.Background(), func(context.Context) error { return nil }))
 	// Output: acme <nil>
 }
 

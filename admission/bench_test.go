@@ -9,9 +9,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func benchController(b *testing.B, limit int, s Settings) *Controller {
+func benchController(b *testing.B, limit int, s Config) *Controller {
 	b.Helper()
-	c, err := New(Fixed(limit), Config{Settings: s})
+	c, err := New(Fixed(limit), s)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func benchController(b *testing.B, limit int, s Settings) *Controller {
 
 func BenchmarkAdmit(b *testing.B) {
 	b.Run("free", func(b *testing.B) {
-		c, ctx := benchController(b, 32, Settings{}), context.Background()
+		c, ctx := benchController(b, 32, Config{}), context.Background()
 		for b.Loop() {
 			p, err := c.Admit(ctx, tag.Tags{})
 			if err != nil {
@@ -31,7 +31,7 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
-		c, ctx := benchController(b, 1<<20, Settings{}), context.Background()
+		c, ctx := benchController(b, 1<<20, Config{}), context.Background()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				p, err := c.Admit(ctx, tag.Tags{})
@@ -44,7 +44,7 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	})
 	b.Run("shed", func(b *testing.B) {
-		c, ctx := benchController(b, 1, Settings{QueueBound: -1}), context.Background()
+		c, ctx := benchController(b, 1, Config{QueueBound: -1}), context.Background()
 		if _, err := c.Admit(ctx, tag.Tags{}); err != nil {
 			b.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func BenchmarkAdmit(b *testing.B) {
 // BenchmarkFullQueue is the core with a long queue that is full: a retry comes and
 // is shed, or a first attempt comes, and displaces one.
 func BenchmarkFullQueue(b *testing.B) {
-	core, err := newCore[int](Fixed(1), Settings{QueueBound: 10_000, QueueTime: time.Minute})
+	core, err := newCore[int](Fixed(1), Config{QueueBound: 10_000, QueueTime: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}

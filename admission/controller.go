@@ -13,22 +13,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config is what a Controller is made from. Zero fields take the documented default.
-type Config struct {
-	Settings
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the
-	// goroutine that caused it, or one of the clock's where time did: the
-	// controller is then already as the event says, and calls back into it are
-	// fine. Several goroutines may call it at once. It should be quick, and must not
-	// panic: others' requests would be lost with it. nil: none.
-	Observer func(Event)
-}
-
-// Controller admits requests to a service, as many at a time as its limit
-// says, makes a few wait, and sheds the rest. It is safe for any number of
-// goroutines. It has no goroutine of its own and need not be closed.
+// Controller admits as many requests at a time as its limit says, makes a few wait,
+// and sheds the rest. It is safe for any number of goroutines. It has no goroutine of
+// its own and need not be closed.
 type Controller struct {
 	config Config
 
@@ -53,7 +40,7 @@ func New(l Limit, c Config) (*Controller, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	core, err := newCore[*waiter](l, c.Settings)
+	core, err := newCore[*waiter](l, c)
 	if err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
@@ -69,16 +56,16 @@ type waiter struct {
 	shed   *Shed
 }
 
-// Admit returns the permit to serve a request. If the limit is reached the
-// request waits, but not for long: it may come to be shed, then the error is a
-// [*Shed]. If the context ends first, the error is ctx.Err().
+// Admit returns the permit to serve a request. If the limit is reached the request
+// waits, for no longer than Config.QueueTime. If it is shed, the error is a [*Shed]. If
+// the context ends first, the error is ctx.Err().
 //
-// Within a request that has a permit of this controller already (see
-// [NewContext]) it returns the zero Permit at once: to wait for a second place
-// while holding the first could last.
+// Within a request that has a permit of this controller already (see [NewContext]) it
+// returns the zero Permit at once: a request that waited for a second place while it
+// holds the first could wait for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
-		return Permit{tags: t}, nil
+		return Permit{}, nil
 	}
 	if err := ctx.Err(); err != nil {
 		c.missed(t)
@@ -115,7 +102,7 @@ func (c *Controller) missed(t tag.Tags) {
 	c.unlock(c.config.Clock.Now())
 }
 
-// wait waits until it is decided what becomes of w, or the context ends.
+// wait waits until w is admitted or shed, or the context ends.
 func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 	select {
 	case <-w.ready:
@@ -123,7 +110,7 @@ func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 		if c.leave(w) {
 			return Permit{}, ctx.Err()
 		}
-		// It was decided at the same moment; that stands.
+		// It was admitted or shed at the same moment; that stands.
 		<-w.ready
 	}
 	if w.shed != nil {
@@ -154,10 +141,10 @@ func (c *Controller) release(p Permit, o window.Outcome) error {
 	now := c.config.Clock.Now()
 	if c.core.Answered(now, p.ticket, o) == window.Late {
 		c.unlock(now)
-		return ErrReleased
+		return errReleased
 	}
 	c.outcomes[o]++
-	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.RTT()})
+	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.window.RTT()})
 	c.unlock(now)
 	return nil
 }
@@ -166,8 +153,8 @@ func wrongOutcome(o window.Outcome) string {
 	return fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout or Neutral", o)
 }
 
-// unlock decides about all who wait, sets the timer for the rest, releases the
-// lock, and only then wakes those decided about and tells the observer.
+// unlock admits and sheds what it can, sets the timer for the rest, releases the lock,
+// and only then wakes the waiters and tells the observer.
 func (c *Controller) unlock(now time.Time) {
 	c.decide(now)
 	c.arm()
@@ -199,8 +186,8 @@ func (c *Controller) decide(now time.Time) {
 	}
 }
 
-// arm sets the timer for the next time that something is to be decided though
-// nothing happens. A timer that is too early does no harm, it is armed again then.
+// arm sets the timer for core.Deadline. A timer that is too early does no harm: it is
+// set again then.
 func (c *Controller) arm() {
 	at, ok := c.core.Deadline()
 	if !ok || !c.wake.IsZero() && !at.Before(c.wake) {
@@ -227,7 +214,7 @@ func (c *Controller) note(e Event) {
 		return
 	}
 	c.seq++
-	e.Seq, e.Time, e.Window = c.seq, c.config.Clock.Now(), c.core.State()
-	e.InFlight, e.Queued = c.core.Flying(), c.core.Waiting()
+	e.Seq, e.Time, e.Window = c.seq, c.config.Clock.Now(), c.core.window.State()
+	e.InFlight, e.Queued = c.core.window.Flying(), c.core.line.len()
 	c.events = append(c.events, e)
 }

@@ -38,16 +38,16 @@ func admit(ctx context.Context, c *Controller, t tag.Tags) <-chan answer {
 	return to
 }
 
-func controller(t *testing.T, l Limit, s Settings) *Controller {
+func controller(t *testing.T, l Limit, s Config) *Controller {
 	t.Helper()
-	c, err := New(l, Config{Settings: s})
+	c, err := New(l, s)
 	require.NoError(t, err)
 	return c
 }
 
 func TestWhatDoesNotFitWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, Fixed(1), Settings{})
+		c := controller(t, Fixed(1), Config{})
 		p, err := c.Admit(t.Context(), tag.Tags{})
 		require.NoError(t, err)
 		background := admit(t.Context(), c, tag.Tags{Criticality: tag.Sheddable})
@@ -70,7 +70,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		require.Equal(t, Expired, shed.Reason)
 		require.Equal(t, defaultQueueTime, shed.Waited)
 		require.NoError(t, a.permit.Done(window.Success))
-		require.ErrorIs(t, a.permit.Done(window.Success), ErrReleased)
+		require.ErrorIs(t, a.permit.Done(window.Success), errReleased)
 	})
 }
 
@@ -78,7 +78,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 // at once.
 func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, Fixed(1), Settings{QueueBound: 1})
+		c := controller(t, Fixed(1), Config{QueueBound: 1})
 		p, err := c.Admit(t.Context(), tag.Tags{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -103,7 +103,7 @@ func TestObserverIsToldEverything(t *testing.T) {
 		var events []Event
 		var c *Controller
 		c, err := New(Fixed(1), Config{
-			Settings: Settings{QueueBound: 1},
+			QueueBound: 1,
 			Observer: func(e Event) {
 				if e.Kind == Released {
 					assert.Zero(t, c.Snapshot().InFlight, "it may call back")
@@ -130,12 +130,12 @@ func TestObserverIsToldEverything(t *testing.T) {
 		first := admit(t.Context(), c, background)
 		told(Event{Seq: 2, Kind: Queued, Tags: background, InFlight: 1, Queued: 1})
 		_, err = c.Admit(t.Context(), background)
-		require.ErrorIs(t, err, ErrShed)
+		require.ErrorAs(t, err, new(*Shed))
 		told(Event{Seq: 3, Kind: Refused, Tags: background, Reason: Full, InFlight: 1, Queued: 1})
 		time.Sleep(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		second := admit(ctx, c, interactive)
-		require.ErrorIs(t, (<-first).err, ErrShed)
+		require.ErrorAs(t, (<-first).err, new(*Shed))
 		told(
 			Event{Seq: 4, Kind: Queued, Tags: interactive, InFlight: 1, Queued: 1},
 			Event{Seq: 5, Kind: Refused, Tags: background, Reason: Displaced, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
@@ -147,14 +147,14 @@ func TestObserverIsToldEverything(t *testing.T) {
 		assert.Equal(t, 101*time.Millisecond, p.Held())
 		require.NoError(t, p.Done(window.Timeout))
 		told(Event{Seq: 7, Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
-		require.Equal(t, ErrReleased, p.Done(window.Success))
+		require.Equal(t, errReleased, p.Done(window.Success))
 		told()
 	})
 }
 
 func TestSnapshotTellsAllInOneLine(t *testing.T) {
 	mock := clock.NewMock()
-	c, err := New(Fixed(2), Config{Clock: mock, Settings: Settings{QueueBound: -1}})
+	c, err := New(Fixed(2), Config{Clock: mock, QueueBound: -1})
 	require.NoError(t, err)
 	p, err := c.Admit(t.Context(), background)
 	require.NoError(t, err)
@@ -183,12 +183,12 @@ func TestSnapshotTellsAllInOneLine(t *testing.T) {
 
 // A criticality that does not exist is no way past the queue, and no panic.
 func TestCriticalitiesThatDoNotExist(t *testing.T) {
-	c := controller(t, Fixed(1), Settings{QueueBound: -1})
+	c := controller(t, Fixed(1), Config{QueueBound: -1})
 	for _, n := range []tag.Criticality{-128, 127} {
 		p, err := c.Admit(t.Context(), tag.Tags{Criticality: n})
 		require.NoError(t, err)
 		_, err = c.Admit(t.Context(), tag.Tags{Criticality: n})
-		require.ErrorIs(t, err, ErrShed)
+		require.ErrorAs(t, err, new(*Shed))
 		require.NoError(t, p.Done(window.Success))
 	}
 	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Full)
@@ -196,7 +196,7 @@ func TestCriticalitiesThatDoNotExist(t *testing.T) {
 }
 
 func TestPermitsInContexts(t *testing.T) {
-	c := controller(t, Fixed(1), Settings{QueueBound: -1})
+	c := controller(t, Fixed(1), Config{QueueBound: -1})
 	_, ok := FromContext(t.Context())
 	require.False(t, ok)
 	p, err := c.Admit(t.Context(), tag.Tags{Client: "photos"})
@@ -204,29 +204,27 @@ func TestPermitsInContexts(t *testing.T) {
 	ctx := NewContext(t.Context(), p)
 	got, ok := FromContext(ctx)
 	require.True(t, ok)
-	assert.Equal(t, "photos", got.Tags().Client)
 
 	again, err := c.Admit(ctx, tag.Tags{Client: "within"})
 	require.NoError(t, err, "within the request no second place is needed")
-	assert.Equal(t, "within", again.Tags().Client)
 	assert.Zero(t, again.Held())
-	assert.Equal(t, ErrReleased, again.Done(window.Success))
+	assert.Equal(t, errReleased, again.Done(window.Success))
 	assert.Equal(t, ctx, NewContext(ctx, again))
 	assert.Equal(t, 1, c.Snapshot().InFlight)
-	_, err = controller(t, Fixed(1), Settings{}).Admit(ctx, tag.Tags{})
+	_, err = controller(t, Fixed(1), Config{}).Admit(ctx, tag.Tags{})
 	require.NoError(t, err, "another controller's place is another's")
 
 	assert.Panics(t, func() { _ = p.Done(0) })
 	assert.Panics(t, func() { _ = again.Done(7) })
 	require.NoError(t, got.Done(window.Success), "a wrong outcome released nothing")
-	assert.Equal(t, ErrReleased, p.Done(window.Success))
+	assert.Equal(t, errReleased, p.Done(window.Success))
 }
 
 // The timer of a waiter is for the end of its time in the queue. When a place
 // comes free before a law that paces lets the next one go, it is for that.
 func TestTheTimerGoesByThePacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Initial: 1, Max: 1}), Settings{})
+		c := controller(t, Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Initial: 1, Max: 1}), Config{})
 		p, err := c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
 		require.NoError(t, p.Done(window.Success)) // from now on the law paces
@@ -246,60 +244,66 @@ func TestTheTimerGoesByThePacing(t *testing.T) {
 
 // Many at once, in all ways: in the end nobody is lost and every place is free.
 func TestNothingLeaks(t *testing.T) {
-	c := controller(t, Fixed(4), Settings{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
-	var all sync.WaitGroup
-	const goroutines, each = 64, 100
-	var mu sync.Mutex
-	ended := map[string]int{}
-	for g := range goroutines {
-		all.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(g), 9))
-			for range each {
-				ctx, cancel := context.WithCancel(t.Context())
-				if random.IntN(4) == 0 {
-					time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
+	synctest.Test(t, func(t *testing.T) {
+		c := controller(t, Fixed(4), Config{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
+		var all sync.WaitGroup
+		const goroutines, each = 64, 100
+		var mu sync.Mutex
+		ended := map[string]int{}
+		for g := range goroutines {
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(g), 9))
+				for range each {
+					ctx, cancel := context.WithCancel(t.Context())
+					if random.IntN(4) == 0 {
+						time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
+					}
+					tags := tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)}
+					if random.IntN(8) == 0 {
+						tags.Client = "stormy"
+					}
+					p, err := c.Admit(ctx, tags)
+					var shed *Shed
+					how := "admitted"
+					switch {
+					case errors.As(err, &shed):
+						how = "shed"
+					case err != nil:
+						assert.ErrorIs(t, err, context.Canceled)
+						how = "vanished"
+					default:
+						assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
+						time.Sleep(time.Duration(random.IntN(500)) * time.Microsecond)
+						assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
+						assert.ErrorIs(t, p.Done(window.Success), errReleased)
+					}
+					cancel()
+					mu.Lock()
+					ended[how]++
+					mu.Unlock()
 				}
-				tags := tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)}
-				if random.IntN(8) == 0 {
-					tags.Client = "stormy"
-				}
-				p, err := c.Admit(ctx, tags)
-				var shed *Shed
-				how := "admitted"
-				switch {
-				case errors.As(err, &shed):
-					how = "shed"
-				case err != nil:
-					assert.ErrorIs(t, err, context.Canceled)
-					how = "vanished"
-				default:
-					assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
-					assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
-					assert.ErrorIs(t, p.Done(window.Success), ErrReleased)
-				}
-				cancel()
-				mu.Lock()
-				ended[how]++
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	s := c.Snapshot()
-	assert.Zero(t, s.InFlight)
-	assert.Zero(t, s.Queued)
-	var sum Counts
-	for _, n := range s.ByCriticality {
-		assert.Zero(t, n.Queued)
-		sum.Admitted += n.Admitted
-		sum.Full += n.Shed()
-		sum.Vanished += n.Vanished
-	}
-	assert.EqualValues(t, ended["admitted"], sum.Admitted)
-	assert.EqualValues(t, ended["shed"], sum.Full)
-	assert.EqualValues(t, ended["vanished"], sum.Vanished)
-	assert.Equal(t, goroutines*each, ended["admitted"]+ended["shed"]+ended["vanished"])
-	assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
+			})
+		}
+		all.Wait()
+		s := c.Snapshot()
+		assert.Zero(t, s.InFlight)
+		assert.Zero(t, s.Queued)
+		var sum Counts
+		for _, n := range s.ByCriticality {
+			assert.Zero(t, n.Queued)
+			sum.Admitted += n.Admitted
+			sum.Full += n.Shed()
+			sum.Vanished += n.Vanished
+		}
+		assert.EqualValues(t, ended["admitted"], sum.Admitted)
+		assert.EqualValues(t, ended["shed"], sum.Full)
+		assert.EqualValues(t, ended["vanished"], sum.Vanished)
+		assert.Equal(t, goroutines*each, ended["admitted"]+ended["shed"]+ended["vanished"])
+		for how, n := range ended {
+			assert.Greater(t, n, goroutines*each/100, how)
+		}
+		assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
+	})
 }
 
 // "Every request is counted once", one that came too late among them.

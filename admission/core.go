@@ -9,35 +9,34 @@ import (
 )
 
 const (
-	// returning is the share of what the server can serve that those who were
-	// shed are told to come back at; the rest is for those who come for the
-	// first time. Our choice.
+	// returning is the share of what the server can serve at which shed requests are
+	// told to come back; the rest is for first attempts. Our choice.
 	returning = 0.5
 	// assumedService is how long a request takes as long as none has succeeded
 	// yet. Our choice.
 	assumedService = 100 * time.Millisecond
 )
 
-// core decides who is served, who waits and who is shed. It is pure: no
-// goroutine, lock, context, clock or global randomness; T is whatever the driver
-// wants to find again in an item.
+// core decides which requests are served, wait, or are shed. It is pure: no goroutine,
+// lock, context, clock or global randomness. T is what the driver wants to find again
+// in an item.
 //
-// Its driver, the Controller, does after each event: call Next and Shed until both
-// say no, then arm one timer for Deadline, at which it calls Next.
+// After each event the driver, the Controller, calls Next and Shed until both return
+// nil, and then sets one timer for Deadline, at which it calls Next.
 //
 // now is the time of the event. A time before the last one counts as the last one.
 type core[T any] struct {
 	window window.Window
 	line   line[T]
-	rules  Settings
-	// shed has those who were, until the driver has taken them.
+	config Config
+	// shed has the requests that were shed, until the driver takes them.
 	shed queue.Queue[*item[T]]
 
 	// now is the latest time that was seen, began the first.
 	now, began time.Time
-	// spacedUntil is the earliest time for the next one, of a law that paces.
+	// spacedUntil is the earliest time to admit the next request, for a law that paces.
 	spacedUntil time.Time
-	// returns is when those come back who were shed.
+	// returns is when shed requests come back.
 	returns returns
 	// service is the smoothed time that a success takes, 0 before the first.
 	service time.Duration
@@ -45,8 +44,8 @@ type core[T any] struct {
 
 // newCore returns a core in its initial state, or an error that names the
 // setting that is wrong, its value and what is allowed.
-func newCore[T any](l Limit, s Settings) (core[T], error) {
-	s, err := s.withDefaults()
+func newCore[T any](l Limit, c Config) (core[T], error) {
+	c, err := c.withDefaults()
 	if err != nil {
 		return core[T]{}, err
 	}
@@ -54,13 +53,13 @@ func newCore[T any](l Limit, s Settings) (core[T], error) {
 	if err != nil {
 		return core[T]{}, err
 	}
-	return core[T]{window: w, rules: s, returns: returns{Min: s.RetryAfterMin, Max: s.RetryAfterMax}}, nil
+	return core[T]{window: w, config: c, returns: returns{Min: c.RetryAfterMin, Max: c.RetryAfterMax}}, nil
 }
 
 // Events.
 
-// Tried admits a request at once if it may go now, ahead of nobody. When it
-// reports false, the limit is reached: the request is for Queued.
+// Tried admits a request if there is a place and nothing waits. If it reports false,
+// the request is for Queued.
 func (c *core[T]) Tried(now time.Time) (window.Ticket, bool) {
 	c.seen(now)
 	if c.line.len() > 0 || !c.open() {
@@ -69,14 +68,14 @@ func (c *core[T]) Tried(now time.Time) (window.Ticket, bool) {
 	return c.admit(), true
 }
 
-// Queued makes a request wait. If the queue is full then, one is shed: the one
-// that is worth the least of all who wait. It reports false if that is this one.
+// Queued makes a request wait. If the queue is too long then, the request of the lowest
+// level is shed. It reports false if that is this one.
 func (c *core[T]) Queued(now time.Time, i *item[T]) bool {
 	c.seen(now)
 	i.since = c.now
 	i.level = levelOf(c.turn(i.Tags), i.Tags.Criticality)
 	c.line.push(i)
-	if c.line.len() <= c.rules.QueueBound {
+	if c.line.len() <= c.config.QueueBound {
 		return true
 	}
 	least := c.line.least()
@@ -88,15 +87,15 @@ func (c *core[T]) Queued(now time.Time, i *item[T]) bool {
 	return true
 }
 
-// Cancelled takes a request out of the queue whose client does not wait any
-// more, and reports false if it is not in the queue (any more).
+// Cancelled takes a request out of the queue whose client has gone, and reports false
+// if the request is not in the queue (any more).
 func (c *core[T]) Cancelled(now time.Time, i *item[T]) bool {
 	c.seen(now)
 	return c.line.remove(i)
 }
 
-// Answered tells how a request ended that was admitted, and returns what that
-// changed. One that does not fly (any more) is window.Late and changes nothing.
+// Answered tells how an admitted request ended, and returns what that changed. One that
+// is not in service (any more) is window.Late and changes nothing.
 func (c *core[T]) Answered(now time.Time, t window.Ticket, o window.Outcome) window.Change {
 	c.seen(now)
 	change := c.window.Answered(c.now.Sub(c.began), t, o)
@@ -117,8 +116,8 @@ func (c *core[T]) served(took time.Duration) {
 
 // Effects.
 
-// Next takes the next request that may go now out of the queue and books its
-// place. It returns nil when nobody may go.
+// Next takes the next request that may be served now out of the queue and books its
+// place. It returns nil if there is none.
 func (c *core[T]) Next(now time.Time) (*item[T], window.Ticket) {
 	c.seen(now)
 	i := c.line.next()
@@ -129,8 +128,8 @@ func (c *core[T]) Next(now time.Time) (*item[T], window.Ticket) {
 	return i, c.admit()
 }
 
-// Shed takes the next request that was shed, with what to tell to its client.
-// It returns nil when there is none.
+// Shed takes the next request that was shed, with what to tell its client. It returns
+// nil if there is none.
 func (c *core[T]) Shed() (*item[T], refusal) {
 	gone := c.shed.Pop()
 	if gone == nil {
@@ -139,14 +138,14 @@ func (c *core[T]) Shed() (*item[T], refusal) {
 	return gone.Value, gone.Value.refused
 }
 
-// Deadline returns when to call Next again though nothing happened, and false
-// when nobody waits. Its value may change with every event.
+// Deadline returns when to call Next again though nothing happened, and false if no
+// request waits. Its value may change with every event.
 func (c *core[T]) Deadline() (time.Time, bool) {
 	i := c.line.oldest()
 	if i == nil {
 		return time.Time{}, false
 	}
-	at := i.since.Add(c.rules.QueueTime)
+	at := i.since.Add(c.config.QueueTime)
 	if c.window.Open() && c.now.Before(c.spacedUntil) && c.spacedUntil.Before(at) {
 		at = c.spacedUntil
 	}
@@ -155,25 +154,10 @@ func (c *core[T]) Deadline() (time.Time, bool) {
 
 // Questions.
 
-// State is the window's state; its Cwnd is the limit.
-func (c *core[T]) State() window.State { return c.window.State() }
-
-// Flying is the number of requests that are being served.
-func (c *core[T]) Flying() int { return c.window.Flying() }
-
-// Waiting is the number of requests in the queue.
-func (c *core[T]) Waiting() int { return c.line.len() }
-
 // Waited is how long the item waited until the last event.
 func (c *core[T]) Waited(i *item[T]) time.Duration { return c.now.Sub(i.since) }
 
-// RTT is the time from admission to release of the request released last.
-func (c *core[T]) RTT() time.Duration { return c.window.RTT() }
-
-// Service is the smoothed time that a success takes, 0 before the first.
-func (c *core[T]) Service() time.Duration { return c.service }
-
-// seen notes the time, and sheds those who have waited too long.
+// seen notes the time, and sheds what has waited too long.
 func (c *core[T]) seen(now time.Time) {
 	if c.began.IsZero() {
 		c.began = now
@@ -181,7 +165,7 @@ func (c *core[T]) seen(now time.Time) {
 	if now.After(c.now) {
 		c.now = now
 	}
-	for i := c.line.oldest(); i != nil && c.now.Sub(i.since) >= c.rules.QueueTime; i = c.line.oldest() {
+	for i := c.line.oldest(); i != nil && c.now.Sub(i.since) >= c.config.QueueTime; i = c.line.oldest() {
 		c.drop(i, Expired)
 	}
 }
@@ -204,13 +188,13 @@ func (c *core[T]) drop(i *item[T], why Reason) {
 	}
 	// Little's law: so many at a time, each so long, make so many in a second.
 	each := time.Duration(float64(service) / c.window.State().Cwnd / returning)
-	i.refused = refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.rules.Rand.Float64())}
+	i.refused = refusal{Reason: why, RetryAfter: c.returns.Shed(c.now, each, c.config.Rand.Float64())}
 	c.shed.Push(&i.turn)
 }
 
-// turn is when it is the request's turn to be shed.
+// turn is when the request is to be shed.
 func (c *core[T]) turn(t tag.Tags) Turn {
-	for _, r := range c.rules.Rules {
+	for _, r := range c.config.Rules {
 		if r.Matches(t) {
 			return r.Shed
 		}

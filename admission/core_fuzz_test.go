@@ -67,7 +67,7 @@ func newModel(t *testing.T, limit, bound byte) *model {
 		m.limit = 1 + int(limit%16)
 		l = Fixed(m.limit)
 	}
-	s := Settings{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
+	s := Config{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
 	if m.bound == 0 {
 		s.QueueBound = -1
 	}
@@ -98,7 +98,7 @@ func (m *model) step(b byte) {
 	}
 }
 
-func (m *model) open() bool { return len(m.flying) < int(m.core.State().Cwnd) }
+func (m *model) open() bool { return len(m.flying) < int(m.core.window.State().Cwnd) }
 
 func (m *model) arrive(which int, retry bool) {
 	w := &waits{arrival: m.requests, since: m.now, item: &item[int]{Value: m.requests}}
@@ -250,13 +250,13 @@ func (m *model) late(which int) {
 }
 
 func (m *model) check() {
-	require.Equal(m.t, len(m.flying), m.core.Flying())
-	require.Equal(m.t, len(m.waiting), m.core.Waiting())
+	require.Equal(m.t, len(m.flying), m.core.window.Flying())
+	require.Equal(m.t, len(m.waiting), m.core.line.len())
 	require.LessOrEqual(m.t, len(m.waiting), m.bound, "the queue is bounded in number")
 	require.False(m.t, len(m.waiting) > 0 && m.open(), "nobody waits while a place is free")
 	if m.limit > 0 {
 		require.LessOrEqual(m.t, len(m.flying), m.limit)
-		require.Equal(m.t, float64(m.limit), m.core.State().Cwnd, "a fixed limit stays")
+		require.Equal(m.t, float64(m.limit), m.core.window.State().Cwnd, "a fixed limit stays")
 	}
 	require.Equal(m.t, m.requests, len(m.ended)+len(m.waiting), "nobody is lost")
 	at, ok := m.core.Deadline()

@@ -20,7 +20,7 @@ type trace struct {
 	items  map[string]*item[string]
 }
 
-func newTrace(t *testing.T, s Settings) *trace {
+func newTrace(t *testing.T, s Config) *trace {
 	t.Helper()
 	core, err := newCore[string](Fixed(1), s)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ var (
 
 // "Prioritize interactive requests" (Safe Client Behaviour).
 func TestTheMostCriticalIsServedFirst(t *testing.T) {
-	newTrace(t, Settings{}).
+	newTrace(t, Config{}).
 		comes("background", background).comes("batch", batch).comes("interactive", interactive).
 		comes("another", interactive).comes("vital", vital).comes("one more", background).
 		served("vital", "interactive", "another", "batch", "background", "one more").
@@ -95,7 +95,7 @@ func TestTheMostCriticalIsServedFirst(t *testing.T) {
 
 // "Drop background requests" (Safe Client Behaviour).
 func TestTheLeastCriticalIsShedFirst(t *testing.T) {
-	newTrace(t, Settings{QueueBound: 2}).
+	newTrace(t, Config{QueueBound: 2}).
 		comes("background", background).comes("more of it", background).
 		comes("too much", background).shed(Full, "too much").
 		comes("interactive", interactive).shed(Displaced, "more of it").
@@ -108,7 +108,7 @@ func TestTheLeastCriticalIsShedFirst(t *testing.T) {
 // "Retry or initial request?" (Safe Client Behaviour): retries are shed before first attempts.
 func TestRetriesAreShedFirst(t *testing.T) {
 	retry := func(of tag.Tags) tag.Tags { of.Attempt = 2; return of }
-	newTrace(t, Settings{QueueBound: 3}).
+	newTrace(t, Config{QueueBound: 3}).
 		comes("retry", retry(interactive)).comes("first", interactive).comes("second retry", retry(interactive)).
 		comes("new", interactive).shed(Displaced, "second retry").
 		comes("newer", interactive).shed(Displaced, "retry").
@@ -116,7 +116,7 @@ func TestRetriesAreShedFirst(t *testing.T) {
 		comes("vital retry", retry(vital)).shed(Displaced, "newer").
 		served("vital retry", "first", "new")
 	// They wait like all others: what is no use is to shed first and serve last.
-	newTrace(t, Settings{}).
+	newTrace(t, Config{}).
 		comes("retry", retry(interactive)).comes("first", interactive).
 		served("retry", "first")
 }
@@ -124,7 +124,7 @@ func TestRetriesAreShedFirst(t *testing.T) {
 // "Avoid dropping requests known to trigger a retry storm" and "Work around
 // client bugs" (Safe Client Behaviour).
 func TestRulesComeBeforeCriticality(t *testing.T) {
-	newTrace(t, Settings{QueueBound: 2, Rules: []Rule{
+	newTrace(t, Config{QueueBound: 2, Rules: []Rule{
 		{Client: "tv", Version: "1.*", Shed: Last},
 		{Client: "tv", Feature: "prefetch", Shed: First},
 		{Client: "tv", Version: "1.0", Shed: First}, // the first that matches counts
@@ -140,7 +140,7 @@ func TestRulesComeBeforeCriticality(t *testing.T) {
 // "Never waits for longer" than the queue time, and who has waited for it is shed
 // even where a place comes free at that moment.
 func TestWaitsAreBounded(t *testing.T) {
-	x := newTrace(t, Settings{QueueTime: time.Second}).
+	x := newTrace(t, Config{QueueTime: time.Second}).
 		comes("first", background).passes(400*time.Millisecond).comes("second", vital)
 	at, ok := x.core.Deadline()
 	require.True(t, ok)
@@ -161,7 +161,7 @@ func TestWaitsAreBounded(t *testing.T) {
 }
 
 func TestTimeNeverGoesBack(t *testing.T) {
-	x := newTrace(t, Settings{}).passes(time.Hour)
+	x := newTrace(t, Config{}).passes(time.Hour)
 	x.now = x.now.Add(-time.Minute)
 	x.comes("waits", vital)
 	at, _ := x.core.Deadline()
@@ -171,18 +171,18 @@ func TestTimeNeverGoesBack(t *testing.T) {
 
 // How long Retry-After is goes by how long requests take, and how many at a time.
 func TestRetryAfterGoesByTheCapacity(t *testing.T) {
-	x := newTrace(t, Settings{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
-	assert.Zero(t, x.core.Service())
+	x := newTrace(t, Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
+	assert.Zero(t, x.core.service)
 	x.now = x.now.Add(8 * time.Second)
 	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
-	assert.Equal(t, 8*time.Second, x.core.Service())
+	assert.Equal(t, 8*time.Second, x.core.service)
 	x.ticket, _ = x.core.Tried(x.now)
 	x.core.Answered(x.now, x.ticket, window.Success)
-	assert.Equal(t, 7*time.Second, x.core.Service(), "7/8 of the old, 1/8 of the new")
+	assert.Equal(t, 7*time.Second, x.core.service, "7/8 of the old, 1/8 of the new")
 	x.ticket, _ = x.core.Tried(x.now)
 	x.now = x.now.Add(time.Hour)
 	x.core.Answered(x.now, x.ticket, window.Neutral)
-	assert.Equal(t, 7*time.Second, x.core.Service(), "of successes alone")
+	assert.Equal(t, 7*time.Second, x.core.service, "of successes alone")
 	x.ticket, _ = x.core.Tried(x.now)
 	for n := range 4 {
 		x.core.Queued(x.now, &item[string]{})
@@ -193,7 +193,7 @@ func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 }
 
 func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
-	core, err := newCore[int](Fixed(100), Settings{QueueBound: -1, RetryAfterMax: time.Minute})
+	core, err := newCore[int](Fixed(100), Config{QueueBound: -1, RetryAfterMax: time.Minute})
 	require.NoError(t, err)
 	now := time.Unix(0, 0)
 	for range 100 {
@@ -209,7 +209,7 @@ func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
 }
 
 func TestRulesAreCopied(t *testing.T) {
-	s := Settings{QueueBound: 1, Rules: []Rule{{Client: "bug", Shed: First}}}
+	s := Config{QueueBound: 1, Rules: []Rule{{Client: "bug", Shed: First}}}
 	x := newTrace(t, s)
 	s.Rules[0] = Rule{Shed: Ordinary}
 	x.comes("bug", tag.Tags{Client: "bug"}).comes("background", background).shed(Displaced, "bug")
@@ -217,7 +217,7 @@ func TestRulesAreCopied(t *testing.T) {
 
 // A law that paces is obeyed.
 func TestALawMayPace(t *testing.T) {
-	core, err := newCore[string](Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Settings{})
+	core, err := newCore[string](Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Config{})
 	require.NoError(t, err)
 	now := time.Unix(0, 0)
 	p, ok := core.Tried(now)
@@ -246,20 +246,20 @@ func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.
 func (pacing) Timed() bool { return true }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
-	core := func(l Limit, s Settings) error {
+	core := func(l Limit, s Config) error {
 		_, err := newCore[int](l, s)
 		return err
 	}
 	good := Fixed(1)
-	require.NoError(t, core(good, Settings{}))
-	require.NoError(t, core(good, Settings{RetryAfterMin: time.Minute}), "the longest is no less")
-	require.NoError(t, core(good, Settings{RetryAfterMax: 500 * time.Millisecond}), "the shortest is no more")
-	assert.EqualError(t, core(Limit{}, Settings{}), "limit: the zero Limit is not allowed, want Fixed or Adaptive")
-	assert.EqualError(t, core(Fixed(0), Settings{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
-	assert.EqualError(t, core(Fixed(-1), Settings{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
-	assert.EqualError(t, core(Adaptive(nil, window.Settings{}), Settings{}), "law: nil is not allowed")
-	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Settings{}), "decrease factor: 2 is not allowed")
-	for want, s := range map[string]Settings{
+	require.NoError(t, core(good, Config{}))
+	require.NoError(t, core(good, Config{RetryAfterMin: time.Minute}), "the longest is no less")
+	require.NoError(t, core(good, Config{RetryAfterMax: 500 * time.Millisecond}), "the shortest is no more")
+	assert.EqualError(t, core(Limit{}, Config{}), "limit: the zero Limit is not allowed, want Fixed or Adaptive")
+	assert.EqualError(t, core(Fixed(0), Config{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
+	assert.EqualError(t, core(Fixed(-1), Config{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
+	assert.EqualError(t, core(Adaptive(nil, window.Settings{}), Config{}), "law: nil is not allowed")
+	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Config{}), "decrease factor: 2 is not allowed")
+	for want, s := range map[string]Config{
 		"queue time: 1h0m0s is not allowed, want a duration from 1ms to 1m0s":               {QueueTime: time.Hour},
 		"queue time: -1ns is not allowed, want a duration from 1ms to 1m0s":                 {QueueTime: -1},
 		"longest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s":  {RetryAfterMax: 2 * time.Hour},

@@ -9,14 +9,10 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-var (
-	// ErrShed: the request does not fit and was shed. What comes is a [*Shed].
-	ErrShed = errors.New("admission: shed")
-	// ErrReleased: the permit was released before; nothing was changed.
-	ErrReleased = errors.New("admission: permit released already")
-)
+// errReleased is what a second release gives.
+var errReleased = errors.New("admission: permit released already")
 
-// Shed is the error of a request that was shed. It matches ErrShed.
+// Shed is the error of a request that was shed.
 type Shed struct {
 	// Reason is why.
 	Reason Reason
@@ -30,7 +26,7 @@ type Shed struct {
 
 func (e *Shed) Error() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%v (%v): %v", ErrShed, e.Reason, e.Tags.Criticality)
+	fmt.Fprintf(&s, "admission: shed (%v): %v", e.Reason, e.Tags.Criticality)
 	if e.Tags.Client != "" {
 		fmt.Fprintf(&s, " request of %q", e.Tags.Client)
 	} else {
@@ -39,6 +35,3 @@ func (e *Shed) Error() string {
 	fmt.Fprintf(&s, ", to come back after %v", e.RetryAfter.Round(time.Millisecond))
 	return s.String()
 }
-
-// Is reports whether the target is ErrShed.
-func (e *Shed) Is(target error) bool { return target == ErrShed }

@@ -10,15 +10,15 @@ import (
 // Kind says what an event is about.
 type Kind uint8
 
-// A request is Admitted, Refused or Vanished, once, and before that perhaps
-// Queued. One that was Admitted is Released, once.
+// A request is Admitted, Refused or Vanished, once, perhaps after it was Queued. An
+// admitted one is Released, once.
 const (
-	// Admitted: it may be served. Event.Wait is how long it waited.
+	// Admitted: the request may be served. Event.Wait is how long it waited.
 	Admitted Kind = iota + 1
 	// Queued: it waits.
 	Queued
-	// Refused: it was shed. Event.Reason is why, Event.RetryAfter what its
-	// client is told, Event.Wait how long it waited.
+	// Refused: it was shed. Event.Reason is why, Event.RetryAfter what its client is
+	// told, and Event.Wait how long it waited.
 	Refused
 	// Vanished: its context ended while it waited, or before.
 	Vanished
@@ -51,8 +51,8 @@ type Event struct {
 	// Reason and RetryAfter are those of a refusal; of other events, zero.
 	Reason     Reason
 	RetryAfter time.Duration
-	// Outcome and Took are how the request ended that was released, and how
-	// long it had its place; of other events, zero.
+	// Outcome and Took are how the released request ended, and how long it had its
+	// place; of other events, zero.
 	Outcome window.Outcome
 	Took    time.Duration
 	// Window is the window after the event: the limit is its Cwnd.

@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleController_Admit() {
-	c, err := admission.New(admission.Fixed(1), admission.Config{Settings: admission.Settings{QueueBound: -1}})
+	c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1})
 	if err != nil {
 		panic(err)
 	}
@@ -32,7 +32,7 @@ func ExampleController_Admit() {
 
 func ExampleAdaptive() {
 	c, err := admission.New(admission.Adaptive(aimd.Reno, window.Settings{Initial: 32, Min: 4, Max: 256, Factor: 0.9}), admission.Config{
-		Settings: admission.Settings{QueueBound: 32, QueueTime: 100 * time.Millisecond},
+		QueueBound: 32, QueueTime: 100 * time.Millisecond,
 	})
 	if err != nil {
 		panic(err)
@@ -49,10 +49,8 @@ func ExampleAdaptive() {
 func ExampleConfig() {
 	decisions := map[string]int{} // in your program: a counter with labels
 	c, err := admission.New(admission.Fixed(1), admission.Config{
-		Settings: admission.Settings{
-			QueueBound: -1,
-			Rules:      []admission.Rule{{Client: "tv", Version: "1.*", Shed: admission.Last}},
-		},
+		QueueBound: -1,
+		Rules:      []admission.Rule{{Client: "tv", Version: "1.*", Shed: admission.Last}},
 		Observer: func(e admission.Event) {
 			switch e.Kind {
 			case admission.Admitted:

@@ -24,14 +24,14 @@ func Fixed(requests int) Limit {
 	return Limit{law: fixed, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
 
-// Adaptive is a limit that a law decides, such as aimd.Reno: the window of the
-// client side, on the other side. A success of a request that found the limit
-// reached widens it, the first overload of each burst narrows it.
+// Adaptive is a limit that a law decides, such as aimd.Reno, as the window of a client
+// is. A success widens it while it is what limits, and the first overload of each burst
+// narrows it.
 //
-// It can find only what it is told of. A service that gets slow under load and
-// never says so needs a bound on its time, and a Timeout for what exceeds it:
-// httplimit.HandlerConfig. Give it a Min, so that one bad moment does not shut
-// nearly everybody out, and a Max that memory allows.
+// It can react only to what it is told of. For a service that gets slow under load
+// and never says so, count what takes too long as a Timeout: httplimit.HandlerConfig.
+// Set a Min, so that one bad moment does not shut out nearly all clients, and a Max that
+// memory allows.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {
 		return Limit{err: setting.Nil("law")}

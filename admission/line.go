@@ -7,15 +7,15 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// item is one request that waits. Value and Tags are the caller's, to be set
-// before core.Queued. It must not be copied after that.
+// item is a request that waits. The driver sets Value and Tags before core.Queued, and
+// must not copy the item after that.
 type item[T any] struct {
 	Value T
 	Tags  tag.Tags
 
 	// since is when it began to wait.
 	since time.Time
-	// level is what it is worth, 0 the least.
+	// level is how important it is, 0 the least.
 	level int
 	// refused is why it was shed.
 	refused refusal
@@ -23,17 +23,17 @@ type item[T any] struct {
 	arrival, turn, retry queue.Item[*item[T]]
 }
 
-// refusal is what is told to one who is shed.
+// refusal is what the client of a shed request is told.
 type refusal struct {
 	Reason Reason
 	// RetryAfter is when to come back, jittered; more than 0.
 	RetryAfter time.Duration
 }
 
-// line is the order of those who wait: served from the highest level down,
-// within it first come, first served; shed from the lowest level up, within
-// it retries before the others, and of these the latest first: it has waited
-// the least, and would have been served last.
+// line is the queue. Requests are served from the highest level down, within a level
+// first come, first served. They are shed from the lowest level up, within a level
+// retries before the others, and of these the latest first: it has waited the least,
+// and would have been served last.
 //
 // The zero value is an empty line. All methods take constant time.
 type line[T any] struct {
@@ -47,10 +47,10 @@ type level[T any] struct {
 	all, retries queue.Queue[*item[T]]
 }
 
-// levels is how many different things a request can be worth.
+// levels is how many levels there are.
 const levels = len(turns) * len(tag.Criticalities)
 
-// levelOf is what a request is worth: first by what a rule says, then by its
+// levelOf is the level of a request: first by what a rule says, then by its
 // criticality.
 func levelOf(t Turn, c tag.Criticality) int {
 	return int(t-First)*len(tag.Criticalities) + rank(c)
@@ -81,7 +81,7 @@ func (l *line[T]) remove(i *item[T]) bool {
 	return true
 }
 
-// oldest is the one who has waited the longest, nil if nobody waits.
+// oldest is the request that has waited the longest, nil if none waits.
 func (l *line[T]) oldest() *item[T] {
 	if first := l.arrivals.First(); first != nil {
 		return first.Value
@@ -89,7 +89,7 @@ func (l *line[T]) oldest() *item[T] {
 	return nil
 }
 
-// next is the one to serve next, nil if nobody waits.
+// next is the request to serve next, nil if none waits.
 func (l *line[T]) next() *item[T] {
 	for n := levels - 1; n >= 0; n-- {
 		if first := l.levels[n].all.First(); first != nil {
@@ -99,7 +99,7 @@ func (l *line[T]) next() *item[T] {
 	return nil
 }
 
-// least is the one to shed next, nil if nobody waits.
+// least is the request to shed next, nil if none waits.
 func (l *line[T]) least() *item[T] {
 	for n := range l.levels {
 		if last := l.levels[n].retries.Last(); last != nil {

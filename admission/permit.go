@@ -22,20 +22,16 @@ type Permit struct {
 
 // Done gives the place back and says how the request ended: Success if it was
 // served, Overload or Timeout if what is behind was too loaded for it, Neutral
-// if it says nothing about load. A permit released before gives ErrReleased,
-// and nothing else happens. It panics if o is not an outcome.
+// if it says nothing about load. A second call is an error and changes nothing. It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error {
 	if p.c == nil {
 		if !o.Valid() {
 			panic(wrongOutcome(o))
 		}
-		return ErrReleased
+		return errReleased
 	}
 	return p.c.release(p, o)
 }
-
-// Tags are those that the request was admitted with.
-func (p Permit) Tags() tag.Tags { return p.tags }
 
 // Waited is how long the request waited for its place; 0: it got it at once.
 func (p Permit) Waited() time.Duration { return p.waited }
@@ -57,9 +53,9 @@ type (
 	permitOf struct{ c *Controller }
 )
 
-// NewContext returns a context for the service of the request that has the permit.
-// The doors (httplimit.Handler, contrib/grpc) give such a one to the application.
-// The zero Permit adds nothing to it.
+// NewContext returns a context for the service of the request that has the permit, as
+// httplimit.Handler and contrib/grpc give to the application. The zero Permit adds
+// nothing to it.
 func NewContext(ctx context.Context, p Permit) context.Context {
 	if p.c == nil {
 		return ctx
@@ -67,10 +63,10 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
 }
 
-// FromContext returns the permit of the request that the context is of, and
-// false if it has none. An application may release it early: when the work is
-// done and what goes on costs nothing, such as a stream of events. The door's
-// own release is then without effect.
+// FromContext returns the permit of the context's request, and false if there is none.
+// An application may release it early, when the work is done and what goes on costs
+// nothing, such as a stream of events. The later release by httplimit.Handler or
+// contrib/grpc then has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)
 	return p, ok

@@ -4,9 +4,9 @@ package admission
 type Reason uint8
 
 const (
-	// Full: the queue was full, and nobody in it was to be shed before this one.
+	// Full: the queue was full, and no request in it was to be shed before this one.
 	Full Reason = iota + 1
-	// Displaced: it waited in a full queue, and one came that was worth more.
+	// Displaced: it waited in a full queue, and a more important one came.
 	Displaced
 	// Expired: it waited as long as the queue time, and no place came free.
 	Expired

@@ -76,7 +76,7 @@ func outage(t *testing.T, retryAfter func(refusal) time.Duration) float64 {
 	t.Helper()
 	const clients = 1000
 	period, begin, end := 10*time.Second, 60*time.Second, 90*time.Second
-	core, err := newCore[int](Fixed(32), Settings{})
+	core, err := newCore[int](Fixed(32), Config{})
 	require.NoError(t, err)
 	w := &world{core: core, t: t}
 	random := rand.New(rand.NewPCG(3, 3))

@@ -8,18 +8,18 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Turn is what a rule says of those whom it matches.
+// Turn is when a rule lets requests be shed.
 type Turn int8
 
 const (
-	// First: shed before all others, however critical they call themselves, and
-	// served after them. For a client with a bug that one must work around.
+	// First: shed before all others, whatever their criticality, and served after
+	// them. For a client with a bug that one must work around.
 	First Turn = iota - 1
 	// Ordinary: by criticality, as without a rule.
 	Ordinary
-	// Last: shed after all others, and served before them. For those of whom one
-	// knows that refusing them makes more work than serving them: a client in
-	// the field that answers a refusal with a burst of retries.
+	// Last: shed after all others, and served before them. For requests that are more
+	// work to refuse than to serve: those of a client in the field that answers a
+	// refusal with a burst of retries.
 	Last
 )
 
@@ -36,26 +36,24 @@ func (t Turn) String() string {
 	return fmt.Sprintf("Turn(%d)", int8(t))
 }
 
-// Rule says of requests with certain tags when it is their turn to be shed.
-// Safe Client Behaviour, of what a server can do that knows its clients: "Avoid dropping
-// requests known to trigger a retry storm", "Work around client bugs".
+// Rule says when requests with certain tags are shed. Safe Client Behaviour, of what a
+// server that knows its clients can do: "Avoid dropping requests known to trigger a retry
+// storm", "Work around client bugs".
 //
-// Client, Version and Feature are patterns: a * stands for any characters, or
-// none; everything else for itself. An empty pattern matches all, and an empty
-// tag matches only an empty pattern and *. All three must match.
+// Client, Version and Feature are patterns: a * stands for any characters, or none, and
+// everything else for itself. An empty pattern matches all, and an empty tag matches
+// only an empty pattern and *. All three must match.
 //
-// Which of the two for a client that makes storms? [Last] while it is broken
-// and can't be mended soon: a refusal of it costs several requests more, a
-// service of it one. It takes precedence then over critical work, and can
-// starve it if it is much; once it sends more than fits, only First, or a
-// change at the client (package remote), helps.
+// For a client that makes retry storms, use [Last] while it cannot be mended: to refuse
+// one of its requests costs several more, to serve it costs one. They then go before
+// critical work and, if they are many, starve it. Once the client sends more than
+// fits, only [First] helps, or a change at the client (package remote).
 //
-// Tags are what a client says of itself. Where a client may lie, take its tags
-// from something better than its word, such as its credentials; see
-// httplimit.WithTags.
+// Tags are what a client says of itself. Where a client may lie, make its tags from its
+// credentials instead; see httplimit.HandlerConfig.Tags.
 type Rule struct {
 	Client, Version, Feature string
-	// Shed is when it is their turn.
+	// Shed is when these requests are shed.
 	Shed Turn
 }
 
@@ -63,7 +61,7 @@ func (r Rule) check() error {
 	return setting.OneOf("shed", r.Shed, First, Ordinary, Last)
 }
 
-// Matches reports whether the rule speaks of requests with these tags.
+// Matches reports whether the rule is about requests with these tags.
 func (r Rule) Matches(t tag.Tags) bool {
 	return matches(r.Client, t.Client) && matches(r.Version, t.Version) && matches(r.Feature, t.Feature)
 }

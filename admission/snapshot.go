@@ -11,9 +11,9 @@ import (
 // Counts are what became of the requests of one criticality. Every request is
 // counted once: it waits, or was admitted, was shed for one reason, or vanished.
 type Counts struct {
-	// Queued is the number of those who wait now.
+	// Queued is the number of those that wait now.
 	Queued int `json:"queued"`
-	// Admitted counts those served, Delayed those of them who waited first.
+	// Admitted counts those served, Delayed those of them that waited first.
 	Admitted uint64 `json:"admitted"`
 	Delayed  uint64 `json:"delayed"`
 	// Full, Displaced and Expired count those shed, by reason; ShedRetries
@@ -26,7 +26,7 @@ type Counts struct {
 	Vanished uint64 `json:"vanished"`
 }
 
-// Shed is the number of all who were shed.
+// Shed is the number of all that were shed.
 func (c Counts) Shed() uint64 { return c.Full + c.Displaced + c.Expired }
 
 // Snapshot is how a controller stands at one moment.
@@ -35,7 +35,7 @@ type Snapshot struct {
 	// slow-start threshold.
 	Limit    float64 `json:"limit"`
 	Ssthresh float64 `json:"ssthresh"`
-	// InFlight is the number of requests being served, Queued of those who wait.
+	// InFlight is the number of requests being served, Queued of those that wait.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
 	// Service is the smoothed time that a success takes, 0 before the first; in
@@ -65,10 +65,10 @@ func (s Snapshot) String() string {
 func (c *Controller) Snapshot() Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := c.core.State()
+	state := c.core.window.State()
 	s := Snapshot{
 		Limit: state.Cwnd, Ssthresh: state.Ssthresh,
-		InFlight: c.core.Flying(), Queued: c.core.Waiting(), Service: c.core.Service(),
+		InFlight: c.core.window.Flying(), Queued: c.core.line.len(), Service: c.core.service,
 		Successes: c.outcomes[window.Success], Overloads: c.outcomes[window.Overload],
 		Timeouts: c.outcomes[window.Timeout], Neutrals: c.outcomes[window.Neutral],
 		ByCriticality: make(map[tag.Criticality]Counts, len(c.counts)),
@@ -83,7 +83,7 @@ func (c *Controller) Snapshot() Snapshot {
 type tally struct {
 	// counts are by criticality, the least critical first.
 	counts [len(tag.Criticalities)]Counts
-	// outcomes counts how those ended that were admitted.
+	// outcomes counts how the admitted ones ended.
 	outcomes [window.ClientError + 1]uint64
 }
 

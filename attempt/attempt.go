@@ -125,7 +125,7 @@ func (a *Attempt) settle(v Verdict, told window.Outcome) {
 		a.slots.Settle(a.ticket, v)
 	}
 	if a.guarded {
-		a.runner.Guards.ended(a.ctx, told)
+		guards(a.runner.Guards).ended(a.ctx, told)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 func TestADeadlineThatPassesInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(0), &warden{}
-		r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := r.Begin(ctx, 1)
@@ -93,7 +93,7 @@ func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
 func TestACancellationSaysNothing(t *testing.T) {
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded, errOpaque} {
 		d, w := newDesk(1), &warden{}
-		r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		a, e := r.Begin(ctx, 1)
 		require.NoError(t, e)
@@ -207,7 +207,7 @@ func TestWhatGuardsAreTold(t *testing.T) {
 		{true, status{code: 503}, "overload"},
 	} {
 		var w warden
-		a, err := (&attempt.Runner{Guards: attempt.Guards{&w}}).Begin(ended, 1)
+		a, err := (&attempt.Runner{Guards: []attempt.Guard{&w}}).Begin(ended, 1)
 		require.NoError(t, err)
 		if c.over {
 			cancel()
@@ -239,7 +239,7 @@ func TestAnAnswerThatBegan(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, w := newDesk(1), &warden{}
-			a, err := (&attempt.Runner{Slots: d, Guards: attempt.Guards{w}}).Begin(t.Context(), 0)
+			a, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context(), 0)
 			require.NoError(t, err)
 			a.Answered(c.head)
 			require.Empty(t, d.settled)
@@ -252,7 +252,7 @@ func TestAnAnswerThatBegan(t *testing.T) {
 
 func TestAnAttemptEndsOnce(t *testing.T) {
 	d, w := newDesk(2), &warden{}
-	r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+	r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 	a, err := r.Begin(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, overload, a.End(status{code: 503}))
@@ -279,11 +279,11 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 				r.Policy = &policy{decide: func(attempt.Failure) attempt.Decision { bang(); return attempt.Decision{} }}
 			}, fails},
 			"Admit": {func(r *attempt.Runner) { r.Guards = append(r.Guards, brittle{admit: bang}) }, ok},
-			"Ended": {func(r *attempt.Runner) { r.Guards = append(attempt.Guards{brittle{ended: bang}}, r.Guards...) }, ok},
+			"Ended": {func(r *attempt.Runner) { r.Guards = append([]attempt.Guard{brittle{ended: bang}}, r.Guards...) }, ok},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				d, w := newDesk(1), &warden{}
-				r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+				r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 				c.change(r)
 				went := make(chan any)
 				returned := false

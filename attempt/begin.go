@@ -13,7 +13,7 @@ import (
 // the front of the queue. Its error is that of the context, of a guard or of the
 // limiter, and nothing was begun then.
 //
-// Where ctx holds a slot of the runner already (Holds), the attempt is part of
+// Where ctx holds a slot of the runner already, the attempt is part of
 // the one that took it: Begin asks nobody and waits for nothing.
 func (r *Runner) Begin(ctx context.Context, number int) (*Attempt, error) {
 	return r.begin(ctx, try{number: number, asked: r.asked(ctx)})
@@ -60,7 +60,7 @@ func (r *Runner) asked(ctx context.Context) time.Time {
 // begin begins an attempt. The guards come first: what they refuse is told at
 // once, not after the delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
-	held := r.Slots != nil && Holds(ctx, r.Slots)
+	held := r.Slots != nil && holds(ctx, r.Slots)
 	if err := r.inTime(ctx, t.delay); err != nil {
 		return nil, err
 	}
@@ -71,14 +71,14 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := r.Guards.admit(ctx, t.number); err != nil {
+		if err := guards(r.Guards).admit(ctx, t.number); err != nil {
 			return nil, err
 		}
 	}
 	ticket, err := r.wait(ctx, t, held)
 	if err != nil {
 		if guarded {
-			r.Guards.ended(ctx, 0)
+			guards(r.Guards).ended(ctx, 0)
 		}
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type Failure struct {
 	// for the first. 0: none is needed now, since the operation has to wait for a
 	// slot, and the window paces that; only a Retry-After delays it. It is 0 in a
 	// limiter after an overload or a timeout, as long as its patience lasts
-	// (limiter.Settings.Patience).
+	// (limiter.Config.Patience).
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
 	Last time.Duration
@@ -42,10 +42,7 @@ type Decision struct {
 	Reason error
 }
 
-// Wait is how long it is until the next attempt: the longer of the two delays.
-func (d Decision) Wait() time.Duration { return max(d.Delay, d.RetryAfter) }
-
-// Pacing is how a limiter delays operations that failed. that of a limiter is one.
+// Pacing is how a limiter delays operations that failed.
 type Pacing interface {
 	// Backoffs is how often an operation has to have backed off by itself after
 	// so many failures in a row, last being the outcome of the last of them: the
@@ -95,17 +92,4 @@ func (p unpaced) Backoffs(failures int, _ window.Outcome) int {
 
 func (p unpaced) RetryDelay(failures int, _ window.Outcome, retryAfter time.Duration) time.Duration {
 	return p.Pacing.RetryDelay(failures, window.Neutral, retryAfter)
-}
-
-// RetryAfter is how long to stay away from a service that asked for that: no
-// longer than the longest, and jitter on top: half of it, at most a second.
-// Never less than asked, and a spread that is worth something to the service
-// without making a long wait much longer. 0 if it did not ask. r is the source
-// of jitter.
-func RetryAfter(asked, longest time.Duration, r interface{ Float64() float64 }) time.Duration {
-	if asked <= 0 {
-		return 0
-	}
-	d := min(asked, longest)
-	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
 }

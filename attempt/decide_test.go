@@ -46,8 +46,6 @@ func TestDecide(t *testing.T) {
 		assert.Equal(t, c.want, attempt.Decide(c.f, c.policy, c.pacing, c.most), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
-	require.Equal(t, time.Minute, attempt.Decision{Delay: time.Second, RetryAfter: time.Minute}.Wait())
-	require.Equal(t, time.Minute, attempt.Decision{Delay: time.Minute, RetryAfter: time.Second}.Wait())
 }
 
 // An error says what those who only know it by its methods want to know.

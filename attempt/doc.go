@@ -21,7 +21,7 @@
 // the queue, classifies the error, tells whose time ran out and whether the
 // service answered, and gives the slot back whatever happens.
 //
-// [Runner] runs whole operations: it is the loop of limiter.Do, limiter.Each and
+// [Runner] runs whole operations: it is the loop of limiter.Do, aimd.Each and
 // retry.Do. [Decide] is its pure half.
 //
 // What happens if

@@ -25,13 +25,12 @@ type Guard interface {
 	Ended(ctx context.Context, o window.Outcome)
 }
 
-// Guards are guards one after the other. An attempt is made if
-// all of them admit it. Nil admits everything.
-type Guards []Guard
+// guards are guards one after the other. An attempt is made if all of them admit it.
+type guards []Guard
 
 // admit asks the guards in order, up to the first that refuses. Those before it
 // are told that the attempt was not sent.
-func (g Guards) admit(ctx context.Context, attempt int) error {
+func (g guards) admit(ctx context.Context, attempt int) error {
 	admitted := 0
 	defer func() {
 		if admitted < len(g) { // one refused, or panicked
@@ -49,7 +48,7 @@ func (g Guards) admit(ctx context.Context, attempt int) error {
 
 // ended tells all guards how an admitted attempt ended; all of them also if one
 // panics.
-func (g Guards) ended(ctx context.Context, o window.Outcome) {
+func (g guards) ended(ctx context.Context, o window.Outcome) {
 	if len(g) == 0 {
 		return
 	}

@@ -20,7 +20,7 @@ type Runner struct {
 	// says may be, else nothing.
 	Policy Policy
 	// Guards are asked before each attempt, before the delay that precedes it.
-	Guards Guards
+	Guards []Guard
 	// Classifier tells what an attempt's error means; nil: Classify.
 	Classifier Classifier
 	// Clock is the source of time; nil: the real one.
@@ -80,7 +80,7 @@ func (a *Attempt) Run(fn func(context.Context) error) error {
 		if !d.Retry {
 			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
-		f.Last, t.delay, t.number = d.Delay, d.Wait(), f.Attempt+1
+		f.Last, t.delay, t.number = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1
 		next, reason := r.begin(ctx, t)
 		if reason != nil {
 			return &Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}

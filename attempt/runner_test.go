@@ -40,7 +40,7 @@ func TestARunnerAlone(t *testing.T) {
 		p := &policy{decide: func(f attempt.Failure) attempt.Decision {
 			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: attempt.ErrAttempts}
 		}}
-		r := &attempt.Runner{Policy: p, Guards: attempt.Guards{&w}, AttemptTimeout: time.Minute}
+		r := &attempt.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
 		fn, calls = failing(9, status{code: 503})
 		start := time.Now()
 		require.ErrorIs(t, r.Do(t.Context(), fn), attempt.ErrAttempts)
@@ -70,7 +70,7 @@ func TestARunnerAlone(t *testing.T) {
 func TestAnOperationUnderASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}
-		r := &attempt.Runner{Slots: d, Guards: attempt.Guards{w}}
+		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		start := time.Now()
 		require.NoError(t, r.Do(t.Context(), func(ctx context.Context) error {
 			a, err := r.Begin(ctx, attempt.Number(ctx))
@@ -127,7 +127,7 @@ func TestTheSlotsOfTwo(t *testing.T) {
 func TestTheNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}
-		a, err := (&attempt.Runner{Slots: d, Guards: attempt.Guards{w}}).Begin(t.Context(), 1)
+		a, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context(), 1)
 		require.NoError(t, err)
 		a.End(status{code: 503, after: 10 * time.Second})
 		start := time.Now()

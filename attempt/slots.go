@@ -9,7 +9,8 @@ import (
 
 // Slots gives attempts their slots, and says how operations are paced and
 // bounded. It is how a limiter is handed in. It must be safe for any number
-// of goroutines, and comparable.
+// of goroutines, and a pointer to a type that nobody else knows: it is the key under
+// which the context of an attempt that has a slot of it, and has not ended, has a value.
 type Slots interface {
 	Pacing
 	// Take waits for a slot: a new operation's attempt at the end of the queue, a

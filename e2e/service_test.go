@@ -37,7 +37,7 @@ type ledger struct {
 // ends when its standard input does.
 func serveBusy() int {
 	door, err := admission.New(admission.Fixed(slots), admission.Config{
-		Settings: admission.Settings{QueueBound: slots},
+		QueueBound: slots,
 	})
 	if err != nil {
 		log.Print(err)

@@ -25,7 +25,7 @@ type body struct {
 	upgraded bool
 	// stop forgets the context; nil: it is not watched.
 	stop func() bool
-	// ended is set by the one who ends the attempt.
+	// ended: the attempt has ended, or is about to.
 	ended atomic.Bool
 	// reading: a Read waits for the service.
 	reading atomic.Bool

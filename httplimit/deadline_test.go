@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,11 +113,13 @@ func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
 				l.ended(window.Timeout)
 			})
 			t.Run("waited too long", func(t *testing.T) {
-				l := one(t)
-				ctx := newTerm(time.Now().Add(time.Millisecond))
-				sent := waited(t, l, ctx, endless(ctx))
-				require.ErrorIs(t, <-sent, c.err)
-				l.ended(window.Neutral)
+				synctest.Test(t, func(t *testing.T) {
+					l := one(t)
+					ctx := newTerm(time.Now().Add(time.Millisecond))
+					sent := waited(t, l, ctx, endless(ctx))
+					require.ErrorIs(t, <-sent, c.err)
+					l.ended(window.Neutral)
+				})
 			})
 		})
 	}
@@ -134,9 +135,7 @@ func waited(t *testing.T, l watched, ctx *term, b base) <-chan error {
 		return err
 	})
 	l.waiting(1)
-	for time.Now().Before(ctx.deadline) {
-		runtime.Gosched()
-	}
+	time.Sleep(time.Until(ctx.deadline))
 	// Which of the two ends is told first is open, so both are to be the same.
 	require.NoError(t, p.Done(window.Neutral))
 	l.ended(window.Neutral)

@@ -57,9 +57,9 @@
 //     goroutines like it none gets on. Read the body first, or use a limiter
 //     for each kind of request.
 //   - a guard of the limiter (a throttle, a retry budget) refuses: nothing is sent,
-//     and the error is a [NotSentError] with the guard's in it.
+//     and the error is an [attempt.Error] of no attempt, with the guard's in it.
 //   - the request's context ends while it waits: it leaves the queue, nothing is
-//     sent, and the error is a [NotSentError].
+//     sent, and the error is such a one.
 //   - time runs out after it was sent, by http.Client.Timeout or a deadline of
 //     the context: the law is told of a timeout, but only if the attempt had
 //     at least half of the time that the request was given. Where the wait for
@@ -79,8 +79,8 @@
 // unless told otherwise: set MaxIdleConnsPerHost to the largest window that you
 // expect. Request.Cancel, deprecated long since, is not heeded in the queue.
 //
-// A [Tagger] tells the server who sends a request, for which feature, how bad it
-// is if it fails, and which attempt it is, so that it can choose ("More information
+// A [Tagger] tells the server which client sends a request, for which feature, how bad
+// it is if it fails, and which attempt it is, so that the server can choose ("More information
 // at server = more granular responses", Safe Client Behaviour):
 //
 //	tagger, err := httplimit.NewTagger(nil, "photos", "2.1")
@@ -118,12 +118,12 @@
 //   - it is a websocket over HTTP/2 (RFC 8441), which hijacks nothing: a stream.
 //   - it is an httputil.ReverseProxy: nothing special, early hints, trailers and
 //     upgrades among it. The tags go on in the headers as the client sent them; what
-//     [WithTags] made of them goes on with SetTags, in the proxy's Rewrite.
+//     HandlerConfig.Tags made of them goes on with SetTags, in the proxy's Rewrite.
 //   - its time is bounded by an http.TimeoutHandler: put that around the Handler. Behind
 //     it, the place is given back while the work that was given up goes on, and
 //     more is under way than the limit says.
 //   - a tag is malformed: it counts as not given, so a criticality that does not
-//     exist as critical. The default tells nobody; see WithTags.
+//     exist as critical. By default that is reported to nobody; see HandlerConfig.Tags.
 //   - it passes the request to another Handler with the same controller: that one
 //     needs no second place.
 //   - a request is refused before its body was read: net/http reads a little more of it

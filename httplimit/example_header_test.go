@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
@@ -82,7 +83,7 @@ func ExampleWithRetry() {
 		panic(err)
 	}
 	_, err = client.Do(req)
-	var unsent *httplimit.NotSentError
-	fmt.Println(errors.As(err, &unsent), errors.Is(err, limiter.ErrClosed))
+	var unsent *attempt.Error
+	fmt.Println(errors.As(err, &unsent) && unsent.NotSent(), errors.Is(err, limiter.ErrClosed))
 	// Output: true true
 }

@@ -16,7 +16,7 @@ import (
 
 // full is a controller whose one place is taken, and which has no queue.
 func full() *admission.Controller {
-	c, err := admission.New(admission.Fixed(1), admission.Config{Settings: admission.Settings{QueueBound: -1}})
+	c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1})
 	if err != nil {
 		panic(err)
 	}

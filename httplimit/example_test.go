@@ -102,7 +102,7 @@ func ExampleRetrier() {
 	if err != nil {
 		panic(err)
 	}
-	policy, err := retry.New(retry.Config{Guards: attempt.Guards{budget}})
+	policy, err := retry.New(retry.Config{Guards: []attempt.Guard{budget}})
 	if err != nil {
 		panic(err)
 	}

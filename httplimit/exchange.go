@@ -106,7 +106,7 @@ func (x *exchange) result(err error) (*http.Response, error) {
 		if x.req.Body != nil {
 			x.req.Body.Close()
 		}
-		return nil, &NotSentError{Err: cause(x.req.Context(), story.Reason)}
+		return nil, notSent(x.req.Context(), story.Reason)
 	case story.Attempts == 1 && story.Reason == nil:
 		return nil, story.Cause
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,28 +86,30 @@ func TestGuardsHearOfEveryRequest(t *testing.T) {
 }
 
 func TestGuardsAreToldOnce(t *testing.T) {
-	var w warden
-	l := one(t, aimd.WithGuard(&w))
-	require.Panics(t, func() {
-		_, _ = httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("boom") }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	synctest.Test(t, func(t *testing.T) {
+		var w warden
+		l := one(t, aimd.WithGuard(&w))
+		require.Panics(t, func() {
+			_, _ = httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("boom") }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+		})
+		l.ended(window.Neutral)
+
+		// The context ends while it waits for a slot.
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(httplimit.WithRetry(t.Context()))
+		go func() { l.waiting(1); cancel() }()
+		assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
+		require.NoError(t, p.Done(window.Success))
+		l.ended(window.Success)
+
+		// It had ended before: nobody is asked.
+		assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
+
+		attempts, outcomes := w.told()
+		assert.Equal(t, []int{0, 2}, attempts, "a marked retry is one, though its number is not known")
+		assert.Equal(t, []window.Outcome{0, 0}, outcomes)
 	})
-	l.ended(window.Neutral)
-
-	// The context ends while it waits for a slot.
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(httplimit.WithRetry(t.Context()))
-	go func() { l.waiting(1); cancel() }()
-	assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
-	require.NoError(t, p.Done(window.Success))
-	l.ended(window.Success)
-
-	// It had ended before: nobody is asked.
-	assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
-
-	attempts, outcomes := w.told()
-	assert.Equal(t, []int{0, 2}, attempts, "a marked retry is one, though its number is not known")
-	assert.Equal(t, []window.Outcome{0, 0}, outcomes)
 }
 
 func TestAGuardRefuses(t *testing.T) {

@@ -17,16 +17,14 @@ import (
 
 // Handler is an http.Handler in front of another: it lets through as many
 // requests at a time as its [admission.Controller] admits, and refuses the rest
-// with 503 and a jittered Retry-After. Who is served first, and who is refused
-// first, goes by the tags of [ParseTags].
+// with 503 and a jittered Retry-After. Which is served first, and which refused first,
+// goes by the tags of [ParseTags].
 //
-// The handler behind finds the tags in the request's context
-// ([tag.FromContext]), and with [admission.FromContext] the permit, which tells
-// how long the request waited and can be released early. It holds its place
-// until it returns, or hijacks the connection: that is its own from there on,
-// may live for days, and is not a request in service any more. A stream of
-// events that idles most of the time would hold a place for as long as it is
-// open: release its permit early.
+// The handler behind finds the tags in the request's context ([tag.FromContext]), and
+// the permit ([admission.FromContext]), which tells how long the request waited and can
+// be released early. A request holds its place until its handler returns or hijacks the
+// connection, which may then live for days. A stream of events that idles most of the
+// time would hold its place for as long as it is open: release its permit early.
 //
 // What an adaptive limit hears: an answer of 503, 504 or 429 is overload; a
 // context whose deadline ran out, and an answer slower than HandlerConfig.Slow allows,
@@ -46,16 +44,15 @@ type HandlerConfig struct {
 	// Status is that of refusals: http.StatusServiceUnavailable (503) or
 	// http.StatusTooManyRequests (429); 0 means 503.
 	Status int
-	// Bypass says which requests pass by: they need no place, never wait, and are
-	// never refused. It is for the probes of a load balancer: one that is refused
-	// takes the server out of service when it is needed most. nil: none does.
+	// Bypass says which requests need no place, never wait, and are never refused. It
+	// is for the probes of a load balancer: to refuse one takes the server out of
+	// service when it is needed most. nil: none.
 	Bypass func(*http.Request) bool
-	// Tags says where a request's tags come from; nil: from its header, what is
-	// malformed there left out and told to nobody. To log it, call ParseTags here,
-	// its errors are short and in one line each. Where clients may lie about
-	// themselves, make the tags from what they have proved, such as the API key.
-	// Retries are best believed: a lie about them gains nothing that a lie about
-	// criticality would not bring.
+	// Tags says where a request's tags come from; nil: from its header, without those
+	// that are malformed. To log these, call ParseTags here; its errors are short, and
+	// one line each. Where clients may lie about themselves, make the tags from what
+	// they have proved, such as the API key. The attempt can be believed: to lie about
+	// it gains no more than to lie about criticality.
 	Tags func(*http.Request) tag.Tags
 	// Outcome says what the status of an answer of the handler behind says to an
 	// adaptive limit; what is no valid outcome counts as Neutral. nil: as the
@@ -63,11 +60,10 @@ type HandlerConfig struct {
 	// one client's quota, not of the load: such a client could narrow the limit for
 	// all.
 	Outcome func(status int) window.Outcome
-	// Slow is how long the handler behind may take until it begins its answer; what
-	// is slower counts as a timeout for an adaptive limit. It is what makes an
-	// adaptive limit of use for a service that gets slow instead of refusing: say,
-	// five times what it takes without load. The request goes on. 0: none is too
-	// slow.
+	// Slow is how long the handler behind may take until it begins its answer; what is
+	// slower counts as a timeout for an adaptive limit, and goes on. Set it for a
+	// service that gets slow instead of refusing, say, to five times what a request
+	// takes without load. 0: none is too slow.
 	Slow time.Duration
 	// Refusal writes the answer to a refused request, for an API whose errors are
 	// JSON or XML. The headers Retry-After and Retry-After-Ms are set when it is

@@ -34,7 +34,7 @@ func TestHandlerLeaksNothing(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const limit = 4
-				d := newDoor(t, admission.Fixed(limit), admission.Settings{QueueBound: 8, QueueTime: 20 * time.Millisecond})
+				d := newDoor(t, admission.Fixed(limit), admission.Config{QueueBound: 8, QueueTime: 20 * time.Millisecond})
 				var inside, most atomic.Int64
 				h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.Path != "/hijack" { // who hijacks holds no place, and may go on

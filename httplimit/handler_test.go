@@ -28,18 +28,25 @@ type door struct {
 	*admission.Controller
 	t        *testing.T
 	released chan admission.Event
+	// changed is signalled after each event.
+	changed chan struct{}
 }
 
 // newDoor returns a controller. After the test all places must be free.
-func newDoor(t *testing.T, l admission.Limit, s admission.Settings) door {
+func newDoor(t *testing.T, l admission.Limit, c admission.Config) door {
 	t.Helper()
-	d := door{t: t, released: make(chan admission.Event, 100_000)}
+	d := door{t: t, released: make(chan admission.Event, 100_000), changed: make(chan struct{}, 1)}
 	var err error
-	d.Controller, err = admission.New(l, admission.Config{Settings: s, Observer: func(e admission.Event) {
+	c.Observer = func(e admission.Event) {
 		if e.Kind == admission.Released {
 			d.released <- e
 		}
-	}})
+		select {
+		case d.changed <- struct{}{}:
+		default:
+		}
+	}
+	d.Controller, err = admission.New(l, c)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := d.Snapshot()
@@ -51,7 +58,7 @@ func newDoor(t *testing.T, l admission.Limit, s admission.Settings) door {
 
 // single is a door with one place, and a queue that takes a minute.
 func single(t *testing.T) door {
-	return newDoor(t, admission.Fixed(1), admission.Settings{QueueTime: time.Minute})
+	return newDoor(t, admission.Fixed(1), admission.Config{QueueTime: time.Minute})
 }
 
 // ended waits until a request ended, and says how.
@@ -68,10 +75,18 @@ func (d door) ended(want window.Outcome) {
 // stands waits until so many are in service and in the queue.
 func (d door) stands(inFlight, queued int) {
 	d.t.Helper()
-	assert.Eventually(d.t, func() bool {
+	late := time.After(time.Minute)
+	for {
 		s := d.Snapshot()
-		return s.InFlight == inFlight && s.Queued == queued
-	}, time.Minute, time.Millisecond, "want %d in service and %d queued", inFlight, queued)
+		if s.InFlight == inFlight && s.Queued == queued {
+			return
+		}
+		select {
+		case <-d.changed:
+		case <-late:
+			require.FailNow(d.t, "did not get there", "want %d in service and %d queued, got %v", inFlight, queued, s)
+		}
+	}
 }
 
 func handler(t *testing.T, next http.Handler, d door, c ...httplimit.HandlerConfig) http.Handler {
@@ -117,7 +132,7 @@ func send(ctx context.Context, s *httptest.Server, t tag.Tags) <-chan *http.Resp
 func TestHandlerServesRefusesAndTells(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
-			d, g := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: 1, QueueTime: time.Minute}), newGate()
+			d, g := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: 1, QueueTime: time.Minute}), newGate()
 			s := p.start(t, handler(t, g, d))
 			first := send(t.Context(), s, tag.Tags{Client: "photos", Version: "2", Feature: "album", Attempt: 1})
 			r := <-g.came
@@ -241,7 +256,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 }
 
 func TestAnAdaptiveLimitLearns(t *testing.T) {
-	d := newDoor(t, admission.Adaptive(aimd.Reno, window.Settings{Initial: 8}), admission.Settings{})
+	d := newDoor(t, admission.Adaptive(aimd.Reno, window.Settings{Initial: 8}), admission.Config{})
 	h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), d)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	assert.InDelta(t, 4, d.Snapshot().Limit, 0, "cut by half")
@@ -272,7 +287,7 @@ func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
 }
 
 func TestProbesPassBy(t *testing.T) {
-	d, g := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1}), newGate()
+	d, g := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1}), newGate()
 	mux := http.NewServeMux()
 	mux.Handle("/", g)
 	mux.HandleFunc("/healthz", func(_ http.ResponseWriter, r *http.Request) {
@@ -308,7 +323,7 @@ func TestATimeoutHandlerGoesAround(t *testing.T) {
 }
 
 func TestHandlerConfig(t *testing.T) {
-	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	p, err := d.Admit(t.Context(), tag.Tags{})
 	require.NoError(t, err)
 	h := handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Status: http.StatusTooManyRequests, Tags: func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }})
@@ -345,10 +360,10 @@ func TestHandlerConfig(t *testing.T) {
 }
 
 func ExampleHandler() {
-	// 32 requests at a time; 32 more wait 100 ms at the most, the critical ones first.
-	c, err := admission.New(admission.Fixed(32), admission.Config{Settings: admission.Settings{
+	// 32 requests at a time; 32 more wait 100 ms at most, the critical ones first.
+	c, err := admission.New(admission.Fixed(32), admission.Config{
 		QueueBound: 32, QueueTime: 100 * time.Millisecond,
-	}})
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -371,7 +386,7 @@ func ExampleHandler() {
 // A handler that hands a request on to another with the same controller needs
 // no second place: with one place it would wait for itself.
 func TestHandlerWithinHandler(t *testing.T) {
-	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, ok := admission.FromContext(r.Context())
 		assert.True(t, ok)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -75,10 +76,11 @@ func (w watched) held(n int) {
 	require.Empty(w.t, w.outcomes, "released already")
 }
 
-// waiting waits until so many requests are in the queue.
+// waiting asserts that so many requests are in the queue once all is at rest, in a bubble.
 func (w watched) waiting(n int) {
 	w.t.Helper()
-	assert.Eventually(w.t, func() bool { return w.Snapshot().Queued == n }, time.Minute, time.Millisecond)
+	synctest.Wait()
+	assert.Equal(w.t, n, w.Snapshot().Queued, "queued")
 }
 
 // base is an http.RoundTripper made of a function.

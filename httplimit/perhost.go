@@ -20,7 +20,7 @@ import (
 // the request, and the next request asks again. The limiters of idle hosts are
 // let go, and with them what they learned. There are never more than c.Keys,
 // whatever hosts the requests name: a request for one host more, while all of
-// them have requests in flight or waiting, fails with a NotSentError.
+// them have requests in flight or waiting, fails and is not sent.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
@@ -38,7 +38,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	return &Transport{base: orDefault(base), hosts: hosts}, nil
+	return &Transport{beneath: over(base), hosts: hosts}, nil
 }
 
 // host is the URL's host in lower case and with its port.

@@ -113,7 +113,7 @@ func TestHostsHaveABound(t *testing.T) {
 	}
 	a, b := send("a.example"), send("b.example")
 	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
-	require.EqualError(t, err, "httplimit: not sent: limiter: 2 keys are all in use, want at most so many at once")
+	require.EqualError(t, err, "gave up before the first attempt: limiter: 2 keys are all in use, want at most so many at once")
 	require.NoError(t, a.Body.Close())
 	c := send("c.example")
 	require.NoError(t, b.Body.Close())
@@ -133,8 +133,8 @@ func TestAHostWithoutALimiter(t *testing.T) {
 		err  error
 		want string
 	}{
-		"error": {mine, `httplimit: not sent: no limiter for host "a.example:80": mine`},
-		"nil":   {nil, `httplimit: not sent: no limiter for host "a.example:80": newLimiter returned nil`},
+		"error": {mine, `gave up before the first attempt: no limiter for host "a.example:80": mine`},
+		"nil":   {nil, `gave up before the first attempt: no limiter for host "a.example:80": newLimiter returned nil`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr, err := httplimit.PerHost(empty, func(string) (*limiter.Limiter, error) {
@@ -166,7 +166,7 @@ func TestPerHostSettings(t *testing.T) {
 	tr, err := httplimit.PerHost(empty, newLimiter, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})
-	assert.EqualError(t, err, "httplimit: not sent: a request without a URL")
+	assert.EqualError(t, err, "gave up before the first attempt: a request without a URL")
 	_, err = tr.RoundTrip(&http.Request{URL: &url.URL{Scheme: "http"}})
 	assert.NoError(t, err, "what a URL must have is for the base to say")
 }

@@ -332,7 +332,7 @@ func files(t *testing.T, dir string) []os.DirEntry {
 
 // Who asks before it sends a body ("Expect: 100-continue") is refused before it does.
 func TestRefusalBeforeTheBody(t *testing.T) {
-	d := newDoor(t, admission.Fixed(1), admission.Settings{QueueBound: -1})
+	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	p, err := d.Admit(t.Context(), tag.Tags{})
 	require.NoError(t, err)
 	s := serve(t, handler(t, http.NotFoundHandler(), d))

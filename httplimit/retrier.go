@@ -33,19 +33,18 @@ import (
 // again: it has none, or GetBody, as http.NewRequest sets it for the readers that
 // it knows.
 //
-// An answer that is not the last is read, 64 KiB and a quarter of a second at the most,
-// so that its connection can be used again, and closed before the next attempt
-// is waited for. When the Retrier gives up on an answer, whatever the reason, the
+// An answer that is not the last is read, for at most 64 KiB and a quarter of a second,
+// so that its connection can be used again, and closed before the wait for the next
+// attempt. When the Retrier gives up on an answer, whatever the reason, the
 // caller gets that answer as it came, its body unread. Without one the error is
 // that of the base if it was final at once, else an *attempt.Error that tells the
-// whole story. A request that a guard refused before it was sent fails with a
-// [NotSentError].
+// whole story; one of no attempt if a guard refused the request before it was sent.
 //
 // An answer that breaks off while its body is read is not tried again; to do that,
 // put retry.Do around the request and the reading. It is safe for any number of
 // goroutines. Make one with [NewRetrier].
 type Retrier struct {
-	base   http.RoundTripper
+	beneath
 	runner *attempt.Runner
 }
 
@@ -58,7 +57,7 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 	if runner.AttemptTimeout != 0 {
 		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("attempt timeout", runner.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
-	return &Retrier{base: orDefault(base), runner: runner}, nil
+	return &Retrier{over(base), runner}, nil
 }
 
 // RoundTrip sends the request, again if need be.
@@ -76,14 +75,6 @@ func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		runner.Policy = nil // one attempt
 	}
 	return x.result(runner.Do(ctx, x.attempt))
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-// http.Client.CloseIdleConnections calls it.
-func (r *Retrier) CloseIdleConnections() {
-	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // idempotent reports whether a request may be done twice: "the idempotent methods

@@ -31,7 +31,7 @@ func TestARetrierGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{Floor: -1}, nil)
 		require.NoError(t, err)
-		spent := retry.Config{Guards: attempt.Guards{budget}}
+		spent := retry.Config{Guards: []attempt.Guard{budget}}
 
 		s := &script{statuses: []int{503}}
 		resp, err := newRetrier(t, s, spent).RoundTrip(get(t.Context(), anyURL))
@@ -79,9 +79,10 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	req := get(t.Context(), anyURL)
 	body := newSent()
 	req.Body = body
-	_, err := newRetrier(t, &script{}, retry.Config{Guards: attempt.Guards{&warden{refuse: mine}}}).RoundTrip(req)
-	var e *httplimit.NotSentError
+	_, err := newRetrier(t, &script{}, retry.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}).RoundTrip(req)
+	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
+	require.True(t, e.NotSent())
 	require.ErrorIs(t, err, mine)
 	assert.True(t, body.closed.Load())
 
@@ -89,6 +90,7 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	cancel(mine)
 	_, err = newRetrier(t, &script{}, retry.Config{}).RoundTrip(get(ctx, anyURL))
 	require.ErrorAs(t, err, &e)
+	require.True(t, e.NotSent())
 	require.ErrorIs(t, err, mine)
 }
 

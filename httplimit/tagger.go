@@ -11,7 +11,7 @@ import (
 )
 
 // Tagger is an http.RoundTripper that tells the server about each request, in
-// the headers of [SetTags]: who sends it, and from the request's context (package
+// the headers of [SetTags]: which client sends it, and from the request's context (package
 // tag) its feature and its criticality, and which attempt it is
 // (attempt.Number, [WithRetry]).
 //
@@ -20,7 +20,7 @@ import (
 // [Client] may stand below it too, and number the attempts. It is safe for any number of
 // goroutines. Make one with [NewTagger].
 type Tagger struct {
-	base            http.RoundTripper
+	beneath
 	client, version string
 }
 
@@ -37,7 +37,7 @@ func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) 
 	if client == "" && version != "" {
 		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("version", strconv.Quote(version)+" without a client", "none"))
 	}
-	return &Tagger{base: orDefault(base), client: client, version: version}, nil
+	return &Tagger{over(base), client, version}, nil
 }
 
 // RoundTrip sends the request with its tags.
@@ -61,12 +61,4 @@ func (t *Tagger) tags(ctx context.Context) tag.Tags {
 	}
 	tags.Attempt = max(tags.Attempt, attemptNumber(ctx))
 	return tags
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-// http.Client.CloseIdleConnections calls it.
-func (t *Tagger) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }

@@ -25,7 +25,7 @@ import (
 //	Aimd-Attempt        = %x31-39 *5DIGIT                    ; 1 to 999999, 1: the initial request
 //	name                = 1*128( %x21-7E except DQUOTE "," ";" "\" )
 //
-// In a browser, a page from elsewhere needs leave to send them (CORS).
+// In a browser, CORS has to allow them to a page from elsewhere.
 const (
 	// HeaderClient is the name of the program that sends.
 	HeaderClient = "Aimd-Client"

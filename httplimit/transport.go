@@ -17,19 +17,22 @@ import (
 // What the limiter is told: an answer with a status below 400 is a success;
 // any other is put to the limiter's classifier as a [StatusError], and so is an error. Of
 // the body it has the start, at most 4 KiB, where the status is 429 or 403 and the
-// body JSON: there a service says that a quota is used up. Of other answers it has none. The end of the request's context is read
-// as the package comment says.
+// body JSON: there a service says that a quota is used up. Of other answers it has none.
+// What the end of the request's context means, the package comment says.
 //
 // If the limiter has guards (aimd.WithGuard: a throttle, a retry budget) they are
 // asked before each request. A throttle counts as accepted what the service
 // answered and did not refuse.
 //
-// It does not retry. A request that a guard refused, or that got no slot, fails with a
-// [NotSentError]; other errors are those of the base, within an attempt.Error if it is an
+// It does not retry. A request that a guard refused, or that got no slot, fails with an
+// [*attempt.Error] of no attempt, so it may be sent again even where it is not
+// idempotent; its reason is limiter.ErrClosed, attempt.ErrQueueFull, what ended the
+// request's context (context.Cause), the error of a guard, or that of PerHost's
+// newLimiter. Other errors are those of the base, within an attempt.Error if it is an
 // attempt.ErrNoContact. It is safe for any number of goroutines. The
 // zero value sends nothing; make one with [New] or [PerHost].
 type Transport struct {
-	base http.RoundTripper
+	beneath
 	// One of these two is set.
 	single *limiter.Limiter
 	hosts  *limiter.Keyed[string]
@@ -41,14 +44,25 @@ func New(base http.RoundTripper, l *limiter.Limiter) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
 	}
-	return &Transport{base: orDefault(base), single: l}
+	return &Transport{beneath: over(base), single: l}
 }
 
-func orDefault(base http.RoundTripper) http.RoundTripper {
+// beneath is what the round trippers of this package have below them.
+type beneath struct{ base http.RoundTripper }
+
+func over(base http.RoundTripper) beneath {
 	if base == nil {
-		return http.DefaultTransport
+		base = http.DefaultTransport
 	}
-	return base
+	return beneath{base}
+}
+
+// CloseIdleConnections closes the idle connections of the base, if it can.
+// http.Client.CloseIdleConnections calls it.
+func (b beneath) CloseIdleConnections() {
+	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 // RoundTrip sends the request once it has a slot.
@@ -94,8 +108,8 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	return resp, v, nil
 }
 
-// begin asks the limiter's guards, and waits for the request's slot. Its error is a
-// NotSentError.
+// begin asks the limiter's guards, and waits for the request's slot. Its error is
+// that of notSent.
 func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
 	var a *attempt.Attempt
 	l, err := t.limiter(req)
@@ -109,7 +123,7 @@ func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
 	if req.Body != nil {
 		req.Body.Close()
 	}
-	return nil, &NotSentError{Err: cause(req.Context(), err)}
+	return nil, notSent(req.Context(), err)
 }
 
 // failure is what the head of an answer says, nil if it is no error. It is put to
@@ -158,13 +172,5 @@ func (t *Transport) Limiters() iter.Seq2[string, *limiter.Limiter] {
 		if t.single != nil {
 			yield("", t.single)
 		}
-	}
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-// http.Client.CloseIdleConnections calls it.
-func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
 	}
 }

@@ -69,7 +69,7 @@ func TestTheLimitersClassifierReadsAnswers(t *testing.T) {
 	}
 }
 
-// A Retry-After reaches the gate: after the second refusal in a row it speaks
+// A Retry-After reaches the limiter: after the second refusal in a row it speaks
 // for everybody.
 func TestRetryAfterReachesTheLimiter(t *testing.T) {
 	for name, value := range map[string]string{
@@ -90,7 +90,7 @@ func TestRetryAfterReachesTheLimiter(t *testing.T) {
 			}
 			assert.EqualValues(t, 1, l.Snapshot().Holds)
 			_, free := l.TryAcquire()
-			assert.False(t, free, "the gate is shut")
+			assert.False(t, free, "everybody pauses")
 		})
 	}
 }
@@ -289,7 +289,7 @@ func TestErrorsThroughAClientKeepTheirMeaning(t *testing.T) {
 	require.ErrorAs(t, err, &u)
 	assert.False(t, u.Timeout())
 	assert.ErrorIs(t, err, limiter.ErrClosed)
-	assert.EqualError(t, err, `Get "http://service.example/": httplimit: not sent: limiter: closed`)
+	assert.EqualError(t, err, `Get "http://service.example/": gave up before the first attempt: limiter: closed`)
 }
 
 // broken is a body that cannot be read.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -20,7 +20,7 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l := one(t)
 	nothing := func(context.Context) error { return nil }
 	each := func(ctx context.Context, fn func(context.Context) error) error {
-		for _, err := range limiter.Each(ctx, l.Limiter, func(yield func(int) bool) { _ = yield(1) && yield(2) },
+		for _, err := range aimd.Each(ctx, l.Limiter, func(yield func(int) bool) { _ = yield(1) && yield(2) },
 			func(ctx context.Context, _ int) error { return fn(ctx) }) {
 			if err != nil {
 				return err

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Acquire waits for a slot, behind all that wait already. It returns ctx.Err()
 // if the context ends first, ErrClosed if the limiter is or gets closed, and
-// ErrQueueFull if there is a bound and it is reached.
+// attempt.ErrQueueFull if there is a bound and it is reached.
 //
 // With the context of an attempt that has a slot of this limiter (that of the
 // function of Do or Each, or of Begin) it never waits, since to wait for a second
@@ -18,7 +19,7 @@ import (
 // permit is for an attempt under the first one, and to release it does nothing.
 //
 // For a client that tries again there is Begin.
-func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atBack) }
+func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, false) }
 
 // TryAcquire takes a slot if one is free at once and nobody waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
@@ -32,33 +33,26 @@ func (l *Limiter) TryAcquire() (Permit, bool) {
 	return Permit{l, t}, ok
 }
 
-// place is where in the queue a waiter goes.
-type place uint8
-
-const (
-	atBack place = iota
-	atFront
-)
-
-func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
+// acquire waits at the end of the queue, or as a retry at its front.
+func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
 	}
 	if p, ok := l.TryAcquire(); ok {
 		return p, nil
 	}
-	return l.queued(ctx, at)
+	return l.queued(ctx, retry)
 }
 
 // queued is acquire for a caller that found no free slot.
-func (l *Limiter) queued(ctx context.Context, at place) (Permit, error) {
+func (l *Limiter) queued(ctx context.Context, retry bool) (Permit, error) {
 	if l.HasSlot(ctx) {
 		return Permit{l: l}, nil
 	}
 	w := l.waiters.Get().(*waiter) // not under the lock
 	l.mu.Lock()
 	now := l.time()
-	if err := l.enqueue(w, at, now); err != nil {
+	if err := l.enqueue(w, retry, now); err != nil {
 		l.unlock(now)
 		l.waiters.Put(w)
 		return Permit{}, err
@@ -68,15 +62,15 @@ func (l *Limiter) queued(ctx context.Context, at place) (Permit, error) {
 }
 
 // enqueue books a waiter.
-func (l *Limiter) enqueue(w *waiter, at place, now time.Duration) error {
+func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	switch {
 	case l.closed:
 		return ErrClosed
-	case at == atFront:
+	case retry:
 		l.core.Rejoined(&w.item)
 	case !l.core.Queued(&w.item):
 		l.note(now, Event{Kind: Full})
-		return ErrQueueFull
+		return attempt.ErrQueueFull
 	}
 	if l.waits.timing == nil || l.observer != nil {
 		l.waits.began(w, l.now())

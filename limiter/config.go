@@ -10,12 +10,35 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/window"
 )
 
-// Config is what a Limiter is made from: the rules of its Core and what the
-// driver around it needs. The zero value of every field means the documented default.
+// Config is what a Limiter is made from. The zero value of every field means the
+// documented default.
 type Config struct {
-	Settings
+	// These are the rules by which it decides.
+
+	// Window is where the window starts and how far it may go.
+	Window window.Settings
+	// QueueBound is the most new operations that may wait; 0: no bound.
+	QueueBound int
+	// PauseMin and PauseMax bound the pauses that double while cut follows cut
+	// with nothing accepted in between, and an operation's own backoff:
+	// 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative PauseMax
+	// turns both off.
+	PauseMin, PauseMax time.Duration
+	// Patience is how many overloads in a row an operation takes before it
+	// backs off by itself, and how many cuts in a row it takes until a Retry-After
+	// pauses everybody (never less than two): 1 or more; 0 means 5.
+	Patience int
+	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
+	// count as this: 1 ms to 24 h; 0 means 5 min.
+	RetryAfterMax time.Duration
+	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
+	Rand *rand.Rand
+
+	// These are what else it needs.
+
 	// Name tells limiters apart in logs, metrics and on the live page; "": none. Any
 	// text will do. Nothing else depends on it.
 	Name string
@@ -60,7 +83,7 @@ type Config struct {
 	Policy attempt.Policy
 	// Guards are asked before each attempt of Do and Each, and by integrations:
 	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
-	Guards attempt.Guards
+	Guards []attempt.Guard
 }
 
 // firstContact is long enough for a service that starts together with its client, and
@@ -95,15 +118,24 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Observer != nil {
 		c.Window.Timed = true
 	}
-	rules, err := core.Settings(c.Settings).WithDefaults()
-	c.Settings = Settings(rules)
+	r, err := c.rules().WithDefaults()
+	c.Window, c.QueueBound, c.PauseMin, c.PauseMax = r.Window, r.QueueBound, r.PauseMin, r.PauseMax
+	c.Patience, c.RetryAfterMax = r.Patience, r.RetryAfterMax
 	return c, err
 }
 
+// rules are those of the core.
+func (c Config) rules() core.Settings {
+	return core.Settings{
+		Window: c.Window, QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
+		Patience: c.Patience, RetryAfterMax: c.RetryAfterMax, Rand: c.Rand,
+	}
+}
+
 // guards are those of the limiter, and then those that its policy brings along.
-func (c Config) guards() attempt.Guards {
+func (c Config) guards() []attempt.Guard {
 	guards := slices.Clone(c.Guards)
-	if p, ok := c.Policy.(interface{ Guards() attempt.Guards }); ok {
+	if p, ok := c.Policy.(interface{ Guards() []attempt.Guard }); ok {
 		guards = append(guards, p.Guards()...)
 	}
 	return guards

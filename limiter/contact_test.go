@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -45,7 +46,7 @@ func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
 			l := newLimiter(t, 4, func(c *limiter.Config) { c.FirstContact = set })
 			start := time.Now()
 			items := 0
-			for _, err := range limiter.Each(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
+			for _, err := range aimd.Each(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
 				require.ErrorIs(t, err, attempt.ErrNoContact)
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
 				items++

@@ -23,8 +23,8 @@ import (
 // how long an operation backs off and how a Retry-After is obeyed; the limiter
 // still says when an operation backs off by itself: not after an overload or a
 // timeout as long as its patience lasts, for the window paces those. A Retry-After that
-// shuts the gate for everybody goes by the limiter's own settings, and the lower of the
-// two attempt limits holds.
+// pauses everybody goes by the limiter's own settings, and the lower of the two attempt
+// limits holds.
 //
 // The guards (Config.Guards) are asked before each attempt, before it waits for
 // anything. What they refuse ends the operation at once.

@@ -18,7 +18,7 @@ var busy = status{code: 503}
 
 func ExampleNew() {
 	lim, err := limiter.New(aimd.Reno, limiter.Config{
-		Settings:    limiter.Settings{QueueBound: 100},
+		QueueBound:  100,
 		MaxAttempts: 3,
 	})
 	if err != nil {

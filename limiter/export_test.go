@@ -8,7 +8,7 @@ import (
 
 // Reacquire waits at the front of the queue, as the attempts of Do and Begin after the
 // first do.
-func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, atFront) }
+func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
 
 // Settle releases the permit as the end of such an attempt does.
 func (p Permit) Settle(v attempt.Verdict) error { return p.release(v.Outcome, v.RetryAfter) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -150,7 +151,7 @@ func TestGuardsOfEach(t *testing.T) {
 		}}
 		l := newLimiter(t, 4, guarded(w))
 		ok, refused := 0, 0
-		for _, err := range limiter.Each(t.Context(), l, count(90), func(context.Context, int) error {
+		for _, err := range aimd.Each(t.Context(), l, count(90), func(context.Context, int) error {
 			time.Sleep(time.Second)
 			return nil
 		}) {
@@ -169,7 +170,7 @@ func TestGuardsOfEach(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		over := 0
-		for _, err := range limiter.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
+		for _, err := range aimd.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
 			require.ErrorIs(t, err, context.Canceled)
 			over++
 		}
@@ -181,13 +182,13 @@ func TestGuardsOfEach(t *testing.T) {
 func TestEachGoesOnWithAPanicOfAGuard(t *testing.T) {
 	l := newLimiter(t, 4, guarded(&warden{refuse: func(context.Context, int) error { panic("boom") }}))
 	require.Panics(t, func() {
-		for range limiter.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+		for range aimd.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
 			t.Error("nothing runs")
 		}
 	})
 }
 
 func TestNoGuardIsNil(t *testing.T) {
-	_, err := limiter.New(nil, limiter.Config{Guards: attempt.Guards{&warden{}, nil}})
+	_, err := limiter.New(nil, limiter.Config{Guards: []attempt.Guard{&warden{}, nil}})
 	require.EqualError(t, err, "limiter: guard: nil is not allowed")
 }

@@ -17,7 +17,7 @@ import (
 // rest wait in a queue, first in, first out. It is safe for any number of
 // goroutines. Make one with New, or with those of package aimd.
 //
-// Most callers want Do, or Each for bulk work. Acquire is for callers that drive
+// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that drive
 // their attempts themselves.
 type Limiter struct {
 	// These are set once.
@@ -26,7 +26,7 @@ type Limiter struct {
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
-	// runner is how Do, Each and Begin make their attempts.
+	// runner is how Do and Begin make their attempts.
 	runner attempt.Runner
 	// initial is the initial window that the limiter was made with; 0: the default.
 	initial float64
@@ -57,10 +57,9 @@ type guarded struct {
 	counts counts
 	waits  waits
 	closed bool
-	// timer calls woke at the time wake; armed: it is set.
+	// timer calls woke at the time wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
-	armed bool
 	// woken and events are what is to do after the unlock.
 	woken  *waiter
 	events []Event
@@ -78,7 +77,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	decides, err := core.New[*waiter](law, core.Settings(c.Settings))
+	decides, err := core.New[*waiter](law, c.rules())
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
@@ -97,9 +96,6 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	l.config.Store(&c)
 	return l, nil
 }
-
-// Name returns Config.Name, with which the limiter was made.
-func (l *Limiter) Name() string { return l.name }
 
 // now is the time since the limiter was made. To read it takes one of the
 // machine's clocks, to read the time of day takes two.
@@ -172,10 +168,10 @@ func (l *Limiter) waited(w *waiter) {
 // arm sets the timer for the next time that somebody may go without an answer.
 func (l *Limiter) arm() {
 	at, ok := l.core.Deadline()
-	if !ok || l.armed && at == l.wake {
+	if !ok || at == l.wake {
 		return
 	}
-	l.wake, l.armed = at, true
+	l.wake = at
 	d := at - l.now()
 	if l.timer == nil {
 		l.timer = l.clock.AfterFunc(d, l.woke)
@@ -186,7 +182,7 @@ func (l *Limiter) arm() {
 
 func (l *Limiter) woke() {
 	l.mu.Lock()
-	l.armed = false
+	l.wake = 0
 	l.unlock(l.now())
 }
 

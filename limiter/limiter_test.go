@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newLimiter is a Reno limiter with that window at the start.
 func newLimiter(t *testing.T, initial float64, change ...func(*limiter.Config)) *limiter.Limiter {
 	t.Helper()
-	c := limiter.Config{Settings: limiter.Settings{Window: window.Settings{Initial: initial}}}
+	c := limiter.Config{Window: window.Settings{Initial: initial}}
 	for _, f := range change {
 		f(&c)
 	}
@@ -232,7 +233,7 @@ func TestQueueBound(t *testing.T) {
 		to := make(chan got, 10)
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		_, err := l.Acquire(t.Context())
-		require.Equal(t, limiter.ErrQueueFull, err)
+		require.Equal(t, attempt.ErrQueueFull, err)
 		queueUp(t.Context(), "came back", l.Reacquire, to)
 		require.Equal(t, 2, l.Snapshot().Queued)
 		require.NoError(t, p.Done(window.Neutral))
@@ -269,7 +270,7 @@ func TestCloseAndDrain(t *testing.T) {
 		require.NoError(t, p[0].Done(window.Success))
 		synctest.Wait()
 		require.Empty(t, drained)
-		require.NoError(t, p[1].Done(window.Overload), "what flies ends as ever")
+		require.NoError(t, p[1].Done(window.Overload), "what is in flight ends as before")
 		require.NoError(t, <-drained)
 		require.NoError(t, l.Drain(t.Context()), "once more is fine")
 		l.Close()
@@ -283,7 +284,7 @@ func TestDrainOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
 	require.NoError(t, newLimiter(t, 2).Drain(ctx), "though the context is over")
 }
 
-// refuseBursts lets the gate shut: so many cuts with no success in between.
+// refuseBursts makes so many cuts with no success in between: from two on, a pause.
 func refuseBursts(t *testing.T, l *limiter.Limiter, n int) {
 	t.Helper()
 	for range n {
@@ -291,12 +292,12 @@ func refuseBursts(t *testing.T, l *limiter.Limiter, n int) {
 	}
 }
 
-func TestTheGateOpensByItself(t *testing.T) {
+func TestAPauseEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 8)
 		refuseBursts(t, l, 2)
 		_, ok := l.TryAcquire()
-		require.False(t, ok, "shut, though nothing flies")
+		require.False(t, ok, "a pause, though nothing is in flight")
 		require.EqualValues(t, 1, l.Snapshot().Holds)
 
 		start := time.Now()
@@ -313,8 +314,54 @@ func TestTheGateOpensByItself(t *testing.T) {
 	})
 }
 
+// early is a clock whose timers fire too early.
+type early struct{ clock.Clock }
+
+func (c early) AfterFunc(d time.Duration, f func()) *clock.Timer { return c.Clock.AfterFunc(d/2, f) }
+
+func TestATimerThatIsTooEarlyIsSetAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8, func(c *limiter.Config) { c.Clock = early{clock.New()} })
+		refuseBursts(t, l, 2)
+		_, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// counting is a clock that counts how often it is read.
+type counting struct {
+	clock.Clock
+	read atomic.Int64
+}
+
+func (c *counting) Since(t time.Time) time.Duration { c.read.Inc(); return c.Clock.Since(t) }
+
+// A timer that is set already costs the next one in the queue nothing.
+func TestTheTimerIsSetOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &counting{Clock: clock.New()}
+		l := newLimiter(t, 8, func(to *limiter.Config) { to.Clock, to.Observer = c, func(limiter.Event) {} })
+		refuseBursts(t, l, 2)
+		var reads [3]int64
+		to := make(chan got, len(reads))
+		for i := range reads {
+			before := c.read.Load()
+			queueUp(t.Context(), "", l.Acquire, to)
+			reads[i] = c.read.Load() - before
+		}
+		require.Equal(t, [3]int64{reads[0], reads[0] - 1, reads[0] - 1}, reads)
+		for range reads {
+			g := <-to
+			require.NoError(t, g.err)
+			require.NoError(t, g.permit.Done(window.Success))
+		}
+	})
+}
+
 // The same with the clock's Mock: the driver knows no other time.
-func TestTheGateOnAMockClock(t *testing.T) {
+func TestAPauseOnAMockClock(t *testing.T) { synctest.Test(t, testAPauseOnAMockClock) }
+
+func testAPauseOnAMockClock(t *testing.T) {
 	mock := clock.NewMock()
 	l := newLimiter(t, 8, func(c *limiter.Config) { c.Clock = mock })
 	refuseBursts(t, l, 2)
@@ -326,7 +373,8 @@ func TestTheGateOnAMockClock(t *testing.T) {
 		}
 		done <- err
 	}()
-	require.Eventually(t, func() bool { return l.Snapshot().Queued == 1 }, 10*time.Second, time.Millisecond)
+	synctest.Wait()
+	require.Equal(t, 1, l.Snapshot().Queued)
 	mock.Add(20 * time.Millisecond)
 	require.Equal(t, 1, l.Snapshot().Queued)
 	mock.Add(60 * time.Millisecond)
@@ -381,8 +429,8 @@ func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
 		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":           {MaxAttempts: -1},
 		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
-		"limiter: patience: -3 is not allowed, want a number from 1":                               {Settings: limiter.Settings{Patience: -3}},
-		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Settings: limiter.Settings{Window: window.Settings{Factor: 2}}},
+		"limiter: patience: -3 is not allowed, want a number from 1":                               {Patience: -3},
+		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Window: window.Settings{Factor: 2}},
 	} {
 		_, err := limiter.New(aimd.Reno, c)
 		require.EqualError(t, err, want)

@@ -36,7 +36,7 @@ func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
 			c.Name, c.QueueBound, c.Patience = "photos", 1, 2
 			c.Observer = limiter.Log(logger, 0)
 		})
-		require.Equal(t, "photos", l.Name())
+		require.Equal(t, "photos", l.Snapshot().Name)
 		p := acquire(t, l, 2)
 		require.NoError(t, p[0].Done(window.Success))
 		require.Empty(t, lines(), "growth is no news")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -54,7 +55,7 @@ func TestEachGoesOnWithAGuardThatExitsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 2, guarded(brittle{admit: runtime.Goexit}))
 		require.Panics(t, func() {
-			for range limiter.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+			for range aimd.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
 				t.Error("nothing runs")
 			}
 		})
@@ -70,12 +71,12 @@ func TestEachTellsOfItemsThatExitTheirGoroutine(t *testing.T) {
 			runtime.Goexit()
 		}
 		defer func() {
-			p, ok := recover().(*limiter.PanicError)
+			p, ok := recover().(error)
 			require.True(t, ok)
 			require.ErrorContains(t, p, "runtime.Goexit")
 			require.Equal(t, []int{1}, got)
 		}()
-		for i := range limiter.Each(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
+		for i := range aimd.Each(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
 			got = append(got, i)
 		}
 	})
@@ -136,7 +137,7 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 		safely(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 			defer cancel()
-			for range limiter.Each(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			for range aimd.Each(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
 			}
 		})
 		safely(func() {

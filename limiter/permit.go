@@ -57,7 +57,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 }
 
 // asked is what of a pause the service asked for with its Retry-After: 0 if the pause
-// is shorter, since then it has another reason (Settings.Patience).
+// is shorter, since then it has another reason (Config.Patience).
 func (l *Limiter) asked(retryAfter, pause time.Duration) time.Duration {
 	retryAfter = min(retryAfter, l.config.Load().RetryAfterMax)
 	if retryAfter > pause {

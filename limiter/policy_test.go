@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -130,7 +131,7 @@ func TestAPolicyIsThereForEachToo(t *testing.T) {
 		})
 		l := newLimiter(t, 4, use)
 		attempts := map[int]int{}
-		for _, err := range limiter.Each(t.Context(), l, count(10), func(ctx context.Context, i int) error {
+		for _, err := range aimd.Each(t.Context(), l, count(10), func(ctx context.Context, i int) error {
 			if n := attempt.Number(ctx); n <= i/2 {
 				return status{code: 500}
 			}

@@ -3,7 +3,6 @@ package limiter
 import (
 	"fmt"
 
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -45,7 +44,7 @@ func (l *Limiter) Reconfigure(c Config) error {
 	now := l.now()
 	l.mu.Lock()
 	before := l.core.State().Cwnd
-	err = l.core.Reconfigured(now, func(window.Settings) window.Law { return law }, core.Settings(c.Settings))
+	err = l.core.Reconfigured(now, func(window.Settings) window.Law { return law }, c.rules())
 	if err == nil {
 		l.config.Store(&c)
 		l.note(now, Event{Kind: Reconfigured, Before: before})

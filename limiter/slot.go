@@ -15,11 +15,7 @@ type slots Limiter
 func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
 
 func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
-	at := atBack
-	if retry {
-		at = atFront
-	}
-	p, err := s.limiter().acquire(ctx, at)
+	p, err := s.limiter().acquire(ctx, retry)
 	return p.t, err
 }
 
@@ -53,4 +49,4 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 // HasSlot reports whether the context is that of an attempt that has a slot of
 // the limiter and has not ended. What is begun with it takes no second one: to
 // wait for it while holding the first could last for ever.
-func (l *Limiter) HasSlot(ctx context.Context) bool { return attempt.Holds(ctx, (*slots)(l)) }
+func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }

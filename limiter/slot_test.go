@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -23,7 +24,7 @@ var ways = map[string]func(context.Context, *limiter.Limiter, func(context.Conte
 		return l.Do(ctx, fn)
 	},
 	"Each": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
-		for _, err := range limiter.Each(ctx, l, count(3), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+		for _, err := range aimd.Each(ctx, l, count(3), func(ctx context.Context, _ int) error { return fn(ctx) }) {
 			if err != nil {
 				return err
 			}

@@ -11,10 +11,20 @@ import (
 // String says what happened and why, in words for people:
 // "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
-	if e.Kind.decision() {
-		return e.decided()
-	}
 	switch e.Kind {
+	case Cut:
+		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
+	case Shrank:
+		return "shrank: answers got slower, " + e.moved()
+	case Held:
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("held %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
+		}
+		return "held " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
+	case Reconfigured:
+		return "reconfigured: new settings, " + e.moved()
+	case Closed:
+		return "closed: takes no more work"
 	case Grew:
 		return "grew: " + e.moved()
 	case Ignored:
@@ -29,24 +39,6 @@ func (e Event) String() string {
 		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
 	}
 	return e.Kind.String()
-}
-
-// decided is String for decisions.
-func (e Event) decided() string {
-	switch e.Kind {
-	case Cut:
-		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
-	case Shrank:
-		return "shrank: answers got slower, " + e.moved()
-	case Held:
-		if e.RetryAfter > 0 {
-			return fmt.Sprintf("held %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
-		}
-		return "held " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
-	case Reconfigured:
-		return "reconfigured: new settings, " + e.moved()
-	}
-	return "closed: takes no more work"
 }
 
 // refusal is what the service did, or did not do in time.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 )
 
 // files are the page, all of them our own and none of them built.
@@ -99,12 +101,5 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-cache") // ask; the tag answers
 	header.Set("Etag", a.tag)
-	if r.Header.Get("If-None-Match") == a.tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	header.Set("Content-Length", fmt.Sprint(len(a.body)))
-	if r.Method == http.MethodGet {
-		_, _ = w.Write(a.body) // the client is gone if it fails
-	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -125,13 +126,7 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 }
 
 func (s *series) title() string {
-	switch {
-	case s.name != "":
-		return s.name
-	case s.limiter.Name() != "":
-		return s.limiter.Name()
-	}
-	return "limiter"
+	return cmp.Or(s.name, s.limiter.Config().Name, "limiter")
 }
 
 // row is a sample for a page: time, cwnd, ssthresh, in flight, queued, and since the

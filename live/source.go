@@ -3,8 +3,6 @@ package live
 import (
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -24,20 +22,6 @@ func Of(limiters ...*limiter.Limiter) Limiters {
 		return func(yield func(string, *limiter.Limiter) bool) {
 			for _, l := range limiters {
 				if !yield("", l) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Named yields the limiters under these names, in their order. The map must not
-// change any more.
-func Named(limiters map[string]*limiter.Limiter) Limiters {
-	return func() iter.Seq2[string, *limiter.Limiter] {
-		return func(yield func(string, *limiter.Limiter) bool) {
-			for _, name := range slices.Sorted(maps.Keys(limiters)) {
-				if !yield(name, limiters[name]) {
 					return
 				}
 			}

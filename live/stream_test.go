@@ -228,11 +228,11 @@ func TestKeyedLimitersComeAndGo(t *testing.T) {
 
 func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := map[string]*limiter.Limiter{"": nil}
+		all := []*limiter.Limiter{nil}
 		for i := range 60 {
-			all[fmt.Sprintf("%02d", i)] = reno(t)
+			all = append(all, reno(t, aimd.WithName(fmt.Sprintf("%02d", i))))
 		}
-		p := open(t, live.Handler(live.Named(all)), "1s")
+		p := open(t, live.Handler(live.Of(all...)), "1s")
 		first := p.last()
 		require.Len(t, first.Limiters, 50)
 		require.Equal(t, 10, first.More)
@@ -241,11 +241,11 @@ func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 		require.Empty(t, p.last().names(), "they do not take turns")
 
 		for i := range 59 {
-			require.NoError(t, acquire(t, all[fmt.Sprintf("%02d", i)]).Done(window.Success))
+			require.NoError(t, acquire(t, all[1+i]).Done(window.Success))
 		}
 		time.Sleep(29 * time.Second)
 		require.Empty(t, p.last().names(), "those at work keep their places")
-		busy := acquire(t, all["00"])
+		busy := acquire(t, all[1])
 		time.Sleep(2 * time.Second)
 		news := p.told()
 		require.Len(t, append(news[0].names(), news[1].names()...), 10, "the others lose them")

@@ -14,31 +14,31 @@ import (
 )
 
 // ErrBudget: the budget has no retry left; the operation fails at once. The
-// errors of Budget.Admit match it with errors.Is.
+// errors of Budget.Admit match it with errors.Is, and say how many of how many
+// requests were retries.
 var ErrBudget = errors.New("retry: budget exhausted")
 
-// BudgetError says how a budget was exhausted. It is an ErrBudget.
-type BudgetError struct {
-	// Requests are those within the time Over, Retries those of them that were
+// budgetError says how a budget was exhausted.
+type budgetError struct {
+	// requests are those within the time over, retries those of them that were
 	// retries: one more would be too many.
-	Requests, Retries int
-	// Over is the budget's window, or its newest tenth if the share is used up
+	requests, retries int
+	// over is the budget's window, or its newest tenth if the share is used up
 	// there alone.
-	Over time.Duration
-	// Settings are the budget's.
-	Settings BudgetSettings
+	over time.Duration
+	// share is the budget's.
+	share float64
 }
 
-func (e *BudgetError) Error() string {
+func (e *budgetError) Error() string {
 	return fmt.Sprintf("%v: %d of %d requests in %v were retries, allowed are %g%%",
-		ErrBudget, e.Retries, e.Requests, e.Over, 100*e.Settings.Share)
+		ErrBudget, e.retries, e.requests, e.over, 100*e.share)
 }
 
-// Is reports whether the target is ErrBudget.
-func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+func (e *budgetError) Unwrap() error { return ErrBudget }
 
 // NotSent says that nothing was sent; other guards count the attempt for nothing.
-func (e *BudgetError) NotSent() bool { return true }
+func (e *budgetError) NotSent() bool { return true }
 
 // BudgetSettings are the rules of a retry budget. Zero fields take the documented
 // default.
@@ -53,7 +53,7 @@ type BudgetSettings struct {
 	Floor int
 }
 
-// Budget bounds the retries of all who share it to a share of all their requests.
+// Budget bounds the retries of all that use it to a share of all their requests.
 // One Budget speaks for one service. Share it among all callers of the process:
 // where each has one of its own, the floor rules rather than the share (aimd sim
 // run retry-budget). It is safe for any number of goroutines.
@@ -82,9 +82,9 @@ func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	return &Budget{clock: c, core: core}, nil
 }
 
-// Admit asks for leave to send an operation's attempt of that number. The first
-// (or 0, not known) always has it, and is counted; the others are retries, and
-// when the budget is exhausted they get a [*BudgetError], which is an ErrBudget.
+// Admit counts an operation's attempt of that number. The first (or 0, not known) is
+// always admitted; the others are retries, and get an [ErrBudget] when the budget is
+// exhausted.
 func (b *Budget) Admit(_ context.Context, attempt int) error {
 	now := b.clock.Now()
 	b.mu.Lock()
@@ -96,9 +96,9 @@ func (b *Budget) Admit(_ context.Context, attempt int) error {
 	if b.core.Asked(now) {
 		return nil
 	}
-	e := &BudgetError{Settings: BudgetSettings(b.core.Settings())}
-	e.Over, e.Requests, e.Retries = b.core.Exhausted(now)
-	return e
+	e := budgetError{share: b.core.Settings().Share}
+	e.over, e.requests, e.retries = b.core.Exhausted(now)
+	return &e
 }
 
 // Ended makes no difference: a retry is paid for however it ends.

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Caps are what of a policy can be changed while it works: how often, and how
-// long at the most. The zero value leaves the policy as it was made.
+// Caps are what of a policy can be changed while it works: the most attempts, and the
+// longest pause. The zero value leaves the policy as it was made.
 type Caps struct {
 	// MaxAttempts is in the place of Config.MaxAttempts: the most attempts of an
 	// operation, the first among them, from 1, which means no retries; 0 leaves
@@ -51,9 +52,9 @@ func (p *Policy) Caps() Caps {
 }
 
 // rules are those in force. The caller holds mu while it uses them.
-func (p *Policy) rules() Rules {
+func (p *Policy) rules() policy.Rules {
 	caps := p.Caps()
-	r := Rules{
+	r := policy.Rules{
 		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
 		RetryAfterMax: p.c.RetryAfterMax, Rand: p.c.Rand,
 	}

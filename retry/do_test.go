@@ -48,7 +48,7 @@ type coded struct {
 
 func (c coded) ErrorCode() string { return c.text }
 
-// unsent is the error of a door that had no slot.
+// unsent is the error of a request that got no slot.
 type unsent struct{ error }
 
 func (unsent) NotSent() bool   { return true }
@@ -117,7 +117,7 @@ func TestTermsAndConditions(t *testing.T) {
 		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},
 		{"a cancellation", context.Canceled, 1, 1, 1},
 		{"nothing sent at last, but perhaps before", &attempt.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
-		{"no slot, nothing sent", unsent{limiter.ErrQueueFull}, 3, 3, 3},
+		{"no slot, nothing sent", unsent{attempt.ErrQueueFull}, 3, 3, 3},
 		{"no slot in time, nothing sent", unsent{context.DeadlineExceeded}, 3, 3, 3},
 		{"nothing sent, and nothing will be", unsent{limiter.ErrClosed}, 1, 1, 1},
 		{"throttled by the client", unsent{throttle.ErrThrottled}, 1, 1, 1},
@@ -144,11 +144,6 @@ func TestTermsAndConditions(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestIdempotentByContext(t *testing.T) {
-	assert.False(t, retry.Idempotent(t.Context()))
-	assert.True(t, retry.Idempotent(retry.WithIdempotent(t.Context())))
 }
 
 func TestDoRunsUntilSuccess(t *testing.T) {
@@ -301,7 +296,7 @@ func TestWrongPoliciesAreNamed(t *testing.T) {
 		"retry: longest Retry-After: 1µs is not allowed, want a duration from 1ms to 24h0m0s":     {RetryAfterMax: time.Microsecond},
 		"retry: longest Retry-After: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: 48 * time.Hour},
 		"retry: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":     {AttemptTimeout: -time.Second},
-		"retry: guard: nil is not allowed": {Guards: attempt.Guards{nil}},
+		"retry: guard: nil is not allowed": {Guards: []attempt.Guard{nil}},
 	} {
 		_, err := retry.New(c)
 		assert.EqualError(t, err, want)

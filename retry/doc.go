@@ -8,7 +8,7 @@
 // aimd.WithPolicy gives the same policy to a limiter, and httplimit.NewRetrier to an
 // http.Client.
 //
-// [Budget] holds the retries of all who share it to a share of their requests.
+// [Budget] holds the retries of all that use it to a share of their requests.
 // [Sense] looks before it sends.
 //
 // What happens if

@@ -78,7 +78,7 @@ func ExampleNew() {
 		Idempotent:  true,
 		MaxAttempts: 5,
 		Backoff:     backoff.Exponential{Min: time.Millisecond, Max: time.Second, Jitter: backoff.Full()},
-		Guards:      attempt.Guards{budget},
+		Guards:      []attempt.Guard{budget},
 	})
 	if err != nil {
 		panic(err)

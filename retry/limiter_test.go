@@ -24,7 +24,7 @@ func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 		require.NoError(t, err)
-		p := newPolicy(t, retry.Config{Idempotent: true, Guards: attempt.Guards{budget}, MaxAttempts: 10})
+		p := newPolicy(t, retry.Config{Idempotent: true, Guards: []attempt.Guard{budget}, MaxAttempts: 10})
 		n, err := attempts(t, t.Context(), p, status{code: 503})
 		require.Equal(t, 1+3, n)
 		require.ErrorIs(t, err, retry.ErrBudget)
@@ -48,7 +48,7 @@ func TestALimiterWithThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 		require.NoError(t, err)
-		p := newPolicy(t, retry.Config{Guards: attempt.Guards{budget}})
+		p := newPolicy(t, retry.Config{Guards: []attempt.Guard{budget}})
 		l, err := aimd.NewReno(aimd.WithPolicy(p))
 		require.NoError(t, err)
 
@@ -102,7 +102,7 @@ func TestManyUseOnePolicy(t *testing.T) {
 // share a policy, an operation a second each, and a service that answers 503 for
 // 30 s. Beside it, the same without a budget.
 func TestDoInAnOutage(t *testing.T) {
-	share := func(t *testing.T, guards attempt.Guards) (requests, retries int64) {
+	share := func(t *testing.T, guards []attempt.Guard) (requests, retries int64) {
 		const clients = 1000
 		p := newPolicy(t, retry.Config{
 			Idempotent: true, Guards: guards, MaxAttempts: 10,
@@ -143,11 +143,11 @@ func TestDoInAnOutage(t *testing.T) {
 	}
 	for _, with := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			var guards attempt.Guards
+			var guards []attempt.Guard
 			if with {
 				budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 				require.NoError(t, err)
-				guards = attempt.Guards{budget}
+				guards = []attempt.Guard{budget}
 			}
 			requests, retries := share(t, guards)
 			t.Logf("budget %v: %d requests in the outage, %d of them retries", with, requests, retries)

@@ -61,7 +61,7 @@ type Config struct {
 	// Guards are asked before each attempt: a throttle, a Budget. The budget comes
 	// last, since it counts what is sent. In a limiter they are asked after those
 	// of the limiter, so give a guard to one of the two.
-	Guards attempt.Guards
+	Guards []attempt.Guard
 
 	// A limiter has these three itself, and its own count there.
 
@@ -80,7 +80,7 @@ type Config struct {
 //   - "Don't retry by default": at most three attempts, and only work that is
 //     known to be idempotent (Config.Idempotent, WithIdempotent). Other
 //     work is tried again only if it was certainly not sent: the connection could not
-//     be made, or a door (httplimit, contrib/grpc) had no slot for it.
+//     be made, or the request got no slot (httplimit, contrib/grpc).
 //     A limiter's Do without a policy reads the rule otherwise: it retries overload by
 //     default, since a refusal is how its window finds the limit.
 //   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s,
@@ -94,8 +94,8 @@ type Config struct {
 //   - "Don't retry on out of quota": an error code that says so is final, though
 //     its status be 429.
 //
-// What is what is told by the classifier (attempt.Classify). A Retry-After is
-// obeyed, with up to half of it, a second at the most, added as jitter.
+// The classifier tells which is which (attempt.Classify). A Retry-After is
+// obeyed, with up to half of it, at most a second, added as jitter.
 //
 // A Policy serves retry.Do and Value, and as attempt.Policy the Do and Each of a
 // limiter. It is safe for any number of goroutines. Make one with New; nil is the
@@ -178,13 +178,13 @@ func (p *Policy) orDefault() *Policy {
 	return p
 }
 
-// Runner is how the policy's operations run without a limiter, for those who
-// build a client of their own upon it. Most callers want Do or Value. It is to be
+// Runner is how the policy's operations run without a limiter, to build a client of your
+// own upon it. Most callers want Do or Value. It is to be
 // copied before anything in it is changed.
 func (p *Policy) Runner() *attempt.Runner { return &p.orDefault().runner }
 
 // Guards are those that the policy brings along; see Config.Guards.
-func (p *Policy) Guards() attempt.Guards { return p.orDefault().c.Guards }
+func (p *Policy) Guards() []attempt.Guard { return p.orDefault().c.Guards }
 
 // Decide implements attempt.Policy.
 func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {

@@ -10,31 +10,23 @@ import (
 )
 
 // ErrSense: carrier sense found no room, and nothing was sent. The errors of a
-// Sense match it with errors.Is.
+// Sense match it with errors.Is, and what the look returned too.
 var ErrSense = errors.New("retry: carrier sense found no room")
 
-// SenseError says why nothing was sent. It is an ErrSense.
-type SenseError struct {
-	// Cause is what the look returned, never nil.
-	Cause error
-}
+// senseError says why nothing was sent: what the look returned.
+type senseError struct{ cause error }
 
-func (e *SenseError) Error() string { return fmt.Sprintf("%v: %v", ErrSense, e.Cause) }
-
-// Is reports whether the target is ErrSense.
-func (e *SenseError) Is(target error) bool { return target == ErrSense }
-
-// Unwrap is the Cause.
-func (e *SenseError) Unwrap() error { return e.Cause }
+func (e *senseError) Error() string   { return fmt.Sprintf("%v: %v", ErrSense, e.cause) }
+func (e *senseError) Unwrap() []error { return []error{ErrSense, e.cause} }
 
 // NotSent says that nothing was sent, so that work is tried again though it may
 // not be done twice.
-func (e *SenseError) NotSent() bool { return true }
+func (e *senseError) NotSent() bool { return true }
 
 // Verdict says that another attempt may succeed, and nothing of load: nothing was
-// sent. A Retry-After of the Cause is obeyed.
-func (e *SenseError) Verdict() attempt.Verdict {
-	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: attempt.Classify(e.Cause).RetryAfter}
+// sent. A Retry-After of the cause is obeyed.
+func (e *senseError) Verdict() attempt.Verdict {
+	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: attempt.Classify(e.cause).RetryAfter}
 }
 
 // Sense is carrier sense, Ethernet's look before sending: an error keeps the
@@ -51,14 +43,14 @@ func (e *SenseError) Verdict() attempt.Verdict {
 //     is then an attempt that failed: the operation backs off by its policy, and
 //     looks again after the delay. This is the method of the text.
 //   - As an attempt.Guard, of a limiter or of a Policy, it refuses at once: the
-//     operation ends with a *SenseError, which a retry policy around it may try
+//     operation ends with an ErrSense, which a retry policy around it may try
 //     again. A guard is asked before the delay of a retry, and must not wait:
 //     look at what is known already.
 //
 // A Sense is as safe for several goroutines as its function is.
 type Sense func(context.Context) error
 
-// Admit looks, and returns a *SenseError if there is no room. If the context ended
+// Admit looks, and returns an ErrSense if there is no room. If the context ended
 // meanwhile, its error says so instead.
 func (s Sense) Admit(ctx context.Context, _ int) error {
 	err := s(ctx)
@@ -68,7 +60,7 @@ func (s Sense) Admit(ctx context.Context, _ int) error {
 	if over := ctx.Err(); over != nil {
 		return over
 	}
-	return &SenseError{Cause: err}
+	return &senseError{err}
 }
 
 // Ended makes no difference: the next look sees for itself.

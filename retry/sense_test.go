@@ -67,7 +67,7 @@ func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
 
 func TestSenseAsAGuard(t *testing.T) {
 	sense, looked := looks(1)
-	r := attempt.Runner{Guards: attempt.Guards{sense}}
+	r := attempt.Runner{Guards: []attempt.Guard{sense}}
 	sent := 0
 	send := func(context.Context) error { sent++; return nil }
 	err := r.Do(t.Context(), send)
@@ -85,7 +85,7 @@ func TestSenseAsAGuard(t *testing.T) {
 }
 
 func TestALookThatSaysWhen(t *testing.T) {
-	err := &retry.SenseError{Cause: status{code: 503, after: 3 * time.Second}}
+	err := retry.Sense(func(context.Context) error { return status{code: 503, after: 3 * time.Second} }).Admit(t.Context(), 1)
 	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: 3 * time.Second}, attempt.Classify(err))
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -15,7 +16,7 @@ var (
 	// and it is not known that it may be done twice.
 	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
 	// ErrBackoff: the backoff allows no further retry.
-	ErrBackoff = errors.New("retry: backoff exhausted")
+	ErrBackoff = policy.ErrBackoff
 )
 
 type idempotentKey struct{}
@@ -27,9 +28,6 @@ type idempotentKey struct{}
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
-
-// Idempotent reports whether the context is one of WithIdempotent.
-func Idempotent(ctx context.Context) bool { return ctx.Value(idempotentKey{}) != nil }
 
 // may reports whether the terms allow another attempt after the error; if not, and
 // the error itself would, the reason why.
@@ -44,14 +42,14 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	switch {
 	case !v.Retry && !full:
 		return false, nil
-	case unsent, p.c.Idempotent, Idempotent(ctx), v.Outcome == window.Timeout && p.c.Timeouts:
+	case unsent, p.c.Idempotent, ctx.Value(idempotentKey{}) != nil, v.Outcome == window.Timeout && p.c.Timeouts:
 		return true, nil
 	}
 	return false, ErrNotIdempotent
 }
 
-// notSent reports whether nothing of a request reached the service: a door had
-// no slot for it (NotSent() bool), or there was no connection.
+// notSent reports whether nothing of a request reached the service: it got no slot
+// (NotSent() bool), or there was no connection.
 func notSent(err error) bool {
 	var story *attempt.Error
 	if errors.As(err, &story) && story.Attempts > 1 {

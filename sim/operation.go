@@ -7,9 +7,9 @@ import (
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
+	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/queue"
-	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -203,9 +203,9 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 		Verdict: loop.Verdict{Outcome: o, Retry: true, RetryAfter: retryAfter},
 	}
 	s := e.strategy.Retry
-	var policy func(loop.Failure) loop.Decision
+	var decide func(loop.Failure) loop.Decision
 	if e.backoff != nil {
-		policy = retry.Rules{
+		decide = policy.Rules{
 			MaxAttempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: core.DefaultRetryAfterMax, Rand: e.random,
 		}.Decide
 		if !s.RetryAfter { // a client that does not read it
@@ -216,9 +216,9 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	if op.client.core != nil {
 		pacing = op.client.core
 	}
-	d := loop.Decide(f, policy, pacing, s.Attempts)
+	d := loop.Decide(f, decide, pacing, s.Attempts)
 	op.waited = d.Delay
-	return d.Wait(), d.Retry
+	return max(d.Delay, d.RetryAfter), d.Retry
 }
 
 // retried: an operation's wait is over.

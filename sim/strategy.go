@@ -58,14 +58,14 @@ type Retry struct {
 	// 0: no limit.
 	Elapsed time.Duration `yaml:"elapsed"`
 	// RetryAfter obeys the service: a retry waits at least as long as it says, and
-	// a little longer; see attempt.RetryAfter. A Window without a Kind always does.
+	// a little longer: a jitter on top. A Window without a Kind always does.
 	RetryAfter bool `yaml:"retry_after"`
 	// Backoff is one from elsewhere, in the place of Kind to CapLast; nil: none.
 	Backoff backoff.Backoff `yaml:"-"`
 }
 
 // Window is a limiter: what limiter.Limiter decides, with a law. Zero fields take the
-// defaults of limiter.Settings.
+// defaults of limiter.Config.
 type Window struct {
 	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register;
 	// "" without NewLaw: there is no window.
@@ -77,7 +77,7 @@ type Window struct {
 	Min      float64 `yaml:"min"`
 	Max      float64 `yaml:"max"`
 	// PauseMin, PauseMax, Patience and RetryAfterMax are those of
-	// limiter.Settings.
+	// limiter.Config.
 	PauseMin      time.Duration `yaml:"pause_min"`
 	PauseMax      time.Duration `yaml:"pause_max"`
 	Patience      int           `yaml:"patience"`
@@ -100,7 +100,13 @@ func (w Window) MakeLaw() window.NewLaw {
 }
 
 // Settings are those of a limiter that does for real what the simulator shows.
-func (w Window) Settings() limiter.Settings { return limiter.Settings(w.settings(nil)) }
+func (w Window) Settings() limiter.Config {
+	s := w.settings(nil)
+	return limiter.Config{
+		Window: s.Window, QueueBound: s.QueueBound, PauseMin: s.PauseMin, PauseMax: s.PauseMax,
+		Patience: s.Patience, RetryAfterMax: s.RetryAfterMax,
+	}
+}
 
 func (w Window) settings(r *rand.Rand) core.Settings {
 	s := core.Settings{

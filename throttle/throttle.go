@@ -64,7 +64,7 @@ func New(c Config) (*Throttle, error) {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
 	t := &Throttle{clock: c.Clock, core: core}
-	t.runner = attempt.Runner{Guards: attempt.Guards{t}, Classifier: c.Classifier, Clock: c.Clock}
+	t.runner = attempt.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier, Clock: c.Clock}
 	return t, nil
 }
 

@@ -18,13 +18,3 @@ const (
 	// flight at the last cut.
 	Ignored
 )
-
-var changes = [...]string{"late", "steady", "grew", "shrank", "cut", "ignored"}
-
-// String returns the change's name in lower case.
-func (c Change) String() string {
-	if int(c) < len(changes) {
-		return changes[c]
-	}
-	return "none"
-}

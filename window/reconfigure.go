@@ -1,14 +1,14 @@
 package window
 
-import "errors"
+import "github.com/aimd-go/aimd/internal/setting"
 
-// Reconfigured puts the window under new settings while attempts fly, or
+// Reconfigured puts the window under new settings while attempts are in flight, or
 // returns an error that names what is wrong and changes nothing.
 //
 // The law is made anew, so one that keeps state of its own begins it anew. Cwnd
 // moves to the nearest that the new bounds allow, and all else stays: ssthresh,
 // the gap, what is in flight, the burst that counted last, the streak. Where more is
-// than may be now, nothing is taken back; the window opens once enough has landed.
+// than may be now, nothing is taken back; the window opens once enough are answered.
 //
 // Of s, Initial is where a law restarts (Tahoe) and no new start, and Ssthresh
 // and Timed have no effect.
@@ -20,7 +20,7 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	law := newLaw(s)
 	if law.Timed() && !w.timed {
 		// What is in flight was sent without a time.
-		return errors.New("law: one that needs round-trip times is not allowed, the window does not measure them")
+		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
 	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
 	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -50,7 +51,7 @@ func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 		w.answer(ticket, window.Success)
 		w.wantCwnd(3)
 	}
-	require.True(t, w.Open(), "two fly, three may")
+	require.True(t, w.Open(), "two are in flight, three may be")
 	next := w.Sent(w.now)
 	require.EqualValues(t, 9, next.ID(), "ids go on")
 
@@ -88,8 +89,9 @@ func TestReconfiguredRefusesWholly(t *testing.T) {
 		require.EqualError(t, w.Reconfigured(keeps, c.s), c.want)
 	}
 	timed := func(window.Settings) window.Law { return halving{timed: true} }
-	require.EqualError(t, w.Reconfigured(timed, window.Settings{Max: 3}),
-		"law: one that needs round-trip times is not allowed, the window does not measure them")
+	err := w.Reconfigured(timed, window.Settings{Max: 3})
+	require.EqualError(t, err, "law: one that needs round-trip times is not allowed, want one that needs none: the window does not measure them")
+	require.ErrorAs(t, err, new(*setting.Error))
 	w.wantCwnd(8)
 	w.answer(k[0], window.Overload)
 	w.wantCwnd(4)

@@ -8,11 +8,11 @@ import (
 
 // Defaults and bounds of the settings.
 const (
-	// DefaultInitial and DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
-	DefaultInitial  = 20
+	// defaultInitial and DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
+	defaultInitial  = 20
 	DefaultSsthresh = 1024
-	// DefaultFactor: "set sshthres to cwnd * 0.5" (the text); RFC 5681, equation 4.
-	DefaultFactor = 0.5
+	// defaultFactor: "set sshthres to cwnd * 0.5" (the text); RFC 5681, equation 4.
+	defaultFactor = 0.5
 	// MinWindow: cwnd never falls below 1. Repeated halving otherwise reaches 0
 	// in an outage, and nothing is ever sent again.
 	MinWindow = 1
@@ -27,15 +27,14 @@ const (
 // Settings say where a window starts, how far it may go, and how much a law
 // keeps of it at a cut. Zero fields take the documented default.
 type Settings struct {
-	// Initial is the window at the start, in attempts: Min to Max; 0 means
-	// DefaultInitial (or the nearest bound). Tahoe also restarts there at
-	// every cut.
+	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the
+	// nearest bound. Tahoe also restarts there at every cut.
 	Initial float64
 	// Ssthresh is the slow-start threshold at the start, in attempts: 1 to
 	// MaxWindow; 0 means DefaultSsthresh.
 	Ssthresh float64
 	// Factor is what a cut keeps of the window: greater than 0, less than 1; 0
-	// means DefaultFactor. "If the allowed rate is supposed to be fairly stable,
+	// means 0.5. "If the allowed rate is supposed to be fairly stable,
 	// use a factor closer to 1 ... (say, 0.9)" (the text). Laws without a
 	// multiplicative decrease ignore it.
 	Factor float64
@@ -55,11 +54,11 @@ func (s Settings) WithDefaults() (Settings, error) {
 	if err := setting.Number("maximum window", &s.Max, MaxWindow, s.Min, MaxWindow); err != nil {
 		return s, err
 	}
-	if err := setting.Number("initial window", &s.Initial, min(max(DefaultInitial, s.Min), s.Max), s.Min, s.Max); err != nil {
+	if err := setting.Number("initial window", &s.Initial, min(max(defaultInitial, s.Min), s.Max), s.Min, s.Max); err != nil {
 		return s, err
 	}
 	if err := setting.Number("initial ssthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow); err != nil {
 		return s, err
 	}
-	return s, setting.Share("decrease factor", &s.Factor, DefaultFactor)
+	return s, setting.Share("decrease factor", &s.Factor, defaultFactor)
 }

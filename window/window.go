@@ -44,11 +44,11 @@ type Window struct {
 	// reaction; as ids rise, "flying then and answered later" is just "id <=
 	// last at the reaction", and nothing need be copied.
 	ignored uint64
-	// pending is how many of these are still in flight. Until they have landed, a
+	// pending is how many of these are still in flight. Until all are answered, a
 	// success may be on its way, and its absence says nothing yet.
 	pending int
 	// streak is the number of cuts since the last answer that was accepted, each
-	// after all that was in flight at the one before it had landed.
+	// after all that was in flight at the one before it was answered.
 	streak int
 	// rtt is the round-trip time of the last answer, 0 when not timed.
 	rtt time.Duration
@@ -142,7 +142,7 @@ func (w *Window) Withdrawn(t Ticket) bool {
 	return w.landed(t)
 }
 
-// landed takes the attempt out of the air, and reports false if it is not there.
+// landed takes the attempt out of what is in flight, and reports false if it is not there.
 func (w *Window) landed(t Ticket) bool {
 	if !w.flying.landed(t.id) {
 		return false
@@ -155,7 +155,7 @@ func (w *Window) landed(t Ticket) bool {
 
 // Restarted makes the window as small as it may be, with ssthresh kept, so that
 // slow start finds the way back: what a sender does after it was silent (RFC
-// 5681, section 4.1), here after a gate that held everybody.
+// 5681, section 4.1), here after a pause for everybody.
 func (w *Window) Restarted() { w.resize(w.min) }
 
 // Restored puts the window to a state that was learned earlier, or returns an

@@ -9,7 +9,7 @@
 //	aimdaws.Limit(&cfg, lim)
 //	client := s3.NewFromConfig(cfg)
 //
-// From here on use the client as always, from as many goroutines as you like.
+// Use the client as before, from as many goroutines as you like.
 //
 //	Initialize -- Retry --+-- 1 wait for a slot -- Signing -- 2 send
 //	                ^     |                                     |
@@ -21,19 +21,19 @@
 // waits for its next attempt.
 //
 // The body of a streaming output, as of GetObject, holds its slot until it is
-// read to the end or closed, or the context ends: so close it, as always.
+// read to the end or closed, or the context ends: so close it.
 //
 // Good to know:
 //   - An operation backs off and is bounded as one of the limiter's Do
 //     (aimd.WithMaxAttempts). The attempt timeout and the policy of the limiter are for
-//     its Do and Each. Here, take the timeouts of the HTTP client, and the SDK's
+//     its Do and Each. Here, use the timeouts of the HTTP client, and the SDK's
 //     retryer.
 //   - A deadline that passes while an attempt is in flight is a timeout, if the
 //     attempt had at least half of the time.
 //   - The guards of the limiter (aimd.WithGuard: a throttle, a retry budget) are
 //     asked before each attempt. What one refuses ends the operation.
-//   - Within Do and Each of the same limiter an operation goes with the slot that
-//     they have, and makes one attempt: they make the next.
+//   - Within Do and Each of the same limiter an operation uses their slot, and makes
+//     one attempt: they make the next.
 //   - A client keeps ten idle connections for a host. With a wider window, raise
 //     MaxIdleConnsPerHost of its transport, or it dials all the time.
 //   - Each part of a multipart transfer takes a slot of its own: set the transfer

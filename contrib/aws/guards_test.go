@@ -44,7 +44,9 @@ func (w *warden) told() []string {
 	return log
 }
 
-func TestGuards(t *testing.T) {
+func TestGuards(t *testing.T) { synctest.Test(t, testGuards) }
+
+func testGuards(t *testing.T) {
 	s := newStore(t, once(fakes3.Refuse))
 	var w warden
 	l := newLimiter(t, aimd.WithGuard(&w))

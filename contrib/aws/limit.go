@@ -29,8 +29,8 @@ func Limit(cfg *aws.Config, l *limiter.Limiter) {
 	cfg.RetryMaxAttempts = 0
 }
 
-// Middleware is the part of Limit that waits for slots, for those who set the
-// options of one client:
+// Middleware is the part of Limit that waits for slots, to set the options of one
+// client:
 //
 //	s3.NewFromConfig(cfg, func(o *s3.Options) {
 //		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
@@ -90,7 +91,7 @@ func TestWithinDoAndEachOfTheSameLimiter(t *testing.T) {
 	c := s.client(l)
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
 	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
-	for key, err := range limiter.Each(t.Context(), l, slices.Values([]string{"a", "b"}), func(ctx context.Context, key string) error {
+	for key, err := range aimd.Each(t.Context(), l, slices.Values([]string{"a", "b"}), func(ctx context.Context, key string) error {
 		return put(ctx, c, key, "x")
 	}) {
 		require.NoError(t, err, key)

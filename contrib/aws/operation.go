@@ -41,14 +41,14 @@ type operation struct {
 // that there may be several in a stack, and the same one only once.
 func (o *operation) ID() string { return fmt.Sprintf("aimd %p", o.l) }
 
-// HandleInitialize adds the whole story to an error that does not tell it: the
-// SDK forgets the last attempt's error when the context ends between attempts.
+// HandleInitialize adds the last attempt's error to one that lacks it: the SDK forgets it
+// when the context ends between attempts.
 func (o *operation) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	if err != nil && o.body != nil {
-		// An interceptor made an error of a good answer: its body reaches nobody.
+		// An interceptor made an error of a good answer: nobody else closes its body.
 		_ = o.body.Close()
 	}
 	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
@@ -133,7 +133,7 @@ func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
 	}
 	switch {
 	case within:
-		return &decided{error: told} // whoever has the slot makes the next attempt
+		return &decided{error: told} // what has the slot makes the next attempt
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}

@@ -287,7 +287,7 @@ func testFullQueue(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- put(t.Context(), c, "waits", "x") }()
 	settled(t, l, queued(1))
-	require.ErrorIs(t, put(t.Context(), c, "too many", "x"), limiter.ErrQueueFull)
+	require.ErrorIs(t, put(t.Context(), c, "too many", "x"), attempt.ErrQueueFull)
 	require.NoError(t, p.Done(window.Neutral))
 	require.NoError(t, <-done)
 	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})

@@ -15,7 +15,7 @@ import (
 )
 
 // unsentMax is how often in a row an attempt may fail before it is sent: as
-// often as the SDK itself tries. Missing credentials do not come by waiting.
+// often as the SDK itself tries. To wait for missing credentials is no use.
 const unsentMax = retry.DefaultMaxAttempts
 
 // decided is an error that tells the SDK's retryers whether there is another
@@ -37,9 +37,8 @@ func final(ctx context.Context, err error) error {
 	return &decided{error: err}
 }
 
-// hopeless reports errors that the SDK would try again, as every failure to send,
-// but that stay what they are: a certificate that is not trusted, an endpoint that
-// speaks no TLS.
+// hopeless reports errors that the SDK would try again, as it does every failure to send,
+// though they do not go away: a certificate that is not trusted, an endpoint without TLS.
 func hopeless(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError

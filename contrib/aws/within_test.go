@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -19,7 +20,7 @@ func TestNothingWithinAnAttemptWaitsForASlot(t *testing.T) {
 	for name, within := range map[string]func(context.Context, *limiter.Limiter) error{
 		"Do": func(ctx context.Context, l *limiter.Limiter) error { return l.Do(ctx, nothing) },
 		"Each": func(ctx context.Context, l *limiter.Limiter) error {
-			for _, err := range limiter.Each(ctx, l, func(yield func(int) bool) { _ = yield(1) && yield(2) },
+			for _, err := range aimd.Each(ctx, l, func(yield func(int) bool) { _ = yield(1) && yield(2) },
 				func(ctx context.Context, _ int) error { return nothing(ctx) }) {
 				if err != nil {
 					return err

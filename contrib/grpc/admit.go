@@ -20,30 +20,28 @@ import (
 // ServerConfig is how [Admit] and the server interceptors do their work. Zero
 // fields take the documented default.
 type ServerConfig struct {
-	// Code is that of refusals: codes.Unavailable or codes.ResourceExhausted; 0
-	// means Unavailable. Balancers and the retry policies of gRPC's own clients
-	// commonly take the first as a sign to try elsewhere, or again, and the second
-	// not.
+	// Code is that of refusals: codes.Unavailable or codes.ResourceExhausted; 0 means
+	// Unavailable. Load balancers and gRPC's own retry policies commonly try elsewhere,
+	// or again, after the first, and not after the second.
 	Code codes.Code
-	// Bypass says which calls pass by: they need no place, never wait, and are never
-	// refused. method is the full one, "/grpc.health.v1.Health/Check". nil: those of
-	// gRPC's health service. A probe that is refused takes the server out of service
-	// when it is needed most, and a Watch would hold a place for good.
+	// Bypass says which calls need no place, never wait, and are never refused. method
+	// is the full one, "/grpc.health.v1.Health/Check". nil: those of gRPC's health
+	// service. To refuse a probe takes the server out of service when it is needed most,
+	// and a Watch would hold a place for ever.
 	Bypass func(ctx context.Context, method string) bool
-	// Tags says where a call's tags come from; nil: from its metadata, what is
-	// malformed there left out and told to nobody. To log it, call ParseTags here.
-	// Where clients may lie about themselves, make the tags from what they have
-	// proved, such as the certificate.
+	// Tags says where a call's tags come from; nil: from its metadata, without those
+	// that are malformed. To log these, call ParseTags here. Where clients may lie about
+	// themselves, make the tags from what they have proved, such as the certificate.
 	Tags func(ctx context.Context, method string) tag.Tags
 	// Outcome says what the code with which a handler ended says to an adaptive
 	// limit; what is no valid outcome counts as Neutral. nil: as the comment of
 	// Admit says. Set it where a RESOURCE_EXHAUSTED speaks of one client's quota,
 	// not of the load: such a client could narrow the limit for all.
 	Outcome func(codes.Code) window.Outcome
-	// Slow is how long a handler may take until its first message or header; what
-	// is slower counts as a timeout for an adaptive limit. It is what makes an
-	// adaptive limit of use for a service that gets slow instead of refusing: say,
-	// five times what it takes without load. The call goes on. 0: none is too slow.
+	// Slow is how long a handler may take until its first message or header; what is
+	// slower counts as a timeout for an adaptive limit, and goes on. Set it for a service
+	// that gets slow instead of refusing, say, to five times what a call takes without
+	// load. 0: none is too slow.
 	Slow time.Duration
 }
 
@@ -66,8 +64,8 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 
 // Admit returns the options that put the controller in front of all services of
 // a server: it lets through as many calls at a time as it admits, and refuses
-// the rest with UNAVAILABLE and a jittered RetryInfo. Who is served first, and who
-// is refused first, goes by the tags of [ParseTags].
+// the rest with UNAVAILABLE and a jittered RetryInfo. Which is served first, and which
+// refused first, goes by the tags of [ParseTags].
 //
 //	opts, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
 //	...
@@ -84,16 +82,16 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 //
 // What an adaptive limit hears: a handler that ends with UNAVAILABLE or
 // RESOURCE_EXHAUSTED is overload; one that ends with DEADLINE_EXCEEDED though the call
-// has time left, and one slower than ServerConfig.Slow allows, a timeout. A call whose
-// client has gone says nothing, whatever it ended with; nor does one else whose deadline,
-// which the client chooses by itself, has passed. Nor do a panic and the codes CANCELLED, UNKNOWN,
+// has time left, and one slower than ServerConfig.Slow allows, a timeout. These are
+// neutral: a call whose client has gone, whatever it ended with; else one whose deadline,
+// which the client chooses, has passed; a panic; and the codes CANCELLED, UNKNOWN,
 // INTERNAL, UNIMPLEMENTED and DATA_LOSS. All else is a success.
 //
-// gRPC reads the request of a unary call before it asks any interceptor, so what
-// waits in the queue has its request in memory. To bound the calls of one
+// gRPC reads the request of a unary call before it asks any interceptor, so a waiting
+// call has its request in memory. To bound the calls of one
 // connection before that, there is grpc.MaxConcurrentStreams.
 func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error) {
-	g, err := newGate(c, s)
+	g, err := newServer(c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +101,7 @@ func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error)
 // UnaryServerInterceptor is the part of Admit for calls with one request and one
 // answer.
 func UnaryServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.UnaryServerInterceptor, error) {
-	g, err := newGate(c, s)
+	g, err := newServer(c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +110,14 @@ func UnaryServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.Unary
 
 // StreamServerInterceptor is the part of Admit for streams.
 func StreamServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.StreamServerInterceptor, error) {
-	g, err := newGate(c, s)
+	g, err := newServer(c, s)
 	if err != nil {
 		return nil, err
 	}
 	return g.stream, nil
 }
 
-func newGate(c *admission.Controller, s ServerConfig) (*gate, error) {
+func newServer(c *admission.Controller, s ServerConfig) (*server, error) {
 	s, err := s.withDefaults()
 	if c == nil {
 		err = setting.Nil("controller")
@@ -127,7 +125,7 @@ func newGate(c *admission.Controller, s ServerConfig) (*gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("aimdgrpc: %w", err)
 	}
-	return &gate{controller: c, settings: s}, nil
+	return &server{controller: c, settings: s}, nil
 }
 
 // isHealth reports whether the method is of the health service:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -25,7 +26,7 @@ import (
 // After the test all places must be free.
 func oneByOne(t *testing.T, bound int) *admission.Controller {
 	t.Helper()
-	c, err := admission.New(admission.Fixed(1), admission.Config{Settings: admission.Settings{QueueBound: bound, QueueTime: time.Minute}})
+	c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: bound, QueueTime: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := c.Snapshot()
@@ -40,7 +41,7 @@ func admitted(t *testing.T, c *admission.Controller, s *service, conf aimdgrpc.S
 	t.Helper()
 	admit, err := aimdgrpc.Admit(c, conf)
 	require.NoError(t, err)
-	client, _ := dial(t, start(t, s, admit...), tagged(t, "photos", "2.1")...)
+	client, _ := dial(t, "any", append(tagged(t, "photos", "2.1"), inMemory(t, s, admit...))...)
 	return client
 }
 
@@ -52,48 +53,52 @@ func held(t *testing.T, c *admission.Controller) (release func()) {
 	return func() { require.NoError(t, p.Done(window.Neutral)) }
 }
 
-// queued waits until so many calls wait.
+// queued asserts that so many calls wait once all is at rest, in a bubble.
 func queued(t *testing.T, c *admission.Controller, n int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.Snapshot().Queued == n }, time.Minute, time.Millisecond)
+	synctest.Wait()
+	require.Equal(t, n, c.Snapshot().Queued, "queued")
 }
 
 // "decision and tags in the context"
 func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
-	c := oneByOne(t, 1)
-	check := func(ctx context.Context) error {
-		if got := tag.FromContext(ctx); got != (tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails"}) {
-			return fmt.Errorf("tags: %+v", got)
-		}
-		if p, ok := admission.FromContext(ctx); !ok || p.Waited() <= 0 || p.Tags().Client != "photos" {
-			return fmt.Errorf("permit: %+v", p)
-		}
-		return nil
-	}
-	client := admitted(t, c, &service{
-		unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { return check(ctx) },
-		duplex: func(s duplexServer) error { return check(s.Context()) },
-	}, aimdgrpc.ServerConfig{})
-	ctx := tag.WithFeature(t.Context(), "thumbnails")
-	for _, send := range []func() error{
-		func() error { return call(ctx, client) },
-		func() error {
-			stream, err := client.FullDuplexCall(ctx)
-			if err == nil {
-				_, err = stream.Recv()
+	synctest.Test(t, func(t *testing.T) {
+		c := oneByOne(t, 1)
+		check := func(ctx context.Context) error {
+			if got := tag.FromContext(ctx); got != (tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails"}) {
+				return fmt.Errorf("tags: %+v", got)
 			}
-			return err
-		},
-	} {
-		release := held(t, c)
-		sent := async(send)
-		queued(t, c, 1)
-		release()
-		if err := <-sent; err != nil {
-			require.EqualError(t, err, "EOF")
+			if p, ok := admission.FromContext(ctx); !ok || p.Waited() != time.Second {
+				return fmt.Errorf("permit: %+v", p)
+			}
+			return nil
 		}
-	}
-	assert.EqualValues(t, 2, c.Snapshot().ByCriticality[tag.Critical].Delayed)
+		client := admitted(t, c, &service{
+			unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { return check(ctx) },
+			duplex: func(s duplexServer) error { return check(s.Context()) },
+		}, aimdgrpc.ServerConfig{})
+		ctx := tag.WithFeature(t.Context(), "thumbnails")
+		for _, send := range []func() error{
+			func() error { return call(ctx, client) },
+			func() error {
+				stream, err := client.FullDuplexCall(ctx)
+				if err == nil {
+					_, err = stream.Recv()
+				}
+				return err
+			},
+		} {
+			release := held(t, c)
+			sent := async(send)
+			queued(t, c, 1)
+			time.Sleep(time.Second) // of the bubble's time
+			release()
+			if err := <-sent; err != nil {
+				require.EqualError(t, err, "EOF")
+			}
+		}
+		assert.EqualValues(t, 2, c.Snapshot().ByCriticality[tag.Critical].Delayed)
+	})
 }
 
 // "shed = RESOURCE_EXHAUSTED or UNAVAILABLE by choice with RetryInfo (jittered) attached"
@@ -109,8 +114,7 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				err := call(t.Context(), client, grpc.Trailer(&trailer))
 				requireCode(t, code, err)
 				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
-				after, ok := aimdgrpc.RetryAfter(err)
-				require.True(t, ok)
+				after := aimdgrpc.Classify(err).RetryAfter
 				assert.GreaterOrEqual(t, after, time.Second/2)
 				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
 				delays[after] = true
@@ -119,8 +123,8 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				require.NoError(t, err)
 				_, err = stream.Recv()
 				requireCode(t, code, err)
-				after, ok = aimdgrpc.RetryAfter(err)
-				require.True(t, ok)
+				after = aimdgrpc.Classify(err).RetryAfter
+				require.Positive(t, after)
 				assert.Len(t, stream.Trailer()["grpc-retry-pushback-ms"], 1)
 				delays[after] = true
 			}
@@ -145,7 +149,7 @@ func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 	defer held(t, c)()
 	require.Error(t, call(t.Context(), client))
 	err = <-seen
-	require.ErrorIs(t, err, admission.ErrShed)
+	require.ErrorAs(t, err, new(*admission.Shed))
 	var shed *admission.Shed
 	require.ErrorAs(t, err, &shed)
 	assert.Equal(t, admission.Full, shed.Reason)
@@ -154,43 +158,47 @@ func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 
 // "most critical first (interactive before background)"
 func TestBackgroundIsShedFirst(t *testing.T) {
-	c := oneByOne(t, 1)
-	client := admitted(t, c, &service{}, aimdgrpc.ServerConfig{})
-	release := held(t, c)
-	background := async(func() error { return call(tag.WithCriticality(t.Context(), tag.Sheddable), client) })
-	queued(t, c, 1)
-	interactive := async(func() error { return call(t.Context(), client) })
-	requireCode(t, codes.Unavailable, <-background)
-	release()
-	require.NoError(t, <-interactive)
-	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Displaced)
+	synctest.Test(t, func(t *testing.T) {
+		c := oneByOne(t, 1)
+		client := admitted(t, c, &service{}, aimdgrpc.ServerConfig{})
+		release := held(t, c)
+		background := async(func() error { return call(tag.WithCriticality(t.Context(), tag.Sheddable), client) })
+		queued(t, c, 1)
+		interactive := async(func() error { return call(t.Context(), client) })
+		requireCode(t, codes.Unavailable, <-background)
+		release()
+		require.NoError(t, <-interactive)
+		assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Displaced)
+	})
 }
 
 // "a vanished client gives its place back"
 func TestAClientThatVanishes(t *testing.T) {
-	c := oneByOne(t, 1)
-	arrived := make(chan struct{})
-	client := admitted(t, c, &service{duplex: func(s duplexServer) error {
-		close(arrived)
-		<-s.Context().Done()
-		return s.Context().Err()
-	}}, aimdgrpc.ServerConfig{})
-	ctx, cancel := context.WithCancel(t.Context())
-	serving, err := client.FullDuplexCall(ctx)
-	require.NoError(t, err)
-	<-arrived
-	waiting, leave := context.WithCancel(t.Context())
-	gone := async(func() error { return call(waiting, client) })
-	queued(t, c, 1)
-	leave()
-	requireCode(t, codes.Canceled, <-gone)
-	queued(t, c, 0)
-	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Critical].Vanished)
-	cancel()
-	_, err = serving.Recv()
-	requireCode(t, codes.Canceled, err)
-	require.NoError(t, call(t.Context(), client), "the place is free again")
-	assert.EqualValues(t, 1, c.Snapshot().Neutrals)
+	synctest.Test(t, func(t *testing.T) {
+		c := oneByOne(t, 1)
+		arrived := make(chan struct{})
+		client := admitted(t, c, &service{duplex: func(s duplexServer) error {
+			close(arrived)
+			<-s.Context().Done()
+			return s.Context().Err()
+		}}, aimdgrpc.ServerConfig{})
+		ctx, cancel := context.WithCancel(t.Context())
+		serving, err := client.FullDuplexCall(ctx)
+		require.NoError(t, err)
+		<-arrived
+		waiting, leave := context.WithCancel(t.Context())
+		gone := async(func() error { return call(waiting, client) })
+		queued(t, c, 1)
+		leave()
+		requireCode(t, codes.Canceled, <-gone)
+		queued(t, c, 0)
+		assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Critical].Vanished)
+		cancel()
+		_, err = serving.Recv()
+		requireCode(t, codes.Canceled, err)
+		require.NoError(t, call(t.Context(), client), "the place is free again")
+		assert.EqualValues(t, 1, c.Snapshot().Neutrals)
+	})
 }
 
 // "panics release and go on"

@@ -37,7 +37,9 @@ const (
 //   - RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED
 //     timeout, all to be tried again; the rest is final: a client error or
 //     neutral, as attempt.Classify says.
-//   - RetryInfo in the details is the service's Retry-After.
+//   - RetryInfo in the details is the service's Retry-After, or the longer if the
+//     interceptors of this package saw a grpc-retry-pushback-ms beside it. What cannot
+//     be meant is none: a negative one, or one of more than a year.
 //   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason
 //     attempt.ErrQuota, unless there is a RetryInfo: then it is a quota that comes back
 //     soon, as Google's per minute do.
@@ -48,22 +50,6 @@ func Classify(err error) attempt.Verdict {
 		return attempt.Verdict{}
 	}
 	return attempt.Classify(told(err, nil))
-}
-
-// RetryAfter returns the delay that the service asked for with an error: the
-// RetryInfo in the status, or the longer if the interceptors of this package
-// saw a grpc-retry-pushback-ms beside it. It returns false when there is none,
-// and for what cannot be meant: negative, more than a year.
-func RetryAfter(err error) (time.Duration, bool) {
-	var a *answerError
-	if errors.As(err, &a) {
-		return a.after, a.after > 0
-	}
-	s, ok := status.FromError(err)
-	if !ok {
-		return 0, false
-	}
-	return retryInfo(s)
 }
 
 // answerError is the error of a call with what else the service said, in the
@@ -86,7 +72,7 @@ func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) RetryAfter() time.Duration  { return e.after }
 
-// Absent reports that nobody was there to answer; see limiter.Config.FirstContact.
+// Absent reports that no connection could be made; see limiter.Config.FirstContact.
 func (e *answerError) Absent() bool { return e.absent }
 
 // Verdict is what attempt.Classify says of the code, corrected.
@@ -115,9 +101,8 @@ func told(err error, trailer metadata.MD) error {
 		return err // of an interceptor inside of this one
 	}
 	e := answerError{error: err, tooLarge: tooLarge(s), absent: absent(s)}
-	e.after, _ = retryInfo(s)
 	after, forbidden := pushedBack(trailer)
-	e.after, e.hopeless = max(e.after, after), forbidden
+	e.after, e.hopeless = max(retryInfo(s), after), forbidden
 	e.quota = e.after == 0 && outOfQuota(s)
 	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota && !e.absent {
 		return err
@@ -125,18 +110,18 @@ func told(err error, trailer metadata.MD) error {
 	return &e
 }
 
-// retryInfo returns the delay of the status's RetryInfo.
-func retryInfo(s *status.Status) (time.Duration, bool) {
+// retryInfo returns the delay of the status's RetryInfo, 0 if there is none.
+func retryInfo(s *status.Status) time.Duration {
 	for _, detail := range s.Details() {
 		info, ok := detail.(*errdetails.RetryInfo)
 		if !ok || info.GetRetryDelay().CheckValid() != nil {
 			continue
 		}
 		if d := info.GetRetryDelay().AsDuration(); d > 0 && d <= longestDelay {
-			return d, true
+			return d
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // outOfQuota reports whether the status has a QuotaFailure.

@@ -78,9 +78,6 @@ func TestClassify(t *testing.T) {
 		{status.Error(codes.Unavailable, "larger than max"), overload},
 	} {
 		assert.Equal(t, c.want, aimdgrpc.Classify(c.err), "%v", c.err)
-		d, ok := aimdgrpc.RetryAfter(c.err)
-		assert.Equal(t, c.want.RetryAfter, d, "%v", c.err)
-		assert.Equal(t, c.want.RetryAfter > 0, ok, "%v", c.err)
 	}
 }
 
@@ -99,12 +96,10 @@ func TestRetryInfoOfAServer(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, codes.Unavailable, s.Code())
 	assert.Len(t, s.Details(), 2)
-	d, ok := aimdgrpc.RetryAfter(err)
-	assert.True(t, ok)
-	assert.Equal(t, time.Minute, d)
+	assert.Equal(t, time.Minute, aimdgrpc.Classify(err).RetryAfter)
 }
 
-func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
+func TestRetryAfterPausesEverybody(t *testing.T) {
 	var held time.Duration
 	l, err := aimd.NewReno(aimd.WithPause(time.Millisecond, time.Millisecond), aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind == limiter.Held {
@@ -117,7 +112,7 @@ func TestRetryAfterShutsTheGateForEverybody(t *testing.T) {
 	}
 	for range core.DefaultPatience - 1 {
 		require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
-		assert.Less(t, held, time.Second, "a pause at the most")
+		assert.Less(t, held, time.Second, "at most a pause")
 	}
 	require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
 	assert.Greater(t, held, 59*time.Second, "the pauses did not help")
@@ -173,8 +168,7 @@ func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "2000"))
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
 	}})
-	d, _ := aimdgrpc.RetryAfter(call(t.Context(), client))
-	assert.Equal(t, 2*time.Second, d)
+	assert.Equal(t, 2*time.Second, aimdgrpc.Classify(call(t.Context(), client)).RetryAfter)
 	l.told(window.Overload)
 }
 
@@ -237,11 +231,11 @@ func FuzzPushback(f *testing.F) {
 				*trailer.TrailerAddr = metadata.Pairs("grpc-retry-pushback-ms", value)
 				return status.Error(codes.Internal, "")
 			})
-		d, ok := aimdgrpc.RetryAfter(err)
-		assert.Equal(t, d > 0, ok)
+		d := aimdgrpc.Classify(err).RetryAfter
+		assert.GreaterOrEqual(t, d, time.Duration(0))
 		assert.LessOrEqual(t, d, 365*24*time.Hour)
 		if strings.HasPrefix(value, "-") {
-			assert.False(t, ok)
+			assert.Zero(t, d)
 		}
 		assert.Equal(t, codes.Internal, status.Code(err))
 		assert.Zero(t, l.Snapshot().InFlight)

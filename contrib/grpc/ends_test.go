@@ -19,9 +19,9 @@ import (
 // A server that admits 16, and a client with a limiter that knows nothing of it.
 func TestBothEndsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		controller, err := admission.New(admission.Fixed(16), admission.Config{Settings: admission.Settings{
+		controller, err := admission.New(admission.Fixed(16), admission.Config{
 			QueueBound: 4, RetryAfterMin: 100 * time.Millisecond,
-		}})
+		})
 		require.NoError(t, err)
 		admit, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{Code: codes.ResourceExhausted})
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestBothEndsTogether(t *testing.T) {
 // gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
 func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := admission.New(admission.Fixed(1), admission.Config{Settings: admission.Settings{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond}})
+		c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond})
 		require.NoError(t, err)
 		var retried time.Duration
 		shed := time.Time{}

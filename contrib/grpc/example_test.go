@@ -134,12 +134,6 @@ func ExampleClassify() {
 	// Output: overload true 1.5s
 }
 
-func ExampleRetryAfter() {
-	after, ok := aimdgrpc.RetryAfter(errTooMuch)
-	fmt.Println(after, ok)
-	// Output: 1.5s true
-}
-
 // Each call tells who makes it, what for, and how bad it is if it fails.
 func ExampleTag() {
 	address, stop := demo(8)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
@@ -61,7 +61,7 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 		{"success", io.EOF, window.Success, window.Success},
 		{"overload", refused, window.Overload, window.Overload},
 		{"an answer", status.Error(codes.NotFound, ""), window.ClientError, window.ClientError},
-		{"not sent", &aimdgrpc.NotSentError{Err: limiter.ErrQueueFull}, window.Neutral, 0},
+		{"not sent", aimdgrpc.NotSent(attempt.ErrQueueFull), window.Neutral, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, g := guarded(t)
@@ -83,31 +83,33 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 }
 
 func TestGuardsHearThatTheServiceSaidNothing(t *testing.T) {
-	l, g := guarded(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
-	for _, f := range []func(context.Context) error{
-		func(context.Context) error { panic("mine") },
-		func(context.Context) error { return refused },
-	} {
-		assert.Panics(t, func() { _ = invoke(t.Context(), l, f) })
+	synctest.Test(t, func(t *testing.T) {
+		l, g := guarded(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
+		for _, f := range []func(context.Context) error{
+			func(context.Context) error { panic("mine") },
+			func(context.Context) error { return refused },
+		} {
+			assert.Panics(t, func() { _ = invoke(t.Context(), l, f) })
+			l.told(window.Neutral)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		require.Panics(t, func() {
+			_ = invoke(ctx, l, func(context.Context) error { cancel(); return context.Canceled })
+		})
 		l.told(window.Neutral)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	require.Panics(t, func() {
-		_ = invoke(ctx, l, func(context.Context) error { cancel(); return context.Canceled })
+		_, err := openStream(ctx, l, nil)
+		require.ErrorIs(t, err, context.Canceled, "over already: the guards are not asked")
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		ctx, cancel = context.WithCancel(t.Context())
+		go func() { l.waiting(1); cancel() }()
+		_, err = openStream(ctx, l, nil)
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, p.Done(window.Success))
+		l.told(window.Success)
+		assert.Equal(t, []int{0, 0, 0, 0}, g.attempts)
+		assert.Equal(t, []window.Outcome{0, 0, 0, 0}, g.ended)
 	})
-	l.told(window.Neutral)
-	_, err := openStream(ctx, l, nil)
-	require.ErrorIs(t, err, context.Canceled, "over already: the guards are not asked")
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	ctx, cancel = context.WithCancel(t.Context())
-	go func() { l.waiting(1); cancel() }()
-	_, err = openStream(ctx, l, nil)
-	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, p.Done(window.Success))
-	l.told(window.Success)
-	assert.Equal(t, []int{0, 0, 0, 0}, g.attempts)
-	assert.Equal(t, []window.Outcome{0, 0, 0, 0}, g.ended)
 }
 
 // Do asks the guards, and the call within goes with that.
@@ -160,35 +162,37 @@ func TestTheThrottleAtTheDoor(t *testing.T) {
 // A loop without the limiter numbers its attempts: those after the first wait
 // at the front of the queue, whatever its bound, and the server is told.
 func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
-	l, g := guarded(t, aimd.WithQueueBound(1))
-	client, seen := heard(t, append(aimdgrpc.Limit(l.Limiter), tagged(t, "loop", "1")...)...)
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	first := async(func() error { return call(t.Context(), client) })
-	l.waiting(1)
-	tries := 0
-	loop := attempt.Runner{Policy: again{}}
-	second := async(func() error {
-		return loop.Do(t.Context(), func(ctx context.Context) error {
-			if tries++; tries == 1 {
-				return refused
-			}
-			return call(ctx, client)
-		})
-	})
-	l.waiting(2)
-	require.NoError(t, p.Done(window.Success))
-	for _, attempt := range []int{2, 0} { // one slot: one at a time
-		tags, err := aimdgrpc.ParseTags(<-seen)
+	synctest.Test(t, func(t *testing.T) {
+		l, g := guarded(t, aimd.WithQueueBound(1))
+		client, seen := heard(t, append(aimdgrpc.Limit(l.Limiter), tagged(t, "loop", "1")...)...)
+		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, attempt, tags.Attempt)
-	}
-	require.NoError(t, <-second)
-	require.NoError(t, <-first)
-	assert.Equal(t, []int{0, 2}, g.attempts)
-	for range 3 {
-		l.told(window.Success)
-	}
+		first := async(func() error { return call(t.Context(), client) })
+		l.waiting(1)
+		tries := 0
+		loop := attempt.Runner{Policy: again{}}
+		second := async(func() error {
+			return loop.Do(t.Context(), func(ctx context.Context) error {
+				if tries++; tries == 1 {
+					return refused
+				}
+				return call(ctx, client)
+			})
+		})
+		l.waiting(2)
+		require.NoError(t, p.Done(window.Success))
+		for _, attempt := range []int{2, 0} { // one slot: one at a time
+			tags, err := aimdgrpc.ParseTags(<-seen)
+			require.NoError(t, err)
+			assert.Equal(t, attempt, tags.Attempt)
+		}
+		require.NoError(t, <-second)
+		require.NoError(t, <-first)
+		assert.Equal(t, []int{0, 2}, g.attempts)
+		for range 3 {
+			l.told(window.Success)
+		}
+	})
 }
 
 // A stream may be opened as a retry, but its later messages are none.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -90,10 +91,11 @@ func (w watched) held(n int) {
 	require.Empty(w.t, w.outcomes, "released already")
 }
 
-// waiting waits until so many calls are in the queue.
+// waiting asserts that so many calls are in the queue once all is at rest, in a bubble.
 func (w watched) waiting(n int) {
 	w.t.Helper()
-	assert.Eventually(w.t, func() bool { return w.Snapshot().Queued == n }, time.Minute, time.Millisecond)
+	synctest.Wait()
+	assert.Equal(w.t, n, w.Snapshot().Queued, "queued")
 }
 
 // service is a server's side made of functions; nil answers at once, and well.
@@ -217,7 +219,7 @@ func dial(t testing.TB, address string, opts ...grpc.DialOption) (pb.TestService
 // limited returns a client with the limiter of a server with the service.
 func limited(t *testing.T, l watched, s *service, opts ...grpc.DialOption) pb.TestServiceClient {
 	t.Helper()
-	client, _ := dial(t, start(t, s), append(aimdgrpc.Limit(l.Limiter), opts...)...)
+	client, _ := dial(t, "any", append(append(aimdgrpc.Limit(l.Limiter), inMemory(t, s)), opts...)...)
 	return client
 }
 

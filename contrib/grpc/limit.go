@@ -1,8 +1,11 @@
 package aimdgrpc
 
 import (
+	"context"
+
 	"google.golang.org/grpc"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -11,9 +14,37 @@ import (
 //
 //	conn, err := grpc.NewClient(target, append(aimdgrpc.Limit(lim), creds)...)
 //
+// A call that gets no slot fails with an [attempt.Error] of no attempt, so it may be
+// tried again even where it is not idempotent. (Of a stream with SlotPerMessage, this
+// message was not sent, and the stream is over.) Its reason is limiter.ErrClosed,
+// attempt.ErrQueueFull, the error of a guard, or that of the context. To gRPC it is a
+// status: that of the context's end, CANCELLED if the limiter is closed, as of a
+// connection that is closing, else RESOURCE_EXHAUSTED: what ran out is what this client
+// allows itself. To limiters it is neutral and final.
+//
 // One limiter stands for one service (or tenant, or whatever has a limit of its
 // own). Retry, and other interceptors that retry, come before these options.
 func Limit(l *limiter.Limiter) []grpc.DialOption {
-	d := newDoor(l)
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(d.unary), grpc.WithChainStreamInterceptor(d.stream)}
+	c := newClient(l)
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(c.unary), grpc.WithChainStreamInterceptor(c.stream)}
+}
+
+// client is what a client's interceptors have in common.
+type client struct{ limiter *limiter.Limiter }
+
+func newClient(l *limiter.Limiter) *client {
+	if l == nil {
+		panic("aimdgrpc: the limiter is nil")
+	}
+	return &client{l}
+}
+
+// admit asks the limiter's guards, and waits for a slot, at the front of the queue if
+// the number says that this is a retry. Its error is that of notSent.
+func (c *client) admit(ctx context.Context, number int) (*attempt.Attempt, error) {
+	a, err := c.limiter.Begin(ctx, number)
+	if err != nil {
+		return nil, notSent(err)
+	}
+	return a, nil
 }

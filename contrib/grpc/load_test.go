@@ -174,7 +174,8 @@ func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
 		}
 		all.Wait()
 		// What nobody read comes back by its context, on a goroutine of its own.
-		require.Eventually(t, func() bool { return l.Snapshot().InFlight == 0 }, time.Minute, time.Millisecond)
+		synctest.Wait()
+		require.Zero(t, l.Snapshot().InFlight)
 	})
 }
 

@@ -6,19 +6,18 @@ import (
 	"google.golang.org/grpc"
 )
 
-// SlotPerMessage is an option for a call, or with grpc.WithDefaultCallOptions for
-// all of a client's. A stream with it holds a slot only while a message of it
-// is unanswered: SendMsg waits for a slot, and the next message received gives
-// it back. It is for long streams of requests and answers, which would hold their
-// slots for hours:
+// SlotPerMessage is an option for a call, or with grpc.WithDefaultCallOptions for all
+// calls of a client. A stream with it holds a slot only while a message of its own is
+// unanswered: SendMsg waits for a slot, and the next message received gives it back. It
+// is for long streams of requests and answers, which would hold a slot for hours:
 //
 //	chat, err := client.Chat(ctx, aimdgrpc.SlotPerMessage())
 //
-// A stream holds one slot at the most, so that it cannot wait for itself. If the
-// next message is sent before an answer came, the slot of the one before
-// is given back, and nothing is learned from that one. The stream's opening
-// waits for a slot too, and its first message uses the same. A SendMsg that gets no
-// slot fails with a NotSentError, and that ends the stream.
+// A stream holds at most one slot, so that it cannot wait for itself. If a message is
+// sent before the one before it was answered, the slot is given back first, and nothing
+// is learned from that message. To open the stream waits for a slot too, and the first
+// message uses the same. A SendMsg that gets no
+// slot fails as [Limit] says, and that ends the stream.
 //
 // It changes nothing for calls that are no streams.
 func SlotPerMessage() grpc.CallOption { return slotPerMessage{} }
@@ -40,7 +39,7 @@ func (s *stream) next() error {
 		return nil
 	}
 	s.drop()
-	a, err := s.door.admit(s.ctx, 1)
+	a, err := s.client.admit(s.ctx, 1)
 	switch {
 	case err == nil:
 		s.held.Store(a)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,28 +73,30 @@ func TestAServerThatSpeaksFirst(t *testing.T) {
 }
 
 func TestAMessageWaitsForItsSlot(t *testing.T) {
-	l := one(t)
-	stream, _ := perMessage(t, l, &service{})
-	exchange := func() error {
-		if err := stream.Send(&pb.StreamingOutputCallRequest{}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		stream, _ := perMessage(t, l, &service{})
+		exchange := func() error {
+			if err := stream.Send(&pb.StreamingOutputCallRequest{}); err != nil {
+				return err
+			}
+			_, err := stream.Recv()
 			return err
 		}
-		_, err := stream.Recv()
-		return err
-	}
-	require.NoError(t, exchange())
-	l.told(window.Success)
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	second := async(exchange)
-	l.waiting(1)
-	require.NoError(t, p.Done(window.Success))
-	l.told(window.Success)
-	require.NoError(t, <-second)
-	l.told(window.Success)
-	require.NoError(t, stream.CloseSend())
-	_, err = stream.Recv()
-	require.ErrorIs(t, err, io.EOF)
+		require.NoError(t, exchange())
+		l.told(window.Success)
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		second := async(exchange)
+		l.waiting(1)
+		require.NoError(t, p.Done(window.Success))
+		l.told(window.Success)
+		require.NoError(t, <-second)
+		l.told(window.Success)
+		require.NoError(t, stream.CloseSend())
+		_, err = stream.Recv()
+		require.ErrorIs(t, err, io.EOF)
+	})
 }
 
 // "If the next message is sent before an answer came, the slot of the one
@@ -147,40 +150,44 @@ func TestAMessageThatGetsNoSlotEndsTheStream(t *testing.T) {
 		requireCode(t, codes.Canceled, err)
 	})
 	t.Run("cancelled in the queue", func(t *testing.T) {
-		l := one(t)
-		stream, cancel := perMessage(t, l, &service{})
-		exchanged(t, l, stream)
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		sent := async(func() error { return stream.Send(&pb.StreamingOutputCallRequest{}) })
-		l.waiting(1)
-		cancel()
-		require.Error(t, <-sent)
-		_, err = stream.Recv()
-		requireCode(t, codes.Canceled, err)
-		require.NoError(t, p.Done(window.Success))
-		l.told(window.Success)
+		synctest.Test(t, func(t *testing.T) {
+			l := one(t)
+			stream, cancel := perMessage(t, l, &service{})
+			exchanged(t, l, stream)
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			sent := async(func() error { return stream.Send(&pb.StreamingOutputCallRequest{}) })
+			l.waiting(1)
+			cancel()
+			require.Error(t, <-sent)
+			_, err = stream.Recv()
+			requireCode(t, codes.Canceled, err)
+			require.NoError(t, p.Done(window.Success))
+			l.told(window.Success)
+		})
 	})
 	t.Run("ended by the server while it waits", func(t *testing.T) {
-		l := one(t)
-		goOn := make(chan struct{})
-		stream, _ := perMessage(t, l, &service{duplex: func(s duplexServer) error {
-			_, _ = s.Recv()
-			_ = s.Send(&pb.StreamingOutputCallResponse{})
-			<-goOn
-			return refused
-		}})
-		exchanged(t, l, stream)
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		sent := async(func() error { return stream.Send(&pb.StreamingOutputCallRequest{}) })
-		l.waiting(1)
-		close(goOn)
-		_, err = stream.Recv()
-		requireCode(t, codes.ResourceExhausted, err)
-		require.ErrorIs(t, <-sent, io.EOF, "the status is for RecvMsg to tell")
-		require.NoError(t, p.Done(window.Success))
-		l.told(window.Success)
+		synctest.Test(t, func(t *testing.T) {
+			l := one(t)
+			goOn := make(chan struct{})
+			stream, _ := perMessage(t, l, &service{duplex: func(s duplexServer) error {
+				_, _ = s.Recv()
+				_ = s.Send(&pb.StreamingOutputCallResponse{})
+				<-goOn
+				return refused
+			}})
+			exchanged(t, l, stream)
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			sent := async(func() error { return stream.Send(&pb.StreamingOutputCallRequest{}) })
+			l.waiting(1)
+			close(goOn)
+			_, err = stream.Recv()
+			requireCode(t, codes.ResourceExhausted, err)
+			require.ErrorIs(t, <-sent, io.EOF, "the status is for RecvMsg to tell")
+			require.NoError(t, p.Done(window.Success))
+			l.told(window.Success)
+		})
 	})
 }
 

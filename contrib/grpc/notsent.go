@@ -12,40 +12,24 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// NotSentError is the error of a call that got no slot. Nothing of it was
-// sent, so it may be tried again even where it is not idempotent. (Of a stream
-// with SlotPerMessage, this message was not sent, and the stream is over.)
-//
-// It unwraps to the reason: limiter.ErrClosed, limiter.ErrQueueFull, what a guard
-// of the limiter said (a throttle.ErrThrottled, say), or the context's error. To gRPC it is a status: CANCELLED and DEADLINE_EXCEEDED
-// if the context ended, CANCELLED also if the limiter is closed, as
-// of a connection that is closing, and RESOURCE_EXHAUSTED else: what ran out is
-// what this client allows itself. To limiters it is neutral and final.
-type NotSentError struct {
-	// Err is the reason, never nil.
-	Err error
-}
+// notSentError is an attempt.Error of no attempt as a status, see Limit.
+type notSentError struct{ story *attempt.Error }
 
-func (e *NotSentError) Error() string { return e.GRPCStatus().Err().Error() }
+func notSent(reason error) error { return &notSentError{&attempt.Error{Reason: reason}} }
 
-// Unwrap returns the reason.
-func (e *NotSentError) Unwrap() error { return e.Err }
+func (e *notSentError) Error() string { return e.GRPCStatus().Err().Error() }
+func (e *notSentError) Unwrap() error { return e.story }
 
-// GRPCStatus returns the status that stands for the error.
-func (e *NotSentError) GRPCStatus() *status.Status {
+func (e *notSentError) GRPCStatus() *status.Status {
 	code := codes.ResourceExhausted
 	switch {
-	case errors.Is(e.Err, context.DeadlineExceeded):
+	case errors.Is(e.story, context.DeadlineExceeded):
 		code = codes.DeadlineExceeded
-	case errors.Is(e.Err, context.Canceled), errors.Is(e.Err, limiter.ErrClosed):
+	case errors.Is(e.story, context.Canceled), errors.Is(e.story, limiter.ErrClosed):
 		code = codes.Canceled
 	}
-	return status.New(code, "aimdgrpc: not sent: "+e.Err.Error())
+	return status.New(code, "aimdgrpc: not sent: "+e.story.Reason.Error())
 }
 
-// NotSent says that there was no answer, whatever the status. Guards (see
-// attempt.Guards) count such an attempt for nothing.
-func (e *NotSentError) NotSent() bool { return true }
-
 // Verdict says that the error says nothing about load, whatever its code.
-func (e *NotSentError) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }
+func (e *notSentError) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

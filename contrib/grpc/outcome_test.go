@@ -38,7 +38,7 @@ func TestWhatAHandlersEndSaysToTheLimit(t *testing.T) {
 	leave()
 	late, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	downstream := &aimdgrpc.NotSentError{Err: errors.New("queue full")}
+	downstream := aimdgrpc.NotSent(errors.New("queue full"))
 	for _, c := range []struct {
 		ctx  context.Context
 		err  error

@@ -33,10 +33,9 @@ import (
 //
 // A call whose first attempt fails for good fails with that error. Otherwise the
 // error tells the whole story: it is an *attempt.Error, with the code of the last
-// attempt, or that of the context if it has ended. If no attempt was made it is a
-// [NotSentError].
+// attempt, or that of the context if it has ended.
 //
-// Streams are left alone: who reads a stream knows where to begin anew.
+// Streams are left alone: only the caller knows where to begin anew.
 func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {
 	if do == nil {
 		panic("aimdgrpc: Retry with a nil function")
@@ -72,7 +71,7 @@ func whole(err error) error {
 	case !errors.As(err, &story):
 		return err
 	case story.Attempts == 0:
-		return &NotSentError{Err: story}
+		return &notSentError{story}
 	case story.Attempts == 1 && story.Reason == nil:
 		return story.Cause
 	}

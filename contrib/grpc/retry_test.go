@@ -123,8 +123,9 @@ func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
 	client, _ := dial(t, start(t, &service{}), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
 	l.Close()
 	err := call(t.Context(), client)
-	var e *aimdgrpc.NotSentError
+	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
+	require.True(t, e.NotSent())
 	require.ErrorIs(t, err, limiter.ErrClosed)
 	requireCode(t, codes.Canceled, err)
 

@@ -18,17 +18,17 @@ import (
 // before it is opened, and holds it to its end, or with SlotPerMessage while a
 // message of it is unanswered.
 func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
-	return newDoor(l).stream
+	return newClient(l).stream
 }
 
-func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s := &stream{door: d, caller: ctx}
+func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s := &stream{client: c, caller: ctx}
 	if isPerMessage(opts) {
 		s.ctx, s.cancel = context.WithCancel(ctx)
 		s.unused = true
 		ctx = s.ctx
 	}
-	a, err := d.admit(ctx, attempt.Number(ctx))
+	a, err := c.admit(ctx, attempt.Number(ctx))
 	if err != nil {
 		s.letGo()
 		return nil, err
@@ -61,8 +61,8 @@ func (d *door) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clien
 // the context and that of the connection may come at the same time.
 type stream struct {
 	grpc.ClientStream
-	door *door
-	// caller is the context of who opened the stream.
+	client *client
+	// caller is the context with which the stream was opened.
 	caller context.Context
 	// held is the attempt at hand; nil: it has ended. Whoever swaps it out ends it.
 	held atomic.Pointer[attempt.Attempt]
@@ -82,8 +82,8 @@ type stream struct {
 	unused bool
 }
 
-// watch sees to it that the slot is given back when the context ends. gRPC sees
-// to it too and tells by OnFinish, if no other interceptor stands between.
+// watch gives the slot back when the context ends. gRPC tells of that too, by OnFinish,
+// unless another interceptor stands between.
 func (s *stream) watch() {
 	if s.caller.Done() == nil {
 		return
@@ -165,8 +165,8 @@ func (s *stream) finished(err error) {
 	if s.busy.Load() > 0 {
 		s.release(err)
 	} else {
-		// The context or the connection was ended with nobody waiting for the
-		// service: if anybody was slow, it was the reader.
+		// The context or the connection ended while nothing waited for the service: if
+		// anything was slow, it was the reader.
 		s.drop()
 	}
 }

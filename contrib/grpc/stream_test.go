@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,24 +40,26 @@ func (h *handmade) Header() (metadata.MD, error) { return nil, h.header() }
 func (h *handmade) Trailer() metadata.MD         { return nil }
 
 func TestAServersStreamHoldsItsSlotToTheEnd(t *testing.T) {
-	l := one(t)
-	client := limited(t, l, &service{})
-	stream, err := client.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
-	require.NoError(t, err)
-	second := async(func() error { return call(t.Context(), client) })
-	l.waiting(1)
-	for range 3 {
-		_, err = stream.Recv()
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		client := limited(t, l, &service{})
+		stream, err := client.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
 		require.NoError(t, err)
-		l.held(1)
-	}
-	_, err = stream.Recv()
-	require.ErrorIs(t, err, io.EOF)
-	l.ended(window.Success)
-	require.NoError(t, <-second)
-	l.told(window.Success)
-	_, err = stream.Recv()
-	require.Error(t, err, "after the end")
+		second := async(func() error { return call(t.Context(), client) })
+		l.waiting(1)
+		for range 3 {
+			_, err = stream.Recv()
+			require.NoError(t, err)
+			l.held(1)
+		}
+		_, err = stream.Recv()
+		require.ErrorIs(t, err, io.EOF)
+		l.ended(window.Success)
+		require.NoError(t, <-second)
+		l.told(window.Success)
+		_, err = stream.Recv()
+		require.Error(t, err, "after the end")
+	})
 }
 
 func TestAClientsStreamHoldsItsSlotToTheAnswer(t *testing.T) {

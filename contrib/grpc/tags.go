@@ -20,8 +20,8 @@ import (
 // The keys are the headers of package httplimit in lower case, "aimd-client" and
 // so on, and so are the rules of what is in them.
 //
-// What the metadata of a call says already stays, as httplimit.AddTags has it. What
-// retries must stand before, so that each attempt comes by here. Without a name, name
+// Tags that a call's metadata has already stay, as with httplimit.AddTags. What retries
+// must come before these options, so that each attempt passes through them. Without a name, name
 // and version are those of the context, if it has any. The error says what is wrong
 // with a name.
 func Tag(client, version string) ([]grpc.DialOption, error) {

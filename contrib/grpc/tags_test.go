@@ -18,7 +18,7 @@ import (
 func heard(t *testing.T, opts ...grpc.DialOption) (pb.TestServiceClient, <-chan metadata.MD) {
 	t.Helper()
 	seen := make(chan metadata.MD, 1)
-	client, _ := dial(t, start(t, &service{
+	server := inMemory(t, &service{
 		unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
 			md, _ := metadata.FromIncomingContext(ctx)
 			seen <- md
@@ -29,7 +29,8 @@ func heard(t *testing.T, opts ...grpc.DialOption) (pb.TestServiceClient, <-chan 
 			seen <- md
 			return nil
 		},
-	}), opts...)
+	})
+	client, _ := dial(t, "any", append(opts, server)...)
 	return client, seen
 }
 

@@ -14,11 +14,11 @@ import (
 // UnaryClientInterceptor is the part of Limit for calls with one request and one
 // answer: each waits for a slot, and gives it back when it returned.
 func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
-	return newDoor(l).unary
+	return newClient(l).unary
 }
 
-func (d *door) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	a, err := d.admit(ctx, attempt.Number(ctx))
+func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	a, err := c.admit(ctx, attempt.Number(ctx))
 	if err != nil {
 		return err
 	}

@@ -30,26 +30,28 @@ func invoke(ctx context.Context, l watched, f func(context.Context) error) error
 }
 
 func TestACallHoldsItsSlotUntilItReturns(t *testing.T) {
-	l := one(t)
-	arrived, goOn := make(chan struct{}), make(chan struct{})
-	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {
-		arrived <- struct{}{}
-		<-goOn
-		return nil
-	}})
-	first := async(func() error { return call(t.Context(), client) })
-	<-arrived
-	second := async(func() error { return call(t.Context(), client) })
-	l.waiting(1)
-	l.held(1)
-	goOn <- struct{}{}
-	require.NoError(t, <-first)
-	l.ended(window.Success)
-	<-arrived
-	l.held(1)
-	goOn <- struct{}{}
-	require.NoError(t, <-second)
-	l.told(window.Success)
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		arrived, goOn := make(chan struct{}), make(chan struct{})
+		client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {
+			arrived <- struct{}{}
+			<-goOn
+			return nil
+		}})
+		first := async(func() error { return call(t.Context(), client) })
+		<-arrived
+		second := async(func() error { return call(t.Context(), client) })
+		l.waiting(1)
+		l.held(1)
+		goOn <- struct{}{}
+		require.NoError(t, <-first)
+		l.ended(window.Success)
+		<-arrived
+		l.held(1)
+		goOn <- struct{}{}
+		require.NoError(t, <-second)
+		l.told(window.Success)
+	})
 }
 
 // "codes classified (RESOURCE_EXHAUSTED, UNAVAILABLE overload; DEADLINE_EXCEEDED
@@ -117,33 +119,37 @@ func TestNotSent(t *testing.T) {
 		assert.ErrorIs(t, err, limiter.ErrClosed)
 	})
 	t.Run("the queue is full", func(t *testing.T) {
-		l := one(t, aimd.WithQueueBound(1))
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		next := async(func() error { return invoke(t.Context(), l, func(context.Context) error { return nil }) })
-		l.waiting(1)
-		err = notSent(t, l, t.Context())
-		requireCode(t, codes.ResourceExhausted, err)
-		assert.ErrorIs(t, err, limiter.ErrQueueFull)
-		assert.EqualError(t, err, "rpc error: code = ResourceExhausted desc = aimdgrpc: not sent: limiter: queue full")
-		require.NoError(t, p.Done(window.Neutral))
-		require.NoError(t, <-next)
-		assert.ElementsMatch(t, []window.Outcome{window.Neutral, window.Success}, []window.Outcome{<-l.outcomes, <-l.outcomes})
-	})
-	t.Run("the context ends in the queue", func(t *testing.T) {
-		for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {
-			l := one(t)
+		synctest.Test(t, func(t *testing.T) {
+			l := one(t, aimd.WithQueueBound(1))
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			ctx := newTerm()
-			go func() { l.waiting(1); ctx.end(end) }()
-			err = notSent(t, l, ctx)
-			requireCode(t, want, err)
-			assert.ErrorIs(t, err, end)
-			l.held(1)
+			next := async(func() error { return invoke(t.Context(), l, func(context.Context) error { return nil }) })
+			l.waiting(1)
+			err = notSent(t, l, t.Context())
+			requireCode(t, codes.ResourceExhausted, err)
+			assert.ErrorIs(t, err, attempt.ErrQueueFull)
+			assert.EqualError(t, err, "rpc error: code = ResourceExhausted desc = aimdgrpc: not sent: limiter: queue full")
 			require.NoError(t, p.Done(window.Neutral))
-			l.told(window.Neutral)
-		}
+			require.NoError(t, <-next)
+			assert.ElementsMatch(t, []window.Outcome{window.Neutral, window.Success}, []window.Outcome{<-l.outcomes, <-l.outcomes})
+		})
+	})
+	t.Run("the context ends in the queue", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {
+				l := one(t)
+				p, err := l.Acquire(t.Context())
+				require.NoError(t, err)
+				ctx := newTerm()
+				go func() { l.waiting(1); ctx.end(end) }()
+				err = notSent(t, l, ctx)
+				requireCode(t, want, err)
+				assert.ErrorIs(t, err, end)
+				l.held(1)
+				require.NoError(t, p.Done(window.Neutral))
+				l.told(window.Neutral)
+			}
+		})
 	})
 }
 
@@ -154,8 +160,9 @@ func notSent(t *testing.T, l watched, ctx context.Context) error {
 		t.Error("sent")
 		return nil
 	})
-	var e *aimdgrpc.NotSentError
+	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
+	require.True(t, e.NotSent())
 	// "exhausted means fail at once with a named error, never a tighter loop"
 	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(err), "whatever its code")
 	if ctx.Err() != nil || l.Snapshot().InFlight == 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// concluding makes an answer of an error after which no attempt is of any use, for the
-// reason attempt.ErrNoContact. minio-go tries every error again that is no answer, for
-// 17 seconds, and gives up at once only after an answer of a status such as this.
-type concluding struct{ base http.RoundTripper }
+// concluding makes an answer of an attempt.ErrNoContact, after which another attempt is
+// of no use. minio-go tries every error again that is no answer, for 17 seconds, and gives
+// up at once only after an answer with a status such as this one's.
+type concluding struct{ beneath }
 
 // noContact is the code of that answer.
 const noContact = "NoContact"
@@ -41,11 +41,4 @@ func (c *concluding) RoundTrip(req *http.Request) (*http.Response, error) {
 		},
 		Body: io.NopCloser(strings.NewReader(string(document))), ContentLength: int64(len(document)), Request: req,
 	}, nil
-}
-
-// CloseIdleConnections is for http.Client.CloseIdleConnections.
-func (c *concluding) CloseIdleConnections() {
-	if i, ok := c.base.(interface{ CloseIdleConnections() }); ok {
-		i.CloseIdleConnections()
-	}
 }

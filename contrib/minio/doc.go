@@ -11,7 +11,7 @@
 //	}
 //	client, err := minio.New("s3.example.com", opts)
 //
-// From here on use the client as always, from as many goroutines as you like.
+// Use the client as before, from as many goroutines as you like.
 // minio-go retries by itself, and a slot is free while it sleeps.
 //
 // The other way is a client with MaxRetries 1 and no limiter under it, inside
@@ -25,21 +25,21 @@
 //	})
 //
 // There an operation is one attempt, whatever its requests, and goes on until it
-// is done, its error is final, or the context ends. Take it for small objects
-// where nothing may be lost in an outage of minutes. Take one way, not both: an
-// operation would wait for a slot while it stands on another.
+// is done, its error is final, or the context ends. Use it for small objects where
+// nothing may be lost in an outage of minutes. Use one way, not both: an operation would
+// wait for a slot while it holds another.
 //
 // Good to know about Limit:
-//   - minio-go tries a request at most so often, see [Tries]. That is some 17
-//     seconds of a service that is away altogether; one that refuses is another
-//     matter, since the window then holds nearly everything back.
-//   - Where nobody answers at the endpoint, and nobody has yet, calls fail after 10 s
+//   - minio-go tries a request at most 36 times, some 17 seconds of a service that does
+//     not answer at all. Against one that refuses that is enough, since the window then
+//     holds nearly everything back.
+//   - If the endpoint does not answer, and never has, calls fail after 10 s
 //     (aimd.WithFirstContact) with an ErrorResponse of the code NoContact.
-//   - minio-go also tries again what can never succeed, such as a limiter that
-//     was closed. End the context together with the limiter.
+//   - minio-go also tries again what can never succeed, such as a request after the
+//     limiter was closed. End the context together with the limiter.
 //   - What GetObject returns sends its request at the first Read, and holds the
 //     slot until it is read to the end or closed, or the context ends. So close it.
 //   - A body that is no io.Seeker is sent once: no retry.
-//   - Requests of HealthCheck take slots as well, and while it finds the service
-//     away minio-go fails all calls at once. Better not start it for bulk work.
+//   - Requests of HealthCheck take slots as well, and while it gets no answer minio-go
+//     fails all calls at once. Do not start it for bulk work.
 package aimdminio

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// Tries is how often Limit lets minio-go try a request. minio-go sleeps up
-	// to 200 ms after the first try, twice as long after each, at most a second.
-	// From the 37th try on its doubling overflows and it does not sleep
-	// at all (newRetryTimer, v7.4.1), so this is the most that is spaced out.
-	Tries = 36
+	// tries is how often Limit lets minio-go try a request. minio-go sleeps up to 200 ms
+	// after the first try, then twice as long each time, at most a second. From the 37th
+	// try on its doubling overflows and it does not sleep at all (newRetryTimer, v7.4.1).
+	tries = 36
 
-	// idleConnections is how many connections stay open to one host. minio-go's
-	// own 16 make a wider window dial all the time. Our choice: wider
-	// than most windows; one that is not used is closed after a minute.
+	// idleConnections is how many connections stay open to one host. With minio-go's
+	// own 16 a wider window dials all the time. Our choice: wider than most windows;
+	// an unused one is closed after a minute.
 	idleConnections = 1024
 )
 
 // Limit puts the limiter under the client that is made from the options. It puts
 // the options' transport, or that of [Transport] if they have none, behind the
-// limiter, and sets MaxRetries to [Tries] unless it is set already.
+// limiter, and sets MaxRetries to 36 unless it is set already, the most that minio-go
+// spaces out.
 //
 // One limiter stands for one service (or bucket, or whatever has a limit of its
 // own). Call Limit once for each set of options.
@@ -39,9 +39,9 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	} else {
 		opts.Transport = wrap(opts.Transport, l)
 	}
-	opts.Transport = &concluding{opts.Transport}
+	opts.Transport = &concluding{beneath{opts.Transport}}
 	if opts.MaxRetries == 0 {
-		opts.MaxRetries = Tries
+		opts.MaxRetries = tries
 	}
 	return nil
 }
@@ -60,5 +60,15 @@ func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
 }
 
 func wrap(base http.RoundTripper, l *limiter.Limiter) *httplimit.Transport {
-	return httplimit.New(&revealing{base}, l)
+	return httplimit.New(&revealing{beneath{base}}, l)
+}
+
+// beneath is what the round trippers of this package have below them.
+type beneath struct{ base http.RoundTripper }
+
+// CloseIdleConnections is for http.Client.CloseIdleConnections.
+func (b beneath) CloseIdleConnections() {
+	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }

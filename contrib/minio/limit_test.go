@@ -136,7 +136,7 @@ func TestLimitKeepsWhatIsSet(t *testing.T) {
 
 	opts = &minio.Options{}
 	require.NoError(t, aimdminio.Limit(opts, l))
-	require.Equal(t, aimdminio.Tries, opts.MaxRetries)
+	require.Equal(t, 36, opts.MaxRetries)
 	require.Panics(t, func() { _, _ = aimdminio.Transport(nil, true) })
 }
 

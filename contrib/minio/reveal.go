@@ -15,10 +15,10 @@ import (
 // as much as minio-go does (xmlDecodeAndBody).
 const errorDocument = 1 << 20
 
-// revealing gives the status that it means to an answer that says 200 and has an
-// error inside. S3 sends the status of a long operation before it is done. The
-// limiter sees the status only, and would take a SlowDown for a success.
-type revealing struct{ base http.RoundTripper }
+// revealing corrects the status of an answer that says 200 and has an error inside: S3
+// sends the status of a long operation before it is done. The limiter sees the status
+// only, and would take a SlowDown for a success.
+type revealing struct{ beneath }
 
 // RoundTrip implements http.RoundTripper.
 func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -36,13 +36,6 @@ func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &reread{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
 	return resp, nil
-}
-
-// CloseIdleConnections is for http.Client.CloseIdleConnections.
-func (r *revealing) CloseIdleConnections() {
-	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // reread is a body whose start was read already.

@@ -9,18 +9,16 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// ScopeName is the name of the instrumentation scope.
-const ScopeName = "github.com/aimd-go/aimd/contrib/otel"
+// scopeName is the name of the instrumentation scope.
+const scopeName = "github.com/aimd-go/aimd/contrib/otel"
 
 const (
 	nameKey    = attribute.Key("aimd.limiter.name")
 	outcomeKey = attribute.Key("aimd.outcome")
 )
 
-// Version is the version of this module in the program, and of the instrumentation
-// scope; "(devel)" or "" where the program was built from a work tree.
-func Version() string { return version() }
-
+// version is that of this module in the program, and of the instrumentation scope;
+// "(devel)" or "" where the program was built from a work tree.
 var version = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionIn(info)
@@ -31,7 +29,7 @@ func versionIn(info *debug.BuildInfo) string {
 		return ""
 	}
 	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == ScopeName {
+		if m.Path == scopeName {
 			return m.Version
 		}
 	}
@@ -58,5 +56,5 @@ func meter(opts []Option) metric.Meter {
 	if c.provider == nil {
 		c.provider = otel.GetMeterProvider()
 	}
-	return c.provider.Meter(ScopeName, metric.WithInstrumentationVersion(Version()))
+	return c.provider.Meter(scopeName, metric.WithInstrumentationVersion(version()))
 }

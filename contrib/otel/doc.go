@@ -5,6 +5,7 @@
 //	_, err := aimdotel.Register(transport.Limiters)      // one for each host
 //
 // All of it is read when the SDK collects, so a limiter at work costs the same with it.
+// The instrumentation scope is github.com/aimd-go/aimd/contrib/otel.
 // The instruments, each with the attribute aimd.limiter.name, the limiter's name
 // (aimd.WithName) or key:
 //

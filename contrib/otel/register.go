@@ -12,12 +12,6 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limiters yields the limiters that there are now, each with a name; "" stands for
-// that of the limiter itself. Several goroutines may call it at once. It is what
-// package live takes: live.Of, live.Named and live.Keyed make one, and
-// httplimit.Transport.Limiters is one.
-type Limiters = func() iter.Seq2[string, *limiter.Limiter]
-
 // instruments are those that are read when the SDK collects.
 type instruments struct {
 	cwnd, ssthresh, longestWait metric.Float64ObservableGauge
@@ -26,13 +20,15 @@ type instruments struct {
 }
 
 // Register measures the limiters, see the package, until the registration is
-// unregistered. It takes each limiter's lock once, shortly, when the SDK collects.
-// Register all limiters at once: of two registrations with limiters of the same name,
+// unregistered. limiters yields those that there are now, each with a name, "" for that
+// of the limiter itself; several goroutines may call it at once. live.Of and live.Keyed
+// make such a function, and httplimit.Transport.Limiters is one. Each limiter's lock is
+// taken once, shortly, when the SDK collects. Register all limiters at once: of two registrations with limiters of the same name,
 // the SDK may keep one.
 //
 // An error is one of the meter's. Register panics if limiters is nil. It is safe for any
 // number of goroutines.
-func Register(limiters Limiters, opts ...Option) (*Registration, error) {
+func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Option) (*Registration, error) {
 	all := tally.New(limiters)
 	m := meter(opts)
 	i, err := newInstruments(m)

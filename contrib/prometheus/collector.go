@@ -9,12 +9,6 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limiters yields the limiters that there are now, each with a name; "" stands for
-// that of the limiter itself. Several goroutines may call it at once. It is what
-// package live takes: live.Of, live.Named and live.Keyed make one, and
-// httplimit.Transport.Limiters is one.
-type Limiters = func() iter.Seq2[string, *limiter.Limiter]
-
 var (
 	ofLimiter = []string{"limiter"}
 	ofOutcome = []string{"limiter", "outcome"}
@@ -42,9 +36,14 @@ var (
 type Collector struct{ tally *tally.Tally }
 
 // New returns a Collector of all these limiters; one that is in several of them is one.
-// It panics if one of the functions is nil. A registry takes one Collector, or several
-// with a label each (prometheus.WrapRegistererWith).
-func New(limiters ...Limiters) *Collector { return &Collector{tally.New(limiters...)} }
+// Each function yields those that there are now, each with a name, "" for that of the
+// limiter itself; several goroutines may call it at once. live.Of and live.Keyed
+// make such a function, and httplimit.Transport.Limiters is one. New panics if
+// one of them is nil. A registry takes one Collector, or several with a label each
+// (prometheus.WrapRegistererWith).
+func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
+	return &Collector{tally.New(limiters...)}
+}
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {

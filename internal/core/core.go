@@ -3,7 +3,7 @@ package core
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/jitter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
@@ -279,5 +279,5 @@ func (c *Core[T]) pause(n int) time.Duration {
 }
 
 func (c *Core[T]) retryAfter(asked time.Duration) time.Duration {
-	return attempt.RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
+	return jitter.RetryAfter(asked, c.rules.RetryAfterMax, c.rules.Rand)
 }

@@ -44,7 +44,7 @@ func (t *coreTrace) arrive(from, to int) {
 func (t *coreTrace) answer(op int, o window.Outcome, retryAfter time.Duration) {
 	t.Helper()
 	c := t.Answered(t.now, t.flying[op], o, retryAfter)
-	require.NotEqual(t, window.Late, c, "operation %d flies", op)
+	require.NotEqual(t, window.Late, c, "operation %d is in flight", op)
 	delete(t.flying, op)
 	if o.Overloaded() {
 		t.Rejoined(t.items[op])
@@ -59,8 +59,8 @@ func (t *coreTrace) drain() {
 	}
 }
 
-// refuseAll answers everything that flies with an overload, without draining
-// in between, and returns how many cuts that were, and how long the gate is shut.
+// refuseAll answers everything in flight with an overload, without draining in between,
+// and returns how many cuts that were, and how long the pause is.
 func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, pause time.Duration) {
 	for op, k := range t.flying {
 		if t.Answered(t.now, k, window.Overload, retryAfter) == window.Cut {
@@ -102,7 +102,7 @@ func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 	c.arrive(1, 9)
 	c.answer(1, window.Overload, 0) // cwnd 2
 	c.answer(2, window.Overload, 0)
-	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "two fly, two may")
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "two are in flight, two more may be")
 	c.answer(3, window.Success, 0)
 	c.answer(4, window.Success, 0)
 	require.Equal(t, []int{1, 2, 3, 4, 1, 2}, c.sent, "before 5 to 9, the first failed first")
@@ -155,10 +155,9 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	require.Zero(t, c.RetryDelay(1, window.Overload, -time.Second))
 }
 
-// docs/design.md, rule 10: "It becomes a shared gate for everybody who uses that
-// limiter, first attempts included, when refusals go on with no success in
-// between; the gate opens with jitter and the window starts small".
-func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
+// docs/design.md, rule 10: "From the fifth cut in a row on it holds everybody that uses
+// the limiter": first attempts too, and then the window starts small.
+func TestCoreRetryAfterHoldsEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 64}})
 	c.arrive(1, 500)
 	cuts, held := c.refuseAll(time.Second)
@@ -179,7 +178,7 @@ func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
 	require.Equal(t, 1, cuts)
 	require.GreaterOrEqual(t, held, time.Second)
 	require.LessOrEqual(t, held, 1500*time.Millisecond)
-	require.Empty(t, c.flying, "the gate is shut for first attempts too")
+	require.Empty(t, c.flying, "the pause is for first attempts too")
 	_, ok := c.Tried(c.now)
 	require.False(t, ok)
 	require.EqualValues(t, 1, c.State().Cwnd, "the window starts small")
@@ -195,8 +194,8 @@ func TestCoreRetryAfterBecomesASharedGate(t *testing.T) {
 	require.False(t, c.paused())
 }
 
-// "Measured: a gate closed at every Retry-After made a smooth rate cap with
-// short service 6 times slower": refusals among successes shut no gate.
+// Refusals among successes pause nobody: obeyed by everybody, each Retry-After of a
+// smooth rate cap with short answers would make the client many times slower.
 func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 1000)
@@ -212,9 +211,8 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	}
 }
 
-// docs/design.md, rule 13: "Cuts that follow one another with no success in between
-// close the gate for a pause that doubles from 50 ms to 5 s, jittered, until
-// the first success ... From the second such cut on".
+// docs/design.md, rule 13: "Cuts in a row pause everybody, from 50 ms doubling to 5 s,
+// with jitter, until an answer shows life. From the second such cut on".
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Tahoe, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)

@@ -239,7 +239,7 @@ func (m *model) reconfigure(which int) {
 	w.Initial = min(max(initial, w.Min), w.Max)
 	before, paused, flying := m.core.State(), m.core.PausedUntil(), m.core.Flying()
 	err := m.core.Reconfigured(m.now, m.law, s)
-	require.Equal(m.t, flying, m.core.Flying(), "nothing that flies is dropped")
+	require.Equal(m.t, flying, m.core.Flying(), "nothing in flight is dropped")
 	if which%6 >= 4 {
 		require.Error(m.t, err)
 		require.Equal(m.t, before, m.core.State(), "what is refused changes nothing")

@@ -12,7 +12,7 @@ import (
 // and simple, and the Core must do just what it does.
 //
 // Two things are settled beside the text: one is always admitted when nothing
-// flies, and cwnd stays in bounds, so never below 1.
+// is in flight, and cwnd stays in bounds, so never below 1.
 type literalTwin struct {
 	cwnd, ssthresh  float64
 	flying, ignored map[uint64]bool

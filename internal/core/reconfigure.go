@@ -6,16 +6,15 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Reconfigured puts the core under new rules while attempts fly and operations
+// Reconfigured puts the core under new rules while attempts are in flight and operations
 // wait, or returns an error that names the setting that is wrong and changes
 // nothing. What is in flight or waits goes on; Next tells what may go now.
 //
 //   - The window and its law change as window.Window.Reconfigured says, and only
 //     if Settings.Window did change.
-//   - A lower queue bound sends nobody away who waits.
-//   - A gate that is shut for longer than the new rules can shut it opens as if
-//     they had shut it now. So who set a pause or a Retry-After too long can
-//     still call it off.
+//   - A lower queue bound turns no operation away that waits.
+//   - A pause that is longer than the new rules allow ends as if it had begun now under
+//     them. So a pause or a Retry-After that was set too long can be called off.
 //
 // Settings.Rand has no effect.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {

@@ -1,5 +1,5 @@
-// Package fakes3 is the S3 server of the tests, all but the objects: a gate that
-// refuses what is too much, as S3 does, and scripts that answer in the server's place.
+// Package fakes3 is the S3 server of the tests, all but the objects: it
+// refuses what is too much, as S3 does, and has scripts that answer in its place.
 // The objects are the Next handler's, which comes from a module that the root does
 // without.
 package fakes3
@@ -35,7 +35,7 @@ type Store struct {
 	// Service how long it takes for each.
 	Slots   int
 	Service time.Duration
-	// Script sees what the gate lets in; nil: none.
+	// Script sees what is let in; nil: none.
 	Script Script
 
 	mu                          sync.Mutex
@@ -57,7 +57,7 @@ func (s *Store) StartInMemory() {
 	s.Server.Start()
 }
 
-// Counts is how many requests came, and how many of them the gate refused.
+// Counts is how many requests came, and how many of them were refused.
 func (s *Store) Counts() (requests, refused int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

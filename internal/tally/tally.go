@@ -68,7 +68,7 @@ func (t *Tally) Read() []Sum {
 	for _, limiters := range t.limiters {
 		for name, l := range limiters() {
 			if l != nil {
-				listed = append(listed, named{cmp.Or(name, l.Name()), l})
+				listed = append(listed, named{cmp.Or(name, l.Config().Name), l})
 			}
 		}
 	}
@@ -99,7 +99,8 @@ func (t *Tally) Evicted(l *limiter.Limiter) {
 		t.forget() // perhaps nobody reads
 		t.full = 2*len(t.members) + most
 	}
-	t.member(l.Name(), l).count(l.Snapshot())
+	s := l.Snapshot()
+	t.member(s.Name, l).count(s)
 }
 
 // forget forgets the limiters that nobody has any more.

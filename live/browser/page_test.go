@@ -148,7 +148,7 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 
 func TestHostileNamesAreTexts(t *testing.T) {
 	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
-	b := browse(t, serve(t, live.Named(map[string]*limiter.Limiter{hostile: reno(t), "b": reno(t)})))
+	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName(hostile)), reno(t, aimd.WithName("b")))))
 	b.until(`document.querySelectorAll('#rows tr').length === 2`)
 	require.Equal(t, hostile, run[string](b, `document.querySelector('#rows button').textContent`))
 	require.Equal(t, hostile, run[string](b, `document.querySelector('#name').textContent`))
@@ -157,13 +157,13 @@ func TestHostileNamesAreTexts(t *testing.T) {
 }
 
 func TestTheKeyboardReachesAllOfIt(t *testing.T) {
-	all := map[string]*limiter.Limiter{"a": reno(t), "b": reno(t, aimd.WithInitialWindow(64))}
+	all := []*limiter.Limiter{reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"), aimd.WithInitialWindow(64))}
 	for _, l := range all {
 		p, ok := l.TryAcquire()
 		require.True(t, ok)
 		require.NoError(t, p.Done(window.Overload))
 	}
-	b := browse(t, serve(t, live.Named(all)))
+	b := browse(t, serve(t, live.Of(all...)))
 	b.until(drawn)
 	reached := map[string]bool{}
 	for range 14 {

@@ -153,7 +153,7 @@ type teller struct {
 func (t teller) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	d := t.policy.Decide(ctx, f)
 	if d.Retry {
-		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.ShowDuration(shortened(d.Wait())))
+		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.ShowDuration(shortened(max(d.Delay, d.RetryAfter))))
 	}
 	return d
 }

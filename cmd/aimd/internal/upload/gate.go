@@ -7,7 +7,7 @@ import (
 
 // gate bounds how many things are begun and not ended. Each waits for slots of
 // the limiter with its requests, so this bounds what waits, and with it the memory:
-// twice the window and two, as limiter.Each has it. (Each itself would take a slot
+// twice the window and two, as aimd.Each has it. (Each itself would take a slot
 // for every file, and the requests of the file one more.)
 type gate struct {
 	limit func() int

@@ -73,7 +73,8 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
 		return strategy{name: s.Name, do: do}, nil
 	}
-	c := limiter.Config{Settings: s.Window.Settings(), Guards: guards, MaxAttempts: s.Retry.Attempts}
+	c := s.Window.Settings()
+	c.Guards, c.MaxAttempts = guards, s.Retry.Attempts
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return strategy{}, err
@@ -88,7 +89,7 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 
 // policyOf is the wait before a retry. "If the request fails, the client repeats the
 // request" (How not to crash a server), whatever it was.
-func policyOf(r sim.Retry, guards attempt.Guards) (*retry.Policy, error) {
+func policyOf(r sim.Retry, guards []attempt.Guard) (*retry.Policy, error) {
 	c := retry.Config{Backoff: r.Delays(), MaxAttempts: -1, Guards: guards, If: func(error) bool { return true }}
 	if c.Backoff == nil {
 		c.MaxAttempts = 1
@@ -98,8 +99,8 @@ func policyOf(r sim.Retry, guards attempt.Guards) (*retry.Policy, error) {
 
 // guardsOf are the throttle and the budget, shared by all clients. The budget is
 // the last: what the throttle rejects was not sent.
-func guardsOf(s sim.Strategy) (attempt.Guards, error) {
-	var guards attempt.Guards
+func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
+	var guards []attempt.Guard
 	if s.Throttle != (sim.Throttle{}) {
 		t, err := throttle.New(throttle.Config{K: s.Throttle.K, Window: s.Throttle.Window, Probe: s.Throttle.Probe})
 		if err != nil {

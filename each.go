@@ -1,4 +1,4 @@
-package limiter
+package aimd
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Each runs fn for every item, each as one operation of the limiter like Do,
+// Each runs fn for every item, each as one operation of the limiter like Limiter.Do,
 // as many at a time as the window lets, and yields every item with how it went:
 //
-//	for path, err := range limiter.Each(ctx, l, paths, upload) {
+//	for path, err := range aimd.Each(ctx, lim, paths, upload) {
 //		if err != nil {
 //			log.Printf("%s: %v", path, err)
 //		}
@@ -37,7 +37,8 @@ import (
 // Nothing runs until the result is ranged over. items is pulled on a goroutine
 // of its own; if it can block for long it should heed ctx. A panic in items or
 // in fn stops the pulling, lets what runs come to its end and be yielded, and
-// then goes on from the loop as a *PanicError.
+// then goes on from the loop, as an error with the stack of where it happened that
+// unwraps to the value of the panic if that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -63,26 +64,26 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 	}
 }
 
-// PanicError is what Each panics with when fn or the iterator did: the value
-// of the panic, and the stack of the goroutine where it happened.
-type PanicError struct {
-	Value any
-	Stack []byte
+// panicked is what Each panics with when fn or the iterator did.
+type panicked struct {
+	value any
+	// stack is that of the goroutine where it happened.
+	stack []byte
 }
 
-func (p *PanicError) Error() string {
-	return fmt.Sprintf("limiter: panic in Each: %v\n\n%s", p.Value, p.Stack)
+func (p *panicked) Error() string {
+	return fmt.Sprintf("aimd: panic in Each: %v\n\n%s", p.value, p.stack)
 }
 
 // Unwrap returns the panic's value if it is an error.
-func (p *PanicError) Unwrap() error {
-	err, _ := p.Value.(error)
+func (p *panicked) Unwrap() error {
+	err, _ := p.value.(error)
 	return err
 }
 
 // errExited is what an item ends with whose fn ended its goroutine, and the panic
 // of a loop whose items did.
-var errExited = errors.New("limiter: the function called runtime.Goexit")
+var errExited = errors.New("aimd: the function called runtime.Goexit")
 
 type ended[T any] struct {
 	item T
@@ -103,7 +104,7 @@ type bulk[T any] struct {
 	ended chan ended[T]
 	// room is signalled when pulled falls.
 	room     chan struct{}
-	panicked atomic.Pointer[PanicError]
+	panicked atomic.Pointer[panicked]
 }
 
 // feed pulls the items and starts them.
@@ -199,5 +200,5 @@ func (b *bulk[T]) yielded() {
 
 // keep keeps the first panic for the loop.
 func (b *bulk[T]) keep(v any) {
-	b.panicked.CompareAndSwap(nil, &PanicError{Value: v, Stack: debug.Stack()})
+	b.panicked.CompareAndSwap(nil, &panicked{v, debug.Stack()})
 }

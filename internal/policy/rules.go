@@ -1,14 +1,20 @@
-package retry
+// Package policy is the pure half of retry.Policy, which package sim drives too.
+package policy
 
 import (
+	"errors"
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/jitter"
 )
 
-// Rules are the pure half of a Policy: how often an operation is tried again, and
-// when, after a failure that may be. They take all settings as they are.
+// ErrBackoff is retry.ErrBackoff.
+var ErrBackoff = errors.New("retry: backoff exhausted")
+
+// Rules are how often an operation is tried again, and when, after a failure that may be.
+// They take all settings as they are.
 type Rules struct {
 	// MaxAttempts is the most attempts of an operation, the first among them; 0 or
 	// less: no limit.
@@ -36,7 +42,7 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 		}
 		d.Delay = r.capped(delay)
 	}
-	d.RetryAfter = attempt.RetryAfter(f.Verdict.RetryAfter, r.RetryAfterMax, r.Rand)
+	d.RetryAfter = jitter.RetryAfter(f.Verdict.RetryAfter, r.RetryAfterMax, r.Rand)
 	return d
 }
 

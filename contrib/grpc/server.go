@@ -19,13 +19,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// gate is what a server's interceptors have in common.
-type gate struct {
+// server is what a server's interceptors have in common.
+type server struct {
 	controller *admission.Controller
 	settings   ServerConfig
 }
 
-func (g *gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+func (g *server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	s, err := g.admit(ctx, info.FullMethod, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (g *gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, h
 	return reply, err
 }
 
-func (g *gate) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+func (g *server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	s, err := g.admit(stream.Context(), info.FullMethod, stream.SetTrailer)
 	if err != nil {
 		return err
@@ -50,9 +50,9 @@ func (g *gate) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServer
 }
 
 // admit waits for the call's place. Its error is a status.
-func (g *gate) admit(ctx context.Context, method string, setTrailer func(metadata.MD)) (*service, error) {
+func (g *server) admit(ctx context.Context, method string, setTrailer func(metadata.MD)) (*service, error) {
 	tags := g.settings.Tags(ctx, method)
-	s := &service{gate: g, ctx: tag.NewContext(ctx, tags), outcome: window.Neutral}
+	s := &service{server: g, ctx: tag.NewContext(ctx, tags), outcome: window.Neutral}
 	if g.settings.Bypass(ctx, method) {
 		return s, nil
 	}
@@ -63,7 +63,7 @@ func (g *gate) admit(ctx context.Context, method string, setTrailer func(metadat
 		setTrailer(metadata.Pairs(pushback, strconv.FormatInt(milliseconds(shed.RetryAfter), 10)))
 		return nil, &refusal{shed, g.settings.Code}
 	case err != nil:
-		return nil, status.FromContextError(err).Err() // nobody reads this
+		return nil, status.FromContextError(err).Err() // the client has gone
 	}
 	s.permit, s.ctx = p, admission.NewContext(s.ctx, p)
 	return s, nil
@@ -78,8 +78,8 @@ func milliseconds(d time.Duration) int64 {
 // when the answer begins.
 type service struct {
 	grpc.ServerStream
-	gate *gate
-	ctx  context.Context
+	server *server
+	ctx    context.Context
 	// permit is the zero one of a call that passed by.
 	permit admission.Permit
 	// outcome is how the service ended, set when the handler returned.
@@ -104,7 +104,7 @@ func (s *service) SendMsg(m any) error {
 }
 
 func (s *service) begin() {
-	if s.gate.settings.Slow > 0 && s.head.Load() == 0 {
+	if s.server.settings.Slow > 0 && s.head.Load() == 0 {
 		s.head.CompareAndSwap(0, int64(max(s.permit.Held(), 1)))
 	}
 }
@@ -112,7 +112,7 @@ func (s *service) begin() {
 // ended is told what the handler returned.
 func (s *service) ended(err error) {
 	s.begin() // a handler that sent nothing answers now
-	set := &s.gate.settings
+	set := &s.server.settings
 	o := set.Outcome(codeOf(err))
 	switch {
 	case s.ctx.Err() == context.Canceled:
@@ -147,7 +147,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.GRPCStatus().Err().Error() + ": " + r.shed.Error() }
 func (r *refusal) Unwrap() error { return r.shed }
 
-// GRPCStatus is what the client gets: no word about others who call.
+// GRPCStatus is what the client gets: no word about other callers.
 func (r *refusal) GRPCStatus() *status.Status {
 	s := status.New(r.code, "overloaded, try again later")
 	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(r.shed.RetryAfter)}); err == nil {

@@ -1,0 +1,3 @@
+package attempt
+
+var Holds = holds

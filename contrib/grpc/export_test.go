@@ -1,0 +1,3 @@
+package aimdgrpc
+
+var NotSent = notSent
