@@ -102,6 +102,7 @@ func (g *gallery) draw(ctx context.Context) error {
 	for i, f := range scenario.Families() {
 		family := chart.Family{Family: f}
 		for _, s := range g.laws[i] {
+			s.Trace.Off = true // a family's figure has medians alone
 			study, err := experiment.Run(ctx, s, g.count.Step)
 			if err != nil {
 				return err
