@@ -32,8 +32,9 @@ const testBucket = "bucket"
 // world is a store that takes 16 requests at a time, and a directory.
 type world struct {
 	fakes3.Store
-	t   *testing.T
-	dir string
+	t       *testing.T
+	dir     string
+	objects *s3mem.Backend
 	// direct is where the store itself listens.
 	direct string
 
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	}
 	objects := s3mem.New()
 	require.NoError(t, objects.CreateBucket(testBucket))
-	w := &world{t: t, dir: t.TempDir(), requests: map[string]int{}}
+	w := &world{t: t, dir: t.TempDir(), objects: objects, requests: map[string]int{}}
 	w.Slots, w.Service, w.Script = 16, time.Millisecond, w.comes
 	w.Next = gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	w.Start()
@@ -172,19 +173,14 @@ func (w *world) client() *s3.Client {
 // stored is what the store has, by key.
 func (w *world) stored() map[string]string {
 	all := map[string]string{}
-	client := w.client()
-	pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: aws.String(testBucket)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(w.t.Context())
+	list, err := w.objects.ListBucket(testBucket, nil, gofakes3.ListBucketPage{})
+	require.NoError(w.t, err)
+	for _, o := range list.Contents {
+		out, err := w.objects.GetObject(testBucket, o.Key, nil)
 		require.NoError(w.t, err)
-		for _, o := range page.Contents {
-			out, err := client.GetObject(w.t.Context(), &s3.GetObjectInput{Bucket: aws.String(testBucket), Key: o.Key})
-			require.NoError(w.t, err)
-			b, err := io.ReadAll(out.Body)
-			require.NoError(w.t, err)
-			require.NoError(w.t, out.Body.Close())
-			all[*o.Key] = string(b)
-		}
+		b, err := io.ReadAll(out.Contents)
+		require.NoError(w.t, err)
+		all[o.Key] = string(b)
 	}
 	return all
 }
