@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
@@ -114,4 +115,34 @@ const barWidth = 20
 func Bar(share float64) string {
 	full := int(share * barWidth)
 	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
+}
+
+// Count shows how many steps of some work are done, in a Line. Work of less than a
+// second shows nothing. Close it at the end.
+type Count struct {
+	*Line
+	done atomic.Int64
+}
+
+// countFrom is when the first is shown.
+const countFrom = time.Second
+
+// NewCount begins to count; what names the steps, as in "7 of 20 runs".
+func NewCount(w io.Writer, what string, total int) *Count {
+	c := new(Count)
+	c.Line = NewLine(w, Every, c.text(what, total))
+	return c
+}
+
+// Step counts one more. It may be called by several goroutines.
+func (c *Count) Step() { c.done.Add(1) }
+
+func (c *Count) text(what string, total int) func() string {
+	began := time.Now()
+	return func() string {
+		if time.Since(began) < countFrom {
+			return ""
+		}
+		return fmt.Sprintf("%d of %d %s", c.done.Load(), total, what)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+	"github.com/aimd-go/aimd/sim"
 )
 
 //go:embed help
@@ -131,4 +132,35 @@ func showFields(w io.Writer, fields []scenario.Field) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// ownLaws are the laws that the user's program registered.
+func ownLaws() []string {
+	return slices.DeleteFunc(sim.Laws(), func(name string) bool {
+		return slices.Contains([]string{sim.ProbeLaw, sim.TahoeLaw, sim.RenoLaw}, name)
+	})
+}
+
+// withLaws adds the laws to the strategies of a built-in scenario and to its figures,
+// but for maps, which compare two. A scenario without a list has them already.
+func withLaws(s scenario.Scenario, laws []string) scenario.Scenario {
+	if len(s.Strategies) == 0 {
+		return s
+	}
+	s.Strategies, s.Plot = slices.Clone(s.Strategies), slices.Clone(s.Plot)
+	for _, name := range laws {
+		strategy, _ := sim.StrategyNamed(name)
+		s.Strategies = append(s.Strategies, strategy)
+	}
+	for i, p := range s.Plot {
+		if len(p.Strategies) > 0 && p.Kind != scenario.Map {
+			s.Plot[i].Strategies = slices.Concat(p.Strategies, laws)
+		}
+	}
+	return s
+}
+
+// chooses reports whether settings say which strategies run.
+func chooses(settings []string) bool {
+	return slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") })
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"math"
 	"net/http"
+	"path"
 	"strconv"
 	"sync"
 	"time"
@@ -29,7 +30,6 @@ type Limits struct {
 type server struct {
 	*loopback.Server
 	limits Limits
-
 	bucket *rate.Limiter
 
 	mu sync.Mutex
@@ -40,11 +40,7 @@ type server struct {
 // start starts an API with a full bucket. POST /jobs/{id} does a job.
 func start(l Limits) (s *server, err error) {
 	s = &server{limits: l, bucket: rate.NewLimiter(rate.Limit(l.Rate), l.Burst), served: map[string]int{}}
-	s.Server, err = loopback.Start(func(at *loopback.Server) http.Handler {
-		mux := http.NewServeMux()
-		mux.HandleFunc("POST /jobs/{id}", func(w http.ResponseWriter, r *http.Request) { s.job(at, w, r) })
-		return mux
-	})
+	s.Server, err = loopback.Start(s.job)
 	return s, err
 }
 
@@ -65,12 +61,8 @@ func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	s.did(r.PathValue("id"))
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *server) did(id string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.served[id]++
+	s.served[path.Base(r.URL.Path)]++
+	s.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
 }

@@ -18,14 +18,15 @@ type Server struct {
 	closed  chan struct{}
 }
 
-// Start serves what handler makes, until Close. The handler may use the server.
-func Start(handler func(*Server) http.Handler) (*Server, error) {
+// Start has handle serve each request, until Close. It may use the server.
+func Start(handle func(*Server, http.ResponseWriter, *http.Request)) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{URL: "http://" + l.Addr().String(), closed: make(chan struct{})}
-	s.http = &http.Server{Handler: handler(s), ReadHeaderTimeout: time.Minute}
+	serve := func(w http.ResponseWriter, r *http.Request) { handle(s, w, r) }
+	s.http = &http.Server{Handler: http.HandlerFunc(serve), ReadHeaderTimeout: time.Minute}
 	go func() { _ = s.http.Serve(l) }() // always ends with ErrServerClosed
 	return s, nil
 }
