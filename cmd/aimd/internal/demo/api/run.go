@@ -74,7 +74,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 		return set.Retry(ctx, func(ctx context.Context) error { return send(ctx, client, server.URL, i) })
 	})
 	done := func(i int) bool { return server.servedTimes(strconv.Itoa(i)) > 0 }
-	r := o.Result(name, set.Factor, done, c.Optimum)
+	r := o.Judged(name, set.Factor, done, c.Optimum)
 	w.End(r)
 	return r, nil
 }

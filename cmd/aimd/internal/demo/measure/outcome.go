@@ -10,29 +10,21 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Outcome is what a run itself knows of how it went. Result says how it
-// compares and what was lost, which takes the service's own account.
+// Outcome is a Result as far as the run itself knows it. Judged says how it compares
+// and what was lost, which takes the service's own account.
 type Outcome struct {
-	Attempts, Refused int
-	Makespan, P99     time.Duration
-	// Interrupted: the run was stopped from outside. CutOff: its time was up.
-	Interrupted, CutOff bool
-	// Reason is why most of the operations failed that did; "" if none did.
-	Reason  string
-	Samples []Sample
-
+	Result
 	ends []end
 }
 
 func (m *Meter) outcome() Outcome {
-	now := m.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Outcome{
-		Attempts: now.Attempts, Refused: now.Refused,
-		Makespan: now.At, P99: p99(m.ends),
-		Reason: m.reasons.most(), Samples: m.samples, ends: m.ends,
-	}
+	now := m.sample()
+	return Outcome{Result{
+		Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.ends)),
+		Reason: m.reasons.most(), Samples: m.samples,
+	}, m.ends}
 }
 
 // p99 is the time that 99 of 100 successful operations took at most.
@@ -84,20 +76,15 @@ type Result struct {
 	Samples []Sample `json:"-"`
 }
 
-// Result judges the run by what the service has: served reports of each
+// Judged judges the run by what the service has: served reports of each
 // operation whether the service did it, whatever the client was told.
 // optimum is the least time for so many operations.
 //
 // Of an interrupted run only those that ended count: the others were not
 // lost, they were not done.
-func (o Outcome) Result(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
-	r := Result{
-		Strategy: strategy, Factor: factor,
-		Attempts: o.Attempts, Refused: o.Refused,
-		MakespanS: seconds(o.Makespan), P99S: seconds(o.P99),
-		Interrupted: o.Interrupted, CutOff: o.CutOff,
-		Reason: o.Reason, Samples: o.Samples,
-	}
+func (o Outcome) Judged(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
+	r := o.Result
+	r.Strategy, r.Factor = strategy, factor
 	for i, e := range o.ends {
 		if o.Interrupted && e.state == pending {
 			continue

@@ -122,7 +122,7 @@ func (c Config) run(ctx context.Context, at site, name string, w measure.Watcher
 	if err != nil {
 		return measure.Result{}, fmt.Errorf("checking what the store has: %w", err)
 	}
-	r := o.Result(name, set.Factor, func(i int) bool { return stored[i] }, c.Optimum)
+	r := o.Judged(name, set.Factor, func(i int) bool { return stored[i] }, c.Optimum)
 	r.Peak = peak
 	w.End(r)
 	return r, nil

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aimd-go/aimd/httplimit"
@@ -49,10 +48,9 @@ type clients struct {
 	strategy strategy
 	http     *http.Client
 
-	// These count attempts by how they ended.
-	ok, failed, timedout atomic.Int64
-	// gaveUp counts operations that did not succeed.
-	gaveUp atomic.Int64
+	mu sync.Mutex
+	// Guarded by mu.
+	n counts
 }
 
 // Run sends until the context ends, writes a line from time to time, and a
@@ -85,7 +83,7 @@ func Run(ctx context.Context, c Config, o Options) error {
 func (c *clients) client(ctx context.Context) {
 	for sleep(ctx, c.interval()) {
 		if err := c.strategy.do(ctx, c.attempt); err != nil && ctx.Err() == nil {
-			c.gaveUp.Add(1)
+			c.count(func(n *counts) { n.GaveUp++ })
 		}
 	}
 }
@@ -98,15 +96,17 @@ func (c *clients) attempt(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	err := c.send(attempt)
-	switch {
-	case err == nil:
-		c.ok.Add(1)
-	case ctx.Err() != nil: // the run is over
-	case attempt.Err() != nil, isTimeout(err): // a dial's may come a moment before
-		c.timedout.Add(1)
-	default:
-		c.failed.Add(1)
-	}
+	c.count(func(n *counts) {
+		switch {
+		case err == nil:
+			n.OK++
+		case ctx.Err() != nil: // the run is over
+		case attempt.Err() != nil, isTimeout(err): // a dial's may come a moment before
+			n.TimedOut++
+		default:
+			n.Errors++
+		}
+	})
 	return err
 }
 

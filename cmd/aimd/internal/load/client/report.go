@@ -16,8 +16,15 @@ type counts struct {
 }
 
 func (c *clients) counts() counts {
-	gaveUp := c.gaveUp.Load() // first: so none is given up that did not fail
-	return counts{c.ok.Load(), c.failed.Load(), c.timedout.Load(), gaveUp}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+func (c *clients) count(change func(*counts)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.n)
 }
 
 type rates struct {

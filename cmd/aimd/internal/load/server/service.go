@@ -6,7 +6,7 @@ package server
 import (
 	"math"
 	"net/http"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -48,10 +48,9 @@ type Service struct {
 	config Config
 	closed chan struct{}
 
-	concurrency, peak atomic.Int64
-	// last is the service time that was computed last.
-	last              atomic.Int64
-	served, abandoned atomic.Int64
+	mu sync.Mutex
+	// Guarded by mu.
+	counts Counts
 }
 
 // New returns a service that nobody asks yet.
@@ -65,16 +64,21 @@ func (s *Service) Close() { close(s.closed) }
 // text's "current number of simultaneous connections". A request whose client
 // gave up stays and is counted as any other.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.arrived()
-	defer s.concurrency.Add(-1)
+	s.count(func(c *Counts) {
+		c.Concurrency++
+		c.Peak = max(c.Peak, c.Concurrency)
+	})
+	defer s.count(func(c *Counts) { c.Concurrency-- })
 	if !s.serve() {
 		http.Error(w, "closed", http.StatusServiceUnavailable)
 		return
 	}
-	s.served.Add(1)
-	if r.Context().Err() != nil {
-		s.abandoned.Add(1)
-	}
+	s.count(func(c *Counts) {
+		c.Served++
+		if r.Context().Err() != nil {
+			c.Abandoned++
+		}
+	})
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = w.Write([]byte("OK")) // there may be nobody to hear it
 }
@@ -91,18 +95,21 @@ func (s *Service) serve() bool {
 		case <-s.closed:
 			return false
 		}
-		delay := s.config.Delay(int(s.concurrency.Load()))
-		s.last.Store(int64(delay))
+		var delay time.Duration
+		s.count(func(c *Counts) {
+			delay = s.config.Delay(c.Concurrency)
+			c.LastDelay = delay
+		})
 		if time.Since(began) >= delay {
 			return true
 		}
 	}
 }
 
-func (s *Service) arrived() {
-	n := s.concurrency.Add(1)
-	for most := s.peak.Load(); n > most && !s.peak.CompareAndSwap(most, n); most = s.peak.Load() {
-	}
+func (s *Service) count(change func(*Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.counts)
 }
 
 // Counts are how the service stands.
@@ -120,8 +127,7 @@ type Counts struct {
 
 // Counts returns how the service stands.
 func (s *Service) Counts() Counts {
-	return Counts{
-		Concurrency: int(s.concurrency.Load()), Peak: int(s.peak.Load()), LastDelay: time.Duration(s.last.Load()),
-		Served: int(s.served.Load()), Abandoned: int(s.abandoned.Load()),
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
 }

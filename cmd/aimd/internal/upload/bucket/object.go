@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -60,7 +61,7 @@ func (o *Object) Holds(f *local.File) (same, known bool, err error) {
 	}
 	for _, a := range sum.Algorithms() {
 		if want, ok := o.sums[a.Name]; ok {
-			got, err := f.Sum(a)
+			got, err := f.Sum(a, 0, f.Size())
 			return bytes.Equal(got, want), true, err
 		}
 	}
@@ -68,8 +69,9 @@ func (o *Object) Holds(f *local.File) (same, known bool, err error) {
 	switch {
 	case whole:
 		// One that differs may be no MD5 at all, as with server-side encryption.
-		md5, err := f.MD5()
-		return md5 == etag, md5 == etag, err
+		md5, err := f.MD5(0, f.Size())
+		same = hex.EncodeToString(md5) == etag
+		return same, same, err
 	case parts && o.partSize > 0:
 		got, err := f.PartsETag(o.partSize)
 		return got == etag, got == etag, err

@@ -60,31 +60,23 @@ type digest struct {
 	// algorithm and sum are what goes along; algorithm is nil for MD5.
 	algorithm *sum.Algorithm
 	sum       []byte
-	// md5, in hex, is "" until it is needed.
-	md5 string
+	// md5 is nil until it is needed.
+	md5 []byte
 }
 
 func (b *Bucket) digest(f *local.File, off, n int64) (d *digest, err error) {
 	d = &digest{f: f, off: off, n: n, algorithm: b.Checksum}
-	switch {
-	case b.Checksum == nil:
+	if b.Checksum == nil {
 		err = d.addMD5()
-	case off == 0 && n == f.Size():
-		d.sum, err = f.Sum(b.Checksum)
-	default:
-		d.sum, err = f.SumOf(b.Checksum, off, n)
+	} else {
+		d.sum, err = f.Sum(b.Checksum, off, n)
 	}
 	return d, err
 }
 
 func (d *digest) addMD5() (err error) {
-	if d.md5 != "" {
-		return nil
-	}
-	if d.off == 0 && d.n == d.f.Size() {
-		d.md5, err = d.f.MD5()
-	} else {
-		d.md5, err = sum.MD5(d.f.Section(d.off, d.n))
+	if d.md5 == nil {
+		d.md5, err = d.f.MD5(d.off, d.n)
 	}
 	return err
 }
@@ -101,8 +93,7 @@ func (d *digest) headers() (crc64nvme, crc32c, crc32, md5 *string) {
 	case sum.CRC32:
 		return nil, nil, value, nil
 	}
-	raw, _ := hex.DecodeString(d.md5) // our own hex
-	return nil, nil, nil, aws.String(base64.StdEncoding.EncodeToString(raw))
+	return nil, nil, nil, aws.String(base64.StdEncoding.EncodeToString(d.md5))
 }
 
 // answer is what the store says it has.
@@ -140,8 +131,8 @@ func (d *digest) verify(b *Bucket, x answer) error {
 	if err := d.addMD5(); err != nil {
 		return err
 	}
-	if etag != d.md5 {
-		return fmt.Errorf("the store has something else: its ETag is %s, the MD5 of the file %s", etag, d.md5)
+	if want := hex.EncodeToString(d.md5); etag != want {
+		return fmt.Errorf("the store has something else: its ETag is %s, the MD5 of the file %s", etag, want)
 	}
 	return nil
 }

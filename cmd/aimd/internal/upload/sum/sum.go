@@ -3,7 +3,6 @@ package sum
 
 import (
 	"crypto/md5"
-	"encoding/hex"
 	"fmt"
 	"hash"
 	"hash/crc32"
@@ -11,6 +10,7 @@ import (
 	"io"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -111,23 +111,9 @@ func ETag(quoted string) (etag string, whole, parts bool) {
 	return etag, m != nil && m[2] == "", m != nil && m[2] != ""
 }
 
-// MD5 is the MD5 of all that r has, in hex as in an ETag.
-func MD5(r io.Reader) (string, error) {
-	s, err := Of(md5.New(), r)
-	return hex.EncodeToString(s), err
-}
-
-// PartsETag is the ETag of an object that was uploaded in parts with these MD5s in hex.
-func PartsETag(md5s []string) (string, error) {
-	h := md5.New()
-	for _, x := range md5s {
-		b, err := hex.DecodeString(x)
-		if err != nil {
-			return "", err
-		}
-		h.Write(b)
-	}
-	return fmt.Sprintf("%x-%d", h.Sum(nil), len(md5s)), nil
+// PartsETag is the ETag of an object that was uploaded in parts with these MD5s.
+func PartsETag(md5s [][]byte) string {
+	return fmt.Sprintf("%x-%d", md5.Sum(slices.Concat(md5s...)), len(md5s))
 }
 
 // buffers are for reading: small files come by the hundred thousand.
