@@ -113,19 +113,11 @@ func (o *output) write(c *cobra.Command, r Report) error {
 	if o.html != "" {
 		fmt.Fprintln(say, "Page with the curves:", o.html)
 	}
-	if o.figures == "" {
-		return nil
+	files, err := figure.Write("figures", o.figures, r.figures(), figure.SVG, figure.PNG)
+	if err == nil && o.figures != "" {
+		fmt.Fprintln(say, "Figures:", strings.Join(files, " "))
 	}
-	var files []string
-	for _, f := range r.figures() {
-		written, err := f.Write(o.figures, figure.SVG, figure.PNG)
-		if err != nil {
-			return fmt.Errorf("--figures: %w", err)
-		}
-		files = append(files, written...)
-	}
-	fmt.Fprintln(say, "Figures:", strings.Join(files, " "))
-	return nil
+	return err
 }
 
 // watcher shows the runs, one after the other, and leaves a line of how each ended.

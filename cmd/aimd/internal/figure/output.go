@@ -84,23 +84,28 @@ const (
 	PNG = ".png"
 )
 
-// Write writes the figure into the directory in each of the forms, and returns the
-// names of the files.
-func (f Figure) Write(dir string, forms ...string) (files []string, err error) {
-	for _, form := range forms {
-		draw := f.file
-		if form == PNG {
-			draw = f.PNG
+// Write writes the figures into the directory that a flag names, in each of the forms,
+// and returns the names of the files; "" is none.
+func Write(flag, dir string, figures []Figure, forms ...string) (files []string, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	for _, f := range figures {
+		for _, form := range forms {
+			draw := f.file
+			if form == PNG {
+				draw = f.PNG
+			}
+			file := filepath.Join(dir, f.Name+form)
+			b, err := draw()
+			if err == nil {
+				err = os.WriteFile(file, b, 0o644)
+			}
+			if err != nil {
+				return files, fmt.Errorf("--%s: %w", flag, err)
+			}
+			files = append(files, file)
 		}
-		b, err := draw()
-		if err != nil {
-			return files, err
-		}
-		file := filepath.Join(dir, f.Name+form)
-		if err := os.WriteFile(file, b, 0o644); err != nil {
-			return files, err
-		}
-		files = append(files, file)
 	}
 	return files, nil
 }
@@ -108,15 +113,11 @@ func (f Figure) Write(dir string, forms ...string) (files []string, err error) {
 // Reading is what a script needs to tell the values under the pointer, in the
 // coordinates of the SVG, whose y grows upwards within its group.
 type Reading struct {
-	X      string        `json:"x"`
-	Height float64       `json:"h"`
-	Panels []panelFrame  `json:"panels"`
-	Curves []curveToRead `json:"curves"`
-}
-
-type panelFrame struct {
-	X axisFrame `json:"x"`
-	Y axisFrame `json:"y"`
+	X      string  `json:"x"`
+	Height float64 `json:"h"`
+	// Panels have the axes x and y.
+	Panels []map[string]axisFrame `json:"panels"`
+	Curves []curveToRead          `json:"curves"`
 }
 
 // axisFrame is where an axis is, and what it says there.
@@ -139,9 +140,9 @@ func (f Figure) reading(frames []vg.Rectangle) (string, error) {
 	r := Reading{X: f.X, Height: f.height().Points()}
 	for i, p := range f.Panels {
 		at := frames[i]
-		r.Panels = append(r.Panels, panelFrame{
-			axisFrame{at.Min.X.Points(), at.Max.X.Points(), p.plot.X.Min, p.plot.X.Max, p.x.Log, p.x.Labels},
-			axisFrame{at.Min.Y.Points(), at.Max.Y.Points(), p.plot.Y.Min, p.plot.Y.Max, p.y.Log, p.y.Labels},
+		r.Panels = append(r.Panels, map[string]axisFrame{
+			"x": {at.Min.X.Points(), at.Max.X.Points(), p.plot.X.Min, p.plot.X.Max, p.x.Log, p.x.Labels},
+			"y": {at.Min.Y.Points(), at.Max.Y.Points(), p.plot.Y.Min, p.plot.Y.Max, p.y.Log, p.y.Labels},
 		})
 	}
 	for _, c := range f.Legend {

@@ -118,12 +118,7 @@ func (g *gallery) draw(ctx context.Context) error {
 }
 
 func (g *gallery) write(figures ...figure.Figure) error {
-	for _, f := range figures {
-		written, err := f.Write(g.dir, figure.SVG, figure.PNG)
-		if err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		g.files += len(written)
-	}
-	return nil
+	written, err := figure.Write("out", g.dir, figures, figure.SVG, figure.PNG)
+	g.files += len(written)
+	return err
 }

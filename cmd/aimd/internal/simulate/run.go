@@ -155,20 +155,13 @@ func (r *run) files(s experiment.Study) error {
 			return err
 		}
 	}
-	if r.svg == "" && r.png == "" {
+	if r.svg+r.png == "" {
 		return nil
 	}
-	for _, f := range chart.Figures(s) {
-		for _, to := range []struct{ flag, dir, form string }{{"svg", r.svg, figure.SVG}, {"png", r.png, figure.PNG}} {
-			if to.dir == "" {
-				continue
-			}
-			if _, err := f.Write(to.dir, to.form); err != nil {
-				return fmt.Errorf("--%s: %w", to.flag, err)
-			}
-		}
-	}
-	return nil
+	figures := chart.Figures(s)
+	_, err := figure.Write("svg", r.svg, figures, figure.SVG)
+	_, failed := figure.Write("png", r.png, figures, figure.PNG)
+	return errors.Join(err, failed)
 }
 
 // unfit is what a file's name should not have.

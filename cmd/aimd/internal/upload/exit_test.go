@@ -29,6 +29,6 @@ func TestExitStatus(t *testing.T) {
 		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, c.want, cli.Tool{Commands: []*cobra.Command{upload.Command(cli.Usage)}, Stdout: &stdout, Stderr: &stderr}.Run(c.ctx, c.args...), "%v: %s", c.args, stderr.String())
+		assert.Equal(t, c.want, cli.Tool{Commands: []*cobra.Command{upload.Command()}, Stdout: &stdout, Stderr: &stderr}.Run(c.ctx, c.args...), "%v: %s", c.args, stderr.String())
 	}
 }

@@ -109,18 +109,13 @@ func (d drawing) strategies() []string {
 }
 
 func (d drawing) measureAxis() figure.Axis {
-	least, most := math.Inf(1), 0.0
+	var values []float64
 	for _, r := range d.rows {
 		if x := r.Of(d.Measure); x.Applies {
-			most = max(most, x.Max.Value)
-			if x.Min.Value > 0 {
-				least = min(least, x.Min.Value)
-			}
+			values = append(values, x.Min.Value, x.Max.Value)
 		}
 	}
-	if most == 0 {
-		most, least = 1, 0.1
-	}
+	least, most := extent(values)
 	a := figure.Axis{Max: most * 1.06}
 	if d.LogY {
 		a = figure.Axis{Min: least / 1.3, Max: most * 1.3, Log: true}
@@ -129,6 +124,16 @@ func (d drawing) measureAxis() figure.Axis {
 		a.Max = d.Top
 	}
 	return a
+}
+
+// extent is the least and the most of the values that are greater than 0, and something
+// to draw an axis by where none is.
+func extent(values []float64) (least, most float64) {
+	values = slices.DeleteFunc(values, func(v float64) bool { return v <= 0 })
+	if len(values) == 0 {
+		return 0.1, 1
+	}
+	return slices.Min(values), slices.Max(values)
 }
 
 // heat is a measure of the first strategy over that of the second, over two sweeps.

@@ -138,13 +138,7 @@ func (e *Error) Error() string {
 type Errors []*Error
 
 // Error returns one line for each.
-func (e Errors) Error() string {
-	all := make([]string, len(e))
-	for i, x := range e {
-		all[i] = x.Error()
-	}
-	return strings.Join(all, "\n")
-}
+func (e Errors) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
 // Unwrap returns the single errors.
 func (e Errors) Unwrap() []error {
