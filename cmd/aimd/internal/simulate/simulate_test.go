@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"flag"
@@ -128,17 +127,6 @@ func TestExpectationsDecideOnTheStatus(t *testing.T) {
 	assert.Contains(t, got.Stderr, "not as expected")
 }
 
-// stopper interrupts with the first line that is written.
-type stopper struct {
-	bytes.Buffer
-	interrupt func()
-}
-
-func (s *stopper) Write(b []byte) (int, error) {
-	s.interrupt()
-	return s.Buffer.Write(b)
-}
-
 // Titles and arguments may hold anything.
 func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	const evil = "title: \"a\\e[31mb\\a\"\nserver: {service: 1ms}\nclients: {operations: 1}\nruns: 1\nstrategies: [{name: \"n\\e[2J\"}]\n"
@@ -151,12 +139,10 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 
 func TestSimInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
-	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: stdout, Stderr: stderr}.Run(ctx, "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html"))
-	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "what was done before is shown")
-	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	got := clitest.Interrupted(t, commands(), "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html")
+	assert.Equal(t, cli.Interrupted, got.Status)
+	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "what was done before is shown")
+	assert.Contains(t, got.Stderr, "aimd: interrupted\n")
 	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
 }
 
@@ -164,8 +150,7 @@ func TestSimFiguresInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	var stdout, stderr bytes.Buffer
-	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(ctx, "sim", "figures", "--out", "a/b"))
+	assert.Equal(t, cli.Interrupted, clitest.Here(ctx, commands(), "sim", "figures", "--out", "a/b").Status)
 	assert.FileExists(t, "a/b/index.html")
 }
 

@@ -198,41 +198,24 @@ func TestUploadToAStoreThatRefuses(t *testing.T) {
 	assert.EqualValues(t, refused, o.Refused)
 }
 
+// Credentials that are no good, or may read but not write, are told once, not for every
+// file.
 func TestHopelessErrorsStopAll(t *testing.T) {
-	w := newWorld(t)
-	for i := range 500 {
-		w.write(fmt.Sprintf("%03d", i), "x")
+	for _, code := range []string{"ExpiredToken", "AccessDenied"} {
+		w := newWorld(t)
+		w.files(500)
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && deny(rw, r, 403, code) })
+		o := w.run()
+		require.ErrorContains(t, o.err, "stopped: ")
+		require.ErrorContains(t, o.err, code)
+		assert.Less(t, w.count("PUT"), 100)
 	}
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		return isPut(r) && deny(rw, r, 403, "ExpiredToken")
-	})
-	o := w.run()
-	require.ErrorContains(t, o.err, "stopped: ")
-	require.ErrorContains(t, o.err, "ExpiredToken")
-	assert.Less(t, w.count("PUT"), 100)
-}
-
-// Credentials that may read but not write are told once, not for every file.
-func TestDeniedFromTheStart(t *testing.T) {
-	w := newWorld(t)
-	for i := range 500 {
-		w.write(fmt.Sprintf("%03d", i), "x")
-	}
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		return isPut(r) && deny(rw, r, 403, "AccessDenied")
-	})
-	o := w.run()
-	require.ErrorContains(t, o.err, "stopped: ")
-	require.ErrorContains(t, o.err, "AccessDenied")
-	assert.Less(t, w.count("PUT"), 100)
 }
 
 // A store that went away is waited for, and the user is told.
 func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	w := newWorld(t)
-	for i := range 20 {
-		w.write(fmt.Sprintf("%02d", i), "x")
-	}
+	w.files(20)
 	c := w.config()
 	u := &run{Config: c}
 	require.NoError(t, u.connect(t.Context()))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 	"github.com/aimd-go/aimd/internal/fakes3"
@@ -47,13 +49,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "",
-		"AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"),
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": "",
-	} {
-		t.Setenv(name, value)
-	}
+	clitest.AWS(t)
 	objects := s3mem.New()
 	require.NoError(t, objects.CreateBucket(testBucket))
 	w := &world{t: t, dir: t.TempDir(), objects: objects, requests: map[string]int{}}
@@ -100,6 +96,14 @@ func (w *world) write(name, content string) string {
 	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644))
 	return path
+}
+
+// files writes so many files of one byte, and returns their paths.
+func (w *world) files(n int) (paths []string) {
+	for i := range n {
+		paths = append(paths, w.write(fmt.Sprintf("%03d", i), "x"))
+	}
+	return paths
 }
 
 // config is that of the command, with parts small enough to try them.

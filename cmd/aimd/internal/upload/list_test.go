@@ -75,11 +75,8 @@ func TestListHasWhatWasNotBegun(t *testing.T) {
 // list writes so many files, and a list of them.
 func (w *world) list(files int) string {
 	list := filepath.Join(w.t.TempDir(), "list")
-	var all strings.Builder
-	for i := range files {
-		all.WriteString(w.write(fmt.Sprintf("%03d", i), "x") + "\x00")
-	}
-	require.NoError(w.t, os.WriteFile(list, []byte(all.String()), 0o600))
+	all := strings.Join(w.files(files), "\x00") + "\x00"
+	require.NoError(w.t, os.WriteFile(list, []byte(all), 0o600))
 	return list
 }
 
@@ -97,9 +94,7 @@ func (w *world) requireStoredOr(left []string, files int) {
 // Without a list the rest is counted, for as long as a user waits.
 func TestSummaryCountsWhatWasNotBegun(t *testing.T) {
 	w := newWorld(t)
-	for i := range 300 {
-		w.write(fmt.Sprintf("%03d", i), "x")
-	}
+	w.files(300)
 	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
 		return isPut(r) && deny(rw, r, 403, "ExpiredToken")
 	})
