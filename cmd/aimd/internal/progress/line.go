@@ -21,8 +21,7 @@ type Line struct {
 	// columns is the width of the terminal, 0 if it is none.
 	columns func() int
 	text    func() string
-	stop    chan struct{}
-	wg      sync.WaitGroup
+	stop    func()
 
 	// mu is held while something is written.
 	mu sync.Mutex
@@ -39,23 +38,34 @@ func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
 }
 
 func newLine(w io.Writer, every time.Duration, columns func() int, text func() string) *Line {
-	l := &Line{w: w, columns: columns, text: text, stop: make(chan struct{})}
+	l := &Line{w: w, columns: columns, text: text}
 	if columns() > 0 {
 		every = drawEvery
 	}
-	l.wg.Go(func() {
+	l.stop = Repeat(every, l.draw)
+	return l
+}
+
+// Repeat calls f every so often until stop is called, which waits for the last call.
+func Repeat(every time.Duration, f func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				l.draw()
-			case <-l.stop:
+				f()
+			case <-done:
 				return
 			}
 		}
 	})
-	return l
+	return func() {
+		close(done)
+		wg.Wait()
+	}
 }
 
 // Every is how often a line is written where there is no terminal, and drawEvery how
@@ -98,8 +108,7 @@ func (l *Line) Around(write func()) {
 
 // Close ends it; on a terminal it leaves no line behind. Around may be called after it.
 func (l *Line) Close() {
-	close(l.stop)
-	l.wg.Wait()
+	l.stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn != "" {

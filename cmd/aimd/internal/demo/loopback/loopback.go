@@ -34,10 +34,8 @@ func Start(handle func(*Server, http.ResponseWriter, *http.Request)) (*Server, e
 // Work lasts for the time, and reports false if the server closes before. A client
 // that goes away does not shorten it: a service works on for nobody, too.
 func (s *Server) Work(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-s.closed:
 		return false
