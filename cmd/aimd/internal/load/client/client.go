@@ -130,17 +130,13 @@ func (c *clients) send(ctx context.Context) error {
 	if err := httplimit.Check(resp); err != nil {
 		return err
 	}
-	return drain(resp.Body)
+	// Read, so that its connection can serve again.
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, mostBody))
+	return err
 }
 
 // mostBody is how much of an answer is read, in bytes.
 const mostBody = 1 << 20
-
-// drain reads an answer, so that its connection can serve again.
-func drain(r io.Reader) error {
-	_, err := io.Copy(io.Discard, io.LimitReader(r, mostBody))
-	return err
-}
 
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
@@ -241,14 +237,11 @@ func (c *clients) shared() *shared {
 func (c *clients) summary(o Options, took time.Duration) error {
 	n := c.counts()
 	if o.JSON {
-		type summary struct {
+		return json.NewEncoder(o.Stdout).Encode(map[string]any{"summary": struct {
 			Strategy string  `json:"strategy"`
 			Seconds  float64 `json:"seconds"`
 			counts
-		}
-		return json.NewEncoder(o.Stdout).Encode(struct {
-			Summary summary `json:"summary"`
-		}{summary{c.strategy.name, took.Seconds(), n}})
+		}{c.strategy.name, took.Seconds(), n}})
 	}
 	_, err := fmt.Fprintf(o.Stdout, "%s, %s: OK: %d, errors: %d, timedout: %d; %d were given up.\n",
 		c.strategy.name, took.Round(100*time.Millisecond), n.OK, n.Errors, n.TimedOut, n.GaveUp)

@@ -222,13 +222,10 @@ func (o Options) line(now time.Time, c Counts) error {
 
 func (o Options) summary(c Counts, took time.Duration) error {
 	if o.JSON {
-		type summary struct {
+		return json.NewEncoder(o.Stdout).Encode(map[string]any{"summary": struct {
 			Seconds float64 `json:"seconds"`
 			Counts
-		}
-		return json.NewEncoder(o.Stdout).Encode(struct {
-			Summary summary `json:"summary"`
-		}{summary{took.Seconds(), c}})
+		}{took.Seconds(), c}})
 	}
 	_, err := fmt.Fprintf(o.Stdout, "Served %d requests in %s, %d of them for clients that had given up, at most %d at a time; %d were not done.\n",
 		c.Served, took.Round(100*time.Millisecond), c.Abandoned, c.Peak, c.Concurrency)
