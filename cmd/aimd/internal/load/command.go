@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/url"
 	"strconv"
@@ -33,9 +32,6 @@ var help embed.FS
 // scenario in its help: those of half a minute and more.
 const filesServer = 10_000
 
-// bound leaves out what means no bound of files: all bits set, or all but the sign.
-func bound(n uint64) (uint64, bool) { return n, n < math.MaxInt64 }
-
 // ServerCommand is aimd server.
 func ServerCommand() *cobra.Command {
 	d := server.Config{Limit: 30, BaseDelay: 100 * time.Millisecond, Factor: 1.05, K: 15, Recheck: 50 * time.Millisecond}
@@ -57,7 +53,7 @@ func ServerCommand() *cobra.Command {
 	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they tell of the peak, and of how many were served, and for nobody (abandoned), too")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		o.Stdout, o.Stderr = c.OutOrStdout(), c.ErrOrStderr()
-		if n, known := openFiles(); known && n < filesServer {
+		if n, known := server.OpenFiles(); known && n < filesServer {
 			fmt.Fprintf(o.Stderr, "This process may open %d files, a connection each; with fewer than %d the requests of a long stop find no place. Raise it: ulimit -n %d\n", n, filesServer, filesServer)
 		}
 		ctx, cancel := bounded(c.Context(), most)
@@ -109,7 +105,7 @@ func ClientCommand() *cobra.Command {
 			return cli.Usage(c, err)
 		}
 		d.Lambda = time.Duration(lambda * float64(time.Second))
-		if n, known := openFiles(); known && n < filesNeeded(d.Clients) {
+		if n, known := server.OpenFiles(); known && n < filesNeeded(d.Clients) {
 			fmt.Fprintf(c.ErrOrStderr(), "This process may open %d files, and --clients %d need up to %d, for a connection each; what finds none counts as an error. Raise it: ulimit -n %[3]d\n", n, d.Clients, filesNeeded(d.Clients))
 		}
 		o.Stdout = c.OutOrStdout()
