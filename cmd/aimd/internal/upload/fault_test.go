@@ -203,7 +203,7 @@ func TestUploadToAStoreThatRefuses(t *testing.T) {
 func TestHopelessErrorsStopAll(t *testing.T) {
 	for _, code := range []string{"ExpiredToken", "AccessDenied"} {
 		w := newWorld(t)
-		w.files(500)
+		w.files(200)
 		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && deny(rw, r, 403, code) })
 		o := w.run()
 		require.ErrorContains(t, o.err, "stopped: ")
