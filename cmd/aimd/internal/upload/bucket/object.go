@@ -45,12 +45,11 @@ func (b *Bucket) Head(ctx context.Context, key string) (*Object, error) {
 		return nil, err
 	}
 	o := &Object{Size: aws.ToInt64(out.ContentLength), ETag: aws.ToString(out.ETag), Asked: true, sums: map[string][]byte{}}
-	for name, value := range map[string]*string{
-		sum.CRC64NVME.Name: out.ChecksumCRC64NVME, sum.CRC32C.Name: out.ChecksumCRC32C, sum.CRC32.Name: out.ChecksumCRC32,
-	} {
+	x := answer{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ETag}
+	for _, a := range sum.Algorithms() {
 		// One of the checksums of parts has a dash and their number.
-		if s, err := base64.StdEncoding.DecodeString(aws.ToString(value)); err == nil && len(s) > 0 && out.ChecksumType != types.ChecksumTypeComposite {
-			o.sums[name] = s
+		if s, err := base64.StdEncoding.DecodeString(x.checksum(a)); err == nil && len(s) > 0 && out.ChecksumType != types.ChecksumTypeComposite {
+			o.sums[a.Name] = s
 		}
 	}
 	o.partSize, _ = strconv.ParseInt(out.Metadata[partSizeKey], 10, 64) // 0: not known
@@ -185,15 +184,7 @@ func (d *digest) headers() (crc64nvme, crc32c, crc32, md5 *string) {
 type answer struct{ crc64nvme, crc32c, crc32, etag *string }
 
 func (x answer) checksum(a *sum.Algorithm) string {
-	switch a {
-	case sum.CRC64NVME:
-		return aws.ToString(x.crc64nvme)
-	case sum.CRC32C:
-		return aws.ToString(x.crc32c)
-	case sum.CRC32:
-		return aws.ToString(x.crc32)
-	}
-	return ""
+	return aws.ToString(map[*sum.Algorithm]*string{sum.CRC64NVME: x.crc64nvme, sum.CRC32C: x.crc32c, sum.CRC32: x.crc32}[a])
 }
 
 // errUnverified is what an upload ends with if the store does not tell what it has.
