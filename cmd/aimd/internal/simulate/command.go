@@ -34,12 +34,12 @@ func listCommand() *cobra.Command {
 	return cli.Help(help, &cobra.Command{
 		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range scenario.Builtins() {
-				s, err := load(name, nil)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-22s %s", name, s.Title), terminal.Columns(c.OutOrStdout())))
+			all, err := loadAll(scenario.Builtins())
+			if err != nil {
+				return err
+			}
+			for _, s := range all {
+				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-22s %s", s.Name, s.Title), terminal.Columns(c.OutOrStdout())))
 			}
 			return nil
 		},
@@ -87,6 +87,17 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 			name, cli.DidYouMean(name, "", scenario.Builtins()))
 	}
 	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
+}
+
+func loadAll(names []string, settings ...string) (all []scenario.Scenario, _ error) {
+	for _, name := range names {
+		s, err := load(name, settings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 func schemaCommand() *cobra.Command {

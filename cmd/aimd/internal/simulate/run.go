@@ -78,21 +78,15 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
 	}
 	r.changed = len(settings) > 0
-	var all []scenario.Scenario
+	var names []string
 	for _, a := range args {
-		names := scenario.Named(a)
-		if len(names) == 0 {
-			names = []string{a}
+		named := scenario.Named(a)
+		if len(named) == 0 {
+			named = []string{a}
 		}
-		for _, name := range names {
-			s, err := load(name, settings)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, s)
-		}
+		names = append(names, named...)
 	}
-	return all, nil
+	return loadAll(names, settings...)
 }
 
 func (r *run) check() error {
