@@ -22,12 +22,13 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: test short lint vet-os fuzz e2e bench bench-peers names tidy rehearse release
 
-# The simulator starts no goroutine, and the detector would make it ten times slower.
+# The simulator starts no goroutine, and the detector would make it ten times slower. At
+# the end of each package it would sleep for a second.
 test:
 	$(if $(RACE),,@echo 'no C compiler: testing without the race detector')
 	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && \
-	  go test $(RACE) -shuffle=on -timeout 10m $$(go list ./... | grep -v '^github.com/aimd-go/aimd/sim$$')); done
-	go test -shuffle=on -timeout 10m ./sim
+	  GORACE=atexit_sleep_ms=0 go test $(RACE) -shuffle=on -timeout 10m $$(go list ./... | grep -v '^github.com/aimd-go/aimd/sim$$')); done
+	go test -shuffle=on -timeout 10m ./sim ./cmd/aimd/internal/simulate
 
 # e2e needs real servers, benchmarks time, and the recipes much of others' code: all are for make test.
 short:

@@ -13,6 +13,9 @@ import (
 // A program with a law of its own, built and run as its user would: the law is in the
 // tables and figures of the built-in scenarios, and wherever a law can be named.
 func TestALawOfOnesOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the whole tool")
+	}
 	binary := filepath.Join(t.TempDir(), "mine.exe")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./testdata/mine").CombinedOutput()
 	require.NoError(t, err, "%s", out)

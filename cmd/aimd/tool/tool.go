@@ -40,6 +40,6 @@ func Main() {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(cli.Usage),
+		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(),
 	}
 }

@@ -43,20 +43,12 @@ func (rs *rules) flags(f *pflag.FlagSet) {
 // check says what is wrong with the flags.
 func (rs rules) check() error {
 	for _, r := range rs {
-		if err := statuses(r.name, r.statuses); err != nil {
-			return err
+		if i := slices.IndexFunc(r.statuses, func(s int) bool { return s < 1 || s > 255 }); i >= 0 {
+			return fmt.Errorf("--%s %d: is not allowed, want exit statuses from 1 to 255", r.name, r.statuses[i])
 		}
 		if slices.Contains(r.words, "") {
 			return errors.New("--" + r.name + `-says "": is not allowed, want words`)
 		}
-	}
-	return nil
-}
-
-// statuses are those that a command can have.
-func statuses(flag string, all []int) error {
-	if i := slices.IndexFunc(all, func(s int) bool { return s < 1 || s > 255 }); i >= 0 {
-		return fmt.Errorf("--%s %d: is not allowed, want exit statuses from 1 to 255", flag, all[i])
 	}
 	return nil
 }

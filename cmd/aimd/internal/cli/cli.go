@@ -9,7 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime/debug"
 	"strings"
+	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -129,4 +133,56 @@ func longFlags(args []string) []string {
 		out = append(out, a)
 	}
 	return out
+}
+
+// interruptible returns a context that ends with the first SIGINT or SIGTERM. The second
+// ends the program at once by exit: not by the signal's usual effect, which is none where
+// it was ignored at the start, as shells do for what runs in the background. stop gives
+// the signals back.
+func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		again := false
+		for range signals {
+			if cancel(); again {
+				exit(Interrupted)
+			}
+			again = true
+		}
+	})
+	return ctx, sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(signals)
+		wg.Wait()
+		cancel()
+	})
+}
+
+// version is what the build knows of itself, in one line: the module's version, the
+// commit if it was built in a checkout, and Go's version.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	return describe(info)
+}
+
+func describe(info *debug.BuildInfo) string {
+	commit, modified := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = "commit " + s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = " with changes"
+		}
+	}
+	if commit != "" {
+		commit += modified + ", "
+	}
+	return info.Main.Version + " (" + commit + info.GoVersion + ")"
 }

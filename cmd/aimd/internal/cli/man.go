@@ -20,15 +20,11 @@ func manCommand() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return Usage(c, fmt.Errorf("%s: want a directory that can be made or written to: %w", args[0], Reason(err)))
 			}
-			return writeManual(c.Root(), args[0])
+			prepareManual(c.Root())
+			header := &doc.GenManHeader{Section: "1", Source: "aimd " + version(), Manual: "aimd"}
+			return doc.GenManTree(c.Root(), header, args[0])
 		},
 	}
-}
-
-func writeManual(root *cobra.Command, dir string) error {
-	prepareManual(root)
-	header := &doc.GenManHeader{Section: "1", Source: "aimd " + version(), Manual: "aimd"}
-	return doc.GenManTree(root, header, dir)
 }
 
 // prepareManual makes the texts the Markdown that the pages are made from.

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -182,30 +181,16 @@ func TestAnEndpointThatRefuses(t *testing.T) {
 	assert.Empty(t, clitest.Files(t))
 }
 
-// stopper interrupts with the first line that is written.
-type stopper struct {
-	bytes.Buffer
-	interrupt func()
-}
-
-func (s *stopper) Write(b []byte) (int, error) {
-	s.interrupt()
-	return s.Buffer.Write(b)
-}
-
 func TestInterruption(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
-	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: stdout, Stderr: stderr}.Run(ctx, tiny("--json")...))
-	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "the first strategy's row is known, the others were not begun")
-	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	got := clitest.Interrupted(t, []*cobra.Command{Command()}, tiny("--json")...)
+	assert.Equal(t, cli.Interrupted, got.Status)
+	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "the first strategy's row is known, the others were not begun")
+	assert.Contains(t, got.Stderr, "aimd: interrupted\n")
 }
 
 func TestInterruptionInTheMiddle(t *testing.T) {
 	t.Chdir(t.TempDir())
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	clitest.AWS(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	s3 := gofakes3.New(s3mem.New()).Server()
@@ -220,14 +205,14 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	}))
 	defer server.Close()
 
-	var stdout, stderr bytes.Buffer
 	args := []string{"demo", "--endpoint", server.URL, "--objects", "20", "--goroutines", "1", "--only", "tahoe,reno", "--json", "--html", "page.html"}
-	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: &stdout, Stderr: &stderr}.Run(ctx, args...))
-	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	got := clitest.Here(ctx, []*cobra.Command{Command()}, args...)
+	assert.Equal(t, cli.Interrupted, got.Status)
+	lines := strings.Split(strings.TrimSpace(got.Stdout), "\n")
 	require.Len(t, lines, 2)
 	assert.NotContains(t, lines[0], "interrupted")
 	assert.Regexp(t, `"strategy":"reno".*"operations":7,"attempts":8,"refused":0,"lost":0,.*"interrupted":true`, lines[1])
-	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	assert.Contains(t, got.Stderr, "aimd: interrupted\n")
 	assert.Equal(t, []string{"page.html"}, clitest.Files(t), "what is known is shown")
 }
 

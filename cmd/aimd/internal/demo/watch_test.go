@@ -29,7 +29,7 @@ func TestWatcher(t *testing.T) {
 			time.Sleep(2*time.Second - time.Millisecond)
 			return nil
 		})
-		w.End(o.Result("reno", 0.9, func(i int) bool { return i > 0 }, func(int) time.Duration { return time.Second }))
+		w.End(o.Judged("reno", 0.9, func(i int) bool { return i > 0 }, func(int) time.Duration { return time.Second }))
 		w.Warn(errors.New("the bucket is left"))
 		w.close()
 		assert.Equal(t, strings.Join([]string{

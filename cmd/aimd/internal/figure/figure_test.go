@@ -43,7 +43,7 @@ func TestFiles(t *testing.T) {
 	p.Line(Nth("a", 0), Points{{X: 0, Y: 1}, {X: 10, Y: 4}})
 	dir := t.TempDir()
 	f := simple(p, Nth("a", 0))
-	files, err := f.Write(dir, SVG, PNG)
+	files, err := Write("out", dir, []Figure{f}, SVG, PNG)
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(dir, "simple.svg"), filepath.Join(dir, "simple.png")}, files)
 	text, err := os.ReadFile(files[0])
@@ -56,7 +56,7 @@ func TestFiles(t *testing.T) {
 	c, err := png.DecodeConfig(bytes.NewReader(picture))
 	require.NoError(t, err)
 	assert.Equal(t, 1200, c.Width)
-	_, err = f.Write(filepath.Join(dir, "no", "such"), SVG)
+	_, err = Write("out", filepath.Join(dir, "no", "such"), []Figure{f}, SVG)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -85,9 +85,9 @@ func TestInAPage(t *testing.T) {
 		assert.Contains(t, text, `style="`+c.Style+`"`, c.Text)
 	}
 	require.Len(t, r.Panels, 1)
-	assert.True(t, r.Panels[0].Y.Log)
-	assert.Equal(t, []float64{0, 10, 1, 100}, []float64{r.Panels[0].X.Min, r.Panels[0].X.Max, r.Panels[0].Y.Min, r.Panels[0].Y.Max})
-	assert.Less(t, r.Panels[0].X.From, r.Panels[0].X.To)
+	assert.True(t, r.Panels[0]["y"].Log)
+	assert.Equal(t, []float64{0, 10, 1, 100}, []float64{r.Panels[0]["x"].Min, r.Panels[0]["x"].Max, r.Panels[0]["y"].Min, r.Panels[0]["y"].Max})
+	assert.Less(t, r.Panels[0]["x"].From, r.Panels[0]["x"].To)
 }
 
 // What is outside of the axes is not drawn, and does not stretch them.

@@ -2,7 +2,10 @@ package figure
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"html"
+	"image/color"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,23 +84,89 @@ const (
 	PNG = ".png"
 )
 
-// Write writes the figure into the directory in each of the forms, and returns the
-// names of the files.
-func (f Figure) Write(dir string, forms ...string) (files []string, err error) {
-	for _, form := range forms {
-		draw := f.file
-		if form == PNG {
-			draw = f.PNG
+// Write writes the figures into the directory that a flag names, in each of the forms,
+// and returns the names of the files; "" is none.
+func Write(flag, dir string, figures []Figure, forms ...string) (files []string, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	for _, f := range figures {
+		for _, form := range forms {
+			draw := f.file
+			if form == PNG {
+				draw = f.PNG
+			}
+			file := filepath.Join(dir, f.Name+form)
+			b, err := draw()
+			if err == nil {
+				err = os.WriteFile(file, b, 0o644)
+			}
+			if err != nil {
+				return files, fmt.Errorf("--%s: %w", flag, err)
+			}
+			files = append(files, file)
 		}
-		b, err := draw()
-		if err != nil {
-			return files, err
-		}
-		file := filepath.Join(dir, f.Name+form)
-		if err := os.WriteFile(file, b, 0o644); err != nil {
-			return files, err
-		}
-		files = append(files, file)
 	}
 	return files, nil
+}
+
+// Reading is what a script needs to tell the values under the pointer, in the
+// coordinates of the SVG, whose y grows upwards within its group.
+type Reading struct {
+	X      string  `json:"x"`
+	Height float64 `json:"h"`
+	// Panels have the axes x and y.
+	Panels []map[string]axisFrame `json:"panels"`
+	Curves []curveToRead          `json:"curves"`
+}
+
+// axisFrame is where an axis is, and what it says there.
+type axisFrame struct {
+	From   float64  `json:"from"`
+	To     float64  `json:"to"`
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+	Log    bool     `json:"log,omitempty"`
+	Labels []string `json:"labels,omitempty"`
+}
+
+type curveToRead struct {
+	Text  string `json:"text"`
+	Style string `json:"style"`
+}
+
+// reading is the figure's, as the value of an attribute.
+func (f Figure) reading(frames []vg.Rectangle) (string, error) {
+	r := Reading{X: f.X, Height: f.height().Points()}
+	for i, p := range f.Panels {
+		at := frames[i]
+		r.Panels = append(r.Panels, map[string]axisFrame{
+			"x": {at.Min.X.Points(), at.Max.X.Points(), p.plot.X.Min, p.plot.X.Max, p.x.Log, p.x.Labels},
+			"y": {at.Min.Y.Points(), at.Max.Y.Points(), p.plot.Y.Min, p.plot.Y.Max, p.y.Log, p.y.Labels},
+		})
+	}
+	for _, c := range f.Legend {
+		if c.Width < vg.Points(5) { // wider ones are areas
+			r.Curves = append(r.Curves, curveToRead{c.Text, c.style()})
+		}
+	}
+	b, err := json.Marshal(r)
+	return html.EscapeString(string(b)), err
+}
+
+// style is what the SVG says of the curve's path.
+func (c Curve) style() string {
+	r, g, b, _ := c.Color.RGBA()
+	s := fmt.Sprintf("fill:none;stroke:#%02X%02X%02X;stroke-width:%.5g", r>>8, g>>8, b>>8, c.Width.Points())
+	if c.Color == color.Color(Black) {
+		s = own.Replace(s)
+	}
+	var dashes []string
+	for _, d := range c.Dashes {
+		dashes = append(dashes, fmt.Sprintf("%.5g", d.Points()))
+	}
+	if len(dashes) > 0 {
+		s += ";stroke-dasharray:" + strings.Join(dashes, ",")
+	}
+	return s
 }

@@ -2,7 +2,9 @@ package figure
 
 import (
 	"image/color"
+	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -122,4 +124,101 @@ func (s stretch) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	left, right := max(x(s.from), c.Min.X), min(x(s.to), c.Max.X)
 	c.FillPolygon(s.color, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+}
+
+// Cell is one field of a map.
+type Cell struct {
+	// Column and Row count from 0, left and bottom.
+	Column, Row int
+	// Text stands in it.
+	Text string
+	// Tone is from -1 to 1: how much of Vermillion or Blue it has; 0 is none.
+	Tone float64
+}
+
+// Cells draws a map onto axes of categories.
+func (p *Panel) Cells(cells []Cell) { p.add(heat(cells)) }
+
+type heat []Cell
+
+func (h heat) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, cell := range h {
+		left, right := x(float64(cell.Column)-0.5), x(float64(cell.Column)+0.5)
+		bottom, top := y(float64(cell.Row)-0.5), y(float64(cell.Row)+0.5)
+		c.FillPolygon(tone(cell.Tone), []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
+		style := labelStyle()
+		style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+		if math.Abs(cell.Tone) > 0.75 {
+			style.Color = color.White
+		}
+		c.FillText(style, vg.Point{X: (left + right) / 2, Y: (bottom + top) / 2}, cell.Text)
+	}
+}
+
+// tone is as opaque as the tone is strong, so that it goes with any background.
+func tone(t float64) color.Color {
+	full := Blue
+	if t < 0 {
+		full = Vermillion
+	}
+	return color.NRGBA{full.R, full.G, full.B, uint8(max(1, 255*min(math.Abs(t), 1)))} // gonum divides by it
+}
+
+// ticks are at most so many labelled ticks at multiples of 1, 2 or 5 times a
+// power of ten.
+func ticks(most int) func(low, high float64) []plot.Tick {
+	return func(low, high float64) []plot.Tick {
+		step := math.Pow(10, math.Floor(math.Log10((high-low)/float64(most))))
+		for i := 0; (high-low)/step > float64(most); i++ {
+			step *= []float64{2, 2.5, 2}[i%3]
+		}
+		var all []plot.Tick
+		for n := math.Ceil(low / step); n*step <= high; n++ {
+			all = append(all, tick(n*step))
+		}
+		return all
+	}
+}
+
+// decades are ticks at the powers of ten, with marks at 2 and 5 between them, which have
+// labels too where there is one power of ten or two.
+func decades(low, high float64) []plot.Tick {
+	var all []plot.Tick
+	for v := math.Pow(10, math.Floor(math.Log10(low))); v <= high; v *= 10 {
+		all = append(all, tick(v))
+		for _, between := range []float64{2 * v, 5 * v} {
+			if between <= high {
+				mark := plot.Tick{Value: between}
+				if high/low < 20 {
+					mark = tick(between)
+				}
+				all = append(all, mark)
+			}
+		}
+	}
+	return all
+}
+
+func tick(v float64) plot.Tick {
+	return plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)}
+}
+
+type unlabelled struct{ plot.Ticker }
+
+func (u unlabelled) Ticks(low, high float64) []plot.Tick {
+	all := u.Ticker.Ticks(low, high)
+	for i := range all {
+		// A label of nothing would make it a minor tick.
+		all[i].Label = " "
+	}
+	return all
+}
+
+// categories are labelled ticks at 0, 1, 2 and so on.
+func categories(labels []string) (all plot.ConstantTicks) {
+	for i, label := range labels {
+		all = append(all, plot.Tick{Value: float64(i), Label: label})
+	}
+	return all
 }

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"os/exec"
+	"runtime"
 	"sync"
 	"time"
 
@@ -98,4 +100,26 @@ func (p *Page) Close() {
 	}
 	_ = p.server.Close()
 	p.served.Wait()
+}
+
+// browse opens the address in the user's browser, and does not wait for that.
+func browse(url string) error {
+	words := opener(runtime.GOOS, url)
+	c := exec.Command(words[0], words[1:]...)
+	if err := c.Start(); err != nil {
+		return err
+	}
+	go func() { _ = c.Wait() }() // or it stays as a zombie
+	return nil
+}
+
+// opener is the command that opens an address.
+func opener(system, url string) []string {
+	switch system {
+	case "darwin":
+		return []string{"open", url}
+	case "windows":
+		return []string{"rundll32", "url.dll,FileProtocolHandler", url}
+	}
+	return []string{"xdg-open", url}
 }

@@ -19,7 +19,10 @@ var (
 	//go:embed page.js
 	js string
 
-	form = template.Must(template.New("page").Parse(text))
+	form = template.Must(template.New("page").Funcs(template.FuncMap{"svg": func(f figure.Figure) (template.HTML, error) {
+		svg, err := f.SVG()
+		return template.HTML(svg), err // it is our own; what draws it escapes the texts in it
+	}}).Parse(text))
 )
 
 // Page is chapters under a title. All texts are plain text.
@@ -66,25 +69,6 @@ type Number struct {
 	What, Theirs, Ours string
 	// Met: ours is as expected.
 	Met bool
-}
-
-// Drawing is a figure in the page.
-type Drawing struct {
-	SVG     template.HTML
-	Caption string
-}
-
-// Drawings are the section's figures for the template.
-func (s Section) Drawings() (all []Drawing, err error) {
-	for _, f := range s.Figures {
-		svg, err := f.SVG()
-		if err != nil {
-			return nil, err
-		}
-		// The SVG is our own; the texts in it are escaped by what draws it.
-		all = append(all, Drawing{template.HTML(svg), f.Caption})
-	}
-	return all, nil
 }
 
 // Claims are the numbers that the source says too.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
@@ -20,8 +21,7 @@ type Line struct {
 	// columns is the width of the terminal, 0 if it is none.
 	columns func() int
 	text    func() string
-	stop    chan struct{}
-	wg      sync.WaitGroup
+	stop    func()
 
 	// mu is held while something is written.
 	mu sync.Mutex
@@ -38,23 +38,34 @@ func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
 }
 
 func newLine(w io.Writer, every time.Duration, columns func() int, text func() string) *Line {
-	l := &Line{w: w, columns: columns, text: text, stop: make(chan struct{})}
+	l := &Line{w: w, columns: columns, text: text}
 	if columns() > 0 {
 		every = drawEvery
 	}
-	l.wg.Go(func() {
+	l.stop = Repeat(every, l.draw)
+	return l
+}
+
+// Repeat calls f every so often until stop is called, which waits for the last call.
+func Repeat(every time.Duration, f func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				l.draw()
-			case <-l.stop:
+				f()
+			case <-done:
 				return
 			}
 		}
 	})
-	return l
+	return func() {
+		close(done)
+		wg.Wait()
+	}
 }
 
 // Every is how often a line is written where there is no terminal, and drawEvery how
@@ -97,8 +108,7 @@ func (l *Line) Around(write func()) {
 
 // Close ends it; on a terminal it leaves no line behind. Around may be called after it.
 func (l *Line) Close() {
-	close(l.stop)
-	l.wg.Wait()
+	l.stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn != "" {
@@ -114,4 +124,34 @@ const barWidth = 20
 func Bar(share float64) string {
 	full := int(share * barWidth)
 	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
+}
+
+// Count shows how many steps of some work are done, in a Line. Work of less than a
+// second shows nothing. Close it at the end.
+type Count struct {
+	*Line
+	done atomic.Int64
+}
+
+// countFrom is when the first is shown.
+const countFrom = time.Second
+
+// NewCount begins to count; what names the steps, as in "7 of 20 runs".
+func NewCount(w io.Writer, what string, total int) *Count {
+	c := new(Count)
+	c.Line = NewLine(w, Every, c.text(what, total))
+	return c
+}
+
+// Step counts one more. It may be called by several goroutines.
+func (c *Count) Step() { c.done.Add(1) }
+
+func (c *Count) text(what string, total int) func() string {
+	began := time.Now()
+	return func() string {
+		if time.Since(began) < countFrom {
+			return ""
+		}
+		return fmt.Sprintf("%d of %d %s", c.done.Load(), total, what)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
+	"github.com/aimd-go/aimd/sim"
 )
 
 //go:embed help
@@ -33,12 +34,12 @@ func listCommand() *cobra.Command {
 	return cli.Help(help, &cobra.Command{
 		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range scenario.Builtins() {
-				s, err := load(name, nil)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-22s %s", name, s.Title), terminal.Columns(c.OutOrStdout())))
+			all, err := loadAll(scenario.Builtins())
+			if err != nil {
+				return err
+			}
+			for _, s := range all {
+				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-22s %s", s.Name, s.Title), terminal.Columns(c.OutOrStdout())))
 			}
 			return nil
 		},
@@ -88,6 +89,17 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
 }
 
+func loadAll(names []string, settings ...string) (all []scenario.Scenario, _ error) {
+	for _, name := range names {
+		s, err := load(name, settings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Show every field of a scenario file", Args: cli.NoArgs,
@@ -131,4 +143,35 @@ func showFields(w io.Writer, fields []scenario.Field) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// ownLaws are the laws that the user's program registered.
+func ownLaws() []string {
+	return slices.DeleteFunc(sim.Laws(), func(name string) bool {
+		return slices.Contains([]string{"probe", "tahoe", "reno"}, name)
+	})
+}
+
+// withLaws adds the laws to the strategies of a built-in scenario and to its figures,
+// but for maps, which compare two. A scenario without a list has them already.
+func withLaws(s scenario.Scenario, laws []string) scenario.Scenario {
+	if len(s.Strategies) == 0 {
+		return s
+	}
+	s.Strategies, s.Plot = slices.Clone(s.Strategies), slices.Clone(s.Plot)
+	for _, name := range laws {
+		strategy, _ := sim.StrategyNamed(name)
+		s.Strategies = append(s.Strategies, strategy)
+	}
+	for i, p := range s.Plot {
+		if len(p.Strategies) > 0 && p.Kind != scenario.Map {
+			s.Plot[i].Strategies = slices.Concat(p.Strategies, laws)
+		}
+	}
+	return s
+}
+
+// chooses reports whether settings say which strategies run.
+func chooses(settings []string) bool {
+	return slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") })
 }

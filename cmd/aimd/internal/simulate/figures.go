@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -64,29 +65,20 @@ type gallery struct {
 
 // load reads the scenarios.
 func (g *gallery) load() (err error) {
-	if g.story, err = g.read(scenario.Story()); err != nil {
+	if g.story, err = loadAll(scenario.Story()); err != nil {
 		return err
 	}
 	for _, f := range scenario.Families() {
-		all, err := g.read(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
+		all, err := loadAll(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
 		if err != nil {
 			return err
 		}
 		g.laws = append(g.laws, all)
 	}
-	return nil
-}
-
-func (g *gallery) read(names []string, settings ...string) (all []scenario.Scenario, _ error) {
-	for _, name := range names {
-		s, err := load(name, settings)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
+	for _, s := range slices.Concat(append(g.laws, g.story)...) {
 		g.runs += experiment.Count(s)
 	}
-	return all, nil
+	return nil
 }
 
 // draw runs the scenarios and writes each one's figures, and each family's, as soon as
@@ -102,6 +94,7 @@ func (g *gallery) draw(ctx context.Context) error {
 	for i, f := range scenario.Families() {
 		family := chart.Family{Family: f}
 		for _, s := range g.laws[i] {
+			s.Trace.Off = true // a family's figure has medians alone
 			study, err := experiment.Run(ctx, s, g.count.Step)
 			if err != nil {
 				return err
@@ -117,12 +110,7 @@ func (g *gallery) draw(ctx context.Context) error {
 }
 
 func (g *gallery) write(figures ...figure.Figure) error {
-	for _, f := range figures {
-		written, err := f.Write(g.dir, figure.SVG, figure.PNG)
-		if err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		g.files += len(written)
-	}
-	return nil
+	written, err := figure.Write("out", g.dir, figures, figure.SVG, figure.PNG)
+	g.files += len(written)
+	return err
 }

@@ -78,21 +78,15 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
 	}
 	r.changed = len(settings) > 0
-	var all []scenario.Scenario
+	var names []string
 	for _, a := range args {
-		names := scenario.Named(a)
-		if len(names) == 0 {
-			names = []string{a}
+		named := scenario.Named(a)
+		if len(named) == 0 {
+			named = []string{a}
 		}
-		for _, name := range names {
-			s, err := load(name, settings)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, s)
-		}
+		names = append(names, named...)
 	}
-	return all, nil
+	return loadAll(names, settings...)
 }
 
 func (r *run) check() error {
@@ -104,6 +98,7 @@ func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	var failed error
 	unmet := 0
 	for _, s := range scenarios {
+		s.Trace.Off = r.json && r.html+r.csv+r.svg+r.png == "" // what shows medians alone needs none
 		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
 		study, err := experiment.Run(c.Context(), s, count.Step)
 		count.Close()
@@ -154,20 +149,13 @@ func (r *run) files(s experiment.Study) error {
 			return err
 		}
 	}
-	if r.svg == "" && r.png == "" {
+	if r.svg+r.png == "" {
 		return nil
 	}
-	for _, f := range chart.Figures(s) {
-		for _, to := range []struct{ flag, dir, form string }{{"svg", r.svg, figure.SVG}, {"png", r.png, figure.PNG}} {
-			if to.dir == "" {
-				continue
-			}
-			if _, err := f.Write(to.dir, to.form); err != nil {
-				return fmt.Errorf("--%s: %w", to.flag, err)
-			}
-		}
-	}
-	return nil
+	figures := chart.Figures(s)
+	_, err := figure.Write("svg", r.svg, figures, figure.SVG)
+	_, failed := figure.Write("png", r.png, figures, figure.PNG)
+	return errors.Join(err, failed)
 }
 
 // unfit is what a file's name should not have.

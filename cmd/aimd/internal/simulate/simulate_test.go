@@ -1,17 +1,12 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"flag"
-	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,64 +43,6 @@ func aimdSim(t *testing.T, text string, args ...string) clitest.Outcome {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("mine.yaml", []byte(text), 0o644))
 	return clitest.Here(t.Context(), commands(), append([]string{"sim"}, args...)...)
-}
-
-// big are the scenarios that take seconds each with all strategies and runs.
-var big = []string{"law-s2", "law-s5", "law-s5c", "law-s6", "law-s7a", "law-s7b", "law-s10", "law-r6", "law-r8", "law-k1", "law-k2"}
-
-// All built-in scenarios, with all their runs, show what they expect: the numbers of
-// the texts, and those by which laws are judged. The big ones of these are run once,
-// by one strategy; aimd sim run law runs them whole, in some minutes. It is our own
-// binary that runs them, since the race detector would take ten times as long for
-// what is one goroutine's arithmetic.
-func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some 30 s of two cores")
-	}
-	binary := filepath.Join(t.TempDir(), "aimd.exe")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/aimd-go/aimd/cmd/aimd").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	small := slices.DeleteFunc(scenario.Builtins(), func(name string) bool { return slices.Contains(big, name) })
-	var stdout, stderr bytes.Buffer
-	defer func() { theLawsPageTellsThis(t, stdout.String()) }()
-	for _, args := range [][]string{small, append([]string{"--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]"}, big...)} {
-		c := exec.CommandContext(t.Context(), binary, append([]string{"sim", "run", "--json"}, args...)...)
-		c.Stdout, c.Stderr = &stdout, &stderr
-		assert.NoError(t, c.Run(), stderr.String())
-	}
-	for _, name := range scenario.Builtins() {
-		assert.Contains(t, stdout.String(), `{"scenario":"`+name+`",`)
-	}
-	// "aimd sim run seed4 --json holds at least the strategies backoff, tahoe-0.5,
-	// tahoe-0.9, reno-0.5, reno-0.9."
-	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
-		assert.Contains(t, stdout.String(), `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":21,`)
-	}
-	span, attempts := means(t, stdout.Bytes(), "probe")
-	t.Logf("geometric means over the limits and the slots: %.3f times the optimum, %.3f attempts", span, attempts)
-	assert.LessOrEqual(t, span, 1.25)
-	assert.LessOrEqual(t, attempts, 1.1)
-}
-
-// means are the geometric means of a strategy over the points of law-sweep-20, -100 and
-// -500 and law-slots-4, -32 and -256.
-func means(t *testing.T, lines []byte, strategy string) (span, attempts float64) {
-	type figure struct{ Median float64 }
-	var n float64
-	of := regexp.MustCompile(`^law-(sweep|slots)-[0-9]+$`)
-	for line := range bytes.Lines(lines) {
-		var row struct {
-			Scenario, Strategy string
-			Span               figure
-			Attempts           figure `json:"attempts_per_op"`
-		}
-		require.NoError(t, json.Unmarshal(line, &row))
-		if row.Strategy == strategy && of.MatchString(row.Scenario) {
-			span, attempts, n = span+math.Log(row.Span.Median), attempts+math.Log(row.Attempts.Median), n+1
-		}
-	}
-	require.EqualValues(t, 69, n)
-	return math.Exp(span / n), math.Exp(attempts / n)
 }
 
 func TestSimRun(t *testing.T) {
@@ -190,17 +127,6 @@ func TestExpectationsDecideOnTheStatus(t *testing.T) {
 	assert.Contains(t, got.Stderr, "not as expected")
 }
 
-// stopper interrupts with the first line that is written.
-type stopper struct {
-	bytes.Buffer
-	interrupt func()
-}
-
-func (s *stopper) Write(b []byte) (int, error) {
-	s.interrupt()
-	return s.Buffer.Write(b)
-}
-
 // Titles and arguments may hold anything.
 func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	const evil = "title: \"a\\e[31mb\\a\"\nserver: {service: 1ms}\nclients: {operations: 1}\nruns: 1\nstrategies: [{name: \"n\\e[2J\"}]\n"
@@ -213,12 +139,10 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 
 func TestSimInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	stdout, stderr := &stopper{interrupt: interrupt}, &bytes.Buffer{}
-	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: stdout, Stderr: stderr}.Run(ctx, "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html"))
-	assert.Equal(t, 1, strings.Count(stdout.String(), "\n"), "what was done before is shown")
-	assert.Contains(t, stderr.String(), "aimd: interrupted\n")
+	got := clitest.Interrupted(t, commands(), "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html")
+	assert.Equal(t, cli.Interrupted, got.Status)
+	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "what was done before is shown")
+	assert.Contains(t, got.Stderr, "aimd: interrupted\n")
 	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
 }
 
@@ -226,8 +150,7 @@ func TestSimFiguresInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	var stdout, stderr bytes.Buffer
-	assert.Equal(t, cli.Interrupted, cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(ctx, "sim", "figures", "--out", "a/b"))
+	assert.Equal(t, cli.Interrupted, clitest.Here(ctx, commands(), "sim", "figures", "--out", "a/b").Status)
 	assert.FileExists(t, "a/b/index.html")
 }
 
@@ -317,24 +240,7 @@ func TestSimHelpTeaches(t *testing.T) {
 		assert.Contains(t, got.Stdout, "Examples:\n  aimd sim")
 	}
 	got := aimd(t, "sim", "run", "-h")
-	for _, line := range strings.Split(runCommand().Example, "\n") {
-		t.Run(line, func(t *testing.T) { tryExample(t, line) })
-	}
 	for _, word := range []string{"median", "Jain", "in outage", "--set field=value", "--csv directory", "Ctrl-C"} {
 		assert.Contains(t, got.Stdout, word)
 	}
-}
-
-// tryExample runs a line of the help, a single time where it says 101.
-func tryExample(t *testing.T, line string) {
-	line, _, _ = strings.Cut(line, " | ")
-	var args []string
-	for _, a := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1)[2:] {
-		args = append(args, strings.Trim(a, "'"))
-	}
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("my.yaml", []byte(mine), 0o644))
-	var stdout, stderr bytes.Buffer
-	status := cli.Tool{Commands: commands(), Stdout: &stdout, Stderr: &stderr}.Run(t.Context(), append(append([]string{"sim"}, args...), "--runs", "1")...)
-	assert.Zero(t, status, stderr.String())
 }

@@ -57,6 +57,9 @@ func (t Table) Write(w io.Writer) error {
 // end to them, and what that is.
 func (t Table) fit(width int) (fitted Table, dropped []string) {
 	t = Table{slices.Clone(t.Columns), slices.Clone(t.Rows)}
+	for i, r := range t.Rows {
+		t.Rows[i] = slices.Clone(r)
+	}
 	for width > 0 && t.width() > width {
 		most := -1
 		for i, c := range t.Columns {
@@ -90,11 +93,10 @@ func (t Table) columnWidth(i int) int {
 
 // dropAround reports whether there was any.
 func (t *Table) dropAround() (some bool) {
-	for i, r := range t.Rows {
-		t.Rows[i] = slices.Clone(r)
+	for _, r := range t.Rows {
 		for j := range r {
 			some = some || r[j].Around != ""
-			t.Rows[i][j].Around = ""
+			r[j].Around = ""
 		}
 	}
 	return some
@@ -103,7 +105,7 @@ func (t *Table) dropAround() (some bool) {
 func (t *Table) drop(column int) {
 	t.Columns = slices.Delete(t.Columns, column, column+1)
 	for i, r := range t.Rows {
-		t.Rows[i] = slices.Delete(slices.Clone(r), column, column+1)
+		t.Rows[i] = slices.Delete(r, column, column+1)
 	}
 }
 
@@ -117,9 +119,8 @@ func (t *Table) cut(by int) {
 	}
 	to := max(8, t.columnWidth(widest)-by)
 	t.Columns[widest].Head = terminal.Cut(t.Columns[widest].Head, to)
-	for i, r := range t.Rows {
-		t.Rows[i] = slices.Clone(r)
-		t.Rows[i][widest].Text = terminal.Cut(r[widest].Text, to)
+	for _, r := range t.Rows {
+		r[widest].Text = terminal.Cut(r[widest].Text, to)
 	}
 }
 

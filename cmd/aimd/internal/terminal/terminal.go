@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -75,9 +74,6 @@ func Raw(w io.Writer) io.Writer {
 // newlines and tabs; so JSON stays the JSON that it was. What is no UTF-8 becomes
 // U+FFFD.
 func Clean(s string) string {
-	if !strings.ContainsFunc(s, dirty) {
-		return s
-	}
 	var b strings.Builder
 	for _, r := range s {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -87,10 +83,6 @@ func Clean(s string) string {
 		}
 	}
 	return b.String()
-}
-
-func dirty(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t'
 }
 
 // Cut is the line without what is beyond so many columns, 0 for no end to them.

@@ -3,7 +3,6 @@ package upload
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,17 +12,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
 
-var errUsage = errors.New("usage")
-
 // command runs the command line.
 func command(t *testing.T, args ...string) (stdout, stderr string, err error) {
-	usage := func(_ *cobra.Command, err error) error { return errors.Join(errUsage, err) }
-	c := Command(usage)
+	c := Command()
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetFlagErrorFunc(usage)
 	var out, errs bytes.Buffer
 	c.SetOut(&out)
 	c.SetErr(&errs)
@@ -61,10 +58,10 @@ func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 		"DIR s3://bucket --max-window 0":          {`"0"`, "--max-window", "1 to 10000"},
 		"DIR s3://bucket --initial-window 1e9":    {`"1e9"`, "--initial-window", "1 to 10000"},
 	} {
-		_, _, err := command(t, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
-		require.ErrorIs(t, err, errUsage, line)
+		got := clitest.Here(t.Context(), []*cobra.Command{Command()}, strings.Fields("upload "+strings.ReplaceAll(line, "DIR", dir))...)
+		require.Equal(t, cli.WrongUsage, got.Status, line)
 		for _, w := range want {
-			assert.ErrorContains(t, err, w, line)
+			assert.Contains(t, got.Stderr, w, line)
 		}
 	}
 }

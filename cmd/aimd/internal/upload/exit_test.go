@@ -1,20 +1,18 @@
 package upload_test
 
 import (
-	"bytes"
 	"context"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
 func TestExitStatus(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "k")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "s")
+	clitest.AWS(t)
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -28,7 +26,7 @@ func TestExitStatus(t *testing.T) {
 		{t.Context(), []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 1},
 		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
 	} {
-		var stdout, stderr bytes.Buffer
-		assert.Equal(t, c.want, cli.Tool{Commands: []*cobra.Command{upload.Command(cli.Usage)}, Stdout: &stdout, Stderr: &stderr}.Run(c.ctx, c.args...), "%v: %s", c.args, stderr.String())
+		got := clitest.Here(c.ctx, []*cobra.Command{upload.Command()}, c.args...)
+		assert.Equal(t, c.want, got.Status, "%v: %s", c.args, got.Stderr)
 	}
 }

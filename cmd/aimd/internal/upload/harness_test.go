@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 	"github.com/aimd-go/aimd/internal/fakes3"
@@ -32,8 +34,9 @@ const testBucket = "bucket"
 // world is a store that takes 16 requests at a time, and a directory.
 type world struct {
 	fakes3.Store
-	t   *testing.T
-	dir string
+	t       *testing.T
+	dir     string
+	objects *s3mem.Backend
 	// direct is where the store itself listens.
 	direct string
 
@@ -46,16 +49,10 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "",
-		"AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"),
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": "",
-	} {
-		t.Setenv(name, value)
-	}
+	clitest.AWS(t)
 	objects := s3mem.New()
 	require.NoError(t, objects.CreateBucket(testBucket))
-	w := &world{t: t, dir: t.TempDir(), requests: map[string]int{}}
+	w := &world{t: t, dir: t.TempDir(), objects: objects, requests: map[string]int{}}
 	w.Slots, w.Service, w.Script = 16, time.Millisecond, w.comes
 	w.Next = gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	w.Start()
@@ -99,6 +96,14 @@ func (w *world) write(name, content string) string {
 	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644))
 	return path
+}
+
+// files writes so many files of one byte, and returns their paths.
+func (w *world) files(n int) (paths []string) {
+	for i := range n {
+		paths = append(paths, w.write(fmt.Sprintf("%03d", i), "x"))
+	}
+	return paths
 }
 
 // config is that of the command, with parts small enough to try them.
@@ -172,19 +177,14 @@ func (w *world) client() *s3.Client {
 // stored is what the store has, by key.
 func (w *world) stored() map[string]string {
 	all := map[string]string{}
-	client := w.client()
-	pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: aws.String(testBucket)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(w.t.Context())
+	list, err := w.objects.ListBucket(testBucket, nil, gofakes3.ListBucketPage{})
+	require.NoError(w.t, err)
+	for _, o := range list.Contents {
+		out, err := w.objects.GetObject(testBucket, o.Key, nil)
 		require.NoError(w.t, err)
-		for _, o := range page.Contents {
-			out, err := client.GetObject(w.t.Context(), &s3.GetObjectInput{Bucket: aws.String(testBucket), Key: o.Key})
-			require.NoError(w.t, err)
-			b, err := io.ReadAll(out.Body)
-			require.NoError(w.t, err)
-			require.NoError(w.t, out.Body.Close())
-			all[*o.Key] = string(b)
-		}
+		b, err := io.ReadAll(out.Contents)
+		require.NoError(w.t, err)
+		all[o.Key] = string(b)
 	}
 	return all
 }

@@ -35,7 +35,7 @@ func TestListHasWhatWasNotBegun(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, --from %v", name, from), func(t *testing.T) {
 				w := newWorld(t)
-				list := w.list(300)
+				list := w.list(100)
 				with := func(c *Config) {
 					if c.Failed = list; from {
 						c.From = list
@@ -47,19 +47,19 @@ func TestListHasWhatWasNotBegun(t *testing.T) {
 					if !isPut(r) || puts.Add(1) < 5 {
 						return false
 					}
-					assert.Len(t, listed(t, list), 300, "a kill leaves the old list")
+					assert.Len(t, listed(t, list), 100, "a kill leaves the old list")
 					return end(rw, r, interrupt)
 				})
 				o := w.runWithin(ctx, with, func(c *Config) { c.MaxWindow = 4 })
 				require.Error(t, o.err)
-				assert.EqualValues(t, 300, o.Uploaded+o.Failed+o.NotBegun)
-				assert.Greater(t, o.NotBegun, int64(150))
-				w.requireStoredOr(listed(t, list), 300)
+				assert.EqualValues(t, 100, o.Uploaded+o.Failed+o.NotBegun)
+				assert.Greater(t, o.NotBegun, int64(50))
+				w.requireStoredOr(listed(t, list), 100)
 
 				w.set(nil)
 				again := w.run(with, func(c *Config) { c.From = list })
 				require.NoError(t, again.err)
-				assert.Len(t, w.stored(), 300)
+				assert.Len(t, w.stored(), 100)
 				assert.Empty(t, listed(t, list))
 				beside, err := os.ReadDir(filepath.Dir(list))
 				require.NoError(t, err)
@@ -75,11 +75,8 @@ func TestListHasWhatWasNotBegun(t *testing.T) {
 // list writes so many files, and a list of them.
 func (w *world) list(files int) string {
 	list := filepath.Join(w.t.TempDir(), "list")
-	var all strings.Builder
-	for i := range files {
-		all.WriteString(w.write(fmt.Sprintf("%03d", i), "x") + "\x00")
-	}
-	require.NoError(w.t, os.WriteFile(list, []byte(all.String()), 0o600))
+	all := strings.Join(w.files(files), "\x00") + "\x00"
+	require.NoError(w.t, os.WriteFile(list, []byte(all), 0o600))
 	return list
 }
 
@@ -97,9 +94,7 @@ func (w *world) requireStoredOr(left []string, files int) {
 // Without a list the rest is counted, for as long as a user waits.
 func TestSummaryCountsWhatWasNotBegun(t *testing.T) {
 	w := newWorld(t)
-	for i := range 300 {
-		w.write(fmt.Sprintf("%03d", i), "x")
-	}
+	w.files(300)
 	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
 		return isPut(r) && deny(rw, r, 403, "ExpiredToken")
 	})

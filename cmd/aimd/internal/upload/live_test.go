@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -17,7 +16,7 @@ import (
 func TestLive(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "content")
-	cmd := Command(func(_ *cobra.Command, err error) error { return err })
+	cmd := Command()
 	var stderr bytes.Buffer // nothing writes to it but before the work and, with --quiet, after it
 	seen := ""
 	var once sync.Once

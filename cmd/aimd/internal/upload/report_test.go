@@ -3,7 +3,6 @@ package upload
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,9 +42,7 @@ func TestTheProgressMakesRoomForWhatIsWritten(t *testing.T) {
 // A reader that goes away, as head does, stops the run in order.
 func TestReaderThatGoesAway(t *testing.T) {
 	w := newWorld(t)
-	for i := range 300 {
-		w.write(fmt.Sprintf("%03d", i), "x")
-	}
+	w.files(300)
 	w.write("000-large", random(64<<10))
 	lines := head(1)
 	c := w.config()

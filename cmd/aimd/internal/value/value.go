@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aimd-go/aimd/sim"
 )
 
 // Value is a setting that checks what it is given. Whoever calls Set names the
@@ -222,4 +224,43 @@ func Bucket(to *string) *Value[string] {
 // is. kind stands for it in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
 	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone, nil}
+}
+
+// units are how many seconds there are in each.
+var units = map[string]float64{"s": 1, "min": 60, "h": 3600}
+
+// maxRate is beyond any service.
+const maxRate = 1e12
+
+// Rate is how often something happens, per second.
+func Rate(to *float64) *Value[float64] {
+	return &Value[float64]{to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", parseRate, showRate, nil}
+}
+
+func parseRate(s string) (float64, bool) {
+	number, unit, given := strings.Cut(s, "/")
+	if !given {
+		unit = "s"
+	}
+	seconds, known := units[strings.TrimSpace(unit)]
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	rate := x / seconds
+	return rate, err == nil && known && 0 < rate && rate <= maxRate
+}
+
+func showRate(x float64) string { return showFloat(x) + "/s" }
+
+// TakesFactor reports whether that law is known to have a factor, as tahoe and reno do. A
+// law of sim.Register may read it too; this is false all the same.
+func TakesFactor(law string) bool { return law == "tahoe" || law == "reno" }
+
+// CheckFactor refuses a factor that was given, --factor, where none of the laws that
+// were chosen with the flag has one.
+func CheckFactor(given bool, flag string, chosen ...string) error {
+	if !given || slices.ContainsFunc(chosen, TakesFactor) {
+		return nil
+	}
+	without := func(law string) bool { return !TakesFactor(law) }
+	return fmt.Errorf("--factor: makes no difference to %s %s, want it with %s",
+		flag, strings.Join(chosen, ","), strings.Join(slices.DeleteFunc(sim.Laws(), without), " or "))
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,39 @@ func Here(ctx context.Context, commands []*cobra.Command, args ...string) Outcom
 	var stdout, stderr bytes.Buffer
 	status := cli.Tool{Commands: commands, Stdout: &stdout, Stderr: &stderr}.Run(ctx, args...)
 	return Outcome{status, stdout.String(), stderr.String()}
+}
+
+// Interrupted runs a command line that is interrupted when it first writes to standard output.
+func Interrupted(t *testing.T, commands []*cobra.Command, args ...string) Outcome {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var stderr bytes.Buffer
+	stdout := &stopper{interrupt: interrupt}
+	status := cli.Tool{Commands: commands, Stdout: stdout, Stderr: &stderr}.Run(ctx, args...)
+	return Outcome{status, stdout.String(), stderr.String()}
+}
+
+type stopper struct {
+	bytes.Buffer
+	interrupt func()
+}
+
+func (s *stopper) Write(b []byte) (int, error) {
+	s.interrupt()
+	return s.Buffer.Write(b)
+}
+
+// AWS sets an environment with credentials and nothing of the machine's.
+func AWS(t *testing.T) {
+	t.Helper()
+	none := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "",
+		"AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_RETRY_MODE": "", "AWS_MAX_ATTEMPTS": "", "AWS_ENDPOINT_URL": "", "AWS_CA_BUNDLE": "",
+	} {
+		t.Setenv(name, value)
+	}
 }
 
 // Files are the names of what is in the working directory.

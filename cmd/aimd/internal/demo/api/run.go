@@ -6,11 +6,17 @@ package api
 import (
 	"context"
 	"iter"
+	"math"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/loopback"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/sim"
@@ -74,7 +80,7 @@ func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measur
 		return set.Retry(ctx, func(ctx context.Context) error { return send(ctx, client, server.URL, i) })
 	})
 	done := func(i int) bool { return server.servedTimes(strconv.Itoa(i)) > 0 }
-	r := o.Result(name, set.Factor, done, c.Optimum)
+	r := o.Judged(name, set.Factor, done, c.Optimum)
 	w.End(r)
 	return r, nil
 }
@@ -90,4 +96,58 @@ func send(ctx context.Context, client *http.Client, url string, i int) error {
 	}
 	defer res.Body.Close()
 	return httplimit.Check(res)
+}
+
+// Limits are how an API behaves.
+type Limits struct {
+	// Rate is how many requests per second it serves in the long run, Burst how
+	// many it serves at once after a rest.
+	Rate  float64
+	Burst int
+	// Service is how long each request takes.
+	Service time.Duration
+	// RetryAfter is what refused clients are told, in whole seconds.
+	RetryAfter time.Duration
+}
+
+// server is an API that runs: a token bucket, and 429 with Retry-After for requests that
+// it has no token for. Make one with start.
+type server struct {
+	*loopback.Server
+	limits Limits
+	bucket *rate.Limiter
+
+	mu sync.Mutex
+	// served counts how often each job was done.
+	served map[string]int
+}
+
+// start starts an API with a full bucket. POST /jobs/{id} does a job.
+func start(l Limits) (s *server, err error) {
+	s = &server{limits: l, bucket: rate.NewLimiter(rate.Limit(l.Rate), l.Burst), served: map[string]int{}}
+	s.Server, err = loopback.Start(s.job)
+	return s, err
+}
+
+// servedTimes is how often the job was done: the API's own record.
+func (s *server) servedTimes(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.served[id]
+}
+
+func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request) {
+	if !s.bucket.Allow() {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(s.limits.RetryAfter.Seconds()))))
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+		return
+	}
+	if !at.Work(s.limits.Service) {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	s.mu.Lock()
+	s.served[path.Base(r.URL.Path)]++
+	s.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
 }

@@ -18,14 +18,15 @@ type Server struct {
 	closed  chan struct{}
 }
 
-// Start serves what handler makes, until Close. The handler may use the server.
-func Start(handler func(*Server) http.Handler) (*Server, error) {
+// Start has handle serve each request, until Close. It may use the server.
+func Start(handle func(*Server, http.ResponseWriter, *http.Request)) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{URL: "http://" + l.Addr().String(), closed: make(chan struct{})}
-	s.http = &http.Server{Handler: handler(s), ReadHeaderTimeout: time.Minute}
+	serve := func(w http.ResponseWriter, r *http.Request) { handle(s, w, r) }
+	s.http = &http.Server{Handler: http.HandlerFunc(serve), ReadHeaderTimeout: time.Minute}
 	go func() { _ = s.http.Serve(l) }() // always ends with ErrServerClosed
 	return s, nil
 }
@@ -33,10 +34,8 @@ func Start(handler func(*Server) http.Handler) (*Server, error) {
 // Work lasts for the time, and reports false if the server closes before. A client
 // that goes away does not shorten it: a service works on for nobody, too.
 func (s *Server) Work(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-s.closed:
 		return false

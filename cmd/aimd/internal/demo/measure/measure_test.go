@@ -41,7 +41,7 @@ func TestRunMeasures(t *testing.T) {
 			}
 			return sleep(ctx, time.Second)
 		})
-		r := o.Result("reno", 0.9, everything, tenPerSecond)
+		r := o.Judged("reno", 0.9, everything, tenPerSecond)
 		assert.Equal(t, 100, r.Operations)
 		assert.Equal(t, 11.0, r.MakespanS, "the slow one holds up one goroutine of ten for 2 s")
 		assert.Equal(t, 10.0, r.OptimumS)
@@ -86,7 +86,7 @@ func TestFailedAndSilentlyLost(t *testing.T) {
 	})
 	// The service has 0, whose answer went astray, and has not 9.
 	served := func(i int) bool { return i == 0 || i > 4 && i < 9 }
-	r := o.Result("plain", 0, served, tenPerSecond)
+	r := o.Judged("plain", 0, served, tenPerSecond)
 	assert.Equal(t, 10, r.Operations)
 	assert.Equal(t, 5, r.Lost)
 	assert.Equal(t, 1, r.Silent)
@@ -100,7 +100,7 @@ func TestInterruptedRunCountsWhatEnded(t *testing.T) {
 		o := Pool{Goroutines: 10}.Run(ctx, NewMeter(100, nil), func(ctx context.Context, i int) error {
 			return sleep(ctx, time.Second)
 		})
-		r := o.Result("reno", 0.9, func(i int) bool { return i != 3 && i < 20 }, tenPerSecond)
+		r := o.Judged("reno", 0.9, func(i int) bool { return i != 3 && i < 20 }, tenPerSecond)
 		assert.True(t, r.Interrupted)
 		assert.False(t, r.CutOff)
 		assert.Equal(t, 20, r.Operations)
@@ -115,7 +115,7 @@ func TestTimeLimitLosesTheRest(t *testing.T) {
 		o := Pool{Goroutines: 10, Limit: 2500 * time.Millisecond}.Run(t.Context(), NewMeter(100, nil), func(ctx context.Context, i int) error {
 			return sleep(ctx, time.Second)
 		})
-		r := o.Result("backoff", 0, func(i int) bool { return i < 20 }, tenPerSecond)
+		r := o.Judged("backoff", 0, func(i int) bool { return i < 20 }, tenPerSecond)
 		assert.True(t, r.CutOff)
 		assert.False(t, r.Interrupted)
 		assert.Equal(t, 100, r.Operations)

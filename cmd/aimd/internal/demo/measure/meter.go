@@ -5,7 +5,6 @@ package measure
 import (
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -18,10 +17,9 @@ type Meter struct {
 	// limiter is the one whose window is read; nil: there is none.
 	limiter *aimd.Limiter
 
-	attempts, accepted, refused atomic.Int64
-	flying, done                atomic.Int64
-
 	mu sync.Mutex
+	// counts has what is counted as it happens.
+	counts Sample
 	// start and stop are when the run began and ended, zero before.
 	start, stop time.Time
 	// ends has one entry per operation.
@@ -75,18 +73,25 @@ type transport struct {
 }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	t.meter.attempts.Add(1)
-	t.meter.flying.Add(1)
-	defer t.meter.flying.Add(-1)
+	t.meter.count(func(c *Sample) { c.Attempts, c.InFlight = c.Attempts+1, c.InFlight+1 })
 	res, err := t.next.RoundTrip(r)
-	switch {
-	case err != nil:
-	case res.StatusCode/100 == 2:
-		t.meter.accepted.Add(1)
-	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
-		t.meter.refused.Add(1)
-	}
+	t.meter.count(func(c *Sample) {
+		c.InFlight--
+		switch {
+		case err != nil:
+		case res.StatusCode/100 == 2:
+			c.Accepted++
+		case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
+			c.Refused++
+		}
+	})
 	return res, err
+}
+
+func (m *Meter) count(change func(*Sample)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&m.counts)
 }
 
 // Sample is how a run stood at some moment. Counts are totals since its start.
@@ -99,19 +104,18 @@ type Sample struct {
 
 // Now is how the run stands.
 func (m *Meter) Now() Sample {
-	s := Sample{
-		InFlight: int(m.flying.Load()),
-		Attempts: int(m.attempts.Load()),
-		Accepted: int(m.accepted.Load()),
-		Refused:  int(m.refused.Load()),
-		Done:     int(m.done.Load()),
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sample()
+}
+
+// sample is how the run stands. Call it with mu.
+func (m *Meter) sample() Sample {
+	s := m.counts
 	if m.limiter != nil {
 		w := m.limiter.State()
 		s.Cwnd, s.Ssthresh = w.Cwnd, w.Ssthresh
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	switch {
 	case m.start.IsZero():
 	case m.stop.IsZero():
@@ -136,24 +140,20 @@ func (m *Meter) began() {
 
 func (m *Meter) stopped() {
 	m.mu.Lock()
-	m.stop = time.Now()
-	m.mu.Unlock()
-	s := m.Now()
-	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.samples = append(m.samples, s)
+	m.stop = time.Now()
+	m.samples = append(m.samples, m.sample())
 }
 
 // sampled takes a sample. Of a long run it keeps every second, fourth... one,
 // so that they do not become too many.
 func (m *Meter) sampled() {
-	s := m.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.seen++; (m.seen-1)%m.spacing != 0 {
 		return
 	}
-	m.samples = append(m.samples, s)
+	m.samples = append(m.samples, m.sample())
 	if len(m.samples) < maxSamples {
 		return
 	}
@@ -165,9 +165,9 @@ func (m *Meter) sampled() {
 }
 
 func (m *Meter) ended(i int, took time.Duration, err error) {
-	m.done.Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.counts.Done++
 	if err != nil {
 		m.ends[i] = end{failed, took}
 		m.reasons.add(err)

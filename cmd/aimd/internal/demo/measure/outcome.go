@@ -7,31 +7,24 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+	"github.com/aimd-go/aimd/sim"
 )
 
-// Outcome is what a run itself knows of how it went. Result says how it
-// compares and what was lost, which takes the service's own account.
+// Outcome is a Result as far as the run itself knows it. Judged says how it compares
+// and what was lost, which takes the service's own account.
 type Outcome struct {
-	Attempts, Refused int
-	Makespan, P99     time.Duration
-	// Interrupted: the run was stopped from outside. CutOff: its time was up.
-	Interrupted, CutOff bool
-	// Reason is why most of the operations failed that did; "" if none did.
-	Reason  string
-	Samples []Sample
-
+	Result
 	ends []end
 }
 
 func (m *Meter) outcome() Outcome {
-	now := m.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Outcome{
-		Attempts: now.Attempts, Refused: now.Refused,
-		Makespan: now.At, P99: p99(m.ends),
-		Reason: m.reasons.most(), Samples: m.samples, ends: m.ends,
-	}
+	now := m.sample()
+	return Outcome{Result{
+		Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.ends)),
+		Reason: m.reasons.most(), Samples: m.samples,
+	}, m.ends}
 }
 
 // p99 is the time that 99 of 100 successful operations took at most.
@@ -83,20 +76,15 @@ type Result struct {
 	Samples []Sample `json:"-"`
 }
 
-// Result judges the run by what the service has: served reports of each
+// Judged judges the run by what the service has: served reports of each
 // operation whether the service did it, whatever the client was told.
 // optimum is the least time for so many operations.
 //
 // Of an interrupted run only those that ended count: the others were not
 // lost, they were not done.
-func (o Outcome) Result(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
-	r := Result{
-		Strategy: strategy, Factor: factor,
-		Attempts: o.Attempts, Refused: o.Refused,
-		MakespanS: seconds(o.Makespan), P99S: seconds(o.P99),
-		Interrupted: o.Interrupted, CutOff: o.CutOff,
-		Reason: o.Reason, Samples: o.Samples,
-	}
+func (o Outcome) Judged(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
+	r := o.Result
+	r.Strategy, r.Factor = strategy, factor
 	for i, e := range o.ends {
 		if o.Interrupted && e.state == pending {
 			continue
@@ -164,4 +152,34 @@ func (r reasons) most() string {
 		}
 	}
 	return best.text
+}
+
+// Traces are the samples as the simulator has its own, at even intervals, and when they
+// end. Between two samples all goes on evenly.
+func Traces(samples []Sample) (sim.Traces, time.Duration) {
+	if len(samples) < 2 {
+		return sim.Traces{}, 0
+	}
+	end := samples[len(samples)-1].At
+	t := sim.Traces{Interval: max(sampleEvery, end/maxSamples)}
+	perSecond := 1 / t.Interval.Seconds()
+	var accepted, refused float64
+	var values [4][]float64
+	for at := t.Interval; at <= end; at += t.Interval {
+		for samples[1].At < at {
+			samples = samples[1:]
+		}
+		a, b := samples[0], samples[1]
+		share := float64(at-a.At) / float64(b.At-a.At)
+		between := func(a, b float64) float64 { return a + share*(b-a) }
+		nowAccepted, nowRefused := between(float64(a.Accepted), float64(b.Accepted)), between(float64(a.Refused), float64(b.Refused))
+		for i, v := range []float64{(nowAccepted - accepted) * perSecond, (nowRefused - refused) * perSecond, between(a.Cwnd, b.Cwnd), between(a.Ssthresh, b.Ssthresh)} {
+			values[i] = append(values[i], v)
+		}
+		accepted, refused = nowAccepted, nowRefused
+	}
+	for i, name := range []string{"successes", "refusals", "cwnd", "ssthresh"} {
+		t.Series = append(t.Series, sim.Series{Name: name, Values: values[i]})
+	}
+	return t, end
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
 const (
@@ -35,7 +37,7 @@ func (p Pool) Run(ctx context.Context, m *Meter, op func(ctx context.Context, i 
 	}
 	m.began()
 	m.sampled()
-	stop := m.sampling()
+	stop := progress.Repeat(sampleEvery, m.sampled)
 	p.work(limited, m, op)
 	stop()
 	m.stopped()
@@ -73,27 +75,6 @@ func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 		})
 	}
 	wg.Wait()
-}
-
-func (m *Meter) sampling() (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		t := time.NewTicker(sampleEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				m.sampled()
-			case <-done:
-				return
-			}
-		}
-	})
-	return func() {
-		close(done)
-		wg.Wait()
-	}
 }
 
 // Watcher is told when runs begin and end, and may look at the Meter in

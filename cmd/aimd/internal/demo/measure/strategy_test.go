@@ -67,6 +67,6 @@ func TestBackoffGoesOnToTheLimitOfAll(t *testing.T) {
 			return s.Retry(ctx, func(context.Context) error { return status(503) })
 		})
 		assert.True(t, o.CutOff)
-		assert.Equal(t, time.Minute, o.Makespan)
+		assert.Equal(t, 60.0, o.MakespanS)
 	})
 }

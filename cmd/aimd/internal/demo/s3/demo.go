@@ -6,11 +6,16 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // Config is what is uploaded, how, and to what.
@@ -117,7 +122,7 @@ func (c Config) run(ctx context.Context, at site, name string, w measure.Watcher
 	if err != nil {
 		return measure.Result{}, fmt.Errorf("checking what the store has: %w", err)
 	}
-	r := o.Result(name, set.Factor, func(i int) bool { return stored[i] }, c.Optimum)
+	r := o.Judged(name, set.Factor, func(i int) bool { return stored[i] }, c.Optimum)
 	r.Peak = peak
 	w.End(r)
 	return r, nil
@@ -127,4 +132,29 @@ func warn(w measure.Watcher, err error) {
 	if err != nil {
 		w.Warn(err)
 	}
+}
+
+// plain are the ways to deal with a store that says SlowDown without a limiter. The
+// names are fixed, scripts know them.
+var plain = []string{"sdk-default", "backoff", "sdk-adaptive"}
+
+// Strategies are the names of all strategies, in the order in which they run: without
+// a limiter, then with one of each law.
+func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
+
+func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {
+	switch name {
+	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client
+		config.Retryer = func() aws.Retryer { return retry.NewStandard() }
+	case "sdk-adaptive": // the SDK's own answer to throttling, a token bucket on the client's side
+		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
+	case "backoff":
+		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	}
+	set, err := measure.SetUp(name, factor)
+	if set.Limiter != nil { // one call of contrib/aws on the config, and the client retries
+		aimdaws.Limit(config, set.Limiter)
+		set.Retry = measure.Once
+	}
+	return set, err
 }

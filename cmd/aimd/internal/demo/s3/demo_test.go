@@ -69,7 +69,7 @@ func TestEveryStrategyStoresEverything(t *testing.T) {
 
 func TestRefusedUploadsAreNotLost(t *testing.T) {
 	c := tiny()
-	c.Objects, c.Goroutines, c.Slots = 200, 30, 4
+	c.Objects, c.Goroutines, c.Slots = 100, 20, 4
 	c.Only = []string{"reno", "tahoe", "probe", "backoff"} // in any order
 	var w watcher
 	for _, r := range all(t, t.Context(), c, &w) {

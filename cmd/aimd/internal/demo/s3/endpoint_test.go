@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,26 +13,15 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// environment is an AWS environment with credentials and nothing of the machine's.
-func environment(t *testing.T) {
-	t.Helper()
-	none := filepath.Join(t.TempDir(), "none")
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
-		"AWS_PROFILE": "", "AWS_REGION": "", "AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none,
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_RETRY_MODE": "", "AWS_MAX_ATTEMPTS": "", "AWS_ENDPOINT_URL": "",
-	} {
-		t.Setenv(name, value)
-	}
-}
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+)
 
 // server is an S3 server with an object that is not ours, behind a handler that
 // may meddle.
 func server(t *testing.T, meddle func(w http.ResponseWriter, r *http.Request, next http.Handler)) (*httptest.Server, *s3mem.Backend) {
 	t.Helper()
-	environment(t)
+	clitest.AWS(t)
 	backend := s3mem.New()
 	require.NoError(t, backend.CreateBucket("mine"))
 	_, err := backend.PutObject("mine", "keep", nil, strings.NewReader("kept"), 4, nil)

@@ -4,9 +4,17 @@
 package server
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
 	"math"
+	"net"
 	"net/http"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -48,10 +56,9 @@ type Service struct {
 	config Config
 	closed chan struct{}
 
-	concurrency, peak atomic.Int64
-	// last is the service time that was computed last.
-	last              atomic.Int64
-	served, abandoned atomic.Int64
+	mu sync.Mutex
+	// Guarded by mu.
+	counts Counts
 }
 
 // New returns a service that nobody asks yet.
@@ -65,16 +72,21 @@ func (s *Service) Close() { close(s.closed) }
 // text's "current number of simultaneous connections". A request whose client
 // gave up stays and is counted as any other.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.arrived()
-	defer s.concurrency.Add(-1)
+	s.count(func(c *Counts) {
+		c.Concurrency++
+		c.Peak = max(c.Peak, c.Concurrency)
+	})
+	defer s.count(func(c *Counts) { c.Concurrency-- })
 	if !s.serve() {
 		http.Error(w, "closed", http.StatusServiceUnavailable)
 		return
 	}
-	s.served.Add(1)
-	if r.Context().Err() != nil {
-		s.abandoned.Add(1)
-	}
+	s.count(func(c *Counts) {
+		c.Served++
+		if r.Context().Err() != nil {
+			c.Abandoned++
+		}
+	})
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = w.Write([]byte("OK")) // there may be nobody to hear it
 }
@@ -91,18 +103,21 @@ func (s *Service) serve() bool {
 		case <-s.closed:
 			return false
 		}
-		delay := s.config.Delay(int(s.concurrency.Load()))
-		s.last.Store(int64(delay))
+		var delay time.Duration
+		s.count(func(c *Counts) {
+			delay = s.config.Delay(c.Concurrency)
+			c.LastDelay = delay
+		})
 		if time.Since(began) >= delay {
 			return true
 		}
 	}
 }
 
-func (s *Service) arrived() {
-	n := s.concurrency.Add(1)
-	for most := s.peak.Load(); n > most && !s.peak.CompareAndSwap(most, n); most = s.peak.Load() {
-	}
+func (s *Service) count(change func(*Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.counts)
 }
 
 // Counts are how the service stands.
@@ -120,8 +135,123 @@ type Counts struct {
 
 // Counts returns how the service stands.
 func (s *Service) Counts() Counts {
-	return Counts{
-		Concurrency: int(s.concurrency.Load()), Peak: int(s.peak.Load()), LastDelay: time.Duration(s.last.Load()),
-		Served: int(s.served.Load()), Abandoned: int(s.abandoned.Load()),
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
+}
+
+// Path is where the service is.
+const Path = "/api"
+
+// Options are what a run needs beside the service's behaviour.
+type Options struct {
+	// Address is where to listen, as net.Listen has it.
+	Address string
+	// Backlog is how many connections the kernel keeps while the server does not
+	// accept them, as when it is stopped; 0: as many as the system allows.
+	Backlog int
+	// Report is how often a line is written.
+	Report time.Duration
+	// JSON: the lines are JSON objects.
+	JSON bool
+	// Stdout gets the lines, Stderr all else.
+	Stdout, Stderr io.Writer
+}
+
+// Run serves until the context ends, writes a line from time to time, and a
+// summary in the end. The error is that of listening.
+func Run(ctx context.Context, c Config, o Options) error {
+	l, err := net.Listen("tcp", o.Address)
+	if err != nil {
+		return err
+	}
+	if o.Backlog > 0 {
+		if err := setBacklog(l, o.Backlog); err != nil {
+			_ = l.Close() // nothing was written to it
+			return err
+		}
+	}
+	service := New(c)
+	mux := http.NewServeMux()
+	mux.Handle(Path, service)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(&refusals{w: o.Stderr}, "aimd server: ", 0)}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	fmt.Fprintf(o.Stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), Path)
+
+	began := time.Now()
+	err = report(ctx, service, o, failed)
+	counts := service.Counts() // before those being served are sent away
+	service.Close()
+	_ = server.Close() // the listener is all that could fail to close
+	return errors.Join(err, o.summary(counts, time.Since(began)))
+}
+
+// report writes the lines until the context ends, or the server fails.
+func report(ctx context.Context, s *Service, o Options, failed <-chan error) error {
+	t := time.NewTicker(o.Report)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-t.C:
+			if err := o.line(time.Now(), s.Counts()); err != nil {
+				return err
+			}
+		}
 	}
 }
+
+// line is that of the text's program:
+//
+//	Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s
+func (o Options) line(now time.Time, c Counts) error {
+	if o.JSON {
+		return json.NewEncoder(o.Stdout).Encode(struct {
+			Time time.Time `json:"time"`
+			Counts
+			LastDelay float64 `json:"last_delay_s"`
+		}{now, c, c.LastDelay.Seconds()})
+	}
+	_, err := fmt.Fprintf(o.Stdout, "%s: concurrency: %4d, last delay: %s\n", now.Format(time.StampMilli), c.Concurrency, c.LastDelay)
+	return err
+}
+
+func (o Options) summary(c Counts, took time.Duration) error {
+	if o.JSON {
+		return json.NewEncoder(o.Stdout).Encode(map[string]any{"summary": struct {
+			Seconds float64 `json:"seconds"`
+			Counts
+		}{took.Seconds(), c}})
+	}
+	_, err := fmt.Fprintf(o.Stdout, "Served %d requests in %s, %d of them for clients that had given up, at most %d at a time; %d were not done.\n",
+		c.Served, took.Round(100*time.Millisecond), c.Abandoned, c.Peak, c.Concurrency)
+	return err
+}
+
+// refusals writes what the HTTP server complains of, but of connections that it
+// could not accept only the first: with no file left for them it tries again
+// every second, for as long as it lasts.
+type refusals struct {
+	w    io.Writer
+	mu   sync.Mutex
+	told bool
+}
+
+func (r *refusals) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if bytes.Contains(p, []byte("Accept error")) {
+		if r.told {
+			return len(p), nil
+		}
+		r.told = true
+	}
+	return r.w.Write(p)
+}
+
+// bound leaves out what means no bound of files: all bits set, or all but the sign.
+func bound(n uint64) (uint64, bool) { return n, n < math.MaxInt64 }

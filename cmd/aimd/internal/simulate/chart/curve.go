@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +11,10 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/sim"
 )
 
 const singleHeight = 3.6 * vg.Inch
@@ -106,18 +109,13 @@ func (d drawing) strategies() []string {
 }
 
 func (d drawing) measureAxis() figure.Axis {
-	least, most := math.Inf(1), 0.0
+	var values []float64
 	for _, r := range d.rows {
 		if x := r.Of(d.Measure); x.Applies {
-			most = max(most, x.Max.Value)
-			if x.Min.Value > 0 {
-				least = min(least, x.Min.Value)
-			}
+			values = append(values, x.Min.Value, x.Max.Value)
 		}
 	}
-	if most == 0 {
-		most, least = 1, 0.1
-	}
+	least, most := extent(values)
 	a := figure.Axis{Max: most * 1.06}
 	if d.LogY {
 		a = figure.Axis{Min: least / 1.3, Max: most * 1.3, Log: true}
@@ -126,6 +124,16 @@ func (d drawing) measureAxis() figure.Axis {
 		a.Max = d.Top
 	}
 	return a
+}
+
+// extent is the least and the most of the values that are greater than 0, and something
+// to draw an axis by where none is.
+func extent(values []float64) (least, most float64) {
+	values = slices.DeleteFunc(values, func(v float64) bool { return v <= 0 })
+	if len(values) == 0 {
+		return 0.1, 1
+	}
+	return slices.Min(values), slices.Max(values)
 }
 
 // heat is a measure of the first strategy over that of the second, over two sweeps.
@@ -171,4 +179,57 @@ func (d drawing) ratio(first, second string, at []string) (float64, bool) {
 	x, y := a.Of(d.Measure), b.Of(d.Measure)
 	r := x.Median.Value / y.Median.Value
 	return r, x.Applies && y.Applies && y.Median.Value > 0 && r > 0
+}
+
+// mostWaits is how many waits are drawn at most, of what never gives up.
+const mostWaits = 20
+
+// delays are the waits of one operation that never succeeds, before each attempt.
+func (d drawing) delays() figure.Figure {
+	f := figure.Figure{X: "number of the attempt", Y: "wait before it (s)", PanelHeight: singleHeight}
+	all := make([][]time.Duration, len(d.rows))
+	last, least, longest := 0, backoff.MaxDelay, time.Millisecond
+	for i, r := range d.rows {
+		all[i] = waits(r.Strategy.Retry, d.Seed)
+		last = max(last, len(all[i])+1)
+		for _, w := range all[i] {
+			least, longest = min(least, max(w, time.Microsecond)), max(longest, w)
+		}
+	}
+	y := figure.Axis{Max: longest.Seconds() * 1.06}
+	if d.LogY {
+		y = figure.Axis{Min: least.Seconds() / 1.3, Max: longest.Seconds() * 1.5, Log: true}
+	}
+	p := figure.NewPanel("", figure.Axis{Min: 1, Max: float64(last) + 0.5}, y)
+	for i, w := range all {
+		c := figure.Nth(d.rows[i].Strategy.Name, i)
+		var xys figure.Points
+		for j, wait := range w {
+			xys = append(xys, figure.Point{X: float64(j + 2), Y: wait.Seconds()})
+		}
+		p.Line(c, xys)
+		f.Legend = append(f.Legend, c)
+	}
+	f.Panels = []*figure.Panel{p}
+	return f
+}
+
+// waits are those before the retries of an operation that never succeeds.
+func waits(r sim.Retry, seed uint64) []time.Duration {
+	b := r.Delays()
+	if b == nil {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	var all []time.Duration
+	var last, elapsed time.Duration
+	for i := 1; i <= mostWaits; i++ {
+		w, again := b.Delay(backoff.State{Retry: i, Last: last, Elapsed: elapsed}, random)
+		if !again {
+			break
+		}
+		all = append(all, w)
+		last, elapsed = w, elapsed+w
+	}
+	return all
 }

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,18 +95,13 @@ func told(r experiment.Row, measure string) bool {
 }
 
 func (f Family) axis(measure string) figure.Axis {
-	least, most := math.Inf(1), 0.0
+	var values []float64
 	for _, name := range f.strategies() {
 		for _, p := range f.points(name, measure, 0) {
-			most = max(most, p.Y)
-			if p.Y > 0 {
-				least = min(least, p.Y)
-			}
+			values = append(values, p.Y)
 		}
 	}
-	if most == 0 {
-		return figure.Axis{Max: 1}
-	}
+	least, most := extent(values)
 	return figure.Axis{Min: least / 1.2, Max: most * 1.2, Log: true}
 }
 

@@ -30,8 +30,9 @@ type Row struct {
 	CutShort int
 	// Ranges are in the order of scenario.Measures.
 	Ranges []Range
-	// Typical is the run in the middle, with its traces unless there is a sweep: that
-	// with the median makespan or, where there is none, the median number of attempts.
+	// Typical is the run in the middle: that with the median makespan or, where there is
+	// none, the median number of attempts. It has its traces unless there is a sweep or
+	// the scenario has them off.
 	Typical sim.Result
 }
 
@@ -79,7 +80,7 @@ func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
 		if j.done < len(j.results) {
 			continue
 		}
-		row, err := j.row(ctx, len(s.Sweep) == 0)
+		row, err := j.row(ctx, len(s.Sweep) == 0 && !s.Trace.Off)
 		if err != nil {
 			return study, err
 		}

@@ -3,76 +3,63 @@ package experiment
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// span is a range in JSON.
-type span struct {
-	Min    float64 `json:"min"`
-	Median float64 `json:"median"`
-	Max    float64 `json:"max"`
-}
-
-// line is a row in JSON: a shape that scripts rely on.
-type line struct {
-	Scenario      string            `json:"scenario"`
-	Strategy      string            `json:"strategy"`
-	Set           map[string]string `json:"set,omitempty"`
-	Runs          int               `json:"runs"`
-	Makespan      *span             `json:"makespan_s"`
-	Span          *span             `json:"span"`
-	Attempts      *span             `json:"attempts"`
-	AttemptsPerOp *span             `json:"attempts_per_op"`
-	P50           *span             `json:"p50_s"`
-	P99           *span             `json:"p99_s"`
-	FirstSendP99  *span             `json:"first_send_p99_s"`
-	PeakInFlight  *span             `json:"peak_in_flight"`
-	Jain          *span             `json:"jain"`
-	Recovery      *span             `json:"recovery_s"`
-	OutageSent    *span             `json:"outage_sent"`
-	Use           *span             `json:"watch_use,omitempty"`
-	WatchAttempts *span             `json:"watch_attempts_per_op,omitempty"`
-	WatchErrors   *span             `json:"watch_errors,omitempty"`
-	WatchJain     *span             `json:"watch_jain,omitempty"`
-	Regain        *span             `json:"regain_s,omitempty"`
-}
+// inJSON are the measures of a line of JSON, in their order: a shape that scripts rely on.
+// The last ones, which need watch or regain, are left out where they do not apply.
+var (
+	inJSON     = []string{"makespan_s", "span", "attempts", "attempts_per_op", "p50_s", "p99_s", "first_send_p99_s", "peak_in_flight", "jain", "recovery_s", "outage_sent"}
+	whenNeeded = []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s"}
+)
 
 // JSON writes one object per row and line. A number that is only known from below
-// is that bound; a measure that does not apply is null, or left out if it needs
-// watch or regain. Rows of a sweep have "set"
+// is that bound; a measure that does not apply is null. Rows of a sweep have "set"
 // with their point.
 func (s Study) JSON(w io.Writer) error {
-	out := json.NewEncoder(w)
 	for _, r := range s.Rows {
-		of := func(measure string) *span {
-			x := r.Of(measure)
-			if !x.Applies {
-				return nil
-			}
-			return &span{x.Min.Value, x.Median.Value, x.Max.Value}
+		line, err := r.json(s.Name)
+		if err != nil {
+			return err
 		}
-		l := line{
-			Scenario: s.Name, Strategy: r.Strategy.Name, Runs: r.Runs,
-			Makespan: of("makespan_s"), Span: of("span"), Attempts: of("attempts"), AttemptsPerOp: of("attempts_per_op"),
-			P50: of("p50_s"), P99: of("p99_s"), FirstSendP99: of("first_send_p99_s"), PeakInFlight: of("peak_in_flight"),
-			Jain: of("jain"), Recovery: of("recovery_s"), OutageSent: of("outage_sent"),
-			Use: of("watch_use"), WatchAttempts: of("watch_attempts_per_op"), WatchErrors: of("watch_errors"),
-			WatchJain: of("watch_jain"), Regain: of("regain_s"),
-		}
-		for _, at := range r.At {
-			if l.Set == nil {
-				l.Set = map[string]string{}
-			}
-			field, v, _ := strings.Cut(at, "=")
-			l.Set[field] = v
-		}
-		if err := out.Encode(l); err != nil {
+		if _, err := fmt.Fprintf(w, "{%s}\n", line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// json is what stands between the braces.
+func (r Row) json(scenario string) (line string, failed error) {
+	field := func(name string, value any) {
+		text, err := json.Marshal(value)
+		failed = errors.Join(failed, err)
+		line += fmt.Sprintf(",%q:%s", name, text)
+	}
+	field("scenario", scenario)
+	field("strategy", r.Strategy.Name)
+	if len(r.At) > 0 {
+		set := map[string]string{}
+		for _, at := range r.At {
+			name, v, _ := strings.Cut(at, "=")
+			set[name] = v
+		}
+		field("set", set)
+	}
+	field("runs", r.Runs)
+	for i, measure := range slices.Concat(inJSON, whenNeeded) {
+		if x := r.Of(measure); x.Applies {
+			field(measure, x)
+		} else if i < len(inJSON) {
+			field(measure, nil)
+		}
+	}
+	return line[1:], failed
 }
 
 // CSV writes all measures of all rows. A number that is only known from below has

@@ -31,13 +31,12 @@ var (
 	laws, old = index.Laws, index.Old
 )
 
-type indexed struct {
+func parseIndex() (x struct {
 	Chapters []Chapter
 	Laws     []string
+	Families []Family
 	Old      map[string]string
-}
-
-func parseIndex() (x indexed) {
+}) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // it is our own
 	}
@@ -93,3 +92,16 @@ func Builtin(name string) (file string, text []byte, err error) {
 	}
 	return file, text, nil
 }
+
+// Family is some of the scenarios of the laws, alike in what limits the service.
+type Family struct {
+	// Name is that of its figure; Title says what limits.
+	Name, Title string
+	// Scenarios are the names of the scenarios.
+	Scenarios []string
+	// Measures are the two that tell the laws apart.
+	Measures [2]string
+}
+
+// Families are the families of the laws' scenarios, in the order in which to show them.
+func Families() []Family { return index.Families }

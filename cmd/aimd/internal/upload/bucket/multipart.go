@@ -186,16 +186,14 @@ func (m *multipart) complete(ctx context.Context) error {
 // part was verified by itself, so what is left is whether all are there, in order:
 // the ETag tells if it is made from the parts' MD5s, else the size must do.
 func (m *multipart) compare(ctx context.Context, etag string) error {
-	var md5s []string
+	var md5s [][]byte
 	for _, d := range m.digests {
-		if d.md5 != "" {
+		if d.md5 != nil {
 			md5s = append(md5s, d.md5)
 		}
 	}
-	if want, err := sum.PartsETag(md5s); err == nil && len(md5s) == len(m.digests) {
-		if got, _, parts := sum.ETag(etag); parts && got == want {
-			return nil
-		}
+	if got, _, parts := sum.ETag(etag); parts && len(md5s) == len(m.digests) && got == sum.PartsETag(md5s) {
+		return nil
 	}
 	o, err := m.b.Head(ctx, m.key)
 	switch {

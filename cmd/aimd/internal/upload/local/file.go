@@ -2,8 +2,10 @@
 package local
 
 import (
+	"crypto/md5"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -32,7 +34,6 @@ type File struct {
 	broken func(error)
 	// sums are those of the whole file that are known, by the name of the algorithm.
 	sums map[string][]byte
-	md5  string
 }
 
 // Open opens a regular file. broken is told of every read that fails or finds the
@@ -111,44 +112,35 @@ func (f *File) Unchanged() error {
 	return nil
 }
 
-// Sum is the checksum of the whole file. It is computed once.
-func (f *File) Sum(a *sum.Algorithm) ([]byte, error) {
-	if s, ok := f.sums[a.Name]; ok {
-		return s, nil
-	}
-	s, err := f.SumOf(a, 0, f.size)
-	if err == nil {
-		f.sums[a.Name] = s
-	}
-	return s, err
+// Sum is the checksum of n bytes from off. That of the whole file is computed once.
+func (f *File) Sum(a *sum.Algorithm, off, n int64) ([]byte, error) {
+	return f.once(a.Name, a.New, off, n)
 }
 
-// SumOf is the checksum of n bytes from off.
-func (f *File) SumOf(a *sum.Algorithm, off, n int64) ([]byte, error) {
-	return sum.Of(a.New(), f.Section(off, n))
-}
+// MD5 is the same for MD5.
+func (f *File) MD5(off, n int64) ([]byte, error) { return f.once("MD5", md5.New, off, n) }
 
-// MD5 is the MD5 of the whole file in hex. It is computed once.
-func (f *File) MD5() (string, error) {
-	if f.md5 != "" {
-		return f.md5, nil
+func (f *File) once(name string, newHash func() hash.Hash, off, n int64) ([]byte, error) {
+	whole := off == 0 && n == f.size
+	if whole && f.sums[name] != nil {
+		return f.sums[name], nil
 	}
-	s, err := sum.MD5(f.Section(0, f.size))
-	if err == nil {
-		f.md5 = s
+	s, err := sum.Of(newHash(), f.Section(off, n))
+	if whole && err == nil {
+		f.sums[name] = s
 	}
 	return s, err
 }
 
 // PartsETag is the ETag that the file has if it is uploaded in parts of that size.
 func (f *File) PartsETag(part int64) (string, error) {
-	var all []string
+	var all [][]byte
 	for off := int64(0); off < f.size; off += part {
-		s, err := sum.MD5(f.Section(off, min(part, f.size-off)))
+		s, err := f.MD5(off, min(part, f.size-off))
 		if err != nil {
 			return "", err
 		}
 		all = append(all, s)
 	}
-	return sum.PartsETag(all)
+	return sum.PartsETag(all), nil
 }

@@ -1,4 +1,4 @@
-package load
+package server
 
 import (
 	"math"
@@ -17,7 +17,7 @@ func TestAllBitsMeanNoBound(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	n, known := openFiles()
+	n, known := OpenFiles()
 	if runtime.GOOS == "windows" {
 		assert.False(t, known)
 	} else if known {

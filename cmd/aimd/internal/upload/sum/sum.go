@@ -2,10 +2,17 @@
 package sum
 
 import (
+	"crypto/md5"
+	"fmt"
 	"hash"
 	"hash/crc32"
 	"hash/crc64"
+	"io"
 	"math/bits"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 )
 
 // Algorithm is a cyclic redundancy check. The checksums of the parts of an
@@ -90,3 +97,37 @@ func (a *Algorithm) times(p, q uint64) (out uint64) {
 	}
 	return out
 }
+
+// etagForm is that of an ETag that may tell of the content: the MD5, or, with
+// the number of parts, the MD5 of the MD5s of the parts. Neither is promised.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
+var etagForm = regexp.MustCompile(`^([0-9a-f]{32})(-[0-9]+)?$`)
+
+// ETag takes an ETag as the store has it apart: the quotes go, and whether it may
+// be an MD5, of the whole or of parts, is told.
+func ETag(quoted string) (etag string, whole, parts bool) {
+	etag = strings.Trim(quoted, `"`)
+	m := etagForm.FindStringSubmatch(etag)
+	return etag, m != nil && m[2] == "", m != nil && m[2] != ""
+}
+
+// PartsETag is the ETag of an object that was uploaded in parts with these MD5s.
+func PartsETag(md5s [][]byte) string {
+	return fmt.Sprintf("%x-%d", md5.Sum(slices.Concat(md5s...)), len(md5s))
+}
+
+// buffers are for reading: small files come by the hundred thousand.
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// Of is the hash of all that r has.
+func Of(h hash.Hash, r io.Reader) ([]byte, error) {
+	b := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(b)
+	if _, err := io.CopyBuffer(h, onlyReader{r}, b[:]); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// onlyReader hides a WriteTo, which would not use the buffer.
+type onlyReader struct{ io.Reader }

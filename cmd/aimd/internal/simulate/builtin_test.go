@@ -1,0 +1,110 @@
+//go:build !race
+
+// What is here is one goroutine's arithmetic, for which the race detector would take ten
+// times as long: make test runs it without.
+
+package simulate
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+)
+
+// big are the scenarios that take seconds each with all strategies and runs.
+var big = []string{"law-s2", "law-s5", "law-s5c", "law-s6", "law-s7a", "law-s7b", "law-s10", "law-r6", "law-r8", "law-k1", "law-k2"}
+
+// All built-in scenarios, with all their runs, show what they expect: the numbers of
+// the texts, and those by which laws are judged. The big ones of these are run once,
+// by one strategy; aimd sim run law runs them whole, in some minutes.
+func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some 30 s of two cores")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of it stays
+	stdout := builtins(t)
+	theLawsPageTellsThis(t, stdout)
+	// "aimd sim run seed4 --json holds at least the strategies backoff, tahoe-0.5,
+	// tahoe-0.9, reno-0.5, reno-0.9."
+	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
+		assert.Contains(t, stdout, `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":21,`)
+	}
+	span, attempts := means(t, stdout, "probe")
+	t.Logf("geometric means over the limits and the slots: %.3f times the optimum, %.3f attempts", span, attempts)
+	assert.LessOrEqual(t, span, 1.25)
+	assert.LessOrEqual(t, attempts, 1.1)
+}
+
+// builtins runs all scenarios, and returns their lines of --json in any order.
+func builtins(t *testing.T) string {
+	var mu sync.Mutex
+	var stdout strings.Builder
+	t.Run("each", func(t *testing.T) {
+		for _, name := range scenario.Builtins() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // or one core would wait for each one's last run
+				args := []string{"sim", "run", "--json", name}
+				if slices.Contains(big, name) {
+					args = append(args, "--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]")
+				}
+				got := clitest.Here(t.Context(), commands(), args...)
+				assert.Zero(t, got.Status, got.Stderr)
+				assert.Contains(t, got.Stdout, `{"scenario":"`+name+`",`)
+				mu.Lock()
+				defer mu.Unlock()
+				stdout.WriteString(got.Stdout)
+			})
+		}
+	})
+	return stdout.String()
+}
+
+// means are the geometric means of a strategy over the points of law-sweep-20, -100 and
+// -500 and law-slots-4, -32 and -256.
+func means(t *testing.T, lines, strategy string) (span, attempts float64) {
+	type figure struct{ Median float64 }
+	var n float64
+	of := regexp.MustCompile(`^law-(sweep|slots)-[0-9]+$`)
+	for line := range strings.Lines(lines) {
+		var row struct {
+			Scenario, Strategy string
+			Span               figure
+			Attempts           figure `json:"attempts_per_op"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &row))
+		if row.Strategy == strategy && of.MatchString(row.Scenario) {
+			span, attempts, n = span+math.Log(row.Span.Median), attempts+math.Log(row.Attempts.Median), n+1
+		}
+	}
+	require.EqualValues(t, 69, n)
+	return math.Exp(span / n), math.Exp(attempts / n)
+}
+
+// Each example of the help runs: a single time where it says 101.
+func TestSimRunExamples(t *testing.T) {
+	for _, line := range strings.Split(runCommand().Example, "\n") {
+		t.Run(line, func(t *testing.T) {
+			line, _, _ := strings.Cut(line, " | ")
+			var args []string
+			for _, a := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1)[1:] {
+				args = append(args, strings.Trim(a, "'"))
+			}
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.WriteFile("my.yaml", []byte(mine), 0o644))
+			got := clitest.Here(t.Context(), commands(), append(args, "--runs", "1")...)
+			assert.Zero(t, got.Status, got.Stderr)
+		})
+	}
+}
