@@ -44,10 +44,16 @@ func TestListHasWhatWasNotBegun(t *testing.T) {
 				ctx, interrupt := context.WithCancel(t.Context())
 				var puts atomic.Int32
 				w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-					if !isPut(r) || puts.Add(1) < 5 {
+					var n int32
+					if isPut(r) {
+						n = puts.Add(1)
+					}
+					if n < 5 {
 						return false
 					}
-					assert.Len(t, listed(t, list), 100, "a kill leaves the old list")
+					if n == 5 { // a later one may still be at it when the run has ended
+						assert.Len(t, listed(t, list), 100, "a kill leaves the old list")
+					}
 					return end(rw, r, interrupt)
 				})
 				o := w.runWithin(ctx, with, func(c *Config) { c.MaxWindow = 4 })
