@@ -30,9 +30,10 @@ test:
 	  GORACE=atexit_sleep_ms=0 go test $(RACE) -shuffle=on -timeout 10m $$(go list ./... | grep -v '^github.com/aimd-go/aimd/sim$$')); done
 	go test -shuffle=on -timeout 10m ./sim ./cmd/aimd/internal/simulate
 
-# e2e needs real servers, benchmarks time, and the recipes much of others' code: all are for make test.
+# e2e needs real servers, live/browser a browser, benchmarks time, and the recipes much of
+# others' code: all are for make test.
 short:
-	@set -e; for m in $(filter-out e2e benchmarks docs/recipes,$(MODULES)); do (cd $$m && echo "== $$m" && go test -short -timeout 2m ./...); done
+	@set -e; for m in $(filter-out e2e benchmarks docs/recipes live/browser,$(MODULES)); do (cd $$m && echo "== $$m" && go test -short -timeout 2m ./...); done
 
 lint:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }

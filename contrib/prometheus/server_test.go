@@ -110,6 +110,9 @@ func TestPromtoolFindsNothingToSay(t *testing.T) {
 // A real Prometheus scrapes a limiter at work, and each expression of the dashboard
 // finds something there.
 func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a Prometheus for some seconds")
+	}
 	l, metrics, stop := program(t)
 	p := startPrometheus(t, metrics.Listener.Addr().String())
 	expressions, variables := dashboard(t)
