@@ -28,7 +28,7 @@ test:
 	$(if $(RACE),,@echo 'no C compiler: testing without the race detector')
 	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && \
 	  GORACE=atexit_sleep_ms=0 go test $(RACE) -shuffle=on -timeout 10m $$(go list ./... | grep -v '^github.com/aimd-go/aimd/sim$$')); done
-	go test -shuffle=on -timeout 10m ./sim ./cmd/aimd/internal/simulate
+	go test -shuffle=on -timeout 10m . ./sim ./cmd/aimd/internal/simulate
 
 # e2e needs real servers, live/browser a browser, benchmarks time, and the recipes much of
 # others' code: all are for make test.

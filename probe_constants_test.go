@@ -1,3 +1,7 @@
+//go:build !race
+
+// The simulator starts no goroutine, and the race detector would make it ten times slower.
+
 package aimd_test
 
 import (

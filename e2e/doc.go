@@ -16,8 +16,8 @@
 // TestInterruptedUploads stops and kills aimd upload itself, as a process of its own.
 //
 // After each test every object that was reported is in the store with the right
-// checksum, every other one is in the errors, no slot is taken and no goroutine
-// left. The figures depend on the machine; go test -v prints them all at the end.
+// checksum, every other one is in the errors and no slot is taken; after all of them no
+// goroutine is left. The figures depend on the machine; go test -v prints them all at the end.
 // Without E2E_RUNS the jobs are short, several tests run at a time, and bounds on time allow
 // for noise. E2E_RUNS=5 is in earnest, for a quiet machine: longer jobs, pauses and outages,
 // and laws are compared by five runs of each in turn, of whose medians the bounds hold.

@@ -42,6 +42,7 @@ var sdks = []sdk{
 func TestResets(t *testing.T) {
 	for _, s := range sdks {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			ctx := begin(t)
 			c := newCapped(ctx, t, probe, slots)
 			f := startFaulty(t, c.gateway, func(f *faulty, w http.ResponseWriter, r *http.Request) bool {
@@ -160,6 +161,7 @@ func TestErrorInside200(t *testing.T) {
 		}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			ctx := begin(t)
 			g := startGateway(t, slots)
 			store := steward(ctx, t, g.address)

@@ -27,8 +27,9 @@ const (
 	smallFiles, largeFiles = 40, 2
 	// largeSize is three parts of the least size that there is.
 	largeSize, partSize = 3 * 5 << 20, "5MiB"
-	interruptions       = 10
 )
+
+var interruptions = amount(10, 5)
 
 // uploads is a directory, a store, and aimd upload between them.
 type uploads struct {

@@ -33,6 +33,11 @@ func TestMain(m *testing.M) {
 		}
 	}
 	code := m.Run()
+	// Not after each test: several run at a time.
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	gatewayBinary.remove()
 	aimdBinary.remove()
 	if testing.Verbose() {
@@ -53,11 +58,9 @@ func amount[T any](full, quick T) T {
 	return quick
 }
 
-// begin bounds a test's time, by more where it runs more often, and checks at its end that no goroutine is left.
+// begin bounds a test's time, by more where it runs more often.
 func begin(t *testing.T) context.Context {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute*time.Duration(1+runs(t)))
 	t.Cleanup(cancel)
 	return ctx

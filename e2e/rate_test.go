@@ -11,6 +11,7 @@ import (
 // haproxy's is a sliding window in which refused requests count too; nginx's is a
 // bucket that drains. All at a time, since they mostly wait.
 func TestRateLimits(t *testing.T) {
+	t.Parallel()
 	ctx := begin(t)
 	for _, c := range []struct {
 		name           string
@@ -26,7 +27,7 @@ func TestRateLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			requests := amount(c.requests, 2*c.requests/5)
+			requests := amount(c.requests, max(200, 2*c.requests/5))
 			judge(t, c.most, onlyProbe, func(t *testing.T, w law) cost {
 				b := startBackend(t, 20*time.Millisecond)
 				j := job{address: c.start(t, b.address), requests: requests}

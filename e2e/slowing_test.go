@@ -14,7 +14,6 @@ import (
 // as many in flight bring about.
 func TestSlowingService(t *testing.T) {
 	const workers = 50
-	t.Parallel()
 	requests := amount(4000, 2000)
 	ctx := begin(t)
 	judge(t, cost{span: 1.15, attempts: 1, slower: 2}, onlyProbe, func(t *testing.T, w law) cost {

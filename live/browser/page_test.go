@@ -147,6 +147,7 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 }
 
 func TestHostileNamesAreTexts(t *testing.T) {
+	t.Parallel()
 	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
 	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName(hostile)), reno(t, aimd.WithName("b")))))
 	b.until(`document.querySelectorAll('#rows tr').length === 2`)
@@ -157,6 +158,7 @@ func TestHostileNamesAreTexts(t *testing.T) {
 }
 
 func TestTheKeyboardReachesAllOfIt(t *testing.T) {
+	t.Parallel()
 	all := []*limiter.Limiter{reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"), aimd.WithInitialWindow(64))}
 	for _, l := range all {
 		p, ok := l.TryAcquire()
@@ -185,6 +187,7 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 }
 
 func TestAScreenReaderHasANameForEverything(t *testing.T) {
+	t.Parallel()
 	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b")))))
 	b.until(drawn)
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
@@ -209,6 +212,7 @@ func TestAScreenReaderHasANameForEverything(t *testing.T) {
 }
 
 func TestASavedPageWorksFromAFile(t *testing.T) {
+	t.Parallel()
 	name := "</script><!--<script>&amp;"
 	l := reno(t, aimd.WithName(name))
 	p, ok := l.TryAcquire()
@@ -237,6 +241,7 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 }
 
 func TestItFitsEveryScreenLightAndDark(t *testing.T) {
+	t.Parallel()
 	l := reno(t, aimd.WithName("api.example.com:443"), aimd.WithFactor(0.7))
 	other := reno(t, aimd.WithName("a name so long that no telephone has the room for it"), aimd.WithMaxWindow(20))
 	b := browse(t, serve(t, live.Of(l, other, reno(t, aimd.WithName("nobody")))))
