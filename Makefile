@@ -22,12 +22,14 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: test short lint vet-os fuzz e2e bench bench-peers names tidy rehearse release
 
-# The simulator starts no goroutine, and the detector would make it ten times slower. At
-# the end of each package it would sleep for a second.
+# TIMED measure time, one after the other. The simulator starts no goroutine, and the race
+# detector would make it ten times slower. At the end of each package it would sleep for a second.
+test: TIMED := live/browser e2e benchmarks
+test: export GORACE := atexit_sleep_ms=0
 test:
 	$(if $(RACE),,@echo 'no C compiler: testing without the race detector')
-	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && \
-	  GORACE=atexit_sleep_ms=0 go test $(RACE) -shuffle=on -timeout 10m $$(go list ./... | grep -v '^github.com/aimd-go/aimd/sim$$')); done
+	go test $(RACE) -shuffle=on -timeout 10m $$(go list $(patsubst %,./%/...,$(filter-out $(TIMED),$(MODULES))) | grep -v '^github.com/aimd-go/aimd/sim$$')
+	go test $(RACE) -shuffle=on -timeout 10m -p 1 $(patsubst %,./%/...,$(TIMED))
 	go test -shuffle=on -timeout 10m . ./sim ./cmd/aimd/internal/simulate
 
 # e2e needs real servers, live/browser a browser, benchmarks time, and the recipes much of
