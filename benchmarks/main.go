@@ -23,7 +23,7 @@ func main() {
 	p.task.size, p.task.goroutines, p.task.slots, p.task.service = bulk.size, bulk.goroutines, bulk.slots, bulk.service
 	flag.BoolVar(&p.onlyStores, "only-stores", false, "measure only how Probe fares beside Reno at stores of several sizes")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd beside its peers and prints Markdown tables. Takes about five minutes.\n\nFlags:")
+		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd beside its peers and prints Markdown tables. Takes about twelve minutes.\n\nFlags:")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
