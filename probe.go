@@ -128,8 +128,11 @@ func (p *probe) state(now, w float64) window.State {
 		w = max(w, p.min)
 	}
 	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.top), window.MaxWindow)}
+	if w >= 1 && !p.refused {
+		return s
+	}
 	gap := p.trip / w
-	if w >= 1 && (!p.refused || gap <= p.grain) {
+	if w >= 1 && gap <= p.grain {
 		return s
 	}
 	if w < p.rate {
