@@ -19,7 +19,7 @@ func main() {
 	flag.DurationVar(&p.turn, "turn", 100*time.Millisecond, "how long a turn takes")
 	flag.IntVar(&p.scale, "scale", 1_000_000, "how many goroutines, items and operations the bounds are measured at")
 	flag.IntVar(&p.uploads, "uploads", 3, "how often each strategy uploads; medians are printed")
-	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload")
+	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload; stores of other sizes get as many more or fewer")
 	p.task.size, p.task.goroutines, p.task.slots, p.task.service = bulk.size, bulk.goroutines, bulk.slots, bulk.service
 	flag.BoolVar(&p.onlyStores, "only-stores", false, "measure only how Probe fares beside Reno at stores of several sizes")
 	flag.Usage = func() {

@@ -27,7 +27,7 @@ func (p plan) stores(ctx context.Context, w io.Writer) error {
 	laws := []contender{aimdContender("Reno", aimd.Reno), aimdContender("Probe", aimd.Probe)}
 	var rows []table.Row
 	for _, t := range sizes {
-		t.objects = min(t.objects, p.task.objects*4)
+		t.objects = max(1, t.objects*p.task.objects/bulk.objects)
 		t.size, t.goroutines = 0, 256
 		spans, attempts := make([][]float64, len(laws)), make([][]float64, len(laws))
 		var ratios []float64

@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// before and after are how long requests go before and after an outage.
-	before, after = 4 * time.Second, 8 * time.Second
 	// mostRegaining is how long it may take until 80% of the rate are back; the bound
 	// for an outage of a minute too. The longest gap between two tries does not depend on that.
 	mostRegaining = 4500 * time.Millisecond
@@ -20,6 +18,9 @@ const (
 	// fewer here, as most goes at its start.
 	mostSent = 120
 )
+
+// before and after are how long requests go before and after an outage.
+var before, after = amount(4*time.Second, 3*time.Second), amount(8*time.Second, 6*time.Second)
 
 // What is behind haproxy goes away for some seconds, and haproxy answers 503 at once.
 func TestBackendOutage(t *testing.T) {
