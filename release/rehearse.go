@@ -73,9 +73,6 @@ func (t *tree) tryOut(ctx context.Context, version, tmp string) (err error) {
 // in release/testdata there.
 func (t *tree) use(ctx context.Context, m nested, version, tmp string, env []string) error {
 	name := path.Join("release/testdata", m.dir, "main.go")
-	if m.dir == "" {
-		name = "release/testdata/root/main.go"
-	}
 	if _, err := os.Stat(t.file(name)); err != nil {
 		return fmt.Errorf("no program to try it out with: %w", err)
 	}

@@ -21,7 +21,7 @@ var files = map[string]string{
 	"contrib/x/x.go":                     "// Package x passes on.\npackage x\n\nimport \"example.test/m.git\"\n\n// Pass passes on.\nfunc Pass() string { return m.Answer() }\n",
 	"cmd/tool/go.mod":                    "module example.test/m.git/cmd/tool\n\ngo 1.25.0\n\nrequire (\n\texample.test/m.git v0.0.0\n\texample.test/m.git/contrib/x v0.0.0\n)\n",
 	"cmd/tool/main.go":                   toolMain,
-	"release/testdata/root/main.go":      "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git\"\n)\n\nfunc main() { fmt.Println(m.Answer()) }\n",
+	"release/testdata/main.go":           "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git\"\n)\n\nfunc main() { fmt.Println(m.Answer()) }\n",
 	"release/testdata/contrib/x/main.go": "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git/contrib/x\"\n)\n\nfunc main() { fmt.Println(x.Pass()) }\n",
 }
 
