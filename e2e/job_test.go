@@ -90,19 +90,25 @@ func ask(ctx context.Context, c *http.Client, url string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if err := httplimit.Check(resp); err != nil {
-		return err
-	}
-	got, err := io.ReadAll(resp.Body)
-	if err == nil && string(got) != req.URL.Path {
+	got, err := exchange(c, req)
+	if err == nil && got != req.URL.Path {
 		err = fmt.Errorf("answer to %s: %q", req.URL.Path, got)
 	}
 	return err
+}
+
+// exchange sends a request, and returns the body of an answer that accepts it.
+func exchange(c *http.Client, req *http.Request) (string, error) {
+	resp, err := c.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if err := httplimit.Check(resp); err != nil {
+		return "", err
+	}
+	got, err := io.ReadAll(resp.Body)
+	return string(got), err
 }
 
 // recorder records what is sent.

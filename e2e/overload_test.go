@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -204,17 +202,9 @@ func (r *rush) operation(p *phase, d door) {
 			return err
 		}
 		req.Header.Set(operationHeader, name)
-		resp, err := d.http.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if err := httplimit.Check(resp); err != nil {
-			return err
-		}
-		got, err := io.ReadAll(resp.Body)
-		if err == nil && string(got) != name {
-			err = fmt.Errorf("answer to %s: %q", name, strings.ToValidUTF8(string(got), "?"))
+		got, err := exchange(d.http, req)
+		if err == nil && got != name {
+			err = fmt.Errorf("answer to %s: %q", name, got)
 		}
 		return err
 	})

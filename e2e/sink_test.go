@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/httplimit"
 )
 
 const (
@@ -134,12 +133,8 @@ func putOnce(ctx context.Context, c *http.Client, url string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	return httplimit.Check(resp)
+	_, err = exchange(c, req)
+	return err
 }
 
 // throttled is a listener whose connections share a link.
