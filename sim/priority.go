@@ -26,7 +26,7 @@ func (s Clients) background(n int) bool {
 
 // reserved reports whether what slots are free are not for this attempt.
 func (s *server) reserved(a *attempt) bool {
-	return a.op.background && float64(s.running+s.busy) >= float64(s.slots)*(1-s.conf.Reserve)
+	return a.background && float64(s.running+s.busy) >= float64(s.slots)*(1-s.conf.Reserve)
 }
 
 // kind is that of the operation, to be counted in.

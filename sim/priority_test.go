@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,6 +56,19 @@ func TestWithoutPriorities(t *testing.T) {
 	}
 	s.Server.Reserve = 0
 	assert.Equal(t, run(t, s, named(t, "none")).Done, got.Done)
+}
+
+// What a client gave up is still of the kind that it was, whatever its client does now.
+func TestARequestKeepsItsKindAfterItsOperation(t *testing.T) {
+	s := crowded(1)
+	s.Clients.Background, s.Server.Spread, s.Server.Slots = 0.35, sim.Spread{}, 1000
+	s.Server.Connect, s.Clients.Timeout = 100*ms, 50*ms
+	// All is over before the run is.
+	s.Clients.Arrivals, s.Clients.On, s.Clients.Off, s.Horizon = "on-off", sec, 10*sec, 2*sec
+	got := run(t, s, named(t, "none"))
+	require.Equal(t, got.Operations, got.TimedOut)
+	require.Greater(t, got.Interactive.Operations, 500)
+	require.Equal(t, time.Duration(got.Interactive.Operations)*s.Server.Service, got.Wasted, "all interactive ones are served, and no other")
 }
 
 func TestWrongPriorities(t *testing.T) {
