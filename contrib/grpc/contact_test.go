@@ -13,6 +13,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -122,4 +123,32 @@ func TestOutOfQuota(t *testing.T) {
 	require.ErrorContains(t, err, "out of quota")
 	assert.Equal(t, 1, f.calls)
 	l.told(window.Neutral)
+}
+
+// A stream says so too, with the answer or with the header before it.
+func TestAStreamThatIsOutOfQuota(t *testing.T) {
+	for name, read := range map[string]func(grpc.ServerStreamingClient[pb.StreamingOutputCallResponse]) error{
+		"Recv": func(s grpc.ServerStreamingClient[pb.StreamingOutputCallResponse]) error {
+			_, err := s.Recv()
+			return err
+		},
+		"Header": func(s grpc.ServerStreamingClient[pb.StreamingOutputCallResponse]) error {
+			_, _ = s.Header() // an answer that is nothing but an error has none
+			_, err := s.Recv()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := one(t)
+			none := &service{output: func(grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error { return quotaFailure() }}
+			client, _ := dial(t, start(t, none), aimdgrpc.Limit(l.Limiter)...)
+			stream, err := client.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
+			require.NoError(t, err)
+			err = read(stream)
+			require.ErrorIs(t, err, attempt.ErrQuota)
+			require.ErrorContains(t, err, "out of quota")
+			requireCode(t, codes.ResourceExhausted, err)
+			l.told(window.Neutral)
+		})
+	}
 }

@@ -157,7 +157,7 @@ func ExampleTag() {
 	// Output: photos 2.1: thumbnails is sheddable
 }
 
-// A server that does not believe all that it is told: see WithTags.
+// A server that does not believe all that it is told: see ServerConfig.Tags.
 func ExampleParseTags() {
 	tags, err := aimdgrpc.ParseTags(metadata.Pairs("aimd-client", "photos", "aimd-attempt", "2", "aimd-criticality", "urgent"))
 	fmt.Println(tags.Client, tags.Retry(), tags.Criticality)

@@ -42,14 +42,10 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	err = s.during(func() error {
 		var err error
 		if s.ClientStream, err = open(a.Context(), desc, cc, method, opts...); err != nil {
-			err = told(err, nil)
-			s.finished(err)
+			err = s.failed(err, nil)
 		}
 		return err
 	})
-	if v := s.hopeless.Load(); err != nil && v != nil {
-		return nil, explained(*v, err)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +118,7 @@ func (s *stream) RecvMsg(m any) error {
 		case err == io.EOF:
 			s.finished(nil)
 		case err != nil:
-			err = told(err, s.ClientStream.Trailer())
-			s.finished(err)
+			err = s.failed(err, s.ClientStream.Trailer())
 		}
 		return err
 	})
@@ -133,12 +128,22 @@ func (s *stream) RecvMsg(m any) error {
 func (s *stream) Header() (md metadata.MD, err error) {
 	err = s.during(func() error {
 		if md, err = s.ClientStream.Header(); err != nil {
-			err = told(err, nil)
-			s.finished(err)
+			err = s.failed(err, nil)
 		}
 		return err
 	})
 	return md, err
+}
+
+// failed is told with what the stream failed, and returns that for the caller, with the
+// reason if another stream is of no use.
+func (s *stream) failed(err error, trailer metadata.MD) error {
+	err = told(err, trailer)
+	s.finished(err)
+	if v := s.hopeless.Load(); v != nil {
+		err = explained(*v, err)
+	}
+	return err
 }
 
 // during runs a call of the stream. If it panics, that is the stream's end.
