@@ -17,7 +17,8 @@ import (
 // and sheds the rest. It is safe for any number of goroutines. It has no goroutine of
 // its own and need not be closed.
 type Controller struct {
-	config Config
+	clock    clock.Clock
+	observer func(Event)
 
 	mu   sync.Mutex
 	core core[*waiter]
@@ -44,7 +45,7 @@ func New(l Limit, c Config) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
-	return &Controller{config: c, core: core}, nil
+	return &Controller{clock: c.Clock, observer: c.Observer, core: core}, nil
 }
 
 // waiter is one request in Admit that found no free place.
@@ -72,7 +73,7 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 		return Permit{}, err
 	}
 	c.mu.Lock()
-	now := c.config.Clock.Now()
+	now := c.clock.Now()
 	var p Permit
 	var w *waiter
 	if ticket, ok := c.core.Tried(now); ok {
@@ -99,7 +100,7 @@ func (c *Controller) missed(t tag.Tags) {
 	c.mu.Lock()
 	c.of(t).Vanished++
 	c.note(Event{Kind: Vanished, Tags: t})
-	c.unlock(c.config.Clock.Now())
+	c.unlock(c.clock.Now())
 }
 
 // wait waits until w is admitted or shed, or the context ends.
@@ -123,7 +124,7 @@ func (c *Controller) wait(ctx context.Context, w *waiter) (Permit, error) {
 // when it is not there any more: then it is or will be ready.
 func (c *Controller) leave(w *waiter) bool {
 	c.mu.Lock()
-	now := c.config.Clock.Now()
+	now := c.clock.Now()
 	left := c.core.Cancelled(now, &w.item)
 	if left {
 		c.vanished(w.item.Tags)
@@ -138,7 +139,7 @@ func (c *Controller) release(p Permit, o window.Outcome) error {
 		panic(wrongOutcome(o))
 	}
 	c.mu.Lock()
-	now := c.config.Clock.Now()
+	now := c.clock.Now()
 	if c.core.Answered(now, p.ticket, o) == window.Late {
 		c.unlock(now)
 		return errReleased
@@ -165,7 +166,7 @@ func (c *Controller) unlock(now time.Time) {
 		close(w.ready)
 	}
 	for _, e := range events {
-		c.config.Observer(e)
+		c.observer(e)
 	}
 }
 
@@ -194,9 +195,9 @@ func (c *Controller) arm() {
 		return
 	}
 	c.wake = at
-	d := c.config.Clock.Until(at)
+	d := c.clock.Until(at)
 	if c.timer == nil {
-		c.timer = c.config.Clock.AfterFunc(d, c.woke)
+		c.timer = c.clock.AfterFunc(d, c.woke)
 	} else {
 		c.timer.Reset(d)
 	}
@@ -205,16 +206,16 @@ func (c *Controller) arm() {
 func (c *Controller) woke() {
 	c.mu.Lock()
 	c.wake = time.Time{}
-	c.unlock(c.config.Clock.Now())
+	c.unlock(c.clock.Now())
 }
 
 // note keeps an event for the observer.
 func (c *Controller) note(e Event) {
-	if c.config.Observer == nil {
+	if c.observer == nil {
 		return
 	}
 	c.seq++
-	e.Seq, e.Time, e.Window = c.seq, c.config.Clock.Now(), c.core.window.State()
+	e.Seq, e.Time, e.Window = c.seq, c.clock.Now(), c.core.window.State()
 	e.InFlight, e.Queued = c.core.window.Flying(), c.core.line.len()
 	c.events = append(c.events, e)
 }

@@ -42,7 +42,7 @@ func (p Permit) Held() time.Duration {
 	if p.c == nil {
 		return 0
 	}
-	return p.c.config.Clock.Since(p.at)
+	return p.c.clock.Since(p.at)
 }
 
 type (
