@@ -12,8 +12,8 @@
 //		tool.Main()
 //	}
 //
-// The law is then a strategy in every table and figure of go run . sim run NAME and
-// go run . sim figures, and in the demos; client and upload take it by its name.
+// The law is then a strategy in every table and figure, but maps, of go run . sim run
+// NAME and go run . sim figures, and in the demos; client and upload take it by its name.
 package tool
 
 import (

@@ -99,10 +99,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	if j.quiet {
 		told = io.Discard
 	}
-	ctx, cancel := context.WithCancel(c.Context())
-	if j.total > 0 {
-		ctx, cancel = context.WithTimeout(c.Context(), j.total)
-	}
+	ctx, cancel := cli.Bounded(c.Context(), j.total)
 	defer cancel()
 	in, err := keep(ctx, c.InOrStdin(), j.stdinMax, told)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,6 +52,14 @@ func Usage(c *cobra.Command, err error) error {
 		return nil
 	}
 	return usageError{err, c.CommandPath()}
+}
+
+// Bounded is the context of something that ends by itself after the time, 0: not.
+func Bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if most == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, most)
 }
 
 // Tool is a command line tool: its commands, and where they write.

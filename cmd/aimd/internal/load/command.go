@@ -3,7 +3,6 @@
 package load
 
 import (
-	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -56,7 +55,7 @@ func ServerCommand() *cobra.Command {
 		if n, known := server.OpenFiles(); known && n < filesServer {
 			fmt.Fprintf(o.Stderr, "This process may open %d files, a connection each; with fewer than %d the requests of a long stop find no place. Raise it: ulimit -n %d\n", n, filesServer, filesServer)
 		}
-		ctx, cancel := bounded(c.Context(), most)
+		ctx, cancel := cli.Bounded(c.Context(), most)
 		defer cancel()
 		return server.Run(ctx, d, o)
 	}
@@ -71,14 +70,6 @@ func address(to *string) *value.Value[string] {
 		}
 		return err == nil
 	})
-}
-
-// bounded is the context of something that ends by itself after the time, 0: not.
-func bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	if most == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, most)
 }
 
 // ClientCommand is aimd client.
@@ -109,7 +100,7 @@ func ClientCommand() *cobra.Command {
 			fmt.Fprintf(c.ErrOrStderr(), "This process may open %d files, and --clients %d need up to %d, for a connection each; what finds none counts as an error. Raise it: ulimit -n %[3]d\n", n, d.Clients, filesNeeded(d.Clients))
 		}
 		o.Stdout = c.OutOrStdout()
-		ctx, cancel := bounded(c.Context(), most)
+		ctx, cancel := cli.Bounded(c.Context(), most)
 		defer cancel()
 		return client.Run(ctx, d, o)
 	}
