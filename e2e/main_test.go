@@ -58,6 +58,13 @@ func amount[T any](full, quick T) T {
 	return quick
 }
 
+// beside lets the test run beside others, unless the figures count.
+func beside(t *testing.T) {
+	if !earnest() {
+		t.Parallel()
+	}
+}
+
 // begin bounds a test's time, by more where it runs more often.
 func begin(t *testing.T) context.Context {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 // haproxy's is a sliding window in which refused requests count too; nginx's is a
 // bucket that drains. All at a time, since they mostly wait.
 func TestRateLimits(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	ctx := begin(t)
 	for _, c := range []struct {
 		name           string

@@ -24,7 +24,7 @@ var before, after = amount(4*time.Second, 3*time.Second), amount(8*time.Second, 
 
 // What is behind haproxy goes away for some seconds, and haproxy answers 503 at once.
 func TestBackendOutage(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	outage := amount(10*time.Second, 5*time.Second)
 	ctx := begin(t)
 	for _, c := range []struct {
@@ -42,6 +42,7 @@ func TestBackendOutage(t *testing.T) {
 				d := interrupted(ctx, t, b, c.front, outage)
 				gone, back := d.began.Add(before), d.began.Add(before+outage)
 				rate := d.successes(gone.Add(-2*time.Second), gone) / 2
+				require.Positive(t, rate, "all is well before the outage")
 				sent := len(d.between(gone, back))
 				regained := d.regained(back, 0.8*float64(rate))
 				figures.log(t, "gone for %v: %d sent in it, 80%% of %d/s after %v; %v", outage, sent, rate, regained.Round(10*time.Millisecond), d.Snapshot)
@@ -54,8 +55,9 @@ func TestBackendOutage(t *testing.T) {
 // interrupted sends requests all the time, and lets the backend be gone for a while.
 func interrupted(ctx context.Context, t *testing.T, b *backend, front haproxyConfig, outage time.Duration) *done {
 	t.Helper()
+	address := startHAProxy(t, b.address, front)
 	began := time.Now()
-	j := job{address: startHAProxy(t, b.address, front), requests: math.MaxInt, until: began.Add(before + outage + after)}
+	j := job{address: address, requests: math.MaxInt, until: began.Add(before + outage + after)}
 	failed := make(chan error, 1)
 	go func() {
 		time.Sleep(before)

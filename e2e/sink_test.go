@@ -120,7 +120,10 @@ func (s *sink) fill(ctx context.Context, w law) (u uploaded, err error) {
 		}
 	}
 	d := done{sends: rec.sends}
-	u = uploaded{Took: time.Since(began), Attempts: len(d.sends), Most: rec.most, Stored: len(s.stored)}
+	s.mu.Lock() // it may still be at what was given up
+	stored := len(s.stored)
+	s.mu.Unlock()
+	u = uploaded{Took: time.Since(began), Attempts: len(d.sends), Most: rec.most, Stored: stored}
 	if err == nil {
 		u.Median = percentile(d.times(), 0.5)
 	}

@@ -43,7 +43,7 @@ const (
 // "Repeating at a fixed interval may not allow the server to 'rise', and using
 // exponential backoff avoids this problem". Nor is there a problem with Reno.
 func TestStorm(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	requireBacklog(t)
 	begin(t)
 	for _, c := range []struct {
