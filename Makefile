@@ -3,7 +3,7 @@
 # make lint     gofmt, vet and staticcheck over every module
 # make vet-os   vet for the other systems that the library runs on
 # make fuzz     every fuzz target, FUZZTIME each
-# make e2e      the figures against real servers, RUNS of each, on a quiet machine: a quarter of an hour
+# make e2e      the figures against real servers, RUNS of each, on a quiet machine: five minutes and more
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
 # make names    the exported names of every package, and their sum

@@ -24,7 +24,8 @@ import (
 //     down, then the window. A single slow answer says nothing.
 //   - While nothing is accepted the window halves with each refusal, until a sixtieth of
 //     the rate before an outage is what it is tried with, once a second at most. The first
-//     success after that brings back half of what was served before.
+//     success after that brings back half of what was served before, or the initial
+//     window if that is less.
 //
 // The ceiling is State.Ssthresh; at the start there is none. A state that was learned
 // before (Config.Restore) has one unless its Ssthresh is DefaultSsthresh. Of the
@@ -223,9 +224,9 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 }
 
 // regain is the window where more is taken than it holds: at the end of an outage, half
-// of what was served before it, and half of that if it is refused again; after a limiter
-// that counts has drained, what it accepts and, by slow start, half of what was usual. That
-// is never more than what flew.
+// of what was served before it, the initial window at most, and half of that if it is
+// refused again; after a limiter that counts has drained, what it accepts and, by slow
+// start, half of what was usual. That is never more than what flew.
 func (p *probe) regain(now, w float64, a window.Answer) float64 {
 	if w > p.served/2 {
 		return w

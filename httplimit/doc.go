@@ -11,14 +11,13 @@
 //
 //	client := httplimit.Client(lim)
 //
-// A Transport never retries by itself: SDKs, a [Retrier] and [limiter.Limiter.Do]
-// do that.
-//
 // A [Transport] is for a client that retries by itself: the SDK of a cloud or
 // an API, or a loop of your own. Every attempt waits for a slot, and holds it
 // until its answer's body is read or closed:
 //
 //	client := &http.Client{Transport: httplimit.New(nil, lim)}
+//
+// It never retries by itself: SDKs, a [Retrier] and [limiter.Limiter.Do] do that.
 //
 // [Check] is for a plain client inside Do, which retries for you. It makes an
 // error of an answer that is one, and Do knows what to do with it:

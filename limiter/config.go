@@ -79,7 +79,7 @@ type Config struct {
 	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by
 	// another, and when; nil: as Do says. If it brings guards along (Guards()
-	// Guards), they come after the limiter's own.
+	// []attempt.Guard), they come after the limiter's own.
 	Policy attempt.Policy
 	// Guards are asked before each attempt of Do and Each, and by integrations:
 	// a throttle, a retry budget. A budget comes last, since it counts what is sent.

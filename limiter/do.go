@@ -8,7 +8,7 @@ import (
 
 // Do runs fn as one operation: it waits for a slot, runs fn, tells the law how
 // it went, and runs it again while that may help. It returns nil once fn did,
-// else an *Error that tells how often fn ran, why it was given up and what
+// else an *attempt.Error that tells how often fn ran, why it was given up and what
 // its last error was.
 //
 // After an overload or a timeout the slot goes to others, and the operation

@@ -24,12 +24,11 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 // too, a new attempt timeout for attempts from then on.
 //
 // These stay as the limiter was made, whatever c says: Name, Clock, Observer, Classifier,
-// Policy, Guards, Rand, and of the window Initial, Ssthresh and Timed. The initial
+// Policy, Guards, Rand, StateFile, RestoreAge, and of the window Initial, Ssthresh and Timed. The initial
 // window, where Tahoe restarts, is then the nearest that the bounds allow. Restore
 // has no effect.
 func (l *Limiter) Reconfigure(c Config) error {
 	made := l.config.Load()
-	c.Name = made.Name
 	c.Clock, c.Observer, c.Classifier, c.Policy = made.Clock, made.Observer, made.Classifier, made.Policy
 	c.Guards, c.Rand, c.Name = made.Guards, made.Rand, made.Name
 	c.Restore, c.StateFile, c.RestoreAge = State{}, made.StateFile, made.RestoreAge
