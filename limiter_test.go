@@ -316,3 +316,24 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 		require.Equal(t, l.State(), next.State())
 	})
 }
+
+// The law of New takes one from the window for every refusal of a burst: the decisions
+// tell all of the way down, not the first step alone.
+func TestDecisionsTellHowDeepACutGoes(t *testing.T) {
+	l, err := aimd.New(aimd.WithInitialWindow(40))
+	require.NoError(t, err)
+	for _, p := range take(t, l, 40) {
+		require.NoError(t, p.Done(window.Overload))
+	}
+	at := 40.0
+	for _, e := range l.Decisions(0) {
+		if e.Kind == limiter.Held {
+			continue
+		}
+		require.InDelta(t, at, e.Before, 1e-9, "it begins where the last one ended: %v", e)
+		require.Contains(t, e.String(), " of ", "it says why")
+		at = e.Window.Cwnd
+	}
+	require.InDelta(t, l.Snapshot().Cwnd, at, 1e-9)
+	require.LessOrEqual(t, at, 20.0)
+}

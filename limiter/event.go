@@ -17,7 +17,8 @@ const (
 	Shrank
 	// Cut: the first overload of a burst; the law reacted.
 	Cut
-	// Ignored: an overload of a burst that counted already.
+	// Ignored: an overload of a burst that counted already. A law may take a little more
+	// from the window for it, as aimd.Probe does.
 	Ignored
 	// Steady: an answer that left the window as it was.
 	Steady
@@ -80,7 +81,8 @@ type Event struct {
 	Err error
 }
 
-// decision reports whether the event is one that Decisions tells of.
+// decision reports whether an event of the kind is one that Decisions tells of; of the
+// kind Ignored, only where the window moved.
 func (k Kind) decision() bool {
 	switch k {
 	case Cut, Shrank, Held, Closed, Reconfigured:
@@ -89,12 +91,15 @@ func (k Kind) decision() bool {
 	return false
 }
 
+// deeper reports whether the event is one more refusal that made a cut deeper.
+func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Before }
+
 // decisions is how many events Decisions keeps.
 const decisions = 256
 
 // Decisions returns the latest decisions with a Seq greater than after, oldest first:
-// events of the kinds Cut, Shrank, Held, Reconfigured and Closed. With 0 it returns
-// all that are kept, at most 256. They are kept whether there is an observer or not,
+// events of the kinds Cut, Shrank, Held, Reconfigured and Closed, and of the kind
+// Ignored those that narrowed the window. With 0 it returns all that are kept, at most 256. They are kept whether there is an observer or not,
 // so that a late look shows how things came to be as they are.
 func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()

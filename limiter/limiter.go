@@ -188,13 +188,15 @@ func (l *Limiter) woke() {
 
 // note keeps an event for the observer, and for Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
-	if l.observer == nil && !e.Kind.decision() {
+	e.Window = l.core.State()
+	decision := e.Kind.decision() || e.deeper()
+	if l.observer == nil && !decision {
 		return
 	}
 	l.seq++
-	e.Name, e.Seq, e.Time, e.Window = l.name, l.seq, l.made.Add(now), l.core.State()
+	e.Name, e.Seq, e.Time = l.name, l.seq, l.made.Add(now)
 	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
-	if e.Kind.decision() {
+	if decision {
 		l.keep(e)
 	}
 	if l.observer != nil {

@@ -99,6 +99,7 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"grew: 20 -> 20.1":                                          {Kind: limiter.Grew, Before: 20, Window: to(20.05)},
 		"shrank: answers got slower, 32 -> 30.4":                    {Kind: limiter.Shrank, Before: 32, Window: to(30.4)},
 		"ignored: refusal of a burst that was answered already":     {Kind: limiter.Ignored, Outcome: window.Overload},
+		"cut: more refusals of the burst, 39 -> 38":                 {Kind: limiter.Ignored, Outcome: window.Overload, Before: 39, Window: to(38)},
 		"steady: neutral, the window stays 7":                       {Kind: limiter.Steady, Outcome: window.Neutral, Window: to(7)},
 		"held 85ms: refused again, and nothing accepted in between": {Kind: limiter.Held, Wait: 84_700 * time.Microsecond},
 		"held 1m12s: the service asked for 1m0s":                    {Kind: limiter.Held, Wait: 72 * time.Second, RetryAfter: time.Minute},

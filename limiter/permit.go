@@ -45,7 +45,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		l.unlock(now)
 		return ErrReleased
 	}
-	if kind := kindOf[change]; l.observer != nil || kind.decision() {
+	if kind := kindOf[change]; l.observer != nil || kind.decision() || kind == Ignored {
 		l.note(now, Event{Kind: kind, Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {

@@ -28,6 +28,9 @@ func (e Event) String() string {
 	case Grew:
 		return "grew: " + e.moved()
 	case Ignored:
+		if e.deeper() {
+			return "cut: more " + e.refusal() + "s of the burst, " + e.moved()
+		}
 		return "ignored: " + e.refusal() + " of a burst that was answered already"
 	case Steady:
 		return "steady: " + e.Outcome.String() + ", the window stays " + number(e.Window.Cwnd)

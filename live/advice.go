@@ -79,7 +79,7 @@ func (f *facts) decided(now time.Time, e limiter.Event) {
 		if now.Sub(end) <= recently {
 			f.holds = append(f.holds, e)
 		}
-	case limiter.Cut, limiter.Shrank, limiter.Reconfigured:
+	case limiter.Cut, limiter.Ignored, limiter.Shrank, limiter.Reconfigured:
 		if late {
 			f.moved = e
 		}

@@ -144,7 +144,10 @@ func tell(e limiter.Event) decision {
 		Seq: e.Seq, At: e.Time.UnixMilli(), Kind: e.Kind.String(), Before: hundredths(e.Before),
 		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
 	}
-	if e.Kind == limiter.Held {
+	switch e.Kind {
+	case limiter.Ignored: // one that made a cut deeper
+		d.Kind = limiter.Cut.String()
+	case limiter.Held:
 		d.Wait = e.Wait.Milliseconds()
 	}
 	return d

@@ -156,6 +156,24 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 	})
 }
 
+func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.WithInitialWindow(4))
+		require.NoError(t, err)
+		permits := []limiter.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
+		for _, p := range permits[:2] {
+			require.NoError(t, p.Done(window.Overload))
+		}
+		got := open(t, live.Handler(live.Of(l)), "250ms").last().Limiters[0].Decisions
+		require.Len(t, got, 2)
+		require.Equal(t, "cut", got[1].Kind)
+		require.Equal(t, "cut: more refusals of the burst, 3 -> 2", got[1].Text)
+		for _, p := range permits[2:] {
+			require.NoError(t, p.Done(window.Success))
+		}
+	})
+}
+
 func TestALaterPageIsToldThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := live.Handler(live.Of(reno(t)))
