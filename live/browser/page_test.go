@@ -141,7 +141,7 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 	t.Logf("%.0f answers and %.0f cuts a second; the longest frame took %.0f ms", events, float64(after.Cuts-before.Cuts)/time.Since(began).Seconds(), longest)
 	require.Greater(t, events, 10_000.0)
 	require.Less(t, longest, 500.0)
-	b.until(`document.querySelector('#decisions').textContent.includes('times in a second')`)
+	b.until(`document.querySelector('#decisions').textContent.includes('times in a second first refusal of a burst, ')`)
 	b.until(`parseInt(document.querySelector('#t-accepted').textContent.replace(',', '')) > 9000`)
 	require.LessOrEqual(t, run[int](b, `document.querySelectorAll('#decisions li').length`), 150)
 }
@@ -184,6 +184,20 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 	b.until(`document.querySelector('#readout').textContent.includes('cut: first refusal of a burst')`)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(`document.querySelector('#readout').textContent === ''`)
+}
+
+// In a race the page shows who runs, until somebody picks one.
+func TestThePageFollowsWhoIsAtWork(t *testing.T) {
+	t.Parallel()
+	a, b := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"))
+	page := browse(t, serve(t, live.Of(a, b, reno(t, aimd.WithName("c")))))
+	page.until(`document.querySelector('#name').textContent === 'a'`)
+	a.Close()
+	page.until(`document.querySelector('#name').textContent === 'b'`)
+	page.do(chromedp.Click("#rows tr:nth-child(2) button"))
+	b.Close()
+	page.until(`document.querySelector('#text').textContent.startsWith('Closed')`)
+	require.Equal(t, "b", run[string](page, `document.querySelector('#name').textContent`))
 }
 
 func TestAScreenReaderHasANameForEverything(t *testing.T) {

@@ -168,11 +168,11 @@ function marks(p, decisions) {
   const holds = decisions.filter(d => d.k === 'held'), taken = [];
   for (const d of holds.toSorted((a, b) => b.p - a.p)) pause(p, d, taken);
   for (const d of decisions) {
-    const x = p.x(d.t), y = Math.max(p.y(moves(d) ? d.b : 0), p.top - 2);
+    const x = p.x(d.t), y = moves(d) ? Math.max(p.y(d.b), p.top - 2) : p.top + 10;
     if (d.k === 'held') continue;
     if (x - last < 5) continue;
     last = x;
-    shape(g, d.k, x, d.k === 'closed' ? p.top + 10 : y);
+    shape(g, d.k, x, y);
     g.lineWidth = 2;
     g.strokeStyle = g.fillStyle = color[d.k];
     if (d.k === 'shrank' || d.k === 'closed') g.stroke(); else g.fill();

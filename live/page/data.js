@@ -37,10 +37,13 @@ function take(m) {
     if (l.name === wanted) view.id = l.id;
   }
   for (const l of limiters.values()) if (l.gone && l.gone < m.now - KEEP) limiters.delete(l.id);
-  if (!limiters.has(view.id)) view.id = limiters.size ? limiters.keys().next().value : 0;
+  if (!limiters.has(view.id)) Object.assign(view, { id: limiters.size ? limiters.keys().next().value : 0, picked: false });
+  // Until somebody picks one: the first that has not ended.
+  const ended = l => l.gone || l.a.state === 'closed';
+  if (!view.picked && view.id && !view.end && ended(limiters.get(view.id))) view.id = [...limiters.values()].find(l => !ended(l))?.id ?? view.id;
   $('more').hidden = !m.more;
   $('more').textContent = `${m.more} more are not shown.`;
-  $('empty').textContent = 'There is no limiter yet.';
+  $('empty').textContent = 'No limiter is at work yet. One shows up here as soon as it is.';
 }
 
 function trim(l, oldest) {

@@ -38,6 +38,9 @@ function element(tag, content, kind) {
   return e;
 }
 
+// reason is the middle of "cut: first refusal of a burst, 32 -> 29".
+const reason = d => d.w.replace(/^.*?: |, [^,]*$/g, '');
+
 // entries are the lines of the log, latest first: decisions of one kind within a second
 // in one, and what grew before each.
 function entries(l) {
@@ -50,11 +53,12 @@ function entries(l) {
       if (!same && last && d.b > last.c + .5) all.push({ k: 'grew', t: d.t, w: `grew: ${num(last.c)} -> ${num(d.b)} in ${took(d.t - last.t)}` });
       last = d;
     }
-    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b, more: d.more });
-    else Object.assign(top, { t: d.t, n: ++top.n, more: top.more ||= d.more, w: `${d.k} ${top.n}${top.more ? '+' : ''} times in a second: ` + (moves(d) ? `${num(top.b)} -> ${num(d.c)}` : d.w) });
+    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b, more: d.more, why: new Set([reason(d)]) });
+    else Object.assign(top, { t: d.t, n: ++top.n, more: top.more ||= d.more, why: top.why.add(reason(d)),
+      w: `${d.k} ${top.n}${top.more ? '+' : ''} times in a second: ` + (moves(d) ? `${[...top.why].join(' and ')}, ${num(top.b)} -> ${num(d.c)}` : d.w) });
   }
   const s = l.s[find(l.s, end())];
-  if (last && s && s[CWND] > last.c + .5) all.push({ k: 'grew', t: s[T], w: `grew since: ${num(last.c)} -> ${num(s[CWND])}` });
+  if (last && s && s[CWND] > last.c + .5 && all[all.length - 1].k !== 'closed') all.push({ k: 'grew', t: s[T], w: `grew since: ${num(last.c)} -> ${num(s[CWND])}` });
   return all.reverse().slice(0, 150);
 }
 
@@ -108,7 +112,7 @@ function row(l) {
   pick.type = 'button';
   pick.append(element('bdi', l.name));
   pick.title = l.name;
-  pick.onclick = () => { view.id = l.id; view.at = 0; draw(); };
+  pick.onclick = () => { view.id = l.id; view.picked = true; view.at = 0; draw(); };
   name.append(pick);
   state.append(element('span', '', 'state'));
   tr.append(name, state, ...['n', 'n wide', 'n mid', 'n', 'n mid', 'n wide'].map(k => element('td', '', k)));
