@@ -90,6 +90,11 @@ func TestInAPage(t *testing.T) {
 	assert.Less(t, r.Panels[0]["x"].From, r.Panels[0]["x"].To)
 }
 
+// A script goes through the curves: a map, which has none, has an empty list of them.
+func TestAMapHasNoCurvesToRead(t *testing.T) {
+	assert.Contains(t, svg(t, simple(NewPanel("", Axis{Max: 1}, Axis{Max: 1}), Area("down"))), `&#34;curves&#34;:[]`)
+}
+
 // What is outside of the axes is not drawn, and does not stretch them.
 func TestAxesStayAsTheyAre(t *testing.T) {
 	p := NewPanel("", Axis{Max: 10}, Axis{Max: 5})

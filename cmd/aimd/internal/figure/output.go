@@ -137,7 +137,7 @@ type curveToRead struct {
 
 // reading is the figure's, as the value of an attribute.
 func (f Figure) reading(frames []vg.Rectangle) (string, error) {
-	r := Reading{X: f.X, Height: f.height().Points()}
+	r := Reading{X: f.X, Height: f.height().Points(), Curves: []curveToRead{}}
 	for i, p := range f.Panels {
 		at := frames[i]
 		r.Panels = append(r.Panels, map[string]axisFrame{
