@@ -105,12 +105,19 @@ func label(r measure.Result) string {
 	return s
 }
 
-// verdict is the result in a line: the best of the limiters, beside all that work
-// without one. "" if no limiter came to its end.
+// verdict is the result in a line: aimd.New, or the best of the limiters if its law was
+// not asked for, beside all that work without one. "" if it did not come to its end.
 func (r Report) verdict() string {
 	var best *measure.Result
 	for i, x := range r.Results {
-		if _, alone := r.Alone[x.Strategy]; !alone && !x.Interrupted && (best == nil || x.Lost < best.Lost || x.Lost == best.Lost && x.MakespanS < best.MakespanS) {
+		if _, alone := r.Alone[x.Strategy]; alone || x.Interrupted {
+			continue
+		}
+		if x.Strategy == "probe" {
+			best = &r.Results[i]
+			break
+		}
+		if best == nil || x.Lost < best.Lost || x.Lost == best.Lost && x.MakespanS < best.MakespanS {
 			best = &r.Results[i]
 		}
 	}
