@@ -317,6 +317,18 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 	})
 }
 
+// A log and a histogram are observers of one limiter.
+func TestSeveralObservers(t *testing.T) {
+	var told []string
+	by := func(name string) aimd.Option {
+		return aimd.WithObserver(func(e aimd.Event) { told = append(told, name+" "+e.Kind.String()) })
+	}
+	l, err := aimd.New(by("log"), aimd.WithObserver(nil), by("histogram"))
+	require.NoError(t, err)
+	l.Close()
+	require.Equal(t, []string{"log closed", "histogram closed"}, told)
+}
+
 // The law of New takes one from the window for every refusal of a burst: the decisions
 // tell all of the way down, not the first step alone.
 func TestDecisionsTellHowDeepACutGoes(t *testing.T) {

@@ -147,11 +147,20 @@ func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 
-// WithObserver sets a function that is told of every event, after the
+// WithObserver adds a function that is told of every event, after the
 // limiter's lock is released, by the goroutine that caused it. It must be safe
-// for several goroutines, must not panic, and should be quick. Default: none.
+// for several goroutines, must not panic, and should be quick. Several are called in
+// the order in which they were added. Default: none.
 func WithObserver(observe func(Event)) Option {
-	return func(s *settings) { s.Observer = observe }
+	return func(s *settings) {
+		switch before := s.Observer; {
+		case observe == nil:
+		case before == nil:
+			s.Observer = observe
+		default:
+			s.Observer = func(e Event) { before(e); observe(e) }
+		}
+	}
 }
 
 // WithClock sets the source of time. Default: the real one. Tests need none with
