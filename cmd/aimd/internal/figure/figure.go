@@ -111,13 +111,15 @@ const (
 	legendLeft = 50 // where each row begins
 	legendLine = 36 // the piece of the curve
 	legendGap  = 24 // between two curves
+	// wider is by how much at most a browser without our font draws a text.
+	wider = 1.15
 )
 
 func (f Figure) legendRows() [][]Curve {
 	style, room := labelStyle(), width-vg.Points(legendLeft)
 	rows, x := [][]Curve{nil}, vg.Length(0)
 	for _, e := range f.Legend {
-		w := vg.Points(legendLine+6) + style.Width(e.Text)
+		w := vg.Points(legendLine+6) + wider*style.Width(e.Text)
 		if x > 0 && x+w > room {
 			rows, x = append(rows, nil), 0
 		}
@@ -147,7 +149,7 @@ func (f Figure) drawLegend(c draw.Canvas) {
 			}
 			x = end + vg.Points(6)
 			c.FillText(style, vg.Point{X: x, Y: y}, e.Text)
-			x += style.Width(e.Text) + vg.Points(legendGap)
+			x += wider*style.Width(e.Text) + vg.Points(legendGap)
 		}
 	}
 }
