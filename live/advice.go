@@ -37,6 +37,8 @@ type facts struct {
 	held  limiter.Event
 	until time.Time
 	holds []limiter.Event
+	// slower is by how many times answers take longer than at best within the past; 0: not known.
+	slower float64
 	// moved is the latest cut or other change of late, if any.
 	moved  limiter.Event
 	closed bool
@@ -62,7 +64,30 @@ func (s *series) facts(now time.Time) facts {
 	n = max(n, 1)
 	f.waiting, f.full, f.free = f.waiting/n, f.full/n, f.free/n
 	f.span = s.now.at.Sub(f.before.at)
+	f.slower = slower(s.past)
 	return f
+}
+
+// slower is by how many times answers take longer of late than at best. How long they
+// take is Little's law: what flies over what is answered a second.
+func slower(past []sample) float64 {
+	const n = int(recently / spacing)
+	now, best := 0.0, math.Inf(1)
+	for j := len(past) - 1; j >= n; j -= n {
+		flying, answers := 0.0, past[j].Attempts()-past[j-n].Attempts()
+		for _, s := range past[j-n+1 : j+1] {
+			flying += float64(s.InFlight)
+		}
+		if answers < enough || past[j].at.Sub(past[j-n].at) > 2*recently { // nobody looked
+			continue
+		}
+		took := flying * past[j].at.Sub(past[j-n].at).Seconds() / float64(answers)
+		if j == len(past)-1 {
+			now = took
+		}
+		best = min(best, took)
+	}
+	return now / best
 }
 
 // decided takes a decision into account.
@@ -148,6 +173,9 @@ func (f facts) paused() advice {
 		[]string{"Nothing to do here: the first attempt after the pause finds out. If pause follows pause, the service is down or allows less than one at a time."}}
 }
 
+// slow is by how many times longer answers take where that is why a window does not grow.
+const slow = 1.2
+
 // busy is the verdict where operations wait.
 func (f facts) busy() advice {
 	switch growth := f.queueGrowth(); {
@@ -163,6 +191,10 @@ func (f facts) busy() advice {
 	case growth >= 1 && f.span >= 3*time.Second && len(f.holds) == 0:
 		return advice{"queue grows", "wait", fmt.Sprintf("The queue is the bottleneck, not the window: %d wait, %.0f more every second.", f.Queued, growth),
 			[]string{"Work comes faster than the service takes it. Bound the queue (WithQueueBound), start less, or ask for a higher limit: a wider window would only be refused."}}
+	}
+	if f.slower >= slow && f.Overloads+f.Timeouts == f.before.Overloads+f.before.Timeouts {
+		return advice{"not growing", "wait", fmt.Sprintf("Not growing: answers take %.1f times as long as they did, though nothing is refused.", f.slower),
+			[]string{"A wider window would only wait inside the service. To go faster, it has to answer faster."}}
 	}
 	return advice{"at the limit", "ok", fmt.Sprintf("The service sets the pace: the window of %.0f is in use, %d wait.", math.Floor(f.Cwnd), f.Queued),
 		[]string{"This is what the service gives. To go faster, it has to allow more."}}
@@ -188,10 +220,10 @@ func (f facts) base() (float64, time.Duration) {
 // limit it is cut more often.
 const calm = 5 * time.Second
 
-// grew reports whether the window did, by half a slot or more.
+// grew reports whether the window did, by half a slot or more, and to another whole number.
 func (f facts) grew() bool {
 	from, since := f.base()
-	return f.Cwnd >= from+0.5 && (f.moved.Kind == 0 || since >= calm)
+	return f.Cwnd >= from+0.5 && math.Round(f.Cwnd) > math.Round(from) && (f.moved.Kind == 0 || since >= calm)
 }
 
 // recovers reports whether the window grew after a pause, and was not cut since.

@@ -163,33 +163,61 @@ func TestAdviceOnARealLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.NewReno(aimd.WithInitialWindow(2))
 		require.NoError(t, err)
-		var flying atomic.Int64
-		work := func() window.Outcome {
-			defer flying.Add(-1)
-			o := window.Success
-			if flying.Add(1) > 8 {
-				o = window.Overload
-			}
+		said := advised(t, l, 30*time.Second, func(n int64) window.Outcome {
 			time.Sleep(100 * time.Millisecond)
-			return o
-		}
-		var callers sync.WaitGroup
-		for range 30 {
-			callers.Go(func() {
-				for p, err := l.Acquire(t.Context()); err == nil; p, err = l.Acquire(t.Context()) {
-					_ = p.Done(work())
-				}
-			})
-		}
-		w := newWatch(Of(l))
-		p := page{every: usual, seen: map[int]uint64{}}
-		states := map[string]int{}
-		for range 120 {
-			time.Sleep(usual)
-			states[w.news(&p).Limiters[0].Advice.State]++
-		}
-		require.Greater(t, states["at the limit"], 100, fmt.Sprint(states))
-		l.Close()
-		callers.Wait()
+			if n > 8 {
+				return window.Overload
+			}
+			return window.Success
+		})
+		require.Greater(t, said["at the limit"], 100, fmt.Sprint(said))
 	})
+}
+
+// "not growing: latency up 1.8 times": a service that refuses nothing, works on 16 at a
+// time, and at half the speed after a minute.
+func TestAWindowThatDoesNotGrowSaysThatAnswersGotSlower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New()
+		require.NoError(t, err)
+		began := time.Now()
+		said := advised(t, l, 2*time.Minute, func(n int64) window.Outcome {
+			d := time.Duration(max(16, n)) * 5 * time.Millisecond
+			if time.Since(began) > time.Minute {
+				d *= 2
+			}
+			time.Sleep(d)
+			return window.Success
+		})
+		require.Greater(t, said["not growing"], 40, fmt.Sprint(said))
+	})
+}
+
+// advised is how often a page says what in so long, of a limiter with more to do than a
+// service takes; serve has how many are there.
+func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n int64) window.Outcome) map[string]int {
+	var flying atomic.Int64
+	work := func() window.Outcome {
+		defer flying.Add(-1)
+		return serve(flying.Add(1))
+	}
+	var callers sync.WaitGroup
+	for range 100 {
+		callers.Go(func() {
+			for p, err := l.Acquire(t.Context()); err == nil; p, err = l.Acquire(t.Context()) {
+				_ = p.Done(work())
+			}
+		})
+	}
+	w := newWatch(Of(l))
+	p := page{every: usual, seen: map[int]uint64{}}
+	said := map[string]int{}
+	for range int(long / usual) {
+		time.Sleep(usual)
+		a := w.news(&p).Limiters[0].Advice
+		said[a.State]++
+	}
+	l.Close()
+	callers.Wait()
+	return said
 }
