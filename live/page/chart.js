@@ -176,7 +176,10 @@ function marks(p, decisions) {
     g.lineWidth = 2;
     g.strokeStyle = g.fillStyle = color[d.k];
     if (d.k === 'shrank' || d.k === 'closed') g.stroke(); else g.fill();
-    const text = !moves(d) ? d.k : Math.round(d.b) === Math.round(d.c) ? '' : `${num(Math.round(d.b))} → ${num(Math.round(d.c))}`;
+    if (x < label) continue;
+    // What is drawn at one place has one label.
+    const from = Math.round(d.b), to = Math.round(decisions.findLast(e => moves(e) && p.x(e.t) < x + 5)?.c);
+    const text = !moves(d) ? d.k : from === to ? '' : `${num(from)} → ${num(to)}`;
     const half = g.measureText(text).width / 2;
     if (half < 8 || x - half < label + 6 || x - half < p.left || x + half > p.right) continue;
     label = x + half;
