@@ -363,3 +363,23 @@ func (deaf) Write([]byte) (int, error) { return 0, errors.New("gone") }
 func TestAPageThatCannotBeToldEnds(t *testing.T) {
 	live.Handler(live.Of(reno(t))).ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/events", nil))
 }
+
+func TestWhatIsKeyedIsInOrder(t *testing.T) {
+	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{})
+	require.NoError(t, err)
+	var want, got []string
+	for i := range 60 {
+		name := fmt.Sprintf("customer-%02d", i)
+		_, err := k.For(name)
+		require.NoError(t, err)
+		want = append(want, name)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		first := open(t, live.Handler(live.Keyed(k)), "1s").told()[0]
+		for _, l := range first.Limiters {
+			got = append(got, *l.Name)
+		}
+		require.Equal(t, want[:50], got)
+		require.Equal(t, 10, first.More)
+	})
+}

@@ -3,6 +3,7 @@ package live
 import (
 	"crypto/rand"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,7 +73,7 @@ func (w *watch) look(now time.Time) {
 		known[s.limiter] = s
 	}
 	var all, fresh []*series
-	count := 0
+	count, first := 0, len(w.all) == 0
 	for name, l := range w.limiters() {
 		twice := func(s *series) bool { return s.limiter == l }
 		if l == nil || slices.ContainsFunc(all, twice) || slices.ContainsFunc(fresh, twice) {
@@ -81,12 +82,15 @@ func (w *watch) look(now time.Time) {
 		count++
 		if s := known[l]; s != nil {
 			all = append(all, s)
-		} else if len(fresh) < shown {
+		} else if len(fresh) < shown || first {
 			fresh = append(fresh, &series{limiter: l, name: name})
 		}
 	}
+	if first { // those of a Keyed come in any order; later that gives each its chance
+		slices.SortStableFunc(fresh, func(a, b *series) int { return strings.Compare(a.name, b.name) })
+	}
 	w.all = all
-	for _, s := range fresh {
+	for _, s := range fresh[:min(len(fresh), shown)] {
 		w.place(now, s)
 	}
 	for _, s := range w.all {
