@@ -209,6 +209,16 @@ func TestSignalsArePassedOn(t *testing.T) {
 	assert.Empty(t, rest.String())
 }
 
+// As of a script's background jobs, which a Ctrl-C is not for.
+func TestSignalIgnoredAtTheStartStaysIgnored(t *testing.T) {
+	cmd := aimd(t, t.TempDir(), "--", "sh", "-c", "kill -INT $$ $PPID; echo done")
+	cmd.Args = append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	cmd.Path = sh
+	assert.Equal(t, outcome{stdout: "done\n"}, run(t, cmd))
+}
+
 func TestInterruptedBetweenTwoTries(t *testing.T) {
 	cmd, r := started(t, "--form", "constant", "--min", "1h", "--", "false")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))

@@ -19,11 +19,21 @@ type signals struct {
 	running *os.Process
 }
 
+// ignoredAtStart are those of the signals that are passed on that the program was started
+// to ignore, as a script's background jobs are. The command line listens for some anyway.
+var ignoredAtStart = slices.DeleteFunc(slices.Clone(passed), func(s os.Signal) bool { return !signal.Ignored(s) })
+
 // passSignals begins to pass signals on. Those that ask to end cancel as well. One
-// that was ignored at the start stays so, for the command too.
+// that was ignored at the start is so again, for the command too.
 func passSignals(cancel func()) *signals {
 	s := &signals{from: make(chan os.Signal, 16)}
-	signal.Notify(s.from, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...)
+	for _, sig := range passed {
+		if slices.Contains(ignoredAtStart, sig) {
+			signal.Ignore(sig)
+		} else {
+			signal.Notify(s.from, sig)
+		}
+	}
 	s.done.Go(func() {
 		for sig := range s.from {
 			if slices.Contains(ending, sig) {
