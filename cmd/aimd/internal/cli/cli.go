@@ -68,8 +68,8 @@ type Tool struct {
 	Stdout, Stderr io.Writer
 }
 
-// Run runs a command line, once, and returns the exit status. The first interrupt
-// stops it cleanly, the second at once.
+// Run runs a command line, once, and returns the exit status. The first interrupt, or the
+// end of its terminal, stops it cleanly, the second at once.
 func (t Tool) Run(ctx context.Context, args ...string) int {
 	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
@@ -144,19 +144,23 @@ func longFlags(args []string) []string {
 	return out
 }
 
-// interruptible returns a context that ends with the first SIGINT or SIGTERM. The second
-// ends the program at once by exit: not by the signal's usual effect, which is none where
-// it was ignored at the start, as shells do for what runs in the background. stop gives
-// the signals back.
+// interruptible returns a context that ends with the first SIGINT or SIGTERM, or SIGHUP
+// unless nohup has it ignored. The second ends the program at once by exit: not by the
+// signal's usual effect, which is none where it was ignored at the start, as shells do
+// for what runs in the background. A second SIGHUP does not: a terminal that closes may
+// send several. stop gives the signals back.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		again := false
-		for range signals {
-			if cancel(); again {
+		for s := range signals {
+			if cancel(); again && s != syscall.SIGHUP {
 				exit(Interrupted)
 			}
 			again = true

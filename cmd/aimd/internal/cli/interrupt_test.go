@@ -17,14 +17,32 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("os/signal.loop"))
 	signal.Ignore(syscall.SIGINT)
 	defer signal.Reset(syscall.SIGINT)
-	exited := make(chan int, 1)
-	ctx, stop := interruptible(t.Context(), func(status int) { exited <- status })
-	defer stop()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else it may be ignored, as where the tests were started
+	defer signal.Reset(syscall.SIGHUP)
+	for _, first := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		exited := make(chan int, 2)
+		ctx, stop := interruptible(t.Context(), func(status int) { exited <- status })
+		defer stop()
+		require.NoError(t, syscall.Kill(syscall.Getpid(), first))
+		<-ctx.Done()
+		assert.Empty(t, exited)
+		require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP)) // the terminal that closes
+		require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
+		assert.Equal(t, Interrupted, <-exited)
+		stop()
+		assert.Empty(t, exited)
+	}
+}
+
+func TestWithoutATerminalItGoesOn(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP) // as nohup does
+	defer signal.Reset(syscall.SIGHUP)
+	ctx, stop := interruptible(t.Context(), os.Exit)
+	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP))
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
 	<-ctx.Done()
-	assert.Empty(t, exited)
-	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
-	assert.Equal(t, Interrupted, <-exited)
+	stop()
+	assert.True(t, signal.Ignored(syscall.SIGHUP))
 }
 
 func TestStopEndsTheContext(t *testing.T) {
