@@ -59,17 +59,22 @@ func same(here fs.FileInfo, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-func (l *list) add(path string) error {
-	_, err := l.w.WriteString(path + "\x00")
-	return err
-}
+// add adds a path. Its error, if there is one, is that of close.
+func (l *list) add(path string) { _, _ = l.w.WriteString(path + "\x00") }
+
+// errListGone is of a list that is not there in the end.
+var errListGone = errors.New("what was written is gone: removed, or another upload writes it as well")
 
 // close puts the list in the place of the old one, or forgets it.
 func (l *list) close(keep bool) (err error) {
 	if keep {
 		err = errors.Join(l.w.Flush(), l.file.Sync())
 	}
-	err = errors.Join(err, l.file.Close())
+	own, statErr := l.file.Stat()
+	err = errors.Join(err, statErr, l.file.Close())
+	if statErr == nil && !same(own, l.beside) {
+		return errors.Join(err, errListGone) // not ours to move
+	}
 	if keep && err == nil {
 		err = os.Rename(l.beside, l.path)
 	}

@@ -2,6 +2,7 @@ package upload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -162,9 +163,68 @@ func TestListThatCannotBeWritten(t *testing.T) {
 	l, err := newList(path)
 	require.NoError(t, err)
 	require.NoError(t, l.file.Close())
-	_ = l.add("/new")
+	l.add("/new")
 	require.Error(t, l.close(true))
 	assert.Equal(t, []string{"/old"}, listed(t, path))
 	_, err = os.Stat(l.beside)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Whatever else ends the run, it says that there is no list.
+func TestListThatCannotBeWrittenIsToldOf(t *testing.T) {
+	for name, status := range map[string]int{"interrupted": 0, "stopped": 400, "failed": 403} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.files(3)
+			dir := filepath.Join(t.TempDir(), "gone")
+			require.NoError(t, os.Mkdir(dir, 0o755))
+			ctx, interrupt := context.WithCancel(t.Context())
+			w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+				if !isPut(r) {
+					return false
+				}
+				assert.NoError(t, os.RemoveAll(dir))
+				code := "ExpiredToken"
+				switch status {
+				case 0:
+					interrupt()
+					return false
+				case 403:
+					code = "AccessDenied"
+				}
+				return deny(rw, r, status, code)
+			})
+			o := w.runWithin(ctx, func(c *Config) { c.Failed, c.MaxWindow, c.Force = filepath.Join(dir, "list"), 1, true })
+			require.Error(t, o.err)
+			assert.Contains(t, o.stderr+o.err.Error(), "--failed "+filepath.Join(dir, "list")+" is not written: ")
+		})
+	}
+}
+
+// Two runs that write the same list do not write into each other's.
+func TestTwoRunsWithOneList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	require.NoError(t, os.WriteFile(path, []byte("/old\x00"), 0o644))
+	first, err := newList(path)
+	require.NoError(t, err)
+	second, err := newList(path)
+	require.NoError(t, err)
+	first.add("/first")
+	require.ErrorIs(t, first.close(true), errListGone)
+	assert.Equal(t, []string{"/old"}, listed(t, path))
+	second.add("/second")
+	require.NoError(t, second.close(true))
+	assert.Equal(t, []string{"/second"}, listed(t, path))
+}
+
+// A list that may lack something leaves the old one.
+func TestListOfAWalkThatBroke(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	require.NoError(t, os.WriteFile(path, []byte("/old\x00"), 0o644))
+	r, err := newReporter(Config{Failed: path, Quiet: true}, nil)
+	require.NoError(t, err)
+	r.notBegun("/new")
+	unlisted, broken := r.close(Summary{Uncounted: true})
+	require.NoError(t, errors.Join(unlisted, broken))
+	assert.Equal(t, []string{"/old"}, listed(t, path))
 }

@@ -49,7 +49,7 @@ type reporter struct {
 	// Guarded by mu.
 	Summary
 	failed *list
-	// broken is the first error of writing. stop ends the run for want of readers.
+	// broken is the first error of standard output. stop ends the run for want of readers.
 	broken error
 	stop   context.CancelCauseFunc
 	// around has what is written to a terminal keep clear of the progress. terminal:
@@ -75,7 +75,7 @@ func (r *reporter) writes(path string) bool { return r.failed != nil && r.failed
 
 func (r *reporter) list(path string) {
 	if r.failed != nil {
-		r.keep("--failed", r.failed.add(path))
+		r.failed.add(path)
 	}
 }
 
@@ -154,14 +154,10 @@ func (r *reporter) stdout(write func() error) {
 		err = write() // the progress need not make room
 	}
 	if err != nil {
-		r.keep("standard output", err)
+		if r.broken == nil {
+			r.broken = fmt.Errorf("standard output: %w", err)
+		}
 		r.stop(r.broken)
-	}
-}
-
-func (r *reporter) keep(what string, err error) {
-	if r.broken == nil && err != nil {
-		r.broken = fmt.Errorf("%s: %w", what, err)
 	}
 }
 
@@ -193,12 +189,15 @@ func (r *reporter) now() Summary {
 	return s
 }
 
-func (r *reporter) close(s Summary) error {
+// close ends the list and tells the rest. unlisted is why the list is the old one.
+func (r *reporter) close(s Summary) (unlisted, broken error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed != nil {
 		// A list that lacks something must not replace one that may have it.
-		r.keep("--failed", r.failed.close(!s.Uncounted))
+		if err := r.failed.close(!s.Uncounted); err != nil {
+			unlisted = fmt.Errorf("--failed %s is not written: %w", r.c.Failed, err)
+		}
 	}
 	for _, x := range s.Incomplete {
 		r.stderr(fmt.Sprintf("incomplete: parts of %s are in the store, or may be (upload %s)", shown(x.Key), cmp.Or(shown(x.ID), "unknown")))
@@ -209,7 +208,7 @@ func (r *reporter) close(s Summary) error {
 	case !r.c.Quiet:
 		r.stdout(func() error { _, err := fmt.Fprintln(r.c.Stdout, s); return err })
 	}
-	return r.broken
+	return unlisted, r.broken
 }
 
 // String is the summary for people.

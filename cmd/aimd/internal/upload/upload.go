@@ -239,14 +239,17 @@ func (u *run) end(ctx, stopped context.Context) (Summary, error) {
 	s := u.report.now()
 	s.Attempts, s.Refused = snapshot.Attempts(), snapshot.Overloads
 	s.Interrupted = ctx.Err() != nil
-	err := u.report.close(s)
+	unlisted, err := u.report.close(s)
+	if unlisted != nil && stopped.Err() != nil {
+		u.report.say(unlisted.Error()) // what stopped it comes last
+	}
 	switch {
 	case ctx.Err() != nil:
 		return s, ctx.Err()
 	case stopped.Err() != nil:
 		return s, fmt.Errorf("stopped: %w", context.Cause(stopped))
-	case err != nil:
-		return s, err
+	case unlisted != nil || err != nil:
+		return s, errors.Join(unlisted, err)
 	case s.Failed > 0:
 		return s, fmt.Errorf("%d of %d files failed", s.Failed, s.Uploaded+s.Skipped+s.Failed+s.Planned)
 	}
