@@ -44,6 +44,8 @@ type reporter struct {
 	began time.Time
 	// bytes is what is done with: sent, of files under way as well, or left out.
 	bytes atomic.Int64
+	// writing: standard output is written to, with mu held; its reader may take long.
+	writing atomic.Bool
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -147,6 +149,8 @@ func (r *reporter) stderr(line string) {
 
 // stdout writes, and stops the run if nobody reads any more what becomes of it.
 func (r *reporter) stdout(write func() error) {
+	r.writing.Store(true)
+	defer r.writing.Store(false)
 	var err error
 	if r.terminal {
 		r.around(func() { err = write() })
@@ -240,7 +244,12 @@ func (u *run) patience(stopped context.Context) (done func()) {
 	wg.Go(func() {
 		select {
 		case <-late.Done():
-			u.report.say("stopped; waiting for " + u.waitingFor() + "; Ctrl-C again ends it at once")
+			const stopped, again = "stopped; waiting for ", "; Ctrl-C again ends it at once"
+			if u.report.writing.Load() {
+				fmt.Fprintln(u.Stderr, stopped+"the reader of standard output"+again) // which holds up all else
+				return
+			}
+			u.report.say(stopped + u.waitingFor() + again)
 		case <-ended:
 		}
 	})

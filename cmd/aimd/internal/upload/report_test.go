@@ -3,6 +3,7 @@ package upload
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,5 +84,29 @@ func TestPatience(t *testing.T) {
 			ended()
 			assert.Equal(t, want, stderr.String())
 		}
+	})
+}
+
+// A reader that does not read, as a pager, holds up all but the word that it is waited for.
+func TestPatienceWithAReaderThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stderr strings.Builder
+		reader, writer := io.Pipe()
+		r, err := newReporter(Config{JSON: true, Stdout: writer, Stderr: &stderr}, func(error) {})
+		require.NoError(t, err)
+		stopped, stop := context.WithCancel(t.Context())
+		ended := (&run{Config: r.c, report: r}).patience(stopped)
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			r.tell(Result{Path: "a", Status: Uploaded})
+		}()
+		synctest.Wait()
+		stop()
+		time.Sleep(2 * patienceTime)
+		require.NoError(t, reader.Close())
+		<-told
+		ended()
+		assert.Equal(t, "stopped; waiting for the reader of standard output; Ctrl-C again ends it at once\n", stderr.String())
 	})
 }
