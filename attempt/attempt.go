@@ -30,6 +30,8 @@ type Attempt struct {
 	number int
 	// asked is when the operation was, the zero time if it has no deadline.
 	asked time.Time
+	// began is when the attempt did, the zero time once the service has answered.
+	began time.Time
 	// patient: the attempt had at least half of the time from asked to the
 	// deadline; the wait for the slot had the rest. If time runs out on a patient
 	// attempt, that tells of the service. If it runs out on another, it tells of

@@ -86,6 +86,9 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	if r.Slots != nil && !held {
 		a.slots, a.ticket = r.Slots, ticket
 	}
+	if r.Slots != nil && !r.Slots.Reached() {
+		a.began = r.clock().Now()
+	}
 	if at, bounded := ctx.Deadline(); bounded {
 		a.patient = r.clock().Until(at) >= at.Sub(t.asked)/2
 	}

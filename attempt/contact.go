@@ -5,6 +5,7 @@ import (
 	"net"
 	"regexp"
 	"syscall"
+	"time"
 
 	"github.com/aimd-go/aimd/window"
 )
@@ -16,7 +17,7 @@ func (a *Attempt) noted(v Verdict, err error) Verdict {
 	case a.runner.Slots == nil, a.heard:
 	case err == nil:
 		a.contact(true, nil)
-	case absent(err):
+	case absent(err), a.hungUp(v, err):
 		if a.over() != nil {
 			return v // the caller has gone
 		}
@@ -24,6 +25,8 @@ func (a *Attempt) noted(v Verdict, err error) Verdict {
 			// Of a service that was never there nothing is known of its load.
 			v.Outcome, v.Reason = window.Neutral, reason
 			v.Retry = v.Retry && reason == nil
+		} else {
+			v.Retry = v.Retry || forgotten(err)
 		}
 	case !unanswered(err) && !ofContext(err):
 		a.contact(true, nil)
@@ -57,6 +60,24 @@ func absent(err error) bool {
 	var name *net.DNSError
 	return errors.As(err, &name) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") ||
 		errors.Is(err, syscall.ECONNREFUSED) || unreachable(err)
+}
+
+// brief is how soon a connection ends of which the other side wants nothing. Our choice:
+// some round trips, less than an upload takes that a poor network breaks off.
+const brief = time.Second
+
+// hungUp reports whether a service that never answered hung up at once: whoever
+// listens for another, a proxy or a tunnel with nothing behind it, or with no TLS.
+func (a *Attempt) hungUp(v Verdict, err error) bool {
+	return !a.began.IsZero() && v.Outcome == window.Neutral && v.Retry && unanswered(err) && !unsent(err) &&
+		a.runner.clock().Since(a.began) < brief
+}
+
+// forgotten reports whether the service's name is not known: of one that was there
+// that is an outage, of names or of our network.
+func forgotten(err error) bool {
+	var name *net.DNSError
+	return errors.As(err, &name) && name.IsNotFound
 }
 
 // refusal is how the text of a refusal looks.

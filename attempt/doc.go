@@ -35,7 +35,7 @@
 //   - the caller cancels: neutral.
 //   - the attempt's own timeout passes, and the caller's does not: a timeout, and
 //     tried again, unless the classifier knows better from the error.
-//   - nobody is there, and nobody was since the limiter was made: neutral, tried again
+//   - nobody is there, or hangs up at once, and nobody answered since the limiter was made: neutral, tried again
 //     for as long as the limiter's first contact may take, and then final (ErrNoContact).
 //   - the function, the classifier, the policy or a guard panics or ends its
 //     goroutine: the slot is given back, the guards are told, and it goes on.

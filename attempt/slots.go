@@ -18,6 +18,8 @@ type Slots interface {
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with what the attempt came to.
 	Settle(t window.Ticket, v Verdict)
+	// Reached reports whether the service ever answered.
+	Reached() bool
 	// Contact is told of each attempt that ended whether the service answered it; if
 	// not, err says that nobody was there. It reports whether the service ever
 	// answered, and if not, why there is no use in going on, nil if there may be.

@@ -61,7 +61,7 @@ type Config struct {
 	AttemptTimeout time.Duration
 	// FirstContact is how long operations try to reach a service of which the limiter
 	// had no answer yet, from the first attempt for which nobody was there: a refused
-	// connection, an address that does not exist. Then they fail with
+	// connection, an address that does not exist, one that hangs up at once. Then they fail with
 	// attempt.ErrNoContact, as does each later one at its first such attempt, until
 	// somebody answers. Once somebody has, work waits for a service that goes away. 0
 	// means 10 s, negative: for ever.

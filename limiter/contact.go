@@ -19,6 +19,8 @@ type contact struct {
 	suspected atomic.Bool
 }
 
+func (s *slots) Reached() bool { return s.contact.made.Load() }
+
 func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 	l := s.limiter()
 	c := &l.contact

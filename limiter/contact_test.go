@@ -3,7 +3,9 @@ package limiter_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/url"
 	"os"
 	"syscall"
 	"testing"
@@ -127,5 +129,75 @@ func TestASuspectErrorIsToldOnce(t *testing.T) {
 		require.Len(t, events, 1)
 		require.Equal(t, suspect, events[0].Err)
 		require.Equal(t, "suspect", events[0].Kind.String())
+	})
+}
+
+// What listens and hangs up is nobody too: a tunnel or a proxy with nothing behind it.
+func TestAServiceThatHangsUpIsNobody(t *testing.T) {
+	for _, err := range []error{
+		&url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF},
+		&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			observe, told := kinds(limiter.Away)
+			l := newLimiter(t, 4, observe)
+			start := time.Now()
+			got := l.Do(t.Context(), func(context.Context) error { return err })
+			require.ErrorIs(t, got, attempt.ErrNoContact)
+			require.ErrorIs(t, got, err)
+			require.Equal(t, 10*time.Second, time.Since(start))
+			require.Len(t, told(), 1)
+		})
+	}
+}
+
+// But not a service that was there, nor what breaks off later than at once, such as an
+// upload, nor who is said to refuse in that way.
+func TestAServiceThatBreaksOffIsThere(t *testing.T) {
+	reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	for name, c := range map[string]struct {
+		answered   bool
+		takes      time.Duration
+		classifier attempt.Classifier
+	}{
+		"after an answer": {answered: true},
+		"slowly":          {takes: time.Second},
+		"as a refusal":    {classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimiter(t, 4, func(cfg *limiter.Config) { cfg.Classifier = c.classifier })
+				if c.answered {
+					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+				}
+				start := time.Now()
+				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+					time.Sleep(c.takes)
+					if time.Since(start) < time.Minute {
+						return reset
+					}
+					return nil
+				}))
+			})
+		})
+	}
+}
+
+// A name that nobody knows is final at once, but not once the service has answered:
+// so it looks on some systems when the network is down.
+func TestANameThatIsNotKnownAnyMore(t *testing.T) {
+	unknown := &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		start := time.Now()
+		require.ErrorContains(t, l.Do(t.Context(), func(context.Context) error { return unknown }), "no such host")
+		require.Equal(t, start, time.Now())
+		require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+		require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+			if time.Since(start) < time.Hour {
+				return unknown
+			}
+			return nil
+		}))
 	})
 }
