@@ -52,14 +52,10 @@ func (a *Attempt) contact(answered bool, err error) (made bool, reason error) {
 
 // absent reports whether the error tells that nobody was there to answer.
 func absent(err error) bool {
-	var own interface{ Absent() bool }
-	if errors.As(err, &own) {
-		return own.Absent()
-	}
 	var op *net.OpError
 	var name *net.DNSError
 	return errors.As(err, &name) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") ||
-		errors.Is(err, syscall.ECONNREFUSED) || unreachable(err)
+		errors.Is(err, syscall.ECONNREFUSED) || unreachable(err) || grpcAbsent(err)
 }
 
 // brief is how soon a connection ends of which the other side wants nothing. Our choice:

@@ -64,16 +64,11 @@ type answerError struct {
 	tooLarge bool
 	// quota: what the service allows is used up.
 	quota bool
-	// absent: there is no connection to the service.
-	absent bool
 }
 
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) RetryAfter() time.Duration  { return e.after }
-
-// Absent reports that no connection could be made; see limiter.Config.FirstContact.
-func (e *answerError) Absent() bool { return e.absent }
 
 // Verdict is what attempt.Classify says of the code, corrected.
 func (e *answerError) Verdict() attempt.Verdict {
@@ -100,11 +95,11 @@ func told(err error, trailer metadata.MD) error {
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}
-	e := answerError{error: err, tooLarge: tooLarge(s), absent: absent(s)}
+	e := answerError{error: err, tooLarge: tooLarge(s)}
 	after, forbidden := pushedBack(trailer)
 	e.after, e.hopeless = max(retryInfo(s), after), forbidden
 	e.quota = e.after == 0 && outOfQuota(s)
-	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota && !e.absent {
+	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota {
 		return err
 	}
 	return &e
@@ -130,13 +125,6 @@ func outOfQuota(s *status.Status) bool {
 		_, ok := detail.(*errdetails.QuotaFailure)
 		return ok
 	})
-}
-
-// absent reports whether the status is gRPC's own for a connection that cannot be made,
-// in the words of grpc-go: the dial, the handshake or the resolution of the name failed.
-func absent(s *status.Status) bool {
-	return s.Code() == codes.Unavailable && (strings.HasPrefix(s.Message(), "connection error: desc = ") ||
-		strings.HasPrefix(s.Message(), "name resolver error: ") || strings.HasPrefix(s.Message(), "dns: "))
 }
 
 // pushedBack reads the trailer. "If the value for pushback is negative or

@@ -152,3 +152,28 @@ func TestAStreamThatIsOutOfQuota(t *testing.T) {
 		})
 	}
 }
+
+// Without the interceptors, in Do, a wrong port is told as well. A port where something
+// listens and hangs up is one, for which grpc-go has several words; an answer is none.
+func TestAWrongPortInDo(t *testing.T) {
+	for message, want := range map[string]error{
+		`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`: attempt.ErrNoContact,
+		`connection error: desc = "error reading server preface: connection reset by peer"`:                            attempt.ErrNoContact,
+		"write tcp 127.0.0.1:51228->127.0.0.1:46083: write: broken pipe":                                               attempt.ErrNoContact,
+		"name resolver error: produced zero addresses":                                                                 attempt.ErrNoContact,
+		"too many connections": context.DeadlineExceeded,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l, err := aimd.NewReno()
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			start := time.Now()
+			err = l.Do(ctx, func(context.Context) error { return status.Error(codes.Unavailable, message) })
+			require.ErrorIs(t, err, want)
+			if want == attempt.ErrNoContact {
+				require.Equal(t, 10*time.Second, time.Since(start))
+			}
+		})
+	}
+}
