@@ -2,6 +2,8 @@ package aimdaws_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -60,4 +62,49 @@ func TestOutOfQuota(t *testing.T) {
 	require.ErrorIs(t, err, attempt.ErrQuota)
 	requireCode(t, err, "QuotaExceeded")
 	requireOutcomes(t, l, outcomes{neutrals: 1})
+}
+
+// resetting is a connection that the other side resets where it ends.
+type resetting struct{ net.Conn }
+
+func (c resetting) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	}
+	return n, err
+}
+
+// What talks, but not as S3, is told as well, although the SDK would go on for ever: an
+// HTTPS server asked over HTTP, whose answer breaks off, and a server of something else.
+func TestAWrongServer(t *testing.T) {
+	for name, says := range map[string]string{
+		"400 that breaks off": "HTTP/1.0 400 Bad Request\r\nContent-Length: 100\r\n\r\nClient sent an HTTP request",
+		"malformed HTTP":      "SSH-2.0-OpenSSH_9.6\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t, scripted(func(w http.ResponseWriter, _ *http.Request) bool {
+					conn, _, err := http.NewResponseController(w).Hijack()
+					if err == nil {
+						_, _ = conn.Write([]byte(says))
+						_ = conn.Close()
+					}
+					return true
+				}))
+				dial := s.transport.DialContext
+				s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := dial(ctx, network, address)
+					return resetting{conn}, err
+				}
+				l := newLimiter(t)
+				start := time.Now()
+				require.Error(t, put(t.Context(), s.client(l), "k", "x"))
+				require.LessOrEqual(t, time.Since(start), 10*time.Second)
+				requests, _ := s.Counts()
+				require.EqualValues(t, 3, requests)
+				requireIdle(t, l)
+			})
+		})
+	}
 }

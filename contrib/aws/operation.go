@@ -25,8 +25,9 @@ type operation struct {
 	attempts int
 	last     *attempt.Attempt
 	cause    error
-	// unsent is how many attempts in a row failed before they were sent.
-	unsent int
+	// useless is how many attempts in a row failed before they were sent, or in a way
+	// that only the SDK takes for one that may pass.
+	useless int
 	// stopped: no attempt was made though the SDK wanted one, or, for the reason, none is
 	// of any use.
 	stopped bool
@@ -125,11 +126,12 @@ func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
 	told := withRetryAfter(err)
 	var v attempt.Verdict
 	if o.sent {
-		o.unsent = 0
 		v = a.End(told)
 	} else {
-		o.unsent++
 		a.Drop() // the service was not asked
+	}
+	if o.useless++; v.Retry {
+		o.useless = 0
 	}
 	switch {
 	case within:
@@ -137,7 +139,7 @@ func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}
-	case o.unsent >= unsentMax, hopeless(err):
+	case o.useless >= uselessMax, hopeless(err):
 		return &decided{error: err}
 	case v.Retry:
 		return &decided{error: err, again: true}

@@ -14,9 +14,10 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 )
 
-// unsentMax is how often in a row an attempt may fail before it is sent: as
-// often as the SDK itself tries. To wait for missing credentials is no use.
-const unsentMax = retry.DefaultMaxAttempts
+// uselessMax is how often in a row an attempt may fail before it is sent, or with what is
+// no use to us though the SDK would try again: as often as the SDK itself does. To wait
+// for missing credentials, or for an HTTPS server that tells HTTP clients so, is no use.
+const uselessMax = retry.DefaultMaxAttempts
 
 // decided is an error that tells the SDK's retryers whether there is another
 // attempt.
