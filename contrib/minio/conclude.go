@@ -1,6 +1,7 @@
 package aimdminio
 
 import (
+	"crypto/tls"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -10,8 +11,8 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// concluding makes an answer of an attempt.ErrNoContact, after which another attempt is
-// of no use. minio-go tries every error again that is no answer, for 17 seconds, and gives
+// concluding makes an answer of an attempt.ErrNoContact, and of a TLS that does not fit,
+// after which another attempt is of no use. minio-go tries every error again that is no answer, for 17 seconds, and gives
 // up at once only after an answer with a status such as this one's.
 type concluding struct{ beneath }
 
@@ -21,7 +22,7 @@ const noContact = "NoContact"
 // RoundTrip implements http.RoundTripper.
 func (c *concluding) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := c.base.RoundTrip(req)
-	if !errors.Is(err, attempt.ErrNoContact) {
+	if !errors.Is(err, attempt.ErrNoContact) && !mismatched(err) {
 		return resp, err
 	}
 	document, wrong := xml.Marshal(struct {
@@ -41,4 +42,13 @@ func (c *concluding) RoundTrip(req *http.Request) (*http.Response, error) {
 		},
 		Body: io.NopCloser(strings.NewReader(string(document))), ContentLength: int64(len(document)), Request: req,
 	}, nil
+}
+
+// mismatched reports a certificate that is not trusted, and an endpoint without TLS.
+func mismatched(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		plain       tls.RecordHeaderError
+	)
+	return errors.As(err, &certificate) || errors.As(err, &plain)
 }

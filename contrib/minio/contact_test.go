@@ -2,7 +2,10 @@ package aimdminio_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
@@ -39,6 +42,35 @@ func TestAWrongPort(t *testing.T) {
 				require.ErrorContains(t, err, "connection refused")
 				require.Equal(t, "NoContact", minio.ToErrorResponse(err).Code)
 				require.InDelta(t, 10, time.Since(start).Seconds(), 1)
+				requireIdle(t, l)
+			})
+		})
+	}
+}
+
+type base func(*http.Request) (*http.Response, error)
+
+func (b base) RoundTrip(r *http.Request) (*http.Response, error) { return b(r) }
+
+// A TLS that does not fit is told at once; minio-go alone tries it for 17 seconds.
+func TestAWrongTLS(t *testing.T) {
+	for name, wrong := range map[string]error{
+		"certificate": &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
+		"no TLS":      tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t, 8, 0, nil)
+				l := newLimiter(t)
+				calls := 0
+				c := s.client(t, l, func(o *minio.Options) {
+					o.Transport = base(func(*http.Request) (*http.Response, error) {
+						calls++
+						return nil, wrong
+					})
+				})
+				require.ErrorContains(t, put(t.Context(), c, "k", "x"), wrong.Error())
+				require.Equal(t, 1, calls)
 				requireIdle(t, l)
 			})
 		})

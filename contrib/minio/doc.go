@@ -34,7 +34,8 @@
 //     not answer at all. Against one that refuses that is enough, since the window then
 //     holds nearly everything back.
 //   - If the endpoint does not answer, and never has, calls fail after 10 s
-//     (aimd.WithFirstContact) with an ErrorResponse of the code NoContact.
+//     (aimd.WithFirstContact) with an ErrorResponse of the code NoContact, and at once
+//     if its certificate is not trusted or it speaks no TLS.
 //   - minio-go also tries again what can never succeed, such as a request after the
 //     limiter was closed. End the context together with the limiter.
 //   - What GetObject returns sends its request at the first Read, and holds the
