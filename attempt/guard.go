@@ -62,6 +62,10 @@ func unanswered(err error) bool {
 	if errors.As(err, &status) && status.HTTPStatusCode() >= 400 {
 		return false
 	}
+	var own interface{ Unanswered() bool }
+	if errors.As(err, &own) && own.Unanswered() {
+		return true
+	}
 	var network net.Error
 	return errors.Is(err, context.Canceled) || cutOff(err) || errors.As(err, &network) || unsent(err)
 }

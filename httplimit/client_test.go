@@ -208,3 +208,23 @@ func TestATaggerAboveARetrier(t *testing.T) {
 		})
 	}
 }
+
+// A transport's error is no answer, whatever it says: a TLS that does not fit, a
+// connection that the server closed. So it is not taken for the first contact.
+func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failures := []error{errors.New("http: server closed idle connection"), io.EOF}
+		l, err := aimd.NewReno()
+		require.NoError(t, err)
+		tr := httplimit.New(base(func(*http.Request) (*http.Response, error) {
+			failures = append(failures[1:], failures[0])
+			return nil, failures[0]
+		}), l)
+		for range 11 {
+			_, err = tr.RoundTrip(get(t.Context(), anyURL))
+			require.Error(t, err)
+			time.Sleep(time.Second)
+		}
+		require.ErrorIs(t, err, attempt.ErrNoContact)
+	})
+}

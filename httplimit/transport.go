@@ -88,7 +88,7 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	resp, err := t.base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		v := a.End(err)
+		v := a.End(unanswered{err})
 		if errors.Is(v.Reason, attempt.ErrNoContact) {
 			err = &attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}
 		}
