@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
 	"syscall"
 	"time"
 
@@ -32,10 +33,12 @@ import (
 //     FAILED_PRECONDITION and OUT_OF_RANGE are final answers of a service that
 //     is well, client errors; every other code is neutral and final.
 //   - SQLState() string, of a PostgreSQL server (pgx, pq): too many connections and
-//     a server that starts or stops are overload, a statement's timeout is a timeout;
-//     a transaction that lost to another one is neutral; all of these may be tried
-//     again. driver.ErrBadConn is neutral and tried again. Other states leave the word
+//     a server that starts are overload, a statement's timeout is a timeout; a
+//     server that stops and a transaction that lost to another one are neutral; all of
+//     these may be tried again. driver.ErrBadConn is neutral and tried again. Other states leave the word
 //     to what follows.
+//   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are
+//     overload, INTERNAL_ERROR and CANCEL neutral; all to be tried again.
 //   - Timeout() bool, as of net.Error and context.DeadlineExceeded: timeout, to
 //     be tried again.
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host
@@ -65,7 +68,7 @@ func Classify(err error) Verdict {
 	if errors.As(err, &after) {
 		retryAfter = max(0, after.RetryAfter())
 	}
-	for _, answer := range []func(error, time.Duration) Verdict{classifyCode, classifyStatus, classifyGRPC, classifySQL} {
+	for _, answer := range []func(error, time.Duration) Verdict{classifyCode, classifyStatus, classifyGRPC, classifySQL, classifyStream} {
 		if v := answer(err, retryAfter); v.Outcome.Valid() {
 			if v.Retry {
 				v.RetryAfter = retryAfter
@@ -109,11 +112,20 @@ func cutOff(err error) bool {
 			return true
 		}
 	}
-	// net/http: a connection closed before the answer is a bare EOF in a url.Error.
-	return errors.Is(err, io.EOF)
+	// net/http: a connection closed before the answer is a bare EOF in a url.Error, or an
+	// error that has nothing but its words.
+	return errors.Is(err, io.EOF) || hungUp.MatchString(err.Error())
 }
+
+// hungUp is how net/http words a connection that the server closed, or that was lost.
+var hungUp = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received Server's graceful shutdown)")
 
 // unreachable reports whether there was no way to the service.
 func unreachable(err error) bool {
-	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+	for _, e := range []error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }

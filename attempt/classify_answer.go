@@ -60,8 +60,35 @@ var states = map[string]Verdict{
 	"53300": {Outcome: window.Overload, Retry: true}, // too_many_connections
 	"57P03": {Outcome: window.Overload, Retry: true}, // cannot_connect_now
 	"57014": {Outcome: window.Timeout, Retry: true},  // query_canceled, by statement_timeout
+	"57P01": {Outcome: window.Neutral, Retry: true},  // admin_shutdown
+	"57P02": {Outcome: window.Neutral, Retry: true},  // crash_shutdown
 	"40001": {Outcome: window.Neutral, Retry: true},  // serialization_failure
 	"40P01": {Outcome: window.Neutral, Retry: true},  // deadlock_detected
+}
+
+// streamError is net/http's error of a stream of HTTP/2 that the server reset, which
+// errors.As puts into any struct of these fields.
+type streamError struct {
+	StreamID uint32
+	Code     uint32 // https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
+	Cause    error
+}
+
+func (streamError) Error() string { return "stream error" }
+
+// classifyStream is Classify for streams of HTTP/2.
+func classifyStream(err error, _ time.Duration) Verdict {
+	var stream streamError
+	if !errors.As(err, &stream) {
+		return Verdict{}
+	}
+	switch stream.Code {
+	case 0x7, 0xb: // REFUSED_STREAM, ENHANCE_YOUR_CALM
+		return Verdict{Outcome: window.Overload, Retry: true}
+	case 0x2, 0x8: // INTERNAL_ERROR, CANCEL
+		return Verdict{Outcome: window.Neutral, Retry: true}
+	}
+	return Verdict{}
 }
 
 // codes are the API error codes of field and SDK documents: AWS's throttle

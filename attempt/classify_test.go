@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"reflect"
 	"syscall"
 	"testing"
 	"time"
@@ -86,6 +87,12 @@ func TestClassify(t *testing.T) {
 	}{
 		{errors.New("any"), unknown},
 		{context.Canceled, final},
+		{syscall.ENETDOWN, again},
+		{syscall.EADDRNOTAVAIL, again},
+		{errors.New("http: server closed idle connection"), again},
+		{errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1999"), again},
+		{errors.New("http2: client connection lost"), again},
+		{sqlError("57P01"), again},
 		{context.DeadlineExceeded, timeout},
 		{fmt.Errorf("send: %w", context.Canceled), final},
 		{errors.Join(status{code: 503}, context.Canceled), final},
@@ -196,4 +203,24 @@ func TestClassifiersCompose(t *testing.T) {
 	require.Equal(t, timeout, classify(status{code: 504}))
 	require.Equal(t, unknown, attempt.FirstOf(teapot)(io.EOF))
 	require.Equal(t, unknown, attempt.FirstOf()(io.EOF))
+}
+
+// reset is an error of a stream as net/http has it.
+type reset uint32
+
+func (reset) Error() string { return "stream error" }
+
+func (r reset) As(target any) bool {
+	v := reflect.ValueOf(target).Elem()
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	v.FieldByName("Code").SetUint(uint64(r))
+	return true
+}
+
+func TestClassifyStreams(t *testing.T) {
+	for code, want := range map[reset]attempt.Verdict{0x1: unknown, 0x2: again, 0x7: overload, 0x8: again, 0xb: overload} {
+		assert.Equal(t, want, attempt.Classify(fmt.Errorf("get: %w", code)), code)
+	}
 }

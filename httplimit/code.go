@@ -16,14 +16,11 @@ import (
 // one whose body may say what its status does not, it has the start of that.
 func glance(resp *http.Response) *StatusError {
 	e := newStatusError(resp)
-	if !e.ambiguous() || resp.Body == nil || resp.Body == http.NoBody {
-		return e
-	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); !strings.HasSuffix(kind, "json") {
+	if !e.coded() || resp.Body == nil || resp.Body == http.NoBody {
 		return e
 	}
 	// An error here changes nothing: whoever reads on sees it.
-	e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, keptBody))
+	e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, e.kept()))
 	resp.Body = struct {
 		io.Reader
 		io.Closer
@@ -35,6 +32,20 @@ func glance(resp *http.Response) *StatusError {
 // for a quota that is used up: 429, and with Google's older APIs 403.
 func (e *StatusError) ambiguous() bool {
 	return e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusForbidden
+}
+
+// coded reports that the body may say what the status does not.
+func (e *StatusError) coded() bool {
+	kind, _, _ := mime.ParseMediaType(e.Header.Get("Content-Type"))
+	return e.ambiguous() && strings.HasSuffix(kind, "json")
+}
+
+// kept is how much to keep of the body.
+func (e *StatusError) kept() int64 {
+	if e.coded() {
+		return drainedBody
+	}
+	return keptBody
 }
 
 // ErrorCode returns the error code of a body that is JSON, for a status of 429 or 403:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,4 +133,26 @@ func TestClassifyAs(t *testing.T) {
 		require.Equal(t, c.want, classify(c.err), "%v", c.err)
 		require.Equal(t, c.want, classify(c.err), "a second look sees the same")
 	}
+}
+
+// A long text before the code does not hide it.
+func TestOutOfQuotaInALongAnswer(t *testing.T) {
+	long := `{"error":{"message":"` + strings.Repeat("You exceeded your current quota. ", 1000) + `","code":"insufficient_quota"}}`
+	resp := func() *http.Response {
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(long))}
+	}
+	require.ErrorIs(t, attempt.Classify(httplimit.Check(resp())).Reason, attempt.ErrQuota)
+	classify := httplimit.ClassifyAs(func(e *sdkError) *http.Response { return e.response })
+	require.ErrorIs(t, classify(&sdkError{resp()}).Reason, attempt.ErrQuota)
+}
+
+// Streams of HTTP/2 that a server breaks off are tried again.
+func TestAStreamThatIsReset(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	_, err := s.Client().Get(s.URL)
+	require.ErrorContains(t, err, "INTERNAL_ERROR")
+	require.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, attempt.Classify(err))
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	// keptBody is how much of a body a StatusError keeps, in bytes: room for an
-	// API's error document. drainedBody is how much Check reads in all, so that
+	// API's error document, or all that is read of one in JSON that has to be parsed. drainedBody is how much Check reads in all, so that
 	// the connection can be used again; a longer body costs a new one. Both are
 	// our choice.
 	keptBody    = 4 << 10
@@ -30,7 +30,8 @@ type StatusError struct {
 	Status string
 	// Header is the answer's header.
 	Header http.Header
-	// Body is the start of the answer's body, at most 4 KiB.
+	// Body is the start of the answer's body, at most 4 KiB; of a 429 or 403 in JSON 64
+	// KiB, for the code in it.
 	Body []byte
 }
 
@@ -47,8 +48,8 @@ func Check(resp *http.Response) error {
 	if resp.Body != nil {
 		defer resp.Body.Close()
 		// An error here changes nothing: the status has said it all.
-		e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, keptBody))
-		_, _ = io.CopyN(io.Discard, resp.Body, drainedBody-keptBody)
+		e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, e.kept()))
+		_, _ = io.CopyN(io.Discard, resp.Body, drainedBody-int64(len(e.Body)))
 	}
 	return e
 }
