@@ -2,8 +2,6 @@ package aimdaws_test
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -69,7 +67,7 @@ type resetting struct{ net.Conn }
 
 func (c resetting) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if errors.Is(err, io.EOF) {
+	if err != nil {
 		err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	}
 	return n, err
