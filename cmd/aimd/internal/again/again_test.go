@@ -219,6 +219,27 @@ func TestSignalIgnoredAtTheStartStaysIgnored(t *testing.T) {
 	assert.Equal(t, outcome{stdout: "done\n"}, run(t, cmd))
 }
 
+// A try that will not be is not told.
+func TestNoOtherTryIsToldAfterTheTime(t *testing.T) {
+	got := run(t, aimd(t, t.TempDir(), "--for", "1h", "--form", "constant", "--min", "3h", "--", "false"))
+	assert.Equal(t, 1, got.status)
+	assert.NotContains(t, got.stderr, "again in")
+	assert.Contains(t, got.stderr, "gave up after 1 attempt: the next attempt is due in ")
+}
+
+// A shell is not all that a command is: what it started is reached too, or it would go
+// on beside the next try.
+func TestASignalReachesWhatTheCommandStarted(t *testing.T) {
+	cmd, r := started(t, "--", "sh", "-c", `sleep 3600 & echo here >&2; wait`)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	rest := new(strings.Builder)
+	_, err := r.WriteTo(rest) // until nobody has it open
+	require.NoError(t, err)
+	_ = cmd.Wait()
+	assert.Equal(t, "aimd: interrupted: killed: terminated\n", rest.String())
+	assert.Equal(t, 143, cmd.ProcessState.ExitCode())
+}
+
 func TestInterruptedBetweenTwoTries(t *testing.T) {
 	cmd, r := started(t, "--form", "constant", "--min", "1h", "--", "false")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))

@@ -149,8 +149,10 @@ type teller struct {
 // Decide implements attempt.Policy.
 func (t teller) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	d := t.policy.Decide(ctx, f)
-	if d.Retry {
-		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.ShowDuration(shortened(max(d.Delay, d.RetryAfter))))
+	wait := max(d.Delay, d.RetryAfter)
+	at, bounded := ctx.Deadline()
+	if d.Retry && (!bounded || time.Until(at) >= wait) { // else there is no other try
+		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.ShowDuration(shortened(wait)))
 	}
 	return d
 }

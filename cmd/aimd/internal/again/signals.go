@@ -17,6 +17,9 @@ type signals struct {
 	mu sync.Mutex
 	// running is guarded by mu; nil: nothing runs.
 	running *os.Process
+	// apart: the command has a process group of its own, so that what it started is
+	// reached with it. Not at a terminal's foreground, which belongs to one group.
+	apart bool
 }
 
 // ignoredAtStart are those of the signals that are passed on that the program was started
@@ -26,7 +29,7 @@ var ignoredAtStart = slices.DeleteFunc(slices.Clone(passed), func(s os.Signal) b
 // passSignals begins to pass signals on. Those that ask to end cancel as well. One
 // that was ignored at the start is so again, for the command too.
 func passSignals(cancel func()) *signals {
-	s := &signals{from: make(chan os.Signal, 16)}
+	s := &signals{from: make(chan os.Signal, 16), apart: !inForeground()}
 	for _, sig := range passed {
 		if slices.Contains(ignoredAtStart, sig) {
 			signal.Ignore(sig)
@@ -53,16 +56,27 @@ var ending = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.
 func (s *signals) pass(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running == nil || (sig == os.Interrupt || sig == syscall.SIGQUIT) && inForeground() {
+	if s.running == nil || !s.apart && (sig == os.Interrupt || sig == syscall.SIGQUIT) && inForeground() {
 		return
 	}
-	_ = s.running.Signal(sig) // it may have ended
+	_ = s.send(s.running, sig) // it may have ended
+}
+
+// send gives the command the signal, and what it started too if it is apart.
+func (s *signals) send(p *os.Process, sig os.Signal) error {
+	if s.apart {
+		return signalGroup(p, sig)
+	}
+	return p.Signal(sig)
 }
 
 // start starts the command. What comes from then on is passed on to it.
 func (s *signals) start(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.apart {
+		setApart(cmd)
+	}
 	err := cmd.Start()
 	if err == nil {
 		s.running = cmd.Process

@@ -2,10 +2,18 @@
 
 package again
 
-import "os"
+import (
+	"os"
+	"os/exec"
+)
 
 // passed are the signals that are passed on.
 var passed = []os.Signal{os.Interrupt}
 
 // inForeground: elsewhere the console gives Ctrl-C to all that are attached to it.
 func inForeground() bool { return true }
+
+// There are no process groups, and nothing is apart.
+func setApart(*exec.Cmd) {}
+
+func signalGroup(p *os.Process, sig os.Signal) error { return p.Signal(sig) }

@@ -74,6 +74,9 @@ func (t *try) run(ctx context.Context) error {
 		return notStarted(err)
 	}
 	_ = cmd.Wait() // the state tells
+	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && running.Err() != nil && w.Signaled() && w.Signal() == syscall.SIGKILL {
+		_ = t.signals.send(cmd.Process, syscall.SIGKILL) // what it started had its time too
+	}
 	t.signals.ended()
 	h.end()
 	return t.ended(ctx, cmd.ProcessState, h, running.Err() != nil)
@@ -82,7 +85,7 @@ func (t *try) run(ctx context.Context) error {
 // prepare is the command, ready to be started.
 func (t *try) prepare(ctx context.Context, h *heard) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, t.command[0], t.command[1:]...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Cancel = func() error { return t.signals.send(cmd.Process, syscall.SIGTERM) }
 	cmd.WaitDelay = grace
 	cmd.Stdout, cmd.Stderr = t.out, t.err
 	if t.rules.listen() {
