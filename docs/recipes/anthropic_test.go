@@ -16,7 +16,7 @@ import (
 )
 
 func anthropicLimiter() (*aimd.Limiter, error) {
-	return aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(
+	return aimd.New(aimd.WithClassifier(attempt.FirstOf(
 		httplimit.ClassifyAs(func(e *anthropic.Error) *http.Response { return e.Response }),
 		attempt.Classify,
 	)))

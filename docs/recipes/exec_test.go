@@ -23,7 +23,7 @@ func execLimiter() (*aimd.Limiter, error) {
 		}
 		return attempt.Verdict{} // any other is final
 	}
-	return aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(codes, attempt.Classify)))
+	return aimd.New(aimd.WithClassifier(attempt.FirstOf(codes, attempt.Classify)))
 }
 
 func run(ctx context.Context, lim *aimd.Limiter, name string, args ...string) ([]byte, error) {

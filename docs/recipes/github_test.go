@@ -15,7 +15,7 @@ import (
 )
 
 func gitHub() (*github.Client, error) {
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func kafkaLimiter() (*aimd.Limiter, error) {
 		}
 		return attempt.Verdict{} // what may pass, kafka-go says by Timeout and Temporary
 	}
-	return aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(throttled, attempt.Classify)))
+	return aimd.New(aimd.WithClassifier(attempt.FirstOf(throttled, attempt.Classify)))
 }
 
 func send(ctx context.Context, lim *aimd.Limiter, client *kafka.Client, topic string, value []byte) error {

@@ -17,7 +17,7 @@ import (
 )
 
 func openAI() (*aimd.Limiter, error) {
-	return aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(
+	return aimd.New(aimd.WithClassifier(attempt.FirstOf(
 		httplimit.ClassifyAs(func(e *openai.Error) *http.Response { return e.Response }),
 		attempt.Classify,
 	)))
