@@ -219,6 +219,12 @@ func TestSignalIgnoredAtTheStartStaysIgnored(t *testing.T) {
 	assert.Equal(t, outcome{stdout: "done\n"}, run(t, cmd))
 }
 
+// A look that takes too long says so, and that it was the look.
+func TestALookThatTakesTooLong(t *testing.T) {
+	got := run(t, aimd(t, t.TempDir(), "--attempts", "1", "--timeout", "1ms", "--sense", "exec sleep 3600", "--", "true"))
+	assert.Equal(t, outcome{124, "", "aimd: gave up after 1 attempt: attempt limit reached; last error: --sense: took too long\n"}, got)
+}
+
 // A try that will not be is not told.
 func TestNoOtherTryIsToldAfterTheTime(t *testing.T) {
 	got := run(t, aimd(t, t.TempDir(), "--for", "1h", "--form", "constant", "--min", "3h", "--", "false"))

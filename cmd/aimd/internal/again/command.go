@@ -113,7 +113,16 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	do := t.run
 	if j.sense != "" {
 		look := try{command: []string{"sh", "-c", j.sense}, rules: new(rules), err: t.err, signals: s}
-		do = retry.Sense(look.run).Before(do)
+		do = func(ctx context.Context) error {
+			err := retry.Sense(look.run).Admit(ctx, 1)
+			switch {
+			case err == nil:
+				return t.run(ctx)
+			case errors.Is(err, retry.ErrSense):
+				return err
+			}
+			return &failure{why: "--sense: took too long", status: tooLong}
+		}
 	}
 	r := *p.Runner()
 	r.Policy = teller{p, told}

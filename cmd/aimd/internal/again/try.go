@@ -71,6 +71,9 @@ func (t *try) run(ctx context.Context) error {
 		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: attempt.Verdict{Outcome: window.Neutral}}
 	}
 	if err := t.signals.start(cmd); err != nil {
+		if running.Err() != nil {
+			return &failure{why: "took too long", status: tooLong, stopped: ctx.Err() != nil}
+		}
 		return notStarted(err)
 	}
 	_ = cmd.Wait() // the state tells
