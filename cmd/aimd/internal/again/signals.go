@@ -59,7 +59,12 @@ func (s *signals) pass(sig os.Signal) {
 	if s.running == nil || !s.apart && (sig == os.Interrupt || sig == syscall.SIGQUIT) && inForeground() {
 		return
 	}
-	_ = s.send(s.running, sig) // it may have ended
+	// It may have ended.
+	if slices.Contains(ending, sig) {
+		_ = s.send(s.running, sig)
+	} else {
+		_ = s.running.Signal(sig) // it would kill what does not expect it
+	}
 }
 
 // send gives the command the signal, and what it started too if it is apart.
