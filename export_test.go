@@ -9,6 +9,7 @@ func ProbeWith(constant string, value float64) window.NewLaw {
 		"growth": &t.growth, "excess": &t.excess, "unit": &t.unit, "full": &t.full, "slack": &t.slack,
 		"rate": &t.rate, "grain": &t.grain, "longest": &t.longest, "outage": &t.outage, "touch": &t.touch,
 		"slow": &t.slow, "long": &t.long, "back": &t.back, "age": &t.age,
+		"noise": &t.noise, "trial": &t.trial,
 	}
 	switch constant {
 	case "run":

@@ -22,6 +22,8 @@ import (
 //     window of 1.9 is a rate and no burst of two.
 //   - Without refusals, answers that are slow eight times in a row hold the ceiling
 //     down, then the window. A single slow answer says nothing.
+//   - After 20 bursts of refusals, slow start begins anew. If twice as much is taken then
+//     and no larger share refused, up to 10%, that share is chance, and no reason to cut.
 //   - While nothing is accepted the window halves with each refusal, until a sixtieth of
 //     the rate before an outage is what it is tried with, once a second at most. The first
 //     success after that brings back half of what was served before, or the initial
@@ -38,6 +40,7 @@ type tuning struct {
 	longest, outage, touch                         float64
 	slow, long, back, age                          float64
 	run, batch                                     int
+	noise, trial                                   float64
 }
 
 // tuned is what was measured; TestProbeConstants has what moves with each of them.
@@ -48,16 +51,18 @@ var tuned = tuning{
 	full:    0.9,     // of the window must fly for it to grow: what is paced flies a little below; 1: 1.20 for 1.16
 	slack:   0.8,     // of the gap where the window is not filled, since timers are late; 1: 1.08 for 1.05
 	rate:    4,       // below this window the gap alone tells the rate: 1.9 is not 1; 2: haproxy 1.23 for 1.12; everywhere: 1.134 for 1.05
-	grain:   1e-4,    // gaps below this are left out, a timer each costs more; 1 s: a bucket of burst 1 6.6 for 1.44
+	grain:   1e-4,    // gaps below this are left out, a timer each costs more; 1 s: a bucket of burst 1 5.4 for 1.44
 	longest: 15,      // the longest gap; 1: 1000 clients on 5 slots 217 attempts for 8.4
-	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.35 for 1.23
+	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.38 for 1.23
 	touch:   1. / 60, // of the rate before an outage is what it is tried with, once a unit at most; 0: back after 16 s for 3
 	slow:    1.2,     // times the best mean, run times in a row: slow start ends; never: uplink 80 in flight for 48
 	long:    1.5,     // the same, and the window shrinks; never: uplink 2.14 s from send to success for 1.80
 	back:    0.9,     // what is left of it then, once a batch; 0.99: a service that thrashes 1.63 for 1.44
 	age:     30,      // half of how long the best mean counts; 1: 1.79 for 1.44
 	run:     8,       // answers in a row that are no chance; 1: long tails 3.6 for 1.2
-	batch:   16,      // answers of which a mean is taken, over a round trip at least
+	batch:   16,      // answers of which a mean or a share is taken, over a round trip at least
+	noise:   0.1,     // of the answers, the most that chance may refuse; 0: 5% at random 73 for 1.4; 0.2: 10 clients .89 fair for .99
+	trial:   20,      // bursts of refusals until it is tried whether they are chance; never: 73 for 1.4; 5: 10 clients .84 fair for .98
 }
 
 type probe struct {
@@ -76,10 +81,13 @@ type probe struct {
 	refused       bool
 	// ok is the time of the last success.
 	ok float64
-	// accepted are the successes of two spans, from when they began: so what was accepted
-	// is never forgotten all at once.
-	from, accepted [2]float64
-	pulse          pulse
+	// accepted are the successes of two spans and lost the refusals, from when they began:
+	// so what was accepted is never forgotten all at once.
+	from, accepted, lost [2]float64
+	pulse                pulse
+	chance               chance
+	// spared: a refusal that began a burst was chance, so that a later one of it begins it.
+	spared bool
 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
@@ -158,14 +166,19 @@ func (p *probe) goodput(now float64) float64 {
 // refusal is an overload or a timeout. The depth of a cut below what was taken is what
 // growth makes up for in about a second.
 func (p *probe) refusal(now, w float64, a window.Answer) float64 {
-	taken := float64(a.Flying - 1)
-	good := min(w, p.goodput(now)) - math.Sqrt(min(1, w)*p.often())
+	taken, good := float64(a.Flying-1), min(w, p.goodput(now))
+	first := !a.Ignored || p.spared
+	chance := p.byChance(w, good, first)
+	if p.spared = chance && first; chance {
+		return w
+	}
+	good -= math.Sqrt(min(1, w) * p.often())
 	hadNone := p.clean == 0
 	if !hadNone {
 		p.usual = max(p.usual/2, p.goodput(p.ok))
 	}
 	p.clean = 0
-	if a.Ignored {
+	if !first {
 		return p.more(w, good)
 	}
 	if hadNone {
@@ -202,7 +215,9 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	w = p.regain(now, w, a)
 	if now-p.from[1] > max(p.unit/2, p.trip) {
 		p.from, p.accepted = [2]float64{p.from[1], now}, [2]float64{p.accepted[1], 0}
+		p.lost = [2]float64{p.lost[1], 0}
 	}
+	p.chance.answers++
 	p.accepted[1]++
 	p.ok, p.silent = now, 0
 	if float64(p.clean) > max(4, p.served) {

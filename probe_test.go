@@ -214,6 +214,52 @@ func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 
 // "While nothing is accepted the window halves with each refusal. The first success after
 // that brings back half of what was served before."
+// "If twice as much is taken then and no larger share refused, up to 10%, that share is chance,
+// and no reason to cut."
+func TestProbeIsNotStoppedByChance(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 200})
+	const trip = 100 * ms
+	least := 200.
+	for range 200 {
+		p.fill()
+		p.now += trip
+		for i := range len(p.flying) {
+			o := window.Success
+			if i%20 == 10 {
+				o = window.Overload
+			}
+			p.answer(1, o)
+		}
+		least = min(least, p.State().Cwnd)
+		if p.State().Cwnd > 1000 {
+			break
+		}
+	}
+	require.Less(t, least, 150., "it first sinks, as at the end of the capacity")
+	require.Greater(t, p.State().Cwnd, 1000., "and then starts anew")
+	p.now += trip
+	p.fill()
+	n := len(p.flying)
+	p.answer(n/4, window.Overload)
+	require.InDelta(t, n*3/4, p.State().Cwnd, float64(n)/8, "a quarter is more than chance brings")
+}
+
+// "If twice as much is taken then and no larger share refused": a service that takes less bit
+// by bit refuses more of what is tried, and the trial is over within a round trip.
+func TestProbeTellsAServiceThatFadesFromChance(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 100})
+	taken, trials := 100., 0
+	for range 600 {
+		p.round(100*ms, int(taken))
+		taken = max(40, taken-0.1)
+		if p.State().Cwnd > 1.35*taken {
+			trials++
+		}
+	}
+	require.Less(t, trials, 600/20)
+	require.InDelta(t, 40, p.State().Cwnd, 5)
+}
+
 func TestProbeInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	p.round(200*ms, 20)
