@@ -31,16 +31,19 @@ func ExampleController_Admit() {
 }
 
 func ExampleAdaptive() {
-	c, err := admission.New(admission.Adaptive(aimd.Reno, window.Settings{Initial: 32, Min: 4, Max: 256, Factor: 0.9}), admission.Config{
+	c, err := admission.New(admission.Adaptive(aimd.Probe, window.Settings{Initial: 32, Min: 4, Max: 256}), admission.Config{
 		QueueBound: 32, QueueTime: 100 * time.Millisecond,
 	})
 	if err != nil {
 		panic(err)
 	}
-	p, _ := c.Admit(context.Background(), tag.Tags{})
-	_ = p.Done(window.Overload) // what is behind was too loaded
-	fmt.Printf("%.1f\n", c.Snapshot().Limit)
-	// Output: 28.8
+	var p admission.Permit
+	for range 20 {
+		p, _ = c.Admit(context.Background(), tag.Tags{})
+	}
+	_ = p.Done(window.Overload) // what is behind had room for 19
+	fmt.Println(c.Snapshot().Limit)
+	// Output: 19
 }
 
 // Each decision, with the tags and the reason, for metrics and logs. Who sends how

@@ -24,14 +24,17 @@ func Fixed(requests int) Limit {
 	return Limit{law: fixed, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
 
-// Adaptive is a limit that a law decides, such as aimd.Reno, as the window of a client
+// Adaptive is a limit that a law decides, such as aimd.Probe, as the window of a client
 // is. A success widens it while it is what limits, and the first overload of each burst
 // narrows it.
 //
-// It can react only to what it is told of. For a service that gets slow under load
-// and never says so, count what takes too long as a Timeout: httplimit.HandlerConfig.
-// Set a Min, so that one bad moment does not shut out nearly all clients, and a Max that
-// memory allows.
+// Take aimd.Probe. It sees that answers get slow; others can react only to what they are told
+// of. With twice the load that it can take, a service that gets slower and refuses nothing
+// answers in time, of what it would with the best limit that is fixed, 79% to 100% under Probe,
+// 23% to 83% under Reno with a factor of 0.5, and none to 44% with 0.9
+// (TestWhichLawServes). In any case count what takes too long as a Timeout:
+// httplimit.HandlerConfig. Set a Min, so that one bad moment does not shut out nearly all
+// clients, and a Max that memory allows.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {
 		return Limit{err: setting.Nil("law")}
