@@ -52,6 +52,25 @@ func (p *probed) round(trip time.Duration, taken int) {
 	p.answer(max(0, n-taken), window.Overload)
 }
 
+// some are n round trips of 100 ms with so many in flight.
+func (p *probed) some(n, flying int) {
+	for range n {
+		p.trip(100*ms, flying)
+	}
+}
+
+// trip is a round trip with so many in flight, all of which succeed.
+func (p *probed) trip(trip time.Duration, flying int) {
+	for range flying {
+		p.flying = append(p.flying, p.Sent(p.now))
+	}
+	p.now += trip
+	for _, ticket := range p.flying {
+		p.Answered(p.now, ticket, window.Success)
+	}
+	p.flying = nil
+}
+
 // rate is the window as it is meant: below two, the gap tells it.
 func (p *probed) rate(trip time.Duration) float64 {
 	if p.Gap() == 0 {
@@ -198,6 +217,50 @@ func TestProbeForgivesASlowAnswer(t *testing.T) {
 	}
 	require.EqualValues(t, 64, p.State().Cwnd)
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+}
+
+// Where the window is not full one of five answers is timed: the others count all the same.
+func TestProbeCountsWhatIsNotTimed(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 100})
+	p.some(200, 10)
+	ticket := p.Sent(p.now)
+	p.now += 100 * ms
+	p.Answered(p.now, ticket, window.Overload)
+	require.InDelta(t, 10, p.State().Cwnd, 2, "by Little's law; without them, a third of it")
+}
+
+func TestProbeTakesWhatIsNotTimedForLife(t *testing.T) {
+	cwnd := func(untimed int) float64 {
+		s, err := window.Settings{}.WithDefaults()
+		require.NoError(t, err)
+		law, state, now := aimd.Probe(s), window.State{Cwnd: 20, Ssthresh: 20}, time.Duration(0)
+		for range 50 {
+			now += 10 * ms
+			state = law.Answered(now, state, window.Answer{Outcome: window.Success, Flying: 10, RTT: 100 * ms})
+		}
+		for _, n := range []int{0, 0, untimed, 0} {
+			state = law.Answered(now, state, window.Answer{Outcome: window.Overload, Flying: 1, RTT: 100 * ms, Untimed: n})
+		}
+		return state.Cwnd
+	}
+	require.EqualValues(t, 1, cwnd(0), "nothing is accepted any more")
+	require.Greater(t, cwnd(1), 5.0)
+}
+
+// A service that slows down while the window is not full is noticed from one answer of five
+// too, and from each once the window is no more than twice what flies.
+func TestProbeNoticesASlowServiceBelowItsWindow(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 40})
+	p.some(100, 5)
+	require.EqualValues(t, 40, p.State().Cwnd)
+	for slow := 1; p.State().Cwnd == 40; slow++ {
+		require.Less(t, slow, 30)
+		p.trip(200*ms, 5)
+	}
+	for slow := 1; p.State().Cwnd > 10; slow++ {
+		require.Less(t, slow, 300)
+		p.trip(200*ms, 5)
+	}
 }
 
 // "None is there before the first batch: the first answers of a burst are its quickest."

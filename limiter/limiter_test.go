@@ -46,6 +46,38 @@ func acquire(t *testing.T, l *limiter.Limiter, n int) []limiter.Permit {
 	return all
 }
 
+// counted is a clock that counts how often it is read.
+type counted struct {
+	clock.Clock
+	read int
+}
+
+func (c *counted) Since(t time.Time) time.Duration {
+	c.read++
+	return c.Clock.Since(t)
+}
+
+// "To read a clock twice costs more than all the rest" (docs/design.md, rule 14)
+func TestHowOftenTheClockIsRead(t *testing.T) {
+	for _, c := range []struct {
+		law      window.NewLaw
+		observer func(limiter.Event)
+		want     int
+	}{
+		{aimd.Probe, nil, 2 * 20}, {aimd.Reno, nil, 0}, {aimd.Tahoe, nil, 0},
+		{aimd.Probe, func(limiter.Event) {}, 2 * 100},
+	} {
+		watch := &counted{Clock: clock.NewMock()}
+		l, err := limiter.New(c.law, limiter.Config{Clock: watch, Observer: c.observer})
+		require.NoError(t, err)
+		watch.read = 0
+		for range 100 {
+			require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+		}
+		require.Equal(t, c.want, watch.read)
+	}
+}
+
 // queueUp starts a goroutine that acquires and sends its name and error.
 type got struct {
 	name   string

@@ -18,8 +18,8 @@ import (
 // it says no, then arm one timer for Deadline.
 //
 // now is the time of the event, counted from any start that stays the same. A time
-// before the last one counts as the last one; so where NeedsTime says that no
-// time is needed, 0 will do.
+// before the last one counts as the last one; so where NeedsTime or AnswerNeedsTime
+// says that no time is needed, 0 will do.
 type Core[T any] struct {
 	window window.Window
 	queue  queue.Queue[T]
@@ -31,7 +31,7 @@ type Core[T any] struct {
 	// whatever the window says.
 	pausedUntil time.Duration
 	// sent is the last send of a law that spaces its sends: when it went, or was due if
-	// the timer was late.
+	// the timer was late. A send that is not timed counts from the time seen last.
 	sent time.Duration
 	// held: the gap alone held back the operation at the front when Next was last
 	// asked, so that what the next send is late is the timer's lateness.
@@ -97,8 +97,7 @@ func (c *Core[T]) Withdrawn(t window.Ticket) bool { return c.window.Withdrawn(t)
 
 // Answered tells how an attempt ended, and the service's Retry-After with it
 // (0: none), and returns what that changed. An attempt that is not in flight is
-// window.Late and changes nothing: a second answer, or a late one. An overload
-// always needs the time.
+// window.Late and changes nothing: a second answer, or a late one.
 func (c *Core[T]) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
 	change := c.window.Answered(c.seen(now), t, o)
 	if change == window.Cut || change == window.Ignored {
@@ -185,10 +184,16 @@ func (c *Core[T]) Backoffs(failures int, last window.Outcome) int {
 	return c.rules.Backoffs(failures, last)
 }
 
-// NeedsTime reports whether the next event needs the time: there is a pause,
-// or the law spaces its sends or wants round-trip times. An overload always does.
+// NeedsTime reports whether what is sent next needs the time: there is a pause,
+// or the law spaces its sends or wants its round-trip time.
 func (c *Core[T]) NeedsTime() bool {
-	return c.window.Timed() || c.pausedUntil > c.now || c.window.Gap() > 0
+	return c.window.Times() || c.pausedUntil > c.now || c.window.Gap() > 0
+}
+
+// AnswerNeedsTime reports whether such an answer needs the time, or what is sent after it.
+// An overload always does.
+func (c *Core[T]) AnswerNeedsTime(t window.Ticket, o window.Outcome) bool {
+	return o.Overloaded() || c.window.Asks(t, o) || c.queue.Len() > 0 && c.NeedsTime()
 }
 
 // State is the window's state.
@@ -200,7 +205,7 @@ func (c *Core[T]) Flying() int { return c.window.Flying() }
 // Waiting is the number of operations in the queue.
 func (c *Core[T]) Waiting() int { return c.queue.Len() }
 
-// RTT is the round-trip time of the attempt answered last, 0 when not measured.
+// RTT is the round-trip time of the attempt that was timed last, 0 when none was.
 func (c *Core[T]) RTT() time.Duration { return c.window.RTT() }
 
 // PausedUntil is when the last pause for everybody ends or ended.

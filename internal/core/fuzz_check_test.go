@@ -22,15 +22,14 @@ func (m *model) checkPause(change window.Change, before time.Duration) {
 func (m *model) drain() {
 	for {
 		open := m.twin.mayFly()
-		i, k := m.core.Next(m.now)
+		i, k := m.core.Next(m.seen)
 		if i == nil {
 			return
 		}
 		require.True(m.t, open, "the twin would not send")
 		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
-		m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
 		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
-		m.flying = append(m.flying, flight{i.Value, k, m.now})
+		m.book(i.Value, k)
 		m.waiting = without(m.waiting, i.Value)
 	}
 }
@@ -65,6 +64,7 @@ func (m *model) settle() {
 			break
 		}
 		m.now += time.Second
+		m.seen = m.now
 		m.answer(0, window.Success)
 		m.drain()
 		m.check()

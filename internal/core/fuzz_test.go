@@ -22,6 +22,8 @@ func FuzzCoreAgainstTheText(f *testing.F) {
 	f.Add([]byte{0, 160, 8, 0, 0, 8, 1, 0x8e, 1, 0, 1, 2, 0x96, 0, 1, 0xa6, 2, 0xae, 1, 0x9e, 2, 1, 0x86, 0})
 	f.Add([]byte{0, 80, 24, 24, 0x96, 2, 1, 2})
 	f.Add([]byte{1, 160, 8, 0, 0, 0x8e, 2, 2, 0xae, 2, 7, 255, 1, 1, 0x9e, 2, 0, 1})
+	f.Add([]byte{16, 24, 0, 1, 0, 24, 23, 1, 25, 1, 1, 1})
+	f.Add([]byte{16, 160, 0, 15, 1, 0, 23, 1, 0, 0, 15, 1, 1, 0, 31, 1, 2, 24, 24, 24, 1, 7, 3, 1, 0, 15, 1, 0x9e, 0, 1, 4, 0, 15, 1})
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 3 || len(input) > 1000 {
 			return
@@ -44,6 +46,14 @@ type model struct {
 	// made is what the core was made with.
 	made core.Settings
 	now  time.Duration
+	// seen is what the core was told of time with the latest event.
+	seen time.Duration
+
+	// measured: round-trip times are. rtt, spare and untimed are what the window has of them
+	// by the words of window.Law.
+	measured       bool
+	rtt            time.Duration
+	spare, untimed int
 
 	ops      int
 	items    []*queue.Item[int] // by operation
@@ -61,6 +71,26 @@ type flight struct {
 	op     int
 	ticket window.Ticket
 	sent   time.Duration
+	timed  bool
+}
+
+// told is a law that is timed, and holds what it is told to what happened.
+type told struct {
+	window.Law
+	m *model
+}
+
+func (told) Timed() bool { return true }
+
+func (l told) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+	m := l.m
+	if a.Outcome != window.Neutral {
+		require.Equal(m.t, m.now, now)
+	}
+	require.Equal(m.t, m.rtt, a.RTT)
+	require.Equal(m.t, m.untimed, a.Untimed, "no success is lost, none is told twice")
+	m.untimed = 0
+	return l.Law.Answered(now, s, a)
 }
 
 func newModel(t *testing.T, kind, initial byte) *model {
@@ -78,17 +108,44 @@ func newModel(t *testing.T, kind, initial byte) *model {
 	}
 	start := 1 + float64(initial)/8
 	s := core.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor, Timed: kind&8 == 8}}
-	core, err := core.New[int](law, s)
-	require.NoError(t, err)
-	return &model{
-		t: t, core: core, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,
-		answered: map[uint64]bool{}, admitted: start,
+	m := &model{
+		t: t, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,
+		answered: map[uint64]bool{}, admitted: start, measured: kind&24 > 0,
 	}
+	if kind&16 == 16 {
+		m.law = func(s window.Settings) window.Law {
+			m.spare, m.untimed = 0, 0
+			return told{law(s), m}
+		}
+	}
+	c, err := core.New[int](m.law, s)
+	require.NoError(t, err)
+	m.core = c
+	return m
+}
+
+// at is what a driver tells the core of time, if it is needed.
+func (m *model) at(needed bool) time.Duration {
+	if needed {
+		return m.now
+	}
+	return 0
+}
+
+// book notes a send. "Of the attempts that are sent while at most half the window flies ... one of five"
+func (m *model) book(op int, k window.Ticket) {
+	timed := !m.measured || m.made.Window.Timed || m.spare == 0 || 2*(len(m.flying)+1) > int(m.core.State().Cwnd)
+	if !timed {
+		m.spare--
+	}
+	m.flying = append(m.flying, flight{op, k, m.now, timed})
+	m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
 }
 
 // step does one event: the low three bits say which, the others to whom.
 func (m *model) step(b byte) {
 	which := int(b >> 3)
+	m.seen = m.at(m.core.NeedsTime())
 	switch b & 7 {
 	case 0:
 		for range 1 + which%4 {
@@ -114,25 +171,31 @@ func (m *model) step(b byte) {
 	case 7:
 		m.late(which)
 		m.now += time.Duration(which) * 100 * time.Millisecond
+		m.seen = 0
+		if at, ok := m.core.Deadline(); ok && at <= m.now {
+			m.seen = m.now
+		}
 	}
 	m.drain()
 }
 
 func (m *model) arrive() {
+	m.seen = m.at(m.core.NeedsTime())
 	i := &queue.Item[int]{Value: m.ops}
 	m.items = append(m.items, i)
 	require.True(m.t, m.core.Queued(i))
 	m.twin.arrived(m.ops)
 	m.waiting = append(m.waiting, m.ops)
 	m.ops++
+	m.drain()
 }
 
 // try lets new operations go at once, as long as they may.
 func (m *model) try(n int) {
-	m.drain()
 	for range n {
+		m.seen = m.at(m.core.NeedsTime())
 		open := m.core.Waiting() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
-		k, ok := m.core.Tried(m.now)
+		k, ok := m.core.Tried(m.seen)
 		require.Equal(m.t, open, ok)
 		if !ok {
 			return
@@ -142,8 +205,7 @@ func (m *model) try(n int) {
 		m.items = append(m.items, &queue.Item[int]{Value: op})
 		m.twin.arrived(op)
 		require.Equal(m.t, op, m.twin.sent(k.ID()))
-		m.flying = append(m.flying, flight{op, k, m.now})
-		m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
+		m.book(op, k)
 	}
 }
 
@@ -153,10 +215,25 @@ func (m *model) answer(which int, o window.Outcome) {
 		return
 	}
 	paused := m.core.PausedUntil()
-	change := m.core.Answered(m.now, f.ticket, o, 0)
+	accepted := o == window.Success || o == window.ClientError
+	passed := !f.timed && accepted
+	switch {
+	case passed:
+		m.untimed++
+	case f.timed:
+		m.rtt = m.now - f.sent
+	}
+	if !passed {
+		m.spare = 0
+		if accepted && !m.twin.ignored[f.ticket.ID()] {
+			m.spare = 4
+		}
+	}
+	m.seen = m.at(m.core.AnswerNeedsTime(f.ticket, o))
+	change := m.core.Answered(m.seen, f.ticket, o, 0)
 	require.NotEqual(m.t, window.Late, change)
-	if m.made.Window.Timed {
-		require.Equal(m.t, m.now-f.sent, m.core.RTT())
+	if m.measured {
+		require.Equal(m.t, m.rtt, m.core.RTT())
 	}
 	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
 	m.answered[f.ticket.ID()] = true
@@ -164,10 +241,13 @@ func (m *model) answer(which int, o window.Outcome) {
 		m.cuts++
 	}
 	defer func() { m.checkPause(change, paused) }()
-	switch o {
-	case window.Success, window.ClientError:
+	switch {
+	case passed:
+		m.twin.streak = 0
+		m.twin.gone(f.ticket.ID())
+	case accepted:
 		m.twin.succeeded(f.ticket.ID())
-	case window.Neutral:
+	case o == window.Neutral:
 		m.twin.gone(f.ticket.ID())
 	default:
 		m.twin.failed(f.ticket.ID())
@@ -205,6 +285,7 @@ func (m *model) withdraw(which int) {
 	if f, ok := m.land(which); ok {
 		require.True(m.t, m.core.Withdrawn(f.ticket))
 		m.twin.gone(f.ticket.ID())
+		m.seen = m.at(m.core.NeedsTime())
 	}
 }
 
@@ -214,7 +295,8 @@ func (m *model) late(which int) {
 		return
 	}
 	k := m.over[which%len(m.over)]
-	require.Equal(m.t, window.Late, m.core.Answered(m.now, k, window.Outcome(1+which%5), time.Second))
+	o := window.Outcome(1 + which%5)
+	require.Equal(m.t, window.Late, m.core.Answered(m.at(m.core.AnswerNeedsTime(k, o)), k, o, time.Second))
 	require.False(m.t, m.core.Withdrawn(k))
 }
 
@@ -238,6 +320,7 @@ func (m *model) reconfigure(which int) {
 	initial := w.Initial
 	w.Initial = min(max(initial, w.Min), w.Max)
 	before, paused, flying := m.core.State(), m.core.PausedUntil(), m.core.Flying()
+	m.seen = m.now
 	err := m.core.Reconfigured(m.now, m.law, s)
 	require.Equal(m.t, flying, m.core.Flying(), "nothing in flight is dropped")
 	if which%6 >= 4 {
