@@ -111,6 +111,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	if a.Untimed > 0 {
 		p.clean += a.Untimed
 		p.accepted[1] += float64(a.Untimed)
+		p.chance.answers += float64(a.Untimed)
 		p.ok, p.silent = now, 0
 	}
 	switch {
