@@ -46,13 +46,17 @@ type facts struct {
 
 func (s *series) advise(now time.Time) advice {
 	f := s.facts(now)
+	if s.flow != nil {
+		return f.unlimited()
+	}
+	f.max = s.limiter.Config().Window.Max
 	a := f.verdict()
 	a.Do = append(a.Do, f.hints()...)
 	return a
 }
 
 func (s *series) facts(now time.Time) facts {
-	f := facts{sample: s.now, before: s.now, max: s.limiter.Config().Window.Max}
+	f := facts{sample: s.now, before: s.now, closed: s.closed}
 	for _, e := range s.decisions {
 		f.decided(now, e)
 	}
@@ -94,8 +98,6 @@ func slower(past []sample) float64 {
 func (f *facts) decided(now time.Time, e limiter.Event) {
 	late := now.Sub(e.Time) <= recently
 	switch e.Kind {
-	case limiter.Closed:
-		f.closed = true
 	case limiter.Held:
 		end := e.Time.Add(e.Wait)
 		if end.After(now) && end.After(f.until) {
@@ -159,6 +161,23 @@ func (f facts) ended() advice {
 	a := advice{State: "closed", Mark: "off", Text: "Closed: it takes no more work."}
 	if f.InFlight > 0 {
 		a.Text += fmt.Sprintf(" %d still in flight.", f.InFlight)
+	}
+	return a
+}
+
+// unlimited is the verdict on a client without a limiter.
+func (f facts) unlimited() advice {
+	accepted, refused := f.Successes-f.before.Successes, f.Overloads-f.before.Overloads
+	switch {
+	case f.closed:
+		return advice{State: "closed", Mark: "off", Text: "Ended: it sends no more."}
+	case f.InFlight == 0 && accepted+refused == 0:
+		return advice{State: "idle", Mark: "off", Text: "Idle: no limiter bounds it, and nothing is in flight."}
+	}
+	a := advice{State: "no limiter", Mark: "ok", Text: fmt.Sprintf("No limiter bounds it: %d in flight.", f.InFlight)}
+	if refused > 0 {
+		a.Mark = "wait"
+		a.Text = fmt.Sprintf("No limiter bounds it: %d in flight, and of the last %d answers %d were refusals.", f.InFlight, accepted+refused, refused)
 	}
 	return a
 }

@@ -25,7 +25,7 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 	s := &series{limiter: l}
 	for _, e := range decisions {
 		e.Time = now.Add(e.Time.Sub(time.Time{}))
-		s.decisions = append(s.decisions, e)
+		s.decisions, s.closed = append(s.decisions, e), e.Kind == limiter.Closed
 	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
@@ -209,8 +209,8 @@ func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n 
 			}
 		})
 	}
-	w := newWatch(Of(l))
-	p := page{every: usual, seen: map[int]uint64{}}
+	w := newWatch(Of(l), nil)
+	p := page{every: usual, seen: map[int]told{}}
 	said := map[string]int{}
 	for range int(long / usual) {
 		time.Sleep(usual)

@@ -14,7 +14,7 @@ func BenchmarkTick(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, p := newWatch(Of(l)), page{every: usual, seen: map[int]uint64{}}
+	w, p := newWatch(Of(l), nil), page{every: usual, seen: map[int]told{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.polled = time.Time{}

@@ -5,6 +5,8 @@
 //	mux.Handle("/debug/aimd/", live.Handler(live.Keyed(buckets)))    // one for each key
 //	mux.Handle("/debug/aimd/", live.Handler(transport.Limiters))     // one for each host
 //
+// A client that no limiter bounds can be shown beside them (Flow), to be compared.
+//
 // The page is one of our own with no other source, a few files that are embedded here,
 // so it works without a network and under Content-Security-Policy: default-src 'self'.
 // It tells names of limiters and how much is sent: serve it where the metrics are

@@ -55,12 +55,14 @@ func load(name, kind string) asset {
 // default 250ms. At most 16 pages are served at a time. At most 50 limiters are shown,
 // and how many are left out is said. http.Server.Shutdown does not wait for open pages.
 //
+// Others are shown below the limiters, to be compared with them.
+//
 // It is safe for any number of goroutines. It panics if limiters is nil.
-func Handler(limiters Limiters) http.Handler {
+func Handler(limiters Limiters, others ...Flows) http.Handler {
 	if limiters == nil {
 		panic("live: Handler with limiters nil")
 	}
-	return &handler{watch: newWatch(limiters), servers: map[*http.Server]chan struct{}{}}
+	return &handler{watch: newWatch(limiters, others), servers: map[*http.Server]chan struct{}{}}
 }
 
 type handler struct {

@@ -14,11 +14,16 @@ const remembered = 500
 // atOnce is how many decisions a page is told at once, the latest, once it has the past.
 const atOnce = 50
 
-// series is what was seen of a limiter.
+// series is what was seen of a limiter, or of a client without one.
 type series struct {
-	id      int
+	id int
+	// key is the limiter, or the flow of a client without one.
+	key     any
 	name    string
 	limiter *limiter.Limiter
+	flow    *Flow
+	// closed: it takes no more work.
+	closed bool
 
 	now sample
 	// past has samples a second or more apart, the latest included if it was kept.
@@ -30,16 +35,19 @@ type series struct {
 	worked time.Time
 }
 
-// sample is a limiter at a time.
+// sample is a limiter at a time. A client without one has a window of 0.
 type sample struct {
 	at time.Time
 	limiter.Snapshot
 }
 
-// sample looks at the limiter.
+// sample looks at the limiter, until that has ended.
 func (s *series) sample(now time.Time) {
 	before := s.now
-	s.now = sample{now, s.limiter.Snapshot()}
+	if s.closed && before.InFlight == 0 {
+		return
+	}
+	s.now = sample{now, s.snapshot()}
 	if s.now.InFlight > 0 || s.now.Queued > 0 || s.now.Attempts() != before.Attempts() || before.at.IsZero() {
 		s.worked = now
 	}
@@ -53,13 +61,24 @@ func (s *series) sample(now time.Time) {
 	}
 	s.past = append(s.past[:0], s.past[old:]...)
 
+	if s.flow != nil {
+		s.closed = s.flow.Ended
+		return
+	}
 	for _, e := range s.limiter.Decisions(s.seq) {
-		s.seq = e.Seq
+		s.seq, s.closed = e.Seq, s.closed || e.Kind == limiter.Closed
 		s.decisions = append(s.decisions, e)
 	}
 	if n := len(s.decisions) - remembered; n > 0 {
 		s.decisions = append(s.decisions[:0], s.decisions[n:]...)
 	}
+}
+
+func (s *series) snapshot() limiter.Snapshot {
+	if s.flow != nil {
+		return limiter.Snapshot{InFlight: s.flow.InFlight, Successes: s.flow.Accepted, Overloads: s.flow.Refused}
+	}
+	return s.limiter.Snapshot()
 }
 
 // message is what a page is told; the fields are short, they come often.
@@ -76,7 +95,7 @@ type message struct {
 // view is a limiter as a page sees it.
 type view struct {
 	ID int `json:"id"`
-	// Name is there the first time, and with it the past.
+	// Name is there the first time, and with it the past, and where it changed.
 	Name *string `json:"name,omitempty"`
 	// Samples are rows: see sample.row.
 	Samples   [][]float64 `json:"s"`
@@ -108,8 +127,6 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 		news = news[1:]
 	}
 	if all {
-		name := s.title()
-		v.Name = &name
 		for _, p := range s.past {
 			v.Samples = append(v.Samples, p.row())
 		}
@@ -126,6 +143,9 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 }
 
 func (s *series) title() string {
+	if s.flow != nil {
+		return s.name
+	}
 	return cmp.Or(s.name, s.limiter.Config().Name, "limiter")
 }
 

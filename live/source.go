@@ -10,11 +10,26 @@ import (
 // Limiters yields the limiters that there are now, each with a name to show; the
 // first ones are shown if there are too many. It is called several times a second
 // while a page is open, by one goroutine at a time. A name of "" stands for that of
-// the limiter itself.
+// the limiter itself. It may change.
 //
 // The methods httplimit.Transport.Limiters and limiter.Keyed[string].All are
 // Limiters as they are.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
+
+// Flow is what is known of a client that no limiter bounds. A page knows it by its
+// address.
+type Flow struct {
+	// InFlight is the number of attempts sent and not answered.
+	InFlight int
+	// Accepted and Refused count answers since the start.
+	Accepted, Refused uint64
+	// Ended: it sends no more.
+	Ended bool
+}
+
+// Flows yields the clients without a limiter that there are now, as they are now, each
+// with a name to show. It is called as Limiters is.
+type Flows = func() iter.Seq2[string, *Flow]
 
 // Of yields these limiters under their own names (aimd.WithName).
 func Of(limiters ...*limiter.Limiter) Limiters {

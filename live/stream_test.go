@@ -383,3 +383,38 @@ func TestWhatIsKeyedIsInOrder(t *testing.T) {
 		require.Equal(t, 10, first.More)
 	})
 }
+
+// A client without a limiter is shown without a window, under the name that it has now,
+// and stays when it has ended.
+func TestAClientWithoutALimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name, flow := "plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
+		flows := func() iter.Seq2[string, *live.Flow] {
+			return func(yield func(string, *live.Flow) bool) { yield(name, &flow) }
+		}
+		p := open(t, live.Handler(live.Of(reno(t, aimd.WithName("photos"))), flows), "1s")
+		first := p.last()
+		require.Equal(t, []string{"photos", "plain"}, first.names())
+		require.Equal(t, []float64{0, 0, 7, 0, 3, 2, 0, 0, 0}, first.Limiters[1].Samples[0][1:])
+		require.Equal(t, "no limiter", first.Limiters[1].Advice.State)
+
+		flow.Refused = 12
+		time.Sleep(time.Second)
+		next := p.last()
+		require.Empty(t, next.names(), "it is known")
+		require.Equal(t, "No limiter bounds it: 7 in flight, and of the last 10 answers 10 were refusals.", next.Limiters[1].Advice.Text)
+
+		name, flow = "plain: over", live.Flow{Accepted: 9, Refused: 12, Ended: true}
+		time.Sleep(time.Second)
+		over := p.last()
+		require.Equal(t, []string{"plain: over"}, over.names())
+		require.Equal(t, "closed", over.Limiters[1].Advice.State)
+		require.Equal(t, first.Limiters[1].ID, over.Limiters[1].ID)
+
+		time.Sleep(time.Hour)
+		again := open(t, live.Handler(live.Of(), flows), "1s").last()
+		require.Equal(t, 9.0, again.Limiters[0].Samples[0][5])
+		still := p.last().Limiters[1].Samples
+		require.Equal(t, over.Limiters[1].Samples, still[len(still)-1:], "nothing is looked at any more")
+	})
+}

@@ -24,6 +24,7 @@ const (
 // goroutine and no timer: with no page it does nothing.
 type watch struct {
 	limiters Limiters
+	others   []Flows
 	// run tells a page whether this is the process, and the handler, that it knew.
 	run string
 
@@ -39,11 +40,19 @@ type watch struct {
 // page is what a page was told already.
 type page struct {
 	every time.Duration
-	// seen is the latest decision that it knows of each limiter, by id.
-	seen map[int]uint64
+	// seen is what it knows of each limiter, by id.
+	seen map[int]told
 }
 
-func newWatch(limiters Limiters) *watch { return &watch{limiters: limiters, run: rand.Text()} }
+// told is the name that a page knows, and the number of the latest decision.
+type told struct {
+	name string
+	seq  uint64
+}
+
+func newWatch(limiters Limiters, others []Flows) *watch {
+	return &watch{limiters: limiters, others: others, run: rand.Text()}
+}
 
 // news is what is new for a page.
 func (w *watch) news(p *page) message {
@@ -56,34 +65,50 @@ func (w *watch) news(p *page) message {
 		w.look(now)
 	}
 	m := message{Run: w.run, Now: now.UnixMilli(), Every: p.every.Milliseconds(), More: w.more, Limiters: []view{}}
-	seen := make(map[int]uint64, len(w.all))
+	seen := make(map[int]told, len(w.all))
 	for _, s := range w.all {
-		after, knows := p.seen[s.id]
-		m.Limiters = append(m.Limiters, s.view(now, after, !knows))
-		seen[s.id] = s.seq
+		before, knows := p.seen[s.id]
+		v := s.view(now, before.seq, !knows)
+		name := s.title()
+		if name != before.name {
+			v.Name = &name
+		}
+		m.Limiters = append(m.Limiters, v)
+		seen[s.id] = told{name, s.seq}
 	}
 	p.seen = seen
 	return m
 }
 
-// look takes a sample of every limiter that there is and has a place.
+// look takes a sample of every limiter and other client that there is and has a place.
 func (w *watch) look(now time.Time) {
-	known := make(map[*limiter.Limiter]*series, len(w.all))
+	known := make(map[any]*series, len(w.all))
 	for _, s := range w.all {
-		known[s.limiter] = s
+		known[s.key] = s
 	}
 	var all, fresh []*series
 	count, first := 0, len(w.all) == 0
-	for name, l := range w.limiters() {
-		twice := func(s *series) bool { return s.limiter == l }
-		if l == nil || slices.ContainsFunc(all, twice) || slices.ContainsFunc(fresh, twice) {
-			continue
+	found := func(key any, name string, l *limiter.Limiter, f *Flow) {
+		twice := func(s *series) bool { return s.key == key }
+		if slices.ContainsFunc(all, twice) || slices.ContainsFunc(fresh, twice) {
+			return
 		}
 		count++
-		if s := known[l]; s != nil {
+		if s := known[key]; s != nil {
+			s.name = name
 			all = append(all, s)
 		} else if len(fresh) < shown || first {
-			fresh = append(fresh, &series{limiter: l, name: name})
+			fresh = append(fresh, &series{key: key, name: name, limiter: l, flow: f})
+		}
+	}
+	for name, l := range w.limiters() {
+		if l != nil {
+			found(l, name, l, nil)
+		}
+	}
+	for _, flows := range w.others {
+		for name, f := range flows() {
+			found(f, name, nil, f)
 		}
 	}
 	if first { // those of a Keyed come in any order; later that gives each its chance

@@ -22,10 +22,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve serves a live page below a prefix and returns its address.
-func serve(t *testing.T, limiters live.Limiters) string {
+func serve(t *testing.T, limiters live.Limiters, others ...live.Flows) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/debug/aimd/", live.Handler(limiters))
+	mux.Handle("/debug/aimd/", live.Handler(limiters, others...))
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		_ = s.Config.Shutdown(context.Background())

@@ -3,12 +3,15 @@ package browser
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
 	"image/png"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -303,4 +306,34 @@ func contrast(name string) string {
 		});
 		return Math.max(a, b) / Math.min(a, b);
 	})()`
+}
+
+// A client without a limiter is compared with one; when all have ended, what there was
+// stays in sight.
+func TestWhatHasEndedStaysInSight(t *testing.T) {
+	l := reno(t, aimd.WithName("photos"))
+	var mu sync.Mutex
+	name, flow := "plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
+	flows := func() iter.Seq2[string, *live.Flow] {
+		return func(yield func(string, *live.Flow) bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			yield(name, &flow)
+		}
+	}
+	b := browse(t, serve(t, live.Of(l), flows))
+	b.until(drawn)
+	run[any](b, `document.querySelector('#rows tr:nth-child(2) button').click()`)
+	b.until(`document.querySelector('#text').textContent.startsWith('No limiter bounds it: 7 in flight')`)
+	require.False(t, run[bool](b, `document.querySelector('#t-cwnd').checkVisibility()`), "there is no window")
+	require.Equal(t, "–", run[string](b, `document.querySelectorAll('#rows tr')[1].children[2].textContent`))
+
+	l.Close()
+	mu.Lock()
+	name, flow.InFlight, flow.Ended = "plain: 2 s", 0, true
+	mu.Unlock()
+	b.until(`[...limiters.values()].every(over) && document.querySelector('#name').textContent === 'plain: 2 s'`)
+	at := run[float64](b, `view.now`)
+	b.until(fmt.Sprintf(`view.heard > %f + 1000`, at))
+	require.Equal(t, at, run[float64](b, `view.now`), "time stands still")
 }

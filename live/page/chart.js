@@ -129,7 +129,7 @@ function column(l, c) {
     points.push([l.s[i][T], typeof c === 'function' ? c(i) : l.s[i][c]]);
   }
   const last = points[points.length - 1];
-  if (last && end() - last[0] < GAP && !l.gone) points.push([end(), last[1]]);
+  if (last && end() - last[0] < GAP && !l.gone && !over(l)) points.push([end(), last[1]]);
   return points;
 }
 
@@ -242,12 +242,14 @@ function charts(l) {
   grid(p);
   clip(p);
   steps(p, flight, { color: ink.flight, width: 1, fill: .18 });
-  steps(p, ssthresh, { color: ink.ssthresh, width: 2, dash: [7, 5], dots: true });
-  steps(p, cwnd, { color: ink.cwnd, width: 2.5, dots: true });
-  marks(p, decisions);
+  if (bounded(l)) {
+    steps(p, ssthresh, { color: ink.ssthresh, width: 2, dash: [7, 5], dots: true });
+    steps(p, cwnd, { color: ink.cwnd, width: 2.5, dots: true });
+    marks(p, decisions);
+  }
   p.g.restore();
   if (s && s[SSTHRESH] > p.max) above(p, s[SSTHRESH]);
-  cross(p, s ? [[s[FLIGHT], ink.flight], [s[CWND], ink.cwnd]] : []);
+  cross(p, s ? [[s[FLIGHT], ink.flight], [s[CWND] || null, ink.cwnd]] : []);
 
   p = paper($('c-rate'), nice(highest(accepted, refused) * 1.04), 10);
   grid(p);
@@ -284,7 +286,7 @@ function keys(l, s, i) {
   set('refused', s && rate(l.s, i, REFUSED, TIMEOUTS));
   if (!view.at) return text($('readout'), '');
   const near = nearest(l, view.at, view.span / 80);
-  text($('readout'), clock(view.at) + (near ? ' · ' + arrow(near.w) : s ? ` · window ${num(s[CWND])}, ${num(s[FLIGHT])} in flight, ${num(s[QUEUED])} queued` : ''));
+  text($('readout'), clock(view.at) + (near ? ' · ' + arrow(near.w) : s ? bounded(l) ? ` · window ${num(s[CWND])}, ${num(s[FLIGHT])} in flight, ${num(s[QUEUED])} queued` : ` · ${num(s[FLIGHT])} in flight` : ''));
 }
 
 const nearest = (l, t, within) => l.d.reduce((best, d) =>

@@ -9,8 +9,9 @@ const KEEP = 600e3, GAP = 3500, MOST = 2000;
 const BLIND = 300;
 
 // What is known of each limiter, by id: {id, name, s: samples, d: decisions, a: advice, gone}.
+// A client without one has a window of 0.
 const limiters = new Map();
-const view = { run: '', now: 0, end: 0, range: 60e3, span: 60e3, at: 0, id: 0, every: '250ms', heard: 0 };
+const view = { run: '', now: 0, end: 0, until: 0, range: 60e3, span: 60e3, at: 0, id: 0, every: '250ms', heard: 0 };
 const saved = $('saved') && JSON.parse($('saved').textContent);
 
 function take(m) {
@@ -21,6 +22,9 @@ function take(m) {
     view.run = m.run;
     view.id = 0;
   }
+  // When all have ended, time stands still, so that they stay in sight.
+  const all = [...limiters.values()];
+  if (all.length && all.every(over) && m.limiters.every(v => limiters.has(v.id) && v.name == null)) return;
   view.now = m.now;
   for (const l of limiters.values()) l.gone ||= m.now;
   for (const v of m.limiters) {
@@ -28,6 +32,7 @@ function take(m) {
     if (!l) limiters.set(v.id, l = { id: v.id, name: v.name, s: [], d: [] });
     l.gone = 0;
     l.a = v.a;
+    l.name = v.name ?? l.name;
     const last = l.s.length ? l.s[l.s.length - 1][T] : 0;
     for (const row of v.s) if (row[T] > last) l.s.push(row);
     const seq = l.d.length ? l.d[l.d.length - 1].q : 0;
@@ -45,6 +50,11 @@ function take(m) {
   $('more').textContent = `${m.more} more are not shown.`;
   $('empty').textContent = 'No limiter is at work yet. One shows up here as soon as it is.';
 }
+
+const bounded = l => l.s[l.s.length - 1]?.[CWND] > 0;
+// now is a rate, but of what has ended.
+const now = (l, i, ...columns) => over(l) ? null : rate(l.s, i, ...columns);
+const over = l => l.a.state === 'closed' && !l.s[l.s.length - 1]?.[FLIGHT];
 
 function trim(l, oldest) {
   let n = 0;
@@ -89,7 +99,8 @@ const took = ms => ms < 1000 ? `${ms} ms` : ms < 60e3 ? `${tenth.format(ms / 100
 const pad = n => String(n).padStart(2, '0');
 const clock = t => { const d = new Date(t); return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`; };
 const arrow = s => s.replaceAll(' -> ', '\u00a0→\u00a0');
-const end = () => view.end || view.now;
+// end is that of the time shown: of what has ended, when it did.
+const end = () => view.end || view.until || view.now;
 
 // index of the last sample at or before t, -1: none.
 function find(s, t) {

@@ -2,9 +2,9 @@
 // When to draw, what hands do, and the file to keep.
 
 // span is the time shown: what was asked for, or what there is so far.
-function span(l) {
-  const first = Math.min(l.s[0]?.[T] ?? end(), l.d[0]?.t ?? end());
-  return Math.min(view.range, Math.max(15e3, end() - first));
+function span(...all) {
+  const first = Math.min(...all.map(l => Math.min(l.s[0]?.[T] ?? end(), l.d[0]?.t ?? end())));
+  return Math.min(view.range, Math.max(5e3, end() - first));
 }
 
 let asked = false;
@@ -16,9 +16,12 @@ function draw() {
     const l = limiters.get(view.id);
     $('detail').hidden = !l;
     $('empty').hidden = !!l;
-    if (l) view.span = span(l);
+    view.until = 0;
+    view.span = span(...limiters.values()); // one for all, to be compared
     overview();
     if (!l) return;
+    view.until = over(l) ? l.s[l.s.length - 1][T] : 0;
+    view.span = span(l);
     detail(l);
     charts(l);
     log(l);
@@ -79,7 +82,7 @@ async function save() {
   } catch {
     return text($('spoken'), 'Not saved: the program does not answer.'), alert('Not saved: the program does not answer.');
   }
-  const data = JSON.stringify({ now: end(), run: view.run, id: view.id, range: view.range, limiters: [...limiters.values()] });
+  const data = JSON.stringify({ now: view.end || view.now, run: view.run, id: view.id, range: view.range, limiters: [...limiters.values()] });
   const file = html
     .replace(/<link rel="icon"[^>]*>\n?/, '')
     .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>\n${css}</style>`)
@@ -88,7 +91,7 @@ async function save() {
       `<script type="application/json" id="saved">${data.replaceAll('<', '\\u003c')}<\/script>\n<script>\n${js.join('\n')}<\/script>`);
   const a = element('a');
   a.href = URL.createObjectURL(new Blob([file], { type: 'text/html' }));
-  a.download = `aimd-${new Date(end()).toISOString().slice(0, 19).replaceAll(':', '-')}.html`;
+  a.download = `aimd-${new Date(view.end || view.now).toISOString().slice(0, 19).replaceAll(':', '-')}.html`;
   a.click();
   setTimeout(() => URL.revokeObjectURL(a.href), 10e3);
   text($('spoken'), `Saved as ${a.download}.`);

@@ -9,17 +9,19 @@ function detail(l) {
   const a = l.gone ? { mark: 'off', text: 'Gone: the program let go of it.', do: [] } : l.a;
   $('verdict').dataset.tone = $('mark').dataset.mark = a.mark;
   text($('text'), a.text);
+  $('detail').classList.toggle('unbound', !bounded(l));
+  text($('c-title'), bounded(l) ? 'Window' : 'In flight');
   const todo = a.do || [];
   if ($('do').dataset.all !== todo.join('\n')) {
     $('do').dataset.all = todo.join('\n');
     $('do').replaceChildren(...todo.map(t => element('li', t)));
   }
   if (!s) return;
-  const accepted = rate(l.s, i, ACCEPTED), refused = rate(l.s, i, REFUSED, TIMEOUTS);
+  const accepted = now(l, i, ACCEPTED), refused = now(l, i, REFUSED, TIMEOUTS);
   text($('t-cwnd'), num(s[CWND]));
   text($('t-ssthresh'), s[CWND] < s[SSTHRESH] ? 'slow start' : `ssthresh ${num(s[SSTHRESH])}`);
   text($('t-flight'), num(s[FLIGHT]));
-  $('fill').style.width = Math.min(100, 100 * s[FLIGHT] / s[CWND]) + '%';
+  $('fill').style.width = Math.min(100, 100 * s[FLIGHT] / (s[CWND] || 1e9)) + '%';
   text($('t-queued'), num(s[QUEUED]));
   const j = Math.max(0, find(l.s, s[T] - 10e3)), more = s[QUEUED] - l.s[j][QUEUED];
   text($('t-queue'), more ? `${more > 0 ? '+' : '−'}${num(Math.abs(more))} in ${Math.max(1, Math.round((s[T] - l.s[j][T]) / 1000))} s` : 'steady');
@@ -85,6 +87,7 @@ function line() {
 
 const rows = new Map();
 function overview() {
+  $('mixed').hidden = ![...limiters.values()].some(l => !bounded(l));
   $('overview').hidden = limiters.size < 2;
   if (limiters.size < 2) return;
   for (const [id, tr] of rows) if (!limiters.has(id)) { tr.remove(); rows.delete(id); }
@@ -101,10 +104,11 @@ function overview() {
     const c = tr.children, state = c[1].firstChild;
     state.dataset.mark = l.gone ? 'off' : l.a.mark;
     text(state, l.gone ? 'gone' : l.a.state);
+    text(tr.querySelector('bdi'), l.name);
     if (!s) continue;
-    [num(s[CWND]), num(s[FLIGHT]), num(s[QUEUED]), num(rate(l.s, i, ACCEPTED)), num(rate(l.s, i, REFUSED, TIMEOUTS)), num(s[ACCEPTED])]
-      .forEach((v, k) => text(c[k + 2], v));
-    spark(c[8].firstChild, l);
+    [bounded(l) ? s[CWND] : null, s[FLIGHT], bounded(l) ? s[QUEUED] : null, now(l, i, ACCEPTED), now(l, i, REFUSED, TIMEOUTS), s[ACCEPTED], s[REFUSED] + s[TIMEOUTS]]
+      .forEach((v, k) => text(c[k + 2], num(v)));
+    spark(c[9].firstChild, l);
   }
 }
 function row(l) {
@@ -115,7 +119,7 @@ function row(l) {
   pick.onclick = () => { view.id = l.id; view.picked = true; view.at = 0; draw(); };
   name.append(pick);
   state.append(element('span', '', 'state'));
-  tr.append(name, state, ...['n', 'n wide', 'n mid', 'n', 'n mid', 'n wide'].map(k => element('td', '', k)));
+  tr.append(name, state, ...['n', 'n wide', 'n mid', 'n', 'n mid', 'n mid', 'n wide'].map(k => element('td', '', k)));
   const last = element('td', null, 'spark wide'), canvas = element('canvas');
   canvas.setAttribute('aria-hidden', 'true');
   last.append(canvas);
@@ -125,9 +129,9 @@ function row(l) {
 }
 function spark(canvas, l) {
   if (!canvas.clientWidth) return;
-  const points = curve(l, CWND, shownDecisions(l)), p = paper(canvas, highest(points) * 1.1, 2, 0);
+  const points = bounded(l) ? curve(l, CWND, shownDecisions(l)) : column(l, FLIGHT), p = paper(canvas, highest(points) * 1.1, 2, 0);
   p.g.save();
-  steps(p, points, { color: ink.cwnd, width: 1.5, fill: .12, dots: true });
+  steps(p, points, { color: bounded(l) ? ink.cwnd : ink.flight, width: 1.5, fill: .12, dots: true });
   p.g.restore();
 }
 
