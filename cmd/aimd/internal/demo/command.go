@@ -43,8 +43,9 @@ func Command() *cobra.Command {
 	o.flags(c.Flags(), "aimd-demo.html")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if quick {
-			quicken(c, &d)
+			quicken(c, &d, o.live.Asked())
 		}
+		d.Only = o.order(d.Only, s3.Strategies())
 		if err := checkDemo(c, &d); err != nil {
 			return cli.Usage(c, err)
 		}
@@ -71,11 +72,16 @@ func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	f.Var(value.Bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
 }
 
-func quicken(c *cobra.Command, d *s3.Config) {
+// quicken makes the run a short one, though not too short to be seen.
+func quicken(c *cobra.Command, d *s3.Config, seen bool) {
+	objects, service := 400, 25*time.Millisecond
+	if seen {
+		objects, service = 800, d.Service
+	}
 	for name, set := range map[string]func(){
-		"objects": func() { d.Objects = 400 },
+		"objects": func() { d.Objects = objects },
 		"size":    func() { d.Size = 16 << 10 },
-		"service": func() { d.Service = 25 * time.Millisecond },
+		"service": func() { d.Service = service },
 	} {
 		if !c.Flags().Changed(name) {
 			set()
@@ -163,6 +169,7 @@ func apiCommand() *cobra.Command {
 		if quick && !f.Changed("requests") {
 			d.Requests = 300
 		}
+		d.Only = o.order(d.Only, api.Strategies())
 		if err := value.CheckFactor(f.Changed("factor"), "--only", d.Only...); err != nil {
 			return cli.Usage(c, err)
 		}

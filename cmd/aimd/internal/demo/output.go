@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/sim"
 )
 
 type output struct {
@@ -31,6 +33,22 @@ type output struct {
 func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
 	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
 	f.Var(value.Names(only, all), "only", "which strategies to run")
+}
+
+// order is that in which the strategies run: those without a limiter first or, where a
+// page shows the windows at work, last.
+func (o *output) order(only, all []string) []string {
+	var first, last []string
+	for _, name := range all {
+		switch {
+		case !slices.Contains(only, name):
+		case o.live.Asked() && !slices.Contains(sim.Laws(), name):
+			last = append(last, name)
+		default:
+			first = append(first, name)
+		}
+	}
+	return slices.Concat(first, last)
 }
 
 func limitFlag(f *pflag.FlagSet, limit *time.Duration) {
@@ -129,7 +147,11 @@ type watcher struct {
 }
 
 func (w *watcher) Begin(strategy string, m *measure.Meter) {
-	w.page.Add(m.Limiter())
+	if l := m.Limiter(); l != nil {
+		w.page.Add(l)
+	} else {
+		w.page.AddFlow(strategy, m.Flow)
+	}
 	w.hide = progress.NewLine(w.w, progress.Every, func() string {
 		s := m.Now()
 		line := fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s", strategy, s.At.Seconds(), s.Done, m.Operations(), status(s))
@@ -143,6 +165,7 @@ func (w *watcher) Begin(strategy string, m *measure.Meter) {
 func (w *watcher) End(r measure.Result) {
 	w.close()
 	fmt.Fprintf(w.w, "%-12s %5.1f s  %s\n", r.Strategy, r.MakespanS, ended(r))
+	w.page.Rename(fmt.Sprintf("%s: %.1f s, %s", r.Strategy, r.MakespanS, lost(r)))
 }
 
 func (w *watcher) Warn(err error) { fmt.Fprintf(w.w, "aimd: %v\n", err) }
@@ -164,11 +187,15 @@ func status(s measure.Sample) string {
 }
 
 func ended(r measure.Result) string {
-	switch {
-	case r.Interrupted:
+	if r.Interrupted {
 		return "interrupted"
-	case r.Lost > 0:
-		return fmt.Sprintf("%d refused  %d lost", r.Refused, r.Lost)
 	}
-	return fmt.Sprintf("%d refused  none lost", r.Refused)
+	return fmt.Sprintf("%d refused  %s", r.Refused, lost(r))
+}
+
+func lost(r measure.Result) string {
+	if r.Lost == 0 {
+		return "none lost"
+	}
+	return fmt.Sprintf("%d lost", r.Lost)
 }

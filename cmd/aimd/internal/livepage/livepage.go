@@ -39,13 +39,24 @@ type Page struct {
 	// watched: there is a terminal, so somebody can end it.
 	watched bool
 
-	mu       sync.Mutex
-	limiters []*aimd.Limiter
+	mu    sync.Mutex
+	shown []*shown
 }
+
+// shown is a limiter or, where that is nil, a client without one, which look looks at.
+type shown struct {
+	name    string // "": that of the limiter
+	limiter *aimd.Limiter
+	look    func() live.Flow
+	flow    live.Flow
+}
+
+// Asked reports whether there is to be a page.
+func (c Choice) Asked() bool { return c.live || c.open }
 
 // Serve begins to serve the page if it was asked for, and tells its address.
 func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
-	if !c.live && !c.open {
+	if !c.Asked() {
 		return nil, nil
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,9 +65,10 @@ func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
 	}
 	p := &Page{stderr: cmd.ErrOrStderr()}
 	p.watched = terminal.Columns(p.stderr) > 0 && terminal.Columns(cmd.OutOrStdout()) > 0
-	p.server = &http.Server{Handler: live.Handler(p.all), ReadHeaderTimeout: 10 * time.Second}
+	p.server = &http.Server{Handler: live.Handler(p.limiters, p.flows), ReadHeaderTimeout: 10 * time.Second}
 	p.served.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
 	url := fmt.Sprintf("http://%s/", listener.Addr())
+	p.served.Go(func() { look(url + "events?every=1s") })
 	fmt.Fprintln(p.stderr, "live:", url)
 	if c.open {
 		if err := browse(url); err != nil {
@@ -66,21 +78,68 @@ func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
 	return p, nil
 }
 
-// Add adds a limiter to the page, where it stays; nil adds none.
-func (p *Page) Add(l *aimd.Limiter) {
-	if p == nil || l == nil {
+// look looks at the page until it is closed, so that who opens it later sees what went
+// before.
+func look(events string) {
+	res, err := http.Get(events)
+	if err != nil {
+		return
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body) // it ends when the page does
+}
+
+// Add adds a limiter to the page, where it stays.
+func (p *Page) Add(l *aimd.Limiter) { p.add(&shown{limiter: l}) }
+
+// AddFlow adds a client that has no limiter to the page, where it stays.
+func (p *Page) AddFlow(name string, look func() live.Flow) { p.add(&shown{name: name, look: look}) }
+
+func (p *Page) add(s *shown) {
+	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.limiters = append(p.limiters, l)
+	p.shown = append(p.shown, s)
 }
 
-// all are the limiters that were added, under their own names.
-func (p *Page) all() iter.Seq2[string, *aimd.Limiter] {
+// Rename gives what was added last another name.
+func (p *Page) Rename(name string) {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return live.Of(p.limiters...)()
+	p.shown[len(p.shown)-1].name = name
+}
+
+func (p *Page) limiters() iter.Seq2[string, *aimd.Limiter] {
+	return func(yield func(string, *aimd.Limiter) bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, s := range p.shown {
+			if s.limiter != nil && !yield(s.name, s.limiter) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Page) flows() iter.Seq2[string, *live.Flow] {
+	return func(yield func(string, *live.Flow) bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, s := range p.shown {
+			if s.limiter != nil {
+				continue
+			}
+			s.flow = s.look()
+			if !yield(s.name, &s.flow) {
+				return
+			}
+		}
+	}
 }
 
 // Stay leaves the page there after the work until the context ends, where somebody

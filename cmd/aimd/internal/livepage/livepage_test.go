@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -15,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/live"
 )
 
 // serve serves a page and returns it with its address.
@@ -38,6 +41,19 @@ func get(t *testing.T, url string) *http.Response {
 	return res
 }
 
+// told waits until a page is told that.
+func told(t *testing.T, url, what string) {
+	t.Helper()
+	res := get(t, url+"events")
+	defer res.Body.Close()
+	lines := bufio.NewReader(res.Body)
+	for line := ""; !strings.Contains(line, what); {
+		var err error
+		line, err = lines.ReadString('\n')
+		require.NoError(t, err)
+	}
+}
+
 func TestPage(t *testing.T) {
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
@@ -51,12 +67,19 @@ func TestPage(t *testing.T) {
 	lim, err := aimd.New(aimd.WithName("the one at work"))
 	require.NoError(t, err)
 	defer lim.Close()
-	p.Add(nil)
 	p.Add(lim)
-	events := get(t, url+"events")
-	first, err := bufio.NewReader(events.Body).ReadString('}')
-	require.NoError(t, err)
-	assert.Contains(t, first, "the one at work")
+	told(t, url, `"name":"the one at work"`)
+
+	looked := make(chan bool)
+	var once sync.Once
+	p.AddFlow("without", func() live.Flow { once.Do(func() { close(looked) }); return live.Flow{InFlight: 7} })
+	select {
+	case <-looked:
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "nobody looks, so who comes later sees nothing of it")
+	}
+	p.Rename("without: ended")
+	told(t, url, `"name":"without: ended"`)
 
 	p.Stay(t.Context()) // nobody sits at a terminal
 	p.Close()
@@ -69,6 +92,8 @@ func TestNoPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, p)
 	p.Add(nil)
+	p.AddFlow("", nil)
+	p.Rename("")
 	p.Stay(t.Context())
 	p.Close()
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Limits               Limits
 	// Factor is what Tahoe and Reno keep of the window at a cut.
 	Factor float64
-	// Only are the strategies to run, of Strategies.
+	// Only are the strategies to run, of Strategies, in this order.
 	Only []string
 	// Limit is the longest time for one strategy.
 	Limit time.Duration
@@ -49,15 +49,15 @@ func (c Config) Optimum(requests int) time.Duration {
 // are fixed, scripts know them.
 var plain = []string{"plain", "backoff"}
 
-// Strategies are the names of all strategies, in the order in which they run: without
-// a limiter, then with one of each law.
+// Strategies are the names of all strategies: without a limiter, then with one of
+// each law.
 func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
 
 // Run does all jobs once per strategy, each with an API that is new, and yields
 // how it went. It ends with the first error. When ctx ends the strategy that
 // runs is stopped and yielded as interrupted, and is the last.
 func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Result, error] {
-	return measure.Each(ctx, Strategies(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
+	return measure.Each(ctx, c.Only, func(name string) (measure.Result, error) { return c.run(ctx, name, w) })
 }
 
 func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measure.Result, error) {

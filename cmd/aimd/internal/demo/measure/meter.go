@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/live"
 )
 
 // Meter counts one run while it runs. All methods are safe for any number
@@ -107,6 +108,14 @@ func (m *Meter) Now() Sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sample()
+}
+
+// Flow is how the run stands for a page that shows runs without a limiter.
+func (m *Meter) Flow() live.Flow {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.counts
+	return live.Flow{InFlight: c.InFlight, Accepted: uint64(c.Accepted), Refused: uint64(c.Refused), Ended: !m.stop.IsZero()}
 }
 
 // sample is how the run stands. Call it with mu.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -72,14 +71,13 @@ func transient(err error) bool {
 	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }
 
-// Each runs those of the strategies that only names, one after the other, and yields
-// how it went. It ends with the first error, and with the first strategy that returns
+// Each runs the strategies, one after the other, and yields how each went. It ends with the first error, and with the first strategy that returns
 // after the end of ctx.
-func Each(ctx context.Context, strategies, only []string, run func(name string) (Result, error)) iter.Seq2[Result, error] {
+func Each(ctx context.Context, strategies []string, run func(name string) (Result, error)) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for _, name := range strategies {
-			if !slices.Contains(only, name) || ctx.Err() != nil {
-				continue
+			if ctx.Err() != nil {
+				return
 			}
 			r, err := run(name)
 			if err != nil {

@@ -31,7 +31,7 @@ type Config struct {
 	Jitter  float64
 	// Factor is what Tahoe and Reno keep of the window at a cut.
 	Factor float64
-	// Only are the strategies to run, of Strategies.
+	// Only are the strategies to run, of Strategies, in this order.
 	Only []string
 	// Limit is the longest time for one strategy.
 	Limit time.Duration
@@ -68,7 +68,7 @@ func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Res
 			return
 		}
 		defer func() { warn(w, site.close()) }()
-		for r, err := range measure.Each(ctx, Strategies(), c.Only, func(name string) (measure.Result, error) { return c.run(ctx, site, name, w) }) {
+		for r, err := range measure.Each(ctx, c.Only, func(name string) (measure.Result, error) { return c.run(ctx, site, name, w) }) {
 			if !yield(r, err) {
 				return
 			}
@@ -138,8 +138,8 @@ func warn(w measure.Watcher, err error) {
 // names are fixed, scripts know them.
 var plain = []string{"sdk-default", "backoff", "sdk-adaptive"}
 
-// Strategies are the names of all strategies, in the order in which they run: without
-// a limiter, then with one of each law.
+// Strategies are the names of all strategies: without a limiter, then with one of
+// each law.
 func Strategies() []string { return slices.Concat(plain, sim.Laws()) }
 
 func setUp(name string, factor float64, config *aws.Config) (measure.Setup, error) {

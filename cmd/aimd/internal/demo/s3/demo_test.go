@@ -70,7 +70,7 @@ func TestEveryStrategyStoresEverything(t *testing.T) {
 func TestRefusedUploadsAreNotLost(t *testing.T) {
 	c := tiny()
 	c.Objects, c.Goroutines, c.Slots = 100, 20, 4
-	c.Only = []string{"reno", "tahoe", "probe", "backoff"} // in any order
+	c.Only = []string{"reno", "tahoe", "probe", "backoff"} // and in this order
 	var w watcher
 	for _, r := range all(t, t.Context(), c, &w) {
 		assert.Zero(t, r.Lost, r.Strategy)
@@ -78,7 +78,7 @@ func TestRefusedUploadsAreNotLost(t *testing.T) {
 		assert.Equal(t, r.Operations+r.Refused, r.Attempts, r.Strategy)
 		assert.LessOrEqual(t, r.Peak, 4, r.Strategy)
 	}
-	assert.Equal(t, []string{"backoff", "probe", "tahoe", "reno"}, w.begun)
+	assert.Equal(t, []string{"reno", "tahoe", "probe", "backoff"}, w.begun)
 }
 
 // counted is the embedded store, whose own counts are taken right after the uploads.
