@@ -21,7 +21,8 @@ import (
 //   - Once something was refused, sends are spread over the round trip, so that a
 //     window of 1.9 is a rate and no burst of two.
 //   - Without refusals, answers that are slow eight times in a row hold the ceiling
-//     down, then the window. A single slow answer says nothing.
+//     down, and for a round trip, the window. A single slow answer says nothing, nor do
+//     many that come late at once.
 //   - After 20 bursts of refusals, slow start begins anew. If twice as much is taken then
 //     and no larger share refused, up to 10%, that share is chance, and no reason to cut.
 //   - While nothing is accepted the window halves with each refusal, until a sixtieth of
@@ -59,7 +60,7 @@ var tuned = tuning{
 	long:    1.5,     // the same, and the window shrinks; never: uplink 2.14 s from send to success for 1.80
 	back:    0.9,     // what is left of it then, once a batch; 0.99: a service that thrashes 1.63 for 1.44
 	age:     30,      // half of how long the best mean counts; 1: 1.79 for 1.44
-	run:     8,       // answers in a row that are no chance; 1: long tails 3.6 for 1.2
+	run:     8,       // answers in a row that are no chance; 1: long tails 1.3 for 1.2
 	batch:   16,      // answers of which a mean or a share is taken, over a round trip at least
 	noise:   0.1,     // of the answers, the most that chance may refuse; 0: 5% at random 73 for 1.4; 0.2: 10 clients .89 fair for .99
 	trial:   20,      // bursts of refusals until it is tried whether they are chance; never: 73 for 1.4; 5: 10 clients .84 fair for .98

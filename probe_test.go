@@ -202,6 +202,21 @@ func TestProbeHeedsSlowAnswers(t *testing.T) {
 	require.Less(t, p.State().Cwnd, before, "twice the best is too much")
 }
 
+// "nor do many that come late at once": our own process stood still, and the service did not.
+func TestProbeForgivesAPauseOfItsOwn(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 32, Max: 32})
+	p.fill()
+	for between := range 100 {
+		p.now += 100 * ms
+		p.answer(32, window.Success)
+		for range 40 + between {
+			p.now += 25 * ms / 32
+			p.answer(1, window.Success)
+		}
+	}
+	require.EqualValues(t, 32, p.State().Cwnd)
+}
+
 // "A single slow answer says nothing."
 func TestProbeForgivesASlowAnswer(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20, Max: 64})

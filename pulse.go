@@ -12,12 +12,14 @@ type pulse struct {
 	// sum is that of the n round trips of a batch, which began at began.
 	sum, began float64
 	n          int
-	// slow and long are how many in a row were.
+	// slow and long are how many in a row were; the first that was long came at lag.
 	slow, long int
+	lag        float64
 }
 
 // beat tells whether the last answers all were slow and, at the end of a batch, whether
-// they were so slow that the window must shrink.
+// they were so slow, for a round trip, that the window must shrink. A pause of our own
+// process makes all that fly late, but those that come next are not.
 func (l *pulse) beat(t *tuning, now, rtt, trip float64) (slow, long bool) {
 	best := min(l.best[0], l.best[1])
 	if l.slow++; rtt <= t.slow*best {
@@ -25,6 +27,8 @@ func (l *pulse) beat(t *tuning, now, rtt, trip float64) (slow, long bool) {
 	}
 	if l.long++; rtt <= t.long*best {
 		l.long = 0
+	} else if l.long == 1 {
+		l.lag = now
 	}
 	if l.n == 0 {
 		l.began = now
@@ -37,7 +41,7 @@ func (l *pulse) beat(t *tuning, now, rtt, trip float64) (slow, long bool) {
 		}
 		l.best[1] = min(l.best[1], l.sum/float64(l.n))
 		l.n, l.sum = 0, 0
-		long = l.long >= t.run
+		long = l.long >= t.run && now-l.lag >= trip
 	}
 	return l.slow >= t.run, long
 }
