@@ -28,7 +28,8 @@ type Flow struct {
 }
 
 // Flows yields the clients without a limiter that there are now, as they are now, each
-// with a name to show. It is called as Limiters is.
+// with a name to show. It is called as Limiters is, and may write the Flow just before it
+// yields it; nothing else may.
 type Flows = func() iter.Seq2[string, *Flow]
 
 // Of yields these limiters under their own names (aimd.WithName).

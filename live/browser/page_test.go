@@ -313,11 +313,13 @@ func contrast(name string) string {
 func TestWhatHasEndedStaysInSight(t *testing.T) {
 	l := reno(t, aimd.WithName("photos"))
 	var mu sync.Mutex
-	name, flow := "plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
+	var flow live.Flow
+	name, now := "plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
 	flows := func() iter.Seq2[string, *live.Flow] {
 		return func(yield func(string, *live.Flow) bool) {
 			mu.Lock()
 			defer mu.Unlock()
+			flow = now
 			yield(name, &flow)
 		}
 	}
@@ -330,7 +332,7 @@ func TestWhatHasEndedStaysInSight(t *testing.T) {
 
 	l.Close()
 	mu.Lock()
-	name, flow.InFlight, flow.Ended = "plain: 2 s", 0, true
+	name, now.InFlight, now.Ended = "plain: 2 s", 0, true
 	mu.Unlock()
 	b.until(`[...limiters.values()].every(over) && document.querySelector('#name').textContent === 'plain: 2 s'`)
 	at := run[float64](b, `view.now`)
