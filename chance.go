@@ -4,22 +4,26 @@ import "math"
 
 // chance tells refusals that the window causes from those that come at random, whatever
 // the load: a law that takes each for the end of the capacity ends where its growth makes
-// up for them, at a window of 2 with 1% of them and answers of 20 ms.
+// up for them, at a window of 4 with 1% of them and answers of 20 ms.
 //
-// It tries: after so many bursts of refusals, slow start begins anew. At the end of the
-// capacity more is refused at once, and the trial is over. Where twice as much is taken and
-// no larger share refused, that share is chance, and no more than it brings is no reason to cut.
+// It tries: after so many bursts of refusals, slow start begins anew, and the share that was
+// refused until then is no reason to cut. At the end of the capacity more is refused at once,
+// and the trial is over. Where twice as much is taken and no more refused, that share is chance,
+// and kept: more is a reason to cut then, but no end of it. Few answers tell no share, and
+// each refusal counts.
 type chance struct {
-	// bursts of refusals since the last trial, and the answers and refusals since then.
+	// bursts of refusals since the last trial began, or since more was refused than chance
+	// may, and the answers and refusals since then.
 	bursts, answers, refusals float64
 	// share of the answers is what chance refuses; 0: none that is known.
 	share float64
-	// before is the window before the trial that goes on; 0: none does.
+	// before is the window before the trial that goes on; 0: none does. Where the window
+	// cannot double, for want of work or by its Max, the trial goes on until it fails.
 	before float64
 }
 
-// byChance notes a refusal, the first of a burst or another one, and tells whether it is
-// one of no more than chance brings. good is what is accepted in a round trip.
+// byChance notes a refusal, the first of a burst or another one, and tells whether it is no
+// reason to cut w, or begins a trial. good is what is accepted in a round trip.
 func (p *probe) byChance(w, good float64, first bool) bool {
 	c := &p.chance
 	p.lost[1]++
@@ -54,6 +58,6 @@ func (p *probe) byChance(w, good float64, first bool) bool {
 	return true
 }
 
-// most is how many of that many answers chance refuses at most, one time in forty aside:
-// the mean and two standard deviations.
+// most is how many of that many answers chance refuses at most, some time in forty aside:
+// the mean and two standard deviations of what is rare.
 func most(share, of float64) float64 { return share*of + 2*math.Sqrt(share*of) }

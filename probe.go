@@ -24,15 +24,17 @@ import (
 //     down, and for a round trip, the window. A single slow answer says nothing, nor do
 //     many that come late at once.
 //   - After 20 bursts of refusals, slow start begins anew. If twice as much is taken then
-//     and no larger share refused, up to 10%, that share is chance, and no reason to cut.
+//     and no larger share refused, up to 10%, that share is chance. It is no reason to cut
+//     then, nor while that is tried: where nothing waits, that lasts until more is refused.
 //   - While nothing is accepted the window halves with each refusal, until a sixtieth of
 //     the rate before an outage is what it is tried with, once a second at most. The first
 //     success after that brings back half of what was served before, or the initial
 //     window if that is less.
 //
-// The ceiling is State.Ssthresh; at the start there is none. A state that was learned
-// before (Config.Restore) has one unless its Ssthresh is DefaultSsthresh. Of the
-// settings Initial, Min and Max count; with a Min above 1 the window never is a rate.
+// The ceiling is State.Ssthresh; at the start, and where slow start began anew, there is none,
+// which is MaxWindow. A state that was learned before (Config.Restore) has one unless its
+// Ssthresh is that or DefaultSsthresh. Of the settings Initial, Min and Max count; with a
+// Min above 1 the window never is a rate.
 func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
@@ -77,7 +79,8 @@ type probe struct {
 	served float64
 	// usual is what was accepted in a round trip before the last refusals.
 	usual float64
-	// clean are the successes since the last refusal, silent the cuts since the last success.
+	// clean are the successes since the last refusal that was no chance, silent the cuts
+	// since the last success.
 	clean, silent int
 	refused       bool
 	// ok is the time of the last success.
@@ -175,10 +178,11 @@ func (p *probe) goodput(now float64) float64 {
 func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 	taken, good := float64(a.Flying-1), min(w, p.goodput(now))
 	first := !a.Ignored || p.spared
-	chance := p.byChance(w, good, first)
-	if p.spared = chance && first; chance {
+	if p.byChance(w, good, first) {
+		p.spared = first
 		return w
 	}
+	p.spared = false
 	good -= math.Sqrt(min(1, w) * p.often())
 	hadNone := p.clean == 0
 	if !hadNone {

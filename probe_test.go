@@ -18,6 +18,8 @@ type probed struct {
 	window.Window
 	now    time.Duration
 	flying []window.Ticket
+	// work is how many attempts there are to send at a time; 0: always more.
+	work int
 }
 
 func newProbed(t *testing.T, s window.Settings) *probed {
@@ -26,9 +28,9 @@ func newProbed(t *testing.T, s window.Settings) *probed {
 	return &probed{T: t, Window: w}
 }
 
-// fill sends all that the window allows, and returns how many fly.
+// fill sends all that there is and the window allows, and returns how many fly.
 func (p *probed) fill() int {
-	for p.Open() {
+	for p.Open() && (p.work == 0 || p.Flying() < p.work) {
 		p.flying = append(p.flying, p.Sent(p.now))
 	}
 	return len(p.flying)
@@ -290,36 +292,107 @@ func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
-// "While nothing is accepted the window halves with each refusal. The first success after
-// that brings back half of what was served before."
-// "If twice as much is taken then and no larger share refused, up to 10%, that share is chance,
-// and no reason to cut."
-func TestProbeIsNotStoppedByChance(t *testing.T) {
-	p := newProbed(t, window.Settings{Initial: 200})
-	const trip = 100 * ms
-	least := 200.
-	for range 200 {
-		p.fill()
-		p.now += trip
-		for i := range len(p.flying) {
-			o := window.Success
-			if i%20 == 10 {
-				o = window.Overload
-			}
-			p.answer(1, o)
+// chance fills the window and, a round trip later, answers what flew then: every twentieth
+// with a refusal.
+func (p *probed) chance() {
+	n := p.fill()
+	p.now += 100 * ms
+	for i := range n {
+		o := window.Success
+		if i%20 == 10 {
+			o = window.Overload
 		}
-		least = min(least, p.State().Cwnd)
-		if p.State().Cwnd > 1000 {
-			break
+		p.answer(1, o)
+	}
+}
+
+// tried is a window of which every twentieth attempt is refused, until it is tried whether
+// that is chance.
+func tried(t *testing.T, s window.Settings, work int) *probed {
+	p := newProbed(t, s)
+	p.work = work
+	for least := s.Initial; p.now < time.Minute; least = min(least, p.State().Cwnd) {
+		if p.chance(); p.State().Ssthresh == window.MaxWindow {
+			require.Less(t, least, 0.8*s.Initial, "until then it is as at the end of the capacity")
+			return p
 		}
 	}
-	require.Less(t, least, 150., "it first sinks, as at the end of the capacity")
-	require.Greater(t, p.State().Cwnd, 1000., "and then starts anew")
-	p.now += trip
-	p.fill()
-	n := len(p.flying)
+	require.Fail(t, "nothing is tried")
+	return nil
+}
+
+// "If twice as much is taken then and no larger share refused, up to 10%, that share is chance.
+// It is no reason to cut then"
+func TestProbeIsNotStoppedByChance(t *testing.T) {
+	p := tried(t, window.Settings{Initial: 200}, 0)
+	for range 4 {
+		p.chance()
+	}
+	require.Greater(t, p.State().Cwnd, 1000., "slow start")
+	n := p.fill()
+	p.now += 100 * ms
 	p.answer(n/4, window.Overload)
 	require.InDelta(t, n*3/4, p.State().Cwnd, float64(n)/8, "a quarter is more than chance brings")
+}
+
+// "nor while that is tried: where nothing waits, that lasts until more is refused"
+func TestProbeTriesChanceForAsLongAsNothingWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		s    window.Settings
+		work int
+	}{
+		"nothing waits": {window.Settings{Initial: 100}, 60},
+		"at Max":        {window.Settings{Initial: 60, Max: 60}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := tried(t, c.s, c.work)
+			before := p.State().Cwnd
+			for range 1000 {
+				p.chance()
+				require.GreaterOrEqual(t, p.State().Cwnd, before)
+			}
+			require.GreaterOrEqual(t, p.State().Cwnd, 60.)
+			require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+			for range 5 {
+				p.round(100*ms, 40)
+			}
+			require.Less(t, p.State().Cwnd, 50., "a service that takes less is no chance")
+			require.Less(t, p.State().Ssthresh, 50.)
+		})
+	}
+}
+
+// A state of the middle of a trial knows of no ceiling and of no chance: it is as at the start.
+func TestProbeAfterATrialThatWasCutShort(t *testing.T) {
+	next := newProbed(t, window.Settings{})
+	require.NoError(t, next.Restored(tried(t, window.Settings{Initial: 200}, 0).State()))
+	same := tried(t, window.Settings{Initial: 200}, 0)
+	require.NoError(t, same.Reconfigured(aimd.Probe, window.Settings{}))
+	for _, p := range []*probed{next, same} {
+		n := p.fill()
+		p.now += 100 * ms
+		p.answer(n/2, window.Success)
+		require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+		flying := len(p.flying)
+		p.answer(1, window.Overload)
+		require.InDelta(t, flying-1, p.State().Cwnd, 1)
+		require.Equal(t, p.State().Cwnd, p.State().Ssthresh)
+	}
+}
+
+// An outage ends a trial as it does all else.
+func TestProbeInAnOutageWhileItTries(t *testing.T) {
+	p := tried(t, window.Settings{Initial: 100}, 60)
+	for range 20 {
+		p.round(100*ms, 0)
+		p.now += p.Gap()
+	}
+	require.EqualValues(t, 1, p.State().Cwnd)
+	require.EqualValues(t, 1, p.State().Ssthresh)
+	for range 100 {
+		p.round(100*ms, 60)
+	}
+	require.Greater(t, p.State().Cwnd, 60.)
 }
 
 // "If twice as much is taken then and no larger share refused": a service that takes less bit
@@ -334,10 +407,13 @@ func TestProbeTellsAServiceThatFadesFromChance(t *testing.T) {
 			trials++
 		}
 	}
+	require.Positive(t, trials)
 	require.Less(t, trials, 600/20)
 	require.InDelta(t, 40, p.State().Cwnd, 5)
 }
 
+// "While nothing is accepted the window halves with each refusal. The first success after
+// that brings back half of what was served before."
 func TestProbeInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	p.round(200*ms, 20)

@@ -15,7 +15,8 @@ const (
 	Grew Kind = iota + 1
 	// Shrank: the law narrowed the window though nothing was overloaded.
 	Shrank
-	// Cut: the first overload of a burst; the law reacted.
+	// Cut: the first overload of a burst; the law reacted. The window stays as it was where
+	// the law knows better, as aimd.Probe may.
 	Cut
 	// Ignored: an overload of a burst that counted already. A law may take a little more
 	// from the window for it, as aimd.Probe does.
