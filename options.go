@@ -150,7 +150,7 @@ func WithGuard(g attempt.Guard) Option {
 // WithObserver adds a function that is told of every event, after the
 // limiter's lock is released, by the goroutine that caused it. It must be safe
 // for several goroutines, must not panic, and should be quick. Several are called in
-// the order in which they were added. Default: none.
+// the order in which they were added; nil adds none. Default: none.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {
 		switch before := s.Observer; {

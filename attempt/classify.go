@@ -35,8 +35,8 @@ import (
 //   - SQLState() string, of a PostgreSQL server (pgx, pq): too many connections and
 //     a server that starts are overload, a statement's timeout is a timeout; a
 //     server that stops and a transaction that lost to another one are neutral; all of
-//     these may be tried again. driver.ErrBadConn is neutral and tried again. Other states leave the word
-//     to what follows.
+//     these may be tried again. driver.ErrBadConn is neutral and tried again. Other
+//     states leave the word to what follows.
 //   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are
 //     overload, INTERNAL_ERROR and CANCEL neutral; all to be tried again.
 //   - Timeout() bool, as of net.Error and context.DeadlineExceeded: timeout, to
@@ -114,11 +114,11 @@ func cutOff(err error) bool {
 	}
 	// net/http: a connection closed before the answer is a bare EOF in a url.Error, or an
 	// error that has nothing but its words.
-	return errors.Is(err, io.EOF) || hungUp.MatchString(err.Error())
+	return errors.Is(err, io.EOF) || brokenOff.MatchString(err.Error())
 }
 
-// hungUp is how net/http words a connection that the server closed, or that was lost.
-var hungUp = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received Server's graceful shutdown)")
+// brokenOff is how net/http words a connection that the server closed, or that was lost.
+var brokenOff = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received Server's graceful shutdown)")
 
 // unreachable reports whether there was no way to the service.
 func unreachable(err error) bool {

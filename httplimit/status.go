@@ -11,9 +11,10 @@ import (
 
 const (
 	// keptBody is how much of a body a StatusError keeps, in bytes: room for an
-	// API's error document, or all that is read of one in JSON that has to be parsed. drainedBody is how much Check reads in all, so that
-	// the connection can be used again; a longer body costs a new one. Both are
-	// our choice.
+	// API's error document. drainedBody is how much Check reads in all, so that
+	// the connection can be used again; a longer body costs a new one. JSON that may
+	// have a code is kept up to that, since a part of it cannot be parsed. Both are our
+	// choice.
 	keptBody    = 4 << 10
 	drainedBody = 64 << 10
 	// shownBody is how much of the body the error's text shows, in characters.
