@@ -292,14 +292,14 @@ func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
-// chance fills the window and, a round trip later, answers what flew then: every twentieth
+// chance fills the window and, a round trip later, answers what flew then: one of so many
 // with a refusal.
-func (p *probed) chance() {
+func (p *probed) chance(every int) {
 	n := p.fill()
 	p.now += 100 * ms
 	for i := range n {
 		o := window.Success
-		if i%20 == 10 {
+		if i%every == every/2 {
 			o = window.Overload
 		}
 		p.answer(1, o)
@@ -312,7 +312,7 @@ func tried(t *testing.T, s window.Settings, work int) *probed {
 	p := newProbed(t, s)
 	p.work = work
 	for least := s.Initial; p.now < time.Minute; least = min(least, p.State().Cwnd) {
-		if p.chance(); p.State().Ssthresh == window.MaxWindow {
+		if p.chance(20); p.State().Ssthresh == window.MaxWindow {
 			require.Less(t, least, 0.8*s.Initial, "until then it is as at the end of the capacity")
 			return p
 		}
@@ -326,7 +326,7 @@ func tried(t *testing.T, s window.Settings, work int) *probed {
 func TestProbeIsNotStoppedByChance(t *testing.T) {
 	p := tried(t, window.Settings{Initial: 200}, 0)
 	for range 4 {
-		p.chance()
+		p.chance(20)
 	}
 	require.Greater(t, p.State().Cwnd, 1000., "slow start")
 	n := p.fill()
@@ -348,7 +348,7 @@ func TestProbeTriesChanceForAsLongAsNothingWaits(t *testing.T) {
 			p := tried(t, c.s, c.work)
 			before := p.State().Cwnd
 			for range 1000 {
-				p.chance()
+				p.chance(20)
 				require.GreaterOrEqual(t, p.State().Cwnd, before)
 			}
 			require.GreaterOrEqual(t, p.State().Cwnd, 60.)
@@ -359,6 +359,32 @@ func TestProbeTriesChanceForAsLongAsNothingWaits(t *testing.T) {
 			require.Less(t, p.State().Cwnd, 50., "a service that takes less is no chance")
 			require.Less(t, p.State().Ssthresh, 50.)
 		})
+	}
+}
+
+// A share that was proved is kept when more is refused for a while, one that was not is gone.
+func TestProbeForgetsWhatWasNotProved(t *testing.T) {
+	for _, proved := range []bool{true, false} {
+		s := window.Settings{Initial: 60, Max: 60}
+		if proved {
+			s.Max = 600
+		}
+		p := tried(t, s, 0)
+		for range 30 {
+			p.chance(20)
+		}
+		for range 5 {
+			p.chance(12)
+		}
+		require.Less(t, p.State().Ssthresh, s.Max, "more than the share, and a cut")
+		for range 10 { // a second, and these do not count any more
+			p.chance(20)
+		}
+		before := p.State().Cwnd
+		for range 3 {
+			p.chance(20)
+		}
+		require.Equal(t, proved, p.State().Cwnd > before, "from %v to %v", before, p.State().Cwnd)
 	}
 }
 
