@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -27,6 +28,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Exit(cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
 	}
+	// Where the tests were started with nohup or in the background, what they start would ignore these.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // else each of its processes ends a second later
 	os.Exit(m.Run())
 }
