@@ -19,6 +19,7 @@ var sizes = []task{
 	{objects: 2000, slots: 32, service: 100 * time.Millisecond},
 	{objects: 8000, slots: 64, service: 20 * time.Millisecond},
 	{objects: 6000, slots: 128, service: 100 * time.Millisecond},
+	{objects: 6000, slots: 256, service: 200 * time.Millisecond},
 }
 
 // stores prints how Probe fares at stores of several sizes, as a ratio to Reno 0.9 in
@@ -28,7 +29,7 @@ func (p plan) stores(ctx context.Context, w io.Writer) error {
 	var rows []table.Row
 	for _, t := range sizes {
 		t.objects = max(1, t.objects*p.task.objects/bulk.objects)
-		t.size, t.goroutines = 0, 256
+		t.size, t.goroutines = 0, max(256, 2*t.slots)
 		spans, attempts := make([][]float64, len(laws)), make([][]float64, len(laws))
 		var ratios []float64
 		for round := range p.uploads {
