@@ -30,8 +30,8 @@ func Fixed(requests int) Limit {
 //
 // Take aimd.Probe. It sees that answers get slow; others can react only to what they are told
 // of. With twice the load that it can take, a service that gets slower and refuses nothing
-// answers in time, of what it would with the best limit that is fixed, 79% to 100% under Probe,
-// 23% to 83% under Reno with a factor of 0.5, and none to 44% with 0.9
+// answers in time, of what it would with the best limit that is fixed, 76% to 100% under Probe,
+// 23% to 85% under Reno with a factor of 0.5, and none to 44% with 0.9
 // (TestWhichLawServes). In any case count what takes too long as a Timeout:
 // httplimit.HandlerConfig. Set a Min, so that one bad moment does not shut out nearly all
 // clients, and a Max that memory allows.
