@@ -36,6 +36,7 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of it stays
 	stdout := builtins(t)
 	theLawsPageTellsThis(t, stdout)
+	theReadmeTellsThis(t, stdout)
 	// "aimd sim run seed4 --json holds at least the strategies backoff, tahoe-0.5,
 	// tahoe-0.9, reno-0.5, reno-0.9."
 	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {

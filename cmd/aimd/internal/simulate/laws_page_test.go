@@ -63,6 +63,42 @@ func theLawsPageTellsThis(t *testing.T, stdout string) {
 	}
 }
 
+// theReadmeTellsThis holds how often the README says that aimd.New is faster than backoff.
+func theReadmeTellsThis(t *testing.T, stdout string) {
+	t.Helper()
+	spans := map[string]map[string]float64{}
+	for line := range strings.Lines(stdout) {
+		var x struct {
+			Scenario, Strategy string
+			Set                map[string]string
+			Span               struct{ Median float64 }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &x), line)
+		if x.Scenario != "backoff-or-window" {
+			continue
+		}
+		cell := fmt.Sprint(x.Set)
+		if spans[cell] == nil {
+			spans[cell] = map[string]float64{}
+		}
+		spans[cell][x.Strategy] = x.Span.Median
+	}
+	faster, same := 0, 0
+	for cell, span := range spans {
+		require.Positive(t, span["probe"], cell)
+		require.Positive(t, span["backoff"], cell)
+		switch {
+		case span["probe"] < span["backoff"]:
+			faster++
+		case span["probe"] == span["backoff"]:
+			same++
+		}
+	}
+	readme, err := os.ReadFile("../../../../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), fmt.Sprintf("In %d of its %d cells `aimd.New` is faster than backoff, and in %d as fast.", faster, len(spans), same))
+}
+
 // few is a number in as few digits as the page has them.
 func few(x float64) string {
 	digits := 2
