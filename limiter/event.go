@@ -101,8 +101,9 @@ const decisions = 256
 
 // Decisions returns the latest decisions with a Seq greater than after, oldest first:
 // events of the kinds Cut, Shrank, Held, Reconfigured and Closed, and of the kind
-// Ignored those that narrowed the window. With 0 it returns all that are kept, at most 256. They are kept whether there is an observer or not,
-// so that a late look shows how things came to be as they are.
+// Ignored those that narrowed the window. With 0 it returns all that are kept, at most
+// 256. They are kept whether there is an observer or not, so that a late look shows how
+// things came to be as they are.
 func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()
 	n := len(l.recent)

@@ -12,8 +12,9 @@ import (
 )
 
 // concluding makes an answer of an attempt.ErrNoContact, and of a TLS that does not fit,
-// after which another attempt is of no use. minio-go tries every error again that is no answer, for 17 seconds, and gives
-// up at once only after an answer with a status such as this one's.
+// after which another attempt is of no use. minio-go tries every error again that is no
+// answer, for 17 seconds, and gives up at once only after an answer with a status such as
+// this one's.
 type concluding struct{ beneath }
 
 // noContact is the code of that answer.

@@ -71,8 +71,8 @@ func transient(err error) bool {
 	return code/100 != 4 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }
 
-// Each runs the strategies, one after the other, and yields how each went. It ends with the first error, and with the first strategy that returns
-// after the end of ctx.
+// Each runs the strategies, one after the other, and yields how each went. It ends with the
+// first error, and with the first strategy that returns after the end of ctx.
 func Each(ctx context.Context, strategies []string, run func(name string) (Result, error)) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for _, name := range strategies {
