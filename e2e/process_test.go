@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,13 +84,25 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// freeAddress is an address of 127.0.0.1 that nobody listens at.
+// port is the last one that freeAddress gave, or tried.
+var port atomic.Int32
+
+// freeAddress is an address of 127.0.0.1 that nobody listens at, a new one each time. Its
+// port is none that systems give to connections and to port 0, which would else take it
+// before it is listened at, or while a server that comes back is gone.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	const first, last = 10_000, 30_000
+	for range last - first {
+		p := first + (os.Getpid()*100+int(port.Add(1)))%(last-first)
+		address := fmt.Sprintf("127.0.0.1:%d", p)
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
+	}
+	require.Fail(t, "no port is free")
+	return ""
 }
 
 // listening waits until somebody listens at the address.
