@@ -112,12 +112,6 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	if s.Gap > 0 {
 		w = min(w, p.trip/s.Gap.Seconds())
 	}
-	if a.Untimed > 0 {
-		p.clean += a.Untimed
-		p.accepted[1] += float64(a.Untimed)
-		p.chance.answers += float64(a.Untimed)
-		p.ok, p.silent = now, 0
-	}
 	switch {
 	case a.Outcome.Accepted():
 		w = p.success(now, w, rtt, a)

@@ -246,24 +246,6 @@ func TestProbeCountsWhatIsNotTimed(t *testing.T) {
 	require.InDelta(t, 10, p.State().Cwnd, 2, "by Little's law; without them, a third of it")
 }
 
-func TestProbeTakesWhatIsNotTimedForLife(t *testing.T) {
-	cwnd := func(untimed int) float64 {
-		s, err := window.Settings{}.WithDefaults()
-		require.NoError(t, err)
-		law, state, now := aimd.Probe(s), window.State{Cwnd: 20, Ssthresh: 20}, time.Duration(0)
-		for range 50 {
-			now += 10 * ms
-			state = law.Answered(now, state, window.Answer{Outcome: window.Success, Flying: 10, RTT: 100 * ms})
-		}
-		for _, n := range []int{0, 0, untimed, 0} {
-			state = law.Answered(now, state, window.Answer{Outcome: window.Overload, Flying: 1, RTT: 100 * ms, Untimed: n})
-		}
-		return state.Cwnd
-	}
-	require.EqualValues(t, 1, cwnd(0), "nothing is accepted any more")
-	require.Greater(t, cwnd(1), 5.0)
-}
-
 // A service that slows down while the window is not full is noticed from one answer of five
 // too, and from each once the window is no more than twice what flies.
 func TestProbeNoticesASlowServiceBelowItsWindow(t *testing.T) {

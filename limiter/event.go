@@ -68,8 +68,7 @@ type Event struct {
 	Before float64
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Outcome and RTT are those of the answer; of other events, zero. Without an observer
-	// not all are timed, then RTT is that of the one timed last.
+	// Outcome and RTT are those of the answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
 	// Wait is how long the pause for everybody lasts (Held) or the operation waited

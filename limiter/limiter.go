@@ -101,10 +101,10 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 // machine's clocks, to read the time of day takes two.
 func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
-// time is the time if anything needs it, else 0, which counts as the last one seen:
+// time is the time if the core needs it, else 0, which counts as the last one seen:
 // reading the clock costs more than all the rest.
 func (l *Limiter) time() time.Duration {
-	if l.core.NeedsTime() {
+	if l.core.Timed() {
 		return l.now()
 	}
 	return 0

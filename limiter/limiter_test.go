@@ -64,7 +64,7 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		observer func(limiter.Event)
 		want     int
 	}{
-		{aimd.Probe, nil, 2 * 20}, {aimd.Reno, nil, 0}, {aimd.Tahoe, nil, 0},
+		{aimd.Probe, nil, 2 * 100}, {aimd.Reno, nil, 0}, {aimd.Tahoe, nil, 0},
 		{aimd.Probe, func(limiter.Event) {}, 2 * 100},
 	} {
 		watch := &counted{Clock: clock.NewMock()}

@@ -34,7 +34,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	}
 	l.mu.Lock()
 	var now time.Duration
-	if l.core.AnswerNeedsTime(p.t, o) {
+	if o.Overloaded() || l.core.Timed() {
 		now = l.now()
 	}
 	before, paused := l.core.State().Cwnd, l.core.PausedUntil()

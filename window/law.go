@@ -51,12 +51,9 @@ type Answer struct {
 	// Flying is the number of attempts in flight, the answered one included
 	// (the text's size(flying)).
 	Flying int
-	// RTT is the time from send to answer; 0 when the law is not Timed. Where the attempt
-	// was not timed and was not accepted, it is that of the one timed last.
+	// RTT is the time from send to answer. It is of no use unless the law is Timed: then
+	// every attempt is timed.
 	RTT time.Duration
-	// Untimed is the number of successes before this answer that the law was not asked
-	// about, as their attempts were not timed.
-	Untimed int
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no
@@ -72,10 +69,7 @@ type Answer struct {
 // nothing. A law that is not Timed is not asked about an answer that was
 // accepted (Outcome.Accepted) while the window is not what limits, that is while
 // Flying + 1 <= Cwnd: it could only grow, and growth that was not needed is no
-// evidence of anything. Of the attempts that are sent while at most half the window
-// flies, a Timed law without a gap is told one of five, as TCP timed one segment of a
-// window (RFC 6298, section 3): the others are not timed, and their successes only
-// counted (Answer.Untimed).
+// evidence of anything.
 //
 // A law that spaces its sends (State.Gap) gets this: the gap counts from the
 // last send, with the value of now, not that of the send; a timer that fires late

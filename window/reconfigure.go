@@ -23,7 +23,6 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
 	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
-	w.spare, w.untimed = 0, 0
 	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))
 	return nil
 }

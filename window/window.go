@@ -8,20 +8,12 @@ import (
 )
 
 // Ticket names one attempt in flight: a fresh id, given at send, and the time
-// of it. It is a small value; copies name the same attempt. The zero Ticket
-// names none.
+// of the send. It is a small value; copies name the same attempt. The zero Ticket
+// names no attempt.
 type Ticket struct {
-	id uint64
-	// sent is when, or noTime where it is not timed.
+	id   uint64
 	sent time.Duration
 }
-
-const (
-	noTime = time.Duration(math.MinInt64)
-	// unseen is how many attempts may go untimed for each answer that was timed. With
-	// four, requests that repeat by twos, threes or fours are all timed in turn.
-	unseen = 4
-)
 
 // ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the
 // zero Ticket.
@@ -34,9 +26,9 @@ func (t Ticket) ID() uint64 { return t.id }
 // each ticket. Times count from any start that stays the same.
 type Window struct {
 	law Law
-	// lawTimed is what the law says; timed: round-trip times are measured, for the
-	// law or for others; every: all of them, for others.
-	lawTimed, timed, every bool
+	// lawTimed is the law's Timed; timed: round-trip times are measured, for the law or
+	// because Settings.Timed asks for them.
+	lawTimed, timed bool
 
 	state State
 	// limit is the whole attempts in state.Cwnd.
@@ -58,11 +50,9 @@ type Window struct {
 	// streak is the number of cuts since the last answer that was accepted, each
 	// after all that was in flight at the one before it was answered.
 	streak int
-	// rtt is the round-trip time of the last answer that was timed, 0 when none was.
+	// rtt is the round-trip time of the last answer; 0 before the first one, and if the
+	// window is not timed.
 	rtt time.Duration
-	// spare is how many attempts may still go untimed, untimed how many of these succeeded
-	// since the law was asked last.
-	spare, untimed int
 }
 
 // New returns a window in its initial state, or an error that names the wrong setting.
@@ -76,7 +66,6 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 		law:      law,
 		lawTimed: law.Timed(),
 		timed:    s.Timed || law.Timed(),
-		every:    s.Timed,
 		state:    State{Ssthresh: s.Ssthresh},
 		min:      s.Min,
 		max:      s.Max,
@@ -86,51 +75,24 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 }
 
 // Sent books an attempt and returns its ticket. The caller asks Open first;
-// Sent itself refuses nothing. now counts only if Times says so.
-func (w *Window) Sent(now time.Duration) Ticket {
-	if w.timed && !w.Times() {
-		w.spare--
-		now = noTime
-	}
-	return Ticket{w.flying.sent(), now}
-}
-
-// Times reports whether the attempt that is sent next will be timed. Where the window is
-// Timed for a law, one of five is while at most half the window flies and there is no gap.
-func (w *Window) Times() bool {
-	return w.timed && (w.spare == 0 || w.every || w.state.Gap > 0 || 2*(w.flying.n+1) > w.limit)
-}
-
-// Asks reports whether Answered will need the time for such an answer.
-func (w *Window) Asks(t Ticket, o Outcome) bool {
-	return w.timed && !(t.sent == noTime && o.Accepted())
-}
+// Sent itself refuses nothing. now is of no use unless the window is Timed.
+func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(), now} }
 
 // Answered tells the window how an attempt ended, and returns what that
 // changed. The order is the one that the text's formulas need: read flying with
-// the answered attempt in it, ask the law, then remove the attempt. now counts
-// only if Asks says so.
+// the answered attempt in it, ask the law, then remove the attempt. now is of no use
+// unless the window is Timed.
 //
 // An attempt that is not in flight is Late and changes nothing: a second answer,
 // or one after Withdrawn.
 func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) Change {
-	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n, Untimed: w.untimed}
+	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
 	if !w.landed(t) {
 		return Late
 	}
 	if w.timed {
-		if !w.Asks(t, o) {
-			w.streak = 0
-			w.untimed++
-			return Steady
-		}
-		if t.sent != noTime {
-			w.rtt = max(0, now-t.sent)
-		}
-		a.RTT, w.untimed, w.spare = w.rtt, 0, 0
-		if o.Accepted() && !a.Ignored {
-			w.spare = unseen
-		}
+		w.rtt = max(0, now-t.sent)
+		a.RTT = w.rtt
 	}
 	before := w.state.Cwnd
 	if !o.Accepted() || w.lawTimed || float64(a.Flying+1) > before {
@@ -240,8 +202,8 @@ func (w *Window) Flying() int { return w.flying.n }
 // what the service did accept is still being served; that is no streak.
 func (w *Window) Streak() int { return w.streak }
 
-// RTT is the time from send to answer of the attempt that was timed last; 0 when the
-// window is not Timed.
+// RTT is the time from send to answer of the attempt that was answered last; 0 before the
+// first answer, and if the window is not Timed.
 func (w *Window) RTT() time.Duration { return w.rtt }
 
 // Timed reports whether the window measures round-trip times.

@@ -2,7 +2,6 @@ package window_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -215,101 +214,33 @@ func TestRoundTripTimes(t *testing.T) {
 	require.True(t, newTrace(t, halving{}, window.Settings{Timed: true}).Timed())
 }
 
-// sampled is a law that is timed, and adds up what it is told.
-type sampled struct {
-	asked, untimed int
-	rtts           []time.Duration
-	gap            time.Duration
-}
+// timed is a law that is Timed and keeps the round-trip times.
+type timed struct{ rtts []time.Duration }
 
-func (*sampled) Timed() bool { return true }
+func (*timed) Timed() bool { return true }
 
-func (l *sampled) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
-	l.asked++
-	l.untimed += a.Untimed
+func (l *timed) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
 	l.rtts = append(l.rtts, a.RTT)
-	s.Gap = l.gap
 	return s
 }
 
-// one sends n attempts one after the other, each answered after a second, and tells the
-// window the time only if it asks. It returns the round-trip times that the law was told.
-func (t *trace) one(l *sampled, n int, o window.Outcome) []time.Duration {
-	t.Helper()
-	at := func(needed bool) time.Duration {
-		if needed {
-			return t.now
-		}
-		return 0
+// A law that is Timed is asked about every answer, and every attempt of it is timed.
+func TestATimedLawHasTheRoundTripOfEveryAttempt(t *testing.T) {
+	l := &timed{}
+	w := newTrace(t, l, window.Settings{Initial: 40})
+	for _, o := range []window.Outcome{window.Success, window.Neutral, window.ClientError, window.Overload, window.Timeout} {
+		k := w.send(1)[0]
+		w.now += time.Second
+		w.answer(k, o)
+		require.Equal(t, time.Second, w.RTT())
 	}
-	l.rtts = nil
-	for range n {
-		k := t.Sent(at(t.Times()))
-		t.now += time.Second
-		require.NotEqual(t, window.Late, t.Answered(at(t.Asks(k, o)), k, o))
-	}
-	return l.rtts
-}
-
-func seconds(n int) []time.Duration { return slices.Repeat([]time.Duration{time.Second}, n) }
-
-// "Of the attempts that are sent while at most half the window flies, a Timed law without
-// a gap is told one of five ... the others are not timed, and their successes only counted"
-func TestOneOfFiveIsTimed(t *testing.T) {
-	l := &sampled{}
-	w := newTrace(t, l, window.Settings{Initial: 4})
-	require.Equal(t, seconds(20), w.one(l, 100, window.Success))
-	require.Equal(t, 76, l.untimed, "the last four are not told yet")
-	w.one(l, 1, window.ClientError)
-	require.Equal(t, 101, l.asked+l.untimed)
-
-	// Two of four is half, three is more: two go untimed, one more in between is timed.
-	k := w.send(2)
-	require.True(t, w.Times())
-	w.answer(k[0], window.Success)
-	require.False(t, w.Times())
-	// An overload that was not timed is told, with the time of the one timed last; no success
-	// since then, so the next is timed.
-	asked := l.asked
-	w.answer(k[1], window.Overload)
-	require.Equal(t, asked+1, l.asked)
-	require.Equal(t, time.Second, l.rtts[len(l.rtts)-1])
-	require.Equal(t, seconds(5), w.one(l, 5, window.Neutral), "which say nothing")
-	require.Equal(t, seconds(1), w.one(l, 5, window.Success))
-
-	// One that flew at a cut lets none go untimed.
-	w.one(l, 4, window.Success)
-	k = w.send(2)
-	w.answer(k[0], window.Overload)
-	w.answer(k[1], window.Success)
-	require.True(t, w.Times())
-	w.one(l, 1, window.Success)
-	require.False(t, w.Times())
-
-	// A burst that fills the window is timed from half of it on.
-	w.one(l, 1, window.Success)
 	burst := w.send(4)
-	l.rtts = nil
-	w.now += 3 * time.Second
 	for _, k := range burst {
+		w.now += time.Second
 		w.answer(k, window.Success)
 	}
-	require.Equal(t, []time.Duration{3 * time.Second, 3 * time.Second}, l.rtts)
-
-	l.gap = time.Millisecond
-	w.one(l, 5, window.Success)
-	require.Len(t, w.one(l, 10, window.Success), 10, "it has a gap")
-}
-
-func TestAllAreTimedForOthers(t *testing.T) {
-	l := &sampled{}
-	require.Len(t, newTrace(t, l, window.Settings{Timed: true}).one(l, 10, window.Success), 10)
-	require.Len(t, newTrace(t, l, window.Settings{Initial: 1}).one(l, 10, window.Success), 10, "one is more than half of it")
-	w := newTrace(t, l, window.Settings{})
-	w.one(l, 1, window.Success)
-	require.False(t, w.Times())
-	require.NoError(t, w.Reconfigured(func(window.Settings) window.Law { return l }, window.Settings{Max: 30}))
-	require.True(t, w.Times(), "a new law is told its first answer")
+	s := time.Second
+	require.Equal(t, []time.Duration{s, s, s, s, s, s, 2 * s, 3 * s, 4 * s}, l.rtts)
 }
 
 // A law from outside may be wrong; the window's promises hold all the same.

@@ -18,8 +18,8 @@ import (
 // it says no, then arm one timer for Deadline.
 //
 // now is the time of the event, counted from any start that stays the same. A time
-// before the last one counts as the last one; so where NeedsTime or AnswerNeedsTime
-// says that no time is needed, 0 will do.
+// before the last one counts as the last one; so 0 will do for
+// an event that needs no time: see Timed.
 type Core[T any] struct {
 	window window.Window
 	queue  queue.Queue[T]
@@ -68,7 +68,7 @@ func (c *Core[T]) Restored(s window.State) error { return c.window.Restored(s) }
 // Tried sends an attempt at once if it may go now. It reports false when it has to
 // wait: the window is full, there is a pause, or others wait already.
 func (c *Core[T]) Tried(now time.Duration) (window.Ticket, bool) {
-	if c.queue.Len() > 0 || !c.window.Open() || c.NeedsTime() && !c.open(now) {
+	if c.queue.Len() > 0 || !c.window.Open() || c.Timed() && !c.open(now) {
 		return window.Ticket{}, false
 	}
 	c.held = false
@@ -184,16 +184,10 @@ func (c *Core[T]) Backoffs(failures int, last window.Outcome) int {
 	return c.rules.Backoffs(failures, last)
 }
 
-// NeedsTime reports whether what is sent next needs the time: there is a pause,
-// or the law spaces its sends or wants its round-trip time.
-func (c *Core[T]) NeedsTime() bool {
-	return c.window.Times() || c.pausedUntil > c.now || c.window.Gap() > 0
-}
-
-// AnswerNeedsTime reports whether such an answer needs the time, or what is sent after it.
-// An overload always does.
-func (c *Core[T]) AnswerNeedsTime(t window.Ticket, o window.Outcome) bool {
-	return o.Overloaded() || c.window.Asks(t, o) || c.queue.Len() > 0 && c.NeedsTime()
+// Timed reports whether the next event needs the time: round-trip times are measured,
+// there is a pause, or the law spaces its sends. An overload always needs it.
+func (c *Core[T]) Timed() bool {
+	return c.window.Timed() || c.pausedUntil > c.now || c.window.Gap() > 0
 }
 
 // State is the window's state.
@@ -205,7 +199,8 @@ func (c *Core[T]) Flying() int { return c.window.Flying() }
 // Waiting is the number of operations in the queue.
 func (c *Core[T]) Waiting() int { return c.queue.Len() }
 
-// RTT is the round-trip time of the attempt that was timed last, 0 when none was.
+// RTT is the round-trip time of the attempt that was answered last; 0 if the window
+// measures none.
 func (c *Core[T]) RTT() time.Duration { return c.window.RTT() }
 
 // PausedUntil is when the last pause for everybody ends or ended.

@@ -282,7 +282,7 @@ func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
 	c.arrive(1, 1)
 	c.answer(1, window.Success, 0)
-	require.True(t, c.NeedsTime())
+	require.True(t, c.Timed())
 	c.arrive(2, 5)
 	require.Equal(t, []int{1}, c.sent, "the gap counts from the last send")
 	for op := 2; op <= 5; op++ {

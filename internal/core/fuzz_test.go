@@ -49,11 +49,9 @@ type model struct {
 	// seen is what the core was told of time with the latest event.
 	seen time.Duration
 
-	// measured: round-trip times are. rtt, spare and untimed are what the window has of them
-	// by the words of window.Law.
-	measured       bool
-	rtt            time.Duration
-	spare, untimed int
+	// measured: round-trip times are measured. rtt is the last one.
+	measured bool
+	rtt      time.Duration
 
 	ops      int
 	items    []*queue.Item[int] // by operation
@@ -71,7 +69,6 @@ type flight struct {
 	op     int
 	ticket window.Ticket
 	sent   time.Duration
-	timed  bool
 }
 
 // told is a law that is timed, and holds what it is told to what happened.
@@ -84,12 +81,8 @@ func (told) Timed() bool { return true }
 
 func (l told) Answered(now time.Duration, s window.State, a window.Answer) window.State {
 	m := l.m
-	if a.Outcome != window.Neutral {
-		require.Equal(m.t, m.now, now)
-	}
+	require.Equal(m.t, m.now, now)
 	require.Equal(m.t, m.rtt, a.RTT)
-	require.Equal(m.t, m.untimed, a.Untimed, "no success is lost, none is told twice")
-	m.untimed = 0
 	return l.Law.Answered(now, s, a)
 }
 
@@ -113,10 +106,7 @@ func newModel(t *testing.T, kind, initial byte) *model {
 		answered: map[uint64]bool{}, admitted: start, measured: kind&24 > 0,
 	}
 	if kind&16 == 16 {
-		m.law = func(s window.Settings) window.Law {
-			m.spare, m.untimed = 0, 0
-			return told{law(s), m}
-		}
+		m.law = func(s window.Settings) window.Law { return told{law(s), m} }
 	}
 	c, err := core.New[int](m.law, s)
 	require.NoError(t, err)
@@ -132,20 +122,16 @@ func (m *model) at(needed bool) time.Duration {
 	return 0
 }
 
-// book notes a send. "Of the attempts that are sent while at most half the window flies ... one of five"
+// book notes a send.
 func (m *model) book(op int, k window.Ticket) {
-	timed := !m.measured || m.made.Window.Timed || m.spare == 0 || 2*(len(m.flying)+1) > int(m.core.State().Cwnd)
-	if !timed {
-		m.spare--
-	}
-	m.flying = append(m.flying, flight{op, k, m.now, timed})
+	m.flying = append(m.flying, flight{op, k, m.now})
 	m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
 }
 
 // step does one event: the low three bits say which, the others to whom.
 func (m *model) step(b byte) {
 	which := int(b >> 3)
-	m.seen = m.at(m.core.NeedsTime())
+	m.seen = m.at(m.core.Timed())
 	switch b & 7 {
 	case 0:
 		for range 1 + which%4 {
@@ -180,7 +166,7 @@ func (m *model) step(b byte) {
 }
 
 func (m *model) arrive() {
-	m.seen = m.at(m.core.NeedsTime())
+	m.seen = m.at(m.core.Timed())
 	i := &queue.Item[int]{Value: m.ops}
 	m.items = append(m.items, i)
 	require.True(m.t, m.core.Queued(i))
@@ -193,7 +179,7 @@ func (m *model) arrive() {
 // try lets new operations go at once, as long as they may.
 func (m *model) try(n int) {
 	for range n {
-		m.seen = m.at(m.core.NeedsTime())
+		m.seen = m.at(m.core.Timed())
 		open := m.core.Waiting() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
 		k, ok := m.core.Tried(m.seen)
 		require.Equal(m.t, open, ok)
@@ -215,21 +201,8 @@ func (m *model) answer(which int, o window.Outcome) {
 		return
 	}
 	paused := m.core.PausedUntil()
-	accepted := o == window.Success || o == window.ClientError
-	passed := !f.timed && accepted
-	switch {
-	case passed:
-		m.untimed++
-	case f.timed:
-		m.rtt = m.now - f.sent
-	}
-	if !passed {
-		m.spare = 0
-		if accepted && !m.twin.ignored[f.ticket.ID()] {
-			m.spare = 4
-		}
-	}
-	m.seen = m.at(m.core.AnswerNeedsTime(f.ticket, o))
+	m.rtt = m.now - f.sent
+	m.seen = m.at(o.Overloaded() || m.core.Timed())
 	change := m.core.Answered(m.seen, f.ticket, o, 0)
 	require.NotEqual(m.t, window.Late, change)
 	if m.measured {
@@ -242,10 +215,7 @@ func (m *model) answer(which int, o window.Outcome) {
 	}
 	defer func() { m.checkPause(change, paused) }()
 	switch {
-	case passed:
-		m.twin.streak = 0
-		m.twin.gone(f.ticket.ID())
-	case accepted:
+	case o.Accepted():
 		m.twin.succeeded(f.ticket.ID())
 	case o == window.Neutral:
 		m.twin.gone(f.ticket.ID())
@@ -285,7 +255,7 @@ func (m *model) withdraw(which int) {
 	if f, ok := m.land(which); ok {
 		require.True(m.t, m.core.Withdrawn(f.ticket))
 		m.twin.gone(f.ticket.ID())
-		m.seen = m.at(m.core.NeedsTime())
+		m.seen = m.at(m.core.Timed())
 	}
 }
 
@@ -296,7 +266,7 @@ func (m *model) late(which int) {
 	}
 	k := m.over[which%len(m.over)]
 	o := window.Outcome(1 + which%5)
-	require.Equal(m.t, window.Late, m.core.Answered(m.at(m.core.AnswerNeedsTime(k, o)), k, o, time.Second))
+	require.Equal(m.t, window.Late, m.core.Answered(m.at(o.Overloaded() || m.core.Timed()), k, o, time.Second))
 	require.False(m.t, m.core.Withdrawn(k))
 }
 
