@@ -22,7 +22,7 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
 	require.NoError(t, err)
 	now := time.Now()
-	s := &series{limiter: l}
+	s := &series{source: source{limiter: l}}
 	for _, e := range decisions {
 		e.Time = now.Add(e.Time.Sub(time.Time{}))
 		s.decisions, s.closed = append(s.decisions, e), e.Kind == limiter.Closed

@@ -14,14 +14,21 @@ const remembered = 500
 // atOnce is how many decisions a page is told at once, the latest, once it has the past.
 const atOnce = 50
 
-// series is what was seen of a limiter, or of a client without one.
-type series struct {
-	id int
+// source is a limiter, or a client without one.
+type source struct {
 	// key is the limiter, or the flow of a client without one.
 	key     any
 	name    string
 	limiter *limiter.Limiter
 	flow    *Flow
+}
+
+// series is what was seen of a source.
+type series struct {
+	source
+	id int
+	// found is the look that found it last.
+	found time.Time
 	// closed: it takes no more work.
 	closed bool
 
@@ -142,7 +149,7 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 	return v
 }
 
-func (s *series) title() string {
+func (s source) title() string {
 	if s.flow != nil {
 		return s.name
 	}

@@ -58,6 +58,13 @@ func (m message) names() (names []string) {
 	return names
 }
 
+func (m message) ids() (ids []int) {
+	for _, l := range m.Limiters {
+		ids = append(ids, l.ID)
+	}
+	return ids
+}
+
 // page is an open page, in a bubble.
 type page struct {
 	t     *testing.T
@@ -285,8 +292,7 @@ func TestHostileNamesAreDataOnly(t *testing.T) {
 		require.NotContains(t, p.body.String(), "<")
 		p.mu.Unlock()
 		got := p.last().names()
-		require.Equal(t, names[:2], got[:2])
-		require.Equal(t, "\x00\ufffd\u2028\u202e", got[2])
+		require.Equal(t, []string{"\x00\ufffd\u2028\u202e", names[0], names[1]}, got)
 	})
 }
 
@@ -425,5 +431,33 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		time.Sleep(time.Hour)
 		still := p.last().Limiters[1].Samples
 		require.Equal(t, over.Limiters[1].Samples, still[len(still)-1:], "nothing is looked at any more")
+	})
+}
+
+// A Keyed yields its limiters in another order at each look.
+func TestTheOrderIsThatOfTheNamesAtEachLook(t *testing.T) {
+	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{})
+	require.NoError(t, err)
+	use := func(name string) {
+		_, err := k.For(name)
+		require.NoError(t, err)
+	}
+	for i := range 9 {
+		use(fmt.Sprintf("customer-%d", i))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, live.Handler(live.Keyed(k)), "1s")
+		first := p.last()
+		require.Equal(t, []string{"customer-0", "customer-1"}, first.names()[:2])
+		use("a later one")
+		for range 10 {
+			time.Sleep(time.Second)
+			got := p.last().Limiters
+			require.Len(t, got, 10)
+			require.NotContains(t, first.ids(), got[0].ID, "the later one is the first by name")
+			for i, id := range first.ids() {
+				require.Equal(t, id, got[1+i].ID)
+			}
+		}
 	})
 }

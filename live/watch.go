@@ -1,13 +1,12 @@
 package live
 
 import (
+	"cmp"
 	"crypto/rand"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aimd-go/aimd/limiter"
 )
 
 const (
@@ -69,64 +68,75 @@ func (w *watch) news(p *page) message {
 	for _, s := range w.all {
 		before, knows := p.seen[s.id]
 		v := s.view(now, before.seq, !knows)
-		name := s.title()
-		if name != before.name {
+		if name := s.name; name != before.name {
 			v.Name = &name
 		}
 		m.Limiters = append(m.Limiters, v)
-		seen[s.id] = told{name, s.seq}
+		seen[s.id] = told{s.name, s.seq}
 	}
 	p.seen = seen
 	return m
 }
 
 // look takes a sample of every limiter and other client that there is and has a place.
+// They are kept in the order of their names.
 func (w *watch) look(now time.Time) {
 	known := make(map[any]*series, len(w.all))
 	for _, s := range w.all {
 		known[s.key] = s
 	}
-	var all, fresh []*series
+	var all []*series
+	var fresh []source // at most shown, so that the time to look grows with their number only
 	count, first := 0, len(w.all) == 0
-	found := func(key any, name string, l *limiter.Limiter, f *Flow) {
-		twice := func(s *series) bool { return s.key == key }
-		if slices.ContainsFunc(all, twice) || slices.ContainsFunc(fresh, twice) {
-			return
+	found := func(f source) {
+		if s := known[f.key]; s != nil && s.found.Equal(now) || slices.ContainsFunc(fresh, func(other source) bool { return other.key == f.key }) {
+			return // it was yielded twice
+		} else if s != nil {
+			s.name, s.found = f.name, now
+			all = append(all, s)
+		} else if first { // the first ones by name; later each has its chance
+			f.name = f.title()
+			if at, _ := slices.BinarySearchFunc(fresh, f.name, byName); at < shown {
+				fresh = slices.Insert(fresh[:min(len(fresh), shown-1)], at, f)
+			}
+		} else if len(fresh) < shown {
+			fresh = append(fresh, f)
 		}
 		count++
-		if s := known[key]; s != nil {
-			s.name = name
-			all = append(all, s)
-		} else if len(fresh) < shown || first {
-			fresh = append(fresh, &series{key: key, name: name, limiter: l, flow: f})
-		}
 	}
 	for name, l := range w.limiters() {
 		if l != nil {
-			found(l, name, l, nil)
+			found(source{key: l, name: name, limiter: l})
 		}
 	}
 	for _, flows := range w.others {
 		for name, f := range flows() {
-			found(f, name, nil, f)
+			found(source{key: f, name: name, flow: f})
 		}
 	}
-	if first { // those of a Keyed come in any order; later that gives each its chance
-		slices.SortStableFunc(fresh, func(a, b *series) int { return strings.Compare(a.name, b.name) })
-	}
 	w.all = all
-	for _, s := range fresh[:min(len(fresh), shown)] {
-		w.place(now, s)
+	for _, f := range fresh {
+		w.place(now, f)
 	}
 	for _, s := range w.all {
+		s.name = s.title()
 		s.sample(now)
 	}
+	slices.SortFunc(w.all, func(a, b *series) int { return cmp.Or(strings.Compare(a.name, b.name), a.id-b.id) })
 	w.more = count - len(w.all)
+}
+
+// byName finds the place after all sources of a name.
+func byName(s source, name string) int {
+	if s.name <= name {
+		return -1
+	}
+	return 1
 }
 
 // place gives a limiter a place, if need be that of one that has had nothing to do for
 // a while, so that those at work do not take turns.
-func (w *watch) place(now time.Time, s *series) {
+func (w *watch) place(now time.Time, f source) {
 	if len(w.all) == shown {
 		at := slices.IndexFunc(w.all, func(old *series) bool { return now.Sub(old.worked) >= dull })
 		if at < 0 {
@@ -135,6 +145,5 @@ func (w *watch) place(now time.Time, s *series) {
 		w.all = slices.Delete(w.all, at, at+1)
 	}
 	w.last++
-	s.id, s.worked = w.last, now
-	w.all = append(w.all, s)
+	w.all = append(w.all, &series{source: f, id: w.last, found: now, worked: now})
 }

@@ -271,6 +271,10 @@ func TestItFitsEveryScreenLightAndDark(t *testing.T) {
 			require.NoError(t, err)
 			require.LessOrEqual(t, run[int64](b, `document.documentElement.scrollWidth`), width, "it does not scroll sideways")
 			require.Equal(t, scheme == "dark", luma(picture) < 0.5, "%s at %d: %.2f", scheme, width, luma(picture))
+			for _, column := range []string{"Name", "Window", "Queued", "Refused /s"} {
+				require.True(t, run[bool](b, `[...document.querySelectorAll('th')].some(th => th.textContent === '`+column+`' && th.checkVisibility())`), "%s at %d", column, width)
+			}
+			require.Contains(t, run[string](b, `document.querySelector('#rows tr').innerText`), run[string](b, `limiters.values().next().value.a.state`))
 			for _, c := range []struct {
 				name string
 				want float64

@@ -42,6 +42,11 @@ function take(m) {
     if (l.name === wanted) view.id = l.id;
   }
   for (const l of limiters.values()) if (l.gone && l.gone < m.now - KEEP) limiters.delete(l.id);
+  const gone = [...limiters.values()].filter(l => l.gone);
+  for (const l of [...m.limiters.map(v => limiters.get(v.id)), ...gone]) { // in the order of the message
+    limiters.delete(l.id);
+    limiters.set(l.id, l);
+  }
   if (!limiters.has(view.id)) Object.assign(view, { id: limiters.size ? limiters.keys().next().value : 0, picked: false });
   // Until somebody picks one: the first that has not ended.
   const ended = l => l.gone || l.a.state === 'closed';

@@ -91,12 +91,11 @@ function overview() {
   $('overview').hidden = limiters.size < 2;
   if (limiters.size < 2) return;
   for (const [id, tr] of rows) if (!limiters.has(id)) { tr.remove(); rows.delete(id); }
+  let place = 0;
   for (const l of limiters.values()) {
-    let tr = rows.get(l.id);
-    if (!tr) {
-      rows.set(l.id, tr = row(l));
-      $('rows').append(tr);
-    }
+    if (!rows.has(l.id)) rows.set(l.id, row(l));
+    const tr = rows.get(l.id), there = $('rows').children[place++];
+    if (tr !== there) $('rows').insertBefore(tr, there || null);
     const i = find(l.s, end()), s = l.s[i];
     tr.classList.toggle('on', l.id === view.id);
     tr.classList.toggle('gone', !!l.gone);
@@ -119,7 +118,7 @@ function row(l) {
   pick.onclick = () => { view.id = l.id; view.picked = true; view.at = 0; draw(); };
   name.append(pick);
   state.append(element('span', '', 'state'));
-  tr.append(name, state, ...['n', 'n wide', 'n mid', 'n', 'n mid', 'n mid', 'n wide'].map(k => element('td', '', k)));
+  tr.append(name, state, ...['n', 'n wide', 'n', 'n', 'n', 'n mid', 'n wide'].map(k => element('td', '', k)));
   const last = element('td', null, 'spark wide'), canvas = element('canvas');
   canvas.setAttribute('aria-hidden', 'true');
   last.append(canvas);
