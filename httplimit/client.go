@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/aimd-go/aimd/attempt"
@@ -49,12 +50,15 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x := &exchange{req: req}
 	for attempts := 1; ; attempts++ {
-		again, err := x.request(req.Context(), attempts)
+		again, err := x.under(a, attempts)
 		if err != nil {
-			a.Drop()
 			return nil, err
 		}
 		resp, v, err := p.send(a, again)
+		var story *attempt.Error
+		if errors.As(err, &story) {
+			story.Attempts = attempts // the Transport knows of one
+		}
 		failed := err
 		if err == nil && resp != nil {
 			if resp.Request == again {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -133,7 +134,11 @@ var refusedDial error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallE
 
 // A wrong port: Transport, Client and Retrier say so within 10 s.
 func TestAWrongPortIsTold(t *testing.T) {
-	nobody := base(func(*http.Request) (*http.Response, error) { return nil, refusedDial })
+	var dials atomic.Int32
+	nobody := base(func(*http.Request) (*http.Response, error) {
+		dials.Add(1)
+		return nil, refusedDial
+	})
 	endless := func(t *testing.T, l *limiter.Limiter) http.RoundTripper {
 		return newRetrier(t, httplimit.New(nobody, l), retry.Config{MaxAttempts: -1})
 	}
@@ -161,6 +166,11 @@ func TestAWrongPortIsTold(t *testing.T) {
 				_, err = rt.RoundTrip(get(t.Context(), anyURL))
 				require.ErrorIs(t, err, attempt.ErrNoContact)
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				var story *attempt.Error
+				require.ErrorAs(t, err, &story)
+				if made := dials.Swap(0); name != "a loop around a Transport" { // which makes them of its own
+					require.Equal(t, made, int32(story.Attempts), "%v", err)
+				}
 				if name != "Retrier" { // whose policy has delays of its own
 					require.LessOrEqual(t, time.Since(start), 10*time.Second)
 				}
@@ -227,4 +237,56 @@ func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 		}
 		require.ErrorIs(t, err, attempt.ErrNoContact)
 	})
+}
+
+// A panic in what makes the body of the next attempt is the caller's. The slot is free.
+func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
+	for name, below := range map[string]func(*testing.T, http.RoundTripper, *limiter.Limiter) http.RoundTripper{
+		"Client": func(t *testing.T, b http.RoundTripper, l *limiter.Limiter) http.RoundTripper {
+			return clientOn(t, b, l).Transport
+		},
+		"Retrier": func(t *testing.T, b http.RoundTripper, l *limiter.Limiter) http.RoundTripper {
+			return newRetrier(t, httplimit.New(b, l), retry.Config{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := narrow(t)
+				rt := below(t, answers(503, nil, http.NoBody), l)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, anyURL, strings.NewReader("x"))
+				require.NoError(t, err)
+				req.GetBody = func() (io.ReadCloser, error) { panic("GetBody") }
+				require.PanicsWithValue(t, "GetBody", func() { _, _ = rt.RoundTrip(req) })
+				require.Zero(t, l.Snapshot().InFlight)
+			})
+		})
+	}
+}
+
+// A refusal whose body does not end is closed after a quarter of a second. The next
+// attempt begins once that has ended the one before: run it with -race.
+func TestAfterARefusalThatDrips(t *testing.T) {
+	s := serve(t, http.HandlerFunc(func() http.HandlerFunc {
+		var calls atomic.Int32
+		return func(w http.ResponseWriter, r *http.Request) {
+			if calls.Add(1) > 1 {
+				return
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, "x")
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(50 * time.Millisecond):
+				case <-r.Context().Done():
+				}
+			}
+		}
+	}()))
+	l := narrow(t)
+	resp, err := clientOn(t, s.Client().Transport, l).Do(get(t.Context(), s.URL))
+	require.NoError(t, err)
+	require.Equal(t, 200, resp.StatusCode)
+	require.NoError(t, resp.Body.Close())
+	require.Zero(t, l.Snapshot().InFlight)
 }

@@ -47,6 +47,17 @@ func (x *exchange) attempt(ctx context.Context) error {
 	return glance(resp)
 }
 
+// under is request for an attempt that has begun, and ends it if there is none: also
+// if the caller's GetBody panics.
+func (x *exchange) under(a *attempt.Attempt, number int) (req *http.Request, err error) {
+	defer func() {
+		if req == nil {
+			a.Drop()
+		}
+	}()
+	return x.request(x.req.Context(), number)
+}
+
 // request is the request of the next attempt: a copy, since a RoundTripper changes no
 // request, with a new body, and with the attempt's number in its tags if it has any.
 func (x *exchange) request(ctx context.Context, number int) (*http.Request, error) {
@@ -86,9 +97,18 @@ func drop(resp *http.Response) {
 		return
 	}
 	defer resp.Body.Close()
-	// A service that sends its refusal byte by byte must not hold up the client.
-	t := time.AfterFunc(drainTime, func() { resp.Body.Close() })
-	defer t.Stop()
+	// A service that sends its refusal byte by byte must not hold up the client. The
+	// attempt has ended when the body was closed, by whichever of the two.
+	closed := make(chan struct{})
+	t := time.AfterFunc(drainTime, func() {
+		defer close(closed)
+		resp.Body.Close()
+	})
+	defer func() {
+		if !t.Stop() {
+			<-closed
+		}
+	}()
 	_, _ = io.CopyN(io.Discard, resp.Body, drainedBody)
 }
 

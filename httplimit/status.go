@@ -58,10 +58,16 @@ func Check(resp *http.Response) error {
 // newStatusError returns the error without the body.
 func newStatusError(resp *http.Response) *StatusError {
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
-	if e.Status == "" {
-		e.Status = strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
-	}
+	e.Status = e.status()
 	return e
+}
+
+// status is Status, made of the code if it is empty.
+func (e *StatusError) status() string {
+	if e.Status != "" {
+		return e.Status
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 }
 
 // HTTPStatusCode returns the status.
@@ -78,7 +84,7 @@ func (e *StatusError) RetryAfter() time.Duration {
 // line of printable characters.
 func (e *StatusError) Error() string {
 	var s strings.Builder
-	s.WriteString("httplimit: " + printable(e.Status))
+	s.WriteString("httplimit: " + printable(e.status()))
 	if after := e.RetryAfter(); after > 0 {
 		fmt.Fprintf(&s, " (Retry-After %v)", after)
 	}

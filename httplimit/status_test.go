@@ -52,6 +52,12 @@ func TestCheckTellsTheStatus(t *testing.T) {
 	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 2 * time.Second}, attempt.Classify(err))
 }
 
+// One that a test makes by hand has a text too.
+func TestAStatusErrorOfACodeAlone(t *testing.T) {
+	assert.EqualError(t, &httplimit.StatusError{StatusCode: 500}, "httplimit: 500 Internal Server Error")
+	assert.EqualError(t, &httplimit.StatusError{StatusCode: 599}, "httplimit: 599")
+}
+
 func TestTheErrorsTextIsShortAndPrintable(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"none", "", ""},

@@ -16,7 +16,7 @@ import (
 //
 // What the limiter is told: an answer with a status below 400 is a success;
 // any other is put to the limiter's classifier as a [StatusError], and so is an error. Of
-// the body it has the start, at most 4 KiB, where the status is 429 or 403 and the
+// the body it has the start, at most 64 KiB, where the status is 429 or 403 and the
 // body JSON: there a service says that a quota is used up. Of other answers it has none.
 // What the end of the request's context means, the package comment says.
 //

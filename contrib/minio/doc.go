@@ -25,9 +25,9 @@
 //	})
 //
 // There an operation is one attempt, whatever its requests, and goes on until it
-// is done, its error is final, or the context ends. Use it for small objects where
-// nothing may be lost in an outage of minutes. Use one way, not both: an operation would
-// wait for a slot while it holds another.
+// is done, its error is final, or the context ends. Use it for small objects if
+// nothing may be lost in an outage of minutes. If the client is under Limit of the same
+// limiter too, its requests use the slot that Do has.
 //
 // Good to know about Limit:
 //   - minio-go tries a request at most 36 times, some 17 seconds of a service that does
