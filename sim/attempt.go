@@ -26,7 +26,9 @@ type attempt struct {
 	gen    uint32
 	// ticket is that of the limiter.
 	ticket window.Ticket
-	// background is the operation's, also when that has ended.
+	// number is that of the operation, and tries how many of its attempts failed before.
+	number, tries int
+	// background is that of the operation, which may have ended.
 	background bool
 	// waited: the client waits for the answer. held: it is under way or at the server.
 	waited, held bool
@@ -45,7 +47,7 @@ type attempt struct {
 // send sends an attempt.
 func (e *engine) send(op *operation, t window.Ticket) {
 	id, a := e.attempts.take()
-	*a = attempt{op: op, client: op.client.id, id: id, gen: a.gen, ticket: t, background: op.background, waited: true, held: true}
+	*a = attempt{op: op, client: op.client.id, id: id, gen: a.gen, ticket: t, number: op.number, tries: op.failures, background: op.background, waited: true, held: true}
 	e.meter.sent(e, op.sent >= 0)
 	if op.sent < 0 {
 		op.sent = e.now

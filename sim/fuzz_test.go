@@ -98,6 +98,11 @@ func (p *picker) server() Server {
 	}
 	if p.yes() {
 		s.Failures = Failures{Rate: p.share(), Overload: p.yes(), Sticky: p.yes(), From: p.duration(), For: p.duration()}
+		if p.yes() {
+			s.Failures.Every, s.Failures.First, s.Failures.Rest = p.count(), p.count(), p.duration()
+			s.Failures.Lost, s.Failures.Period = p.yes(), p.duration()
+			s.Blocks = Blocks{p.count(), p.duration()}
+		}
 	}
 	var at time.Duration
 	for range p.byte() % 3 {
@@ -108,7 +113,7 @@ func (p *picker) server() Server {
 	at = 0
 	for range p.byte() % 3 {
 		at += p.duration()
-		c := Change{At: at}
+		c := Change{At: at, Service: p.duration()}
 		if s.Slots > 0 {
 			c.Slots = p.count()
 		}

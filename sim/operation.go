@@ -25,7 +25,9 @@ type operation struct {
 	// after the last, without what Retry-After added: loop.Failure's Last.
 	failures int
 	waited   time.Duration
-	// background: it is background work, not interactive.
+	// number counts the operations of the run from 0, in the order of their birth.
+	number int
+	// background: the operation is background work, not interactive.
 	background bool
 }
 
@@ -83,9 +85,9 @@ func checked[T any](v T, err error) *T {
 // bear makes a new operation for a client.
 func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
-	*op = operation{id: id, client: c, born: e.now, sent: -1}
+	*op = operation{id: id, client: c, born: e.now, sent: -1, number: e.meter.births}
+	op.background = e.scenario.Clients.background(op.number)
 	op.item.Value = op
-	op.background = e.scenario.Clients.background(e.meter.births)
 	e.meter.born(op)
 	switch {
 	case !e.admitted(op):

@@ -10,7 +10,7 @@ import (
 // at the concurrency that is best for it; +Inf: no bound.
 func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()
-	slots, rate := s.Slots, s.Rate.PerSecond
+	slots, rate, service := s.Slots, s.Rate.PerSecond, s.Service
 	for _, c := range s.Capacity {
 		if c.At <= at && c.Slots > 0 {
 			slots = c.Slots
@@ -18,19 +18,25 @@ func (s Server) throughput(at time.Duration) float64 {
 		if c.At <= at && c.Rate > 0 {
 			rate = c.Rate
 		}
+		if c.At <= at && c.Service > 0 {
+			service = c.Service
+		}
 	}
 	most := math.Inf(1)
 	if rate > 0 {
 		most = rate
 	}
-	if s.Service == 0 {
+	if s.Blocks.Operations > 0 {
+		service = (service + s.Blocks.Service) / 2
+	}
+	if service == 0 {
 		return most
 	}
 	best := s.bestConcurrency()
 	if n := fewest(slots, s.Medium.Places); n > 0 {
 		best = min(best, float64(n))
 	}
-	return min(most, s.served(best)/s.Service.Seconds())
+	return min(most, s.served(best)/service.Seconds())
 }
 
 // bestConcurrency is the one with the highest throughput of a server that slows

@@ -2,10 +2,19 @@ package sim
 
 import "time"
 
-// Failures makes requests fail at random: "Effects of partial failures" (Safe Client Behaviour).
+// Failures makes requests fail whatever the load: "Effects of partial failures" (Safe
+// Client Behaviour). A request fails if Rate, Every, First or Rest makes it fail.
 type Failures struct {
-	// Rate is the share of requests that fail, 0 to 1.
+	// Rate is the share of requests that fail at random, 0 to 1.
 	Rate float64 `yaml:"rate"`
+	// Every makes each request fail whose number at the server is a multiple of Every: 3
+	// for each third request; 0: no request fails for its number.
+	Every int `yaml:"every"`
+	// First is how many attempts of each operation fail before one may succeed.
+	First int `yaml:"first"`
+	// Rest makes a request fail that comes later than this after the request before it,
+	// as at a service that stops if no client asks; 0: a rest does not matter.
+	Rest time.Duration `yaml:"rest"`
 	// Overload makes a failure look like a refusal (503). Without it, a failure says
 	// nothing about load (500).
 	Overload bool `yaml:"overload"`
@@ -13,9 +22,37 @@ type Failures struct {
 	// when some of the service's machines are down and each client stays with its
 	// own. Without it, each request has the same chance.
 	Sticky bool `yaml:"sticky"`
-	// From and For say when; a For of 0: from From to the end.
+	// Lost makes a request that fails vanish: the client never gets an answer, and needs a
+	// Timeout.
+	Lost bool `yaml:"lost"`
+	// From and For say when requests fail; a For of 0: from From to the end.
 	From time.Duration `yaml:"from"`
 	For  time.Duration `yaml:"for"`
+	// Period repeats the time of From and For each Period, longer than For; 0: requests
+	// fail once for that time.
+	Period time.Duration `yaml:"period"`
+}
+
+// at reports whether requests may fail at that time.
+func (f Failures) at(now time.Duration) bool {
+	since := now - f.From
+	if f.Period > 0 && since > 0 {
+		since %= f.Period
+	}
+	return since >= 0 && (f.For == 0 || since < f.For)
+}
+
+func (f Failures) check(c checker) {
+	c.number("rate", f.Rate, 0, 1)
+	c.count("every", f.Every, 0, maxOperations)
+	c.count("first", f.First, 0, maxOperations)
+	c.duration("rest", f.Rest, 0, maxHorizon)
+	c.duration("from", f.From, 0, maxHorizon)
+	c.duration("for", f.For, 0, maxHorizon)
+	c.duration("period", f.Period, 0, maxHorizon)
+	if f.Period > 0 && (f.For == 0 || f.For >= f.Period) {
+		c.fail("period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
+	}
 }
 
 // Change is a new capacity from some time on.
@@ -27,6 +64,9 @@ type Change struct {
 	Slots int `yaml:"slots"`
 	// Rate is in the place of Server.Rate.PerSecond; 0: no change.
 	Rate float64 `yaml:"rate"`
+	// Service is in the place of Server.Service for requests whose service begins later; 0:
+	// no change.
+	Service time.Duration `yaml:"service"`
 }
 
 // The words of Outage.Kind, which says what they mean.
@@ -60,10 +100,7 @@ func (o Outage) end() time.Duration { return o.From + o.For }
 
 // checkTimes checks what depends on the time.
 func (s Server) checkTimes(c checker) {
-	f := c.in("failures")
-	f.number("rate", s.Failures.Rate, 0, 1)
-	f.duration("from", s.Failures.From, 0, maxHorizon)
-	f.duration("for", s.Failures.For, 0, maxHorizon)
+	s.Failures.check(c.in("failures"))
 	for i, ch := range s.Capacity {
 		c := c.item("capacity", i)
 		c.duration("at", ch.At, 0, maxHorizon)
@@ -72,6 +109,10 @@ func (s Server) checkTimes(c checker) {
 		}
 		c.count("slots", ch.Slots, 0, maxSlots)
 		c.number("rate", ch.Rate, 0, maxRate)
+		c.duration("service", ch.Service, 0, maxHorizon)
+		if ch.Service > 0 && s.Slowdown.Limit > 0 {
+			c.fail("service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
+		}
 		if ch.Slots > 0 && s.Slots == 0 {
 			c.fail("slots", "%d is not allowed where the server has no slots", ch.Slots)
 		}

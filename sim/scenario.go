@@ -110,6 +110,9 @@ func (s Scenario) check(c checker) {
 			c.in("server").item("outages", i).fail("kind", "lost is not allowed without clients.timeout: an answer that is lost is waited for until then")
 		}
 	}
+	if s.Server.Failures.Lost && s.Clients.Timeout == 0 {
+		c.in("server").in("failures").fail("lost", "true is not allowed without clients.timeout: clients wait for a lost answer until then")
+	}
 	c.count("runs", s.Runs, 0, 10_000)
 	c.duration("horizon", s.Horizon, 0, maxHorizon)
 	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)

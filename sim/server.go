@@ -18,6 +18,8 @@ type Server struct {
 	ConnectSpread Spread `yaml:"connect_spread"`
 	// Service is the mean time to serve one request; 0: none.
 	Service time.Duration `yaml:"service"`
+	// Blocks gives blocks of operations another service time.
+	Blocks Blocks `yaml:"blocks"`
 	// Spread is how the service time varies; the zero value: not at all.
 	Spread Spread `yaml:"spread"`
 	// Slots is how many requests are served at a time: a concurrency cap, or
@@ -46,6 +48,26 @@ type Server struct {
 	// Outages are when the server is down. In the order of From, and one ends
 	// before the next begins.
 	Outages []Outage `yaml:"outages"`
+}
+
+// Blocks are operations that differ in size: each second block of Operations operations,
+// in the order of their birth, takes another service time.
+type Blocks struct {
+	// Operations is the length of a block; 0: all operations are alike.
+	Operations int `yaml:"operations"`
+	// Service is the mean service time in the second block, the fourth, and so on.
+	Service time.Duration `yaml:"service"`
+}
+
+// large reports whether the nth operation takes Blocks.Service.
+func (b Blocks) large(n int) bool { return b.Operations > 0 && n/b.Operations%2 == 1 }
+
+func (b Blocks) check(c checker) {
+	c.count("operations", b.Operations, 0, maxOperations)
+	c.duration("service", b.Service, 0, maxHorizon)
+	if b.Operations == 0 {
+		c.unused("operations", "service", b.Service)
+	}
 }
 
 // The words of Spread.Kind, which says what they mean.
@@ -171,6 +193,7 @@ func (s Server) check(c checker) {
 	c.duration("connect", s.Connect, 0, maxHorizon)
 	c.duration("service", s.Service, 0, maxHorizon)
 	s.ConnectSpread.check(c.in("connect_spread"))
+	s.Blocks.check(c.in("blocks"))
 	s.Spread.check(c.in("spread"))
 	c.count("slots", s.Slots, 0, maxSlots)
 	c.count("queue", s.Queue, 0, maxSlots)
@@ -216,6 +239,9 @@ func (s Server) checkLoad(c checker) {
 	if s.Slowdown.Limit > 0 {
 		if s.Spread.Kind != "" && s.Spread.Kind != constantWord {
 			d.fail("limit", "%d is not allowed with a spread: a slowdown makes every request wait equally long", s.Slowdown.Limit)
+		}
+		if s.Blocks.Operations > 0 {
+			d.fail("limit", "%d is not allowed with blocks: a slowdown has one time for all requests", s.Slowdown.Limit)
 		}
 		if s.Knee.At > 0 {
 			d.fail("limit", "%d is not allowed with a knee: choose one of them", s.Slowdown.Limit)

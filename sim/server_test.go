@@ -112,6 +112,40 @@ func TestServers(t *testing.T) {
 			sim.Server{Failures: sim.Failures{Rate: 0.5, Sticky: true}}, sim.Clients{Count: 4, Operations: 8, Rate: 1}, none,
 			sim.Result{Done: 4, Failed: 4, Makespan: 7 * sec, PeakConcurrency: 1},
 		},
+		// The third and the sixth request fail, of 2 s and 5 s.
+		"failures: each third request": {
+			sim.Server{Failures: sim.Failures{Every: 3, Overload: true}}, clients(6, sec), none,
+			sim.Result{Done: 4, Refused: 2, Makespan: 4 * sec, PeakConcurrency: 1},
+		},
+		"failures: the first two attempts of each operation": {
+			sim.Server{Failures: sim.Failures{First: 2}}, clients(2, 0), fixed(sec),
+			sim.Result{Done: 2, Failed: 4, Makespan: 2 * sec, PeakConcurrency: 2},
+		},
+		// Each operation comes 1.5 s after the last attempt of the one before.
+		"failures: after a rest": {
+			sim.Server{Failures: sim.Failures{Rest: sec}}, clients(3, 2*sec), fixed(500 * ms),
+			sim.Result{Done: 3, Failed: 3, Makespan: 4500 * ms, PeakConcurrency: 1},
+		},
+		// Those of 1 s, 3 s and 5 s fail.
+		"failures: up for a second, down for a second": {
+			sim.Server{Failures: sim.Failures{Rate: 1, From: sec, For: sec, Period: 2 * sec}}, clients(6, sec), none,
+			sim.Result{Done: 3, Failed: 3, Makespan: 4 * sec, PeakConcurrency: 1},
+		},
+		"failures: never answered": {
+			sim.Server{Failures: sim.Failures{Rate: 1, Lost: true, For: 500 * ms}},
+			sim.Clients{Operations: 2, Rate: 1, Timeout: 2 * sec}, none,
+			sim.Result{Done: 1, TimedOut: 1, Makespan: sec, PeakConcurrency: 1},
+		},
+		// 0 to 1, and 1 to 4.
+		"capacity: slower from 0.5 s on": {
+			sim.Server{Service: sec, Capacity: []sim.Change{{At: 500 * ms, Service: 3 * sec}}}, clients(2, sec), none,
+			sim.Result{Done: 2, Makespan: 4 * sec, Useful: 4 * sec, PeakConcurrency: 1},
+		},
+		// Two take 1 s, two take 3 s, and the last one 1 s.
+		"blocks: small and large operations": {
+			sim.Server{Service: sec, Blocks: sim.Blocks{Operations: 2, Service: 3 * sec}}, clients(5, 0), none,
+			sim.Result{Done: 5, Makespan: 3 * sec, Useful: 9 * sec, PeakConcurrency: 5},
+		},
 		// One to 1, then two at a time: 1 to 2 twice, and the last 2 to 3.
 		"capacity: a slot more from 1 s on": {
 			sim.Server{Service: sec, Slots: 1, Queue: 9, Capacity: []sim.Change{{At: sec, Slots: 2}}}, clients(4, 0), none,

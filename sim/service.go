@@ -12,6 +12,11 @@ type server struct {
 	// slots and perSecond are the capacity; 0: no bound.
 	slots     int
 	perSecond float64
+	// service is the mean service time.
+	service time.Duration
+	// came is how many requests came, the last of them at the time latest.
+	came   int
+	latest time.Duration
 	// running is how many are being served, busy how many refusals keep a slot.
 	running, busy int
 	// waiting are those in the queue, in order.
@@ -35,7 +40,8 @@ type server struct {
 
 func (s *server) init(e *engine, conf Server) {
 	s.conf = conf
-	s.slots, s.perSecond = conf.Slots, conf.Rate.PerSecond
+	s.slots, s.perSecond, s.service = conf.Slots, conf.Rate.PerSecond, conf.Service
+	s.latest = -maxDuration
 	s.tokens = conf.Rate.Burst
 	s.station.init(conf)
 	for i, c := range conf.Capacity {
@@ -61,11 +67,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 	case s.down != nil, e.now < s.jammed:
 		s.refuse(e, a, window.Overload)
 	case s.fails(e, a):
-		outcome := window.Neutral
-		if s.conf.Failures.Overload {
-			outcome = window.Overload
-		}
-		s.refuse(e, a, outcome)
+		s.failed(e, a)
 	case s.perSecond > 0 && !s.allowed(e, a):
 	case s.conf.Medium.Places > 0 && s.running >= s.conf.Medium.Places:
 		s.collided(e, a)
@@ -87,6 +89,19 @@ func (s *server) admitted(e *engine, a *attempt) {
 		e.meter.concurrent(s.concurrency())
 	default:
 		s.refuse(e, a, window.Overload)
+	}
+}
+
+// failed: an attempt has met one of the Failures.
+func (s *server) failed(e *engine, a *attempt) {
+	switch {
+	case s.conf.Failures.Lost:
+		a.held = false
+		e.settled(a)
+	case s.conf.Failures.Overload:
+		s.refuse(e, a, window.Overload)
+	default:
+		s.refuse(e, a, window.Neutral)
 	}
 }
 
@@ -142,6 +157,9 @@ func (s *server) changed(e *engine, i int32) {
 	if c.Rate > 0 {
 		s.fill(e.now)
 		s.perSecond = c.Rate
+	}
+	if c.Service > 0 {
+		s.service = c.Service
 	}
 }
 
@@ -222,7 +240,11 @@ func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 func (s *server) begin(e *engine, a *attempt) {
 	s.running++
 	a.phase, a.began = serving, e.now
-	a.takes = e.random.spread(s.conf.Service, s.conf.Spread)
+	mean := s.service
+	if s.conf.Blocks.large(a.number) {
+		mean = s.conf.Blocks.Service
+	}
+	a.takes = e.random.spread(mean, s.conf.Spread)
 	if s.conf.Medium.Places > 0 {
 		a.place = len(s.serving)
 		s.serving = append(s.serving, a.id)
@@ -249,13 +271,19 @@ func (s *server) refill(e *engine) {
 	}
 }
 
+// fails reports whether a request that comes now fails.
 func (s *server) fails(e *engine, a *attempt) bool {
 	f := s.conf.Failures
+	rest := e.now - s.latest
+	s.came++
+	s.latest = e.now
 	switch {
-	case f.Rate == 0 || e.now < f.From || f.For > 0 && e.now >= f.From+f.For:
+	case !f.at(e.now):
 		return false
+	case f.Every > 0 && s.came%f.Every == 0, a.tries < f.First, f.Rest > 0 && rest > f.Rest:
+		return true
 	case f.Sticky:
 		return float64(a.client) < f.Rate*float64(len(e.clients))
 	}
-	return e.random.Float64() < f.Rate
+	return f.Rate > 0 && e.random.Float64() < f.Rate
 }

@@ -32,6 +32,19 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.knee.slope: +Inf is not allowed, want a number from 0 to 100":       func(s *sim.Scenario) { s.Server.Knee.Slope = math.Inf(1) },
 		"server.medium.places: -1 is not allowed, want a number from 0 to 10000000": func(s *sim.Scenario) { s.Server.Medium.Places = -1 },
 		"server.failures.rate: 1.5 is not allowed, want a number from 0 to 1":       func(s *sim.Scenario) { s.Server.Failures.Rate = 1.5 },
+		"server.failures.period: 1s is not allowed with for: 1s, want a for that is longer than 0 and shorter than the period": func(s *sim.Scenario) {
+			s.Server.Failures = sim.Failures{For: sec, Period: sec}
+		},
+		"server.failures.lost: true is not allowed without clients.timeout: clients wait for a lost answer until then": func(s *sim.Scenario) {
+			s.Server.Failures.Lost = true
+		},
+		"server.blocks.service: 1s is not allowed without operations": func(s *sim.Scenario) { s.Server.Blocks.Service = sec },
+		"server.slowdown.limit: 3 is not allowed with blocks: a slowdown has one time for all requests": func(s *sim.Scenario) {
+			s.Server.Slowdown.Limit, s.Server.Blocks.Operations = 3, 1
+		},
+		"server.capacity[0].service: 1s is not allowed with a slowdown, which has one time for all requests": func(s *sim.Scenario) {
+			s.Server.Slowdown.Limit, s.Server.Capacity = 3, []sim.Change{{Service: sec}}
+		},
 		"server.capacity[1].at: 1s is not allowed after 2s: changes stand in the order of time": func(s *sim.Scenario) {
 			s.Server.Capacity = []sim.Change{{At: 2 * sec}, {At: sec}}
 		},

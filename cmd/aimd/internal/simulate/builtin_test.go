@@ -19,12 +19,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
 // big are the scenarios that take seconds each with all strategies and runs.
 var big = []string{"law-s2", "law-s5", "law-s5c", "law-s6", "law-s7a", "law-s7b", "law-s10", "law-r6", "law-r8", "law-k1", "law-k2"}
+
+// harmful are the scenarios in which the default law takes more than 1.5 times the time of the
+// better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose
+// expectations are met must leave this list.
+var harmful = []string{
+	"harm-share-refused", "harm-one-of-four-down", "harm-each-third-refused", "harm-first-attempt-refused",
+	"harm-blocks-of-sizes", "harm-slower-for-good", "harm-up-and-down", "harm-refused-after-rest", "harm-half-unanswered",
+}
 
 // All built-in scenarios, with all their runs, show what they expect: the numbers of
 // the texts, and those by which laws are judged. The big ones of these are run once,
@@ -61,7 +70,12 @@ func builtins(t *testing.T) string {
 					args = append(args, "--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]")
 				}
 				got := clitest.Here(t.Context(), commands(), args...)
-				assert.Zero(t, got.Status, got.Stderr)
+				if slices.Contains(harmful, name) {
+					assert.Equal(t, cli.Failed, got.Status, "its expectations are met: take it out of the list")
+					assert.Contains(t, got.Stderr, "not as expected: probe: makespan_s over that of reno-0.9 or backoff")
+				} else {
+					assert.Zero(t, got.Status, got.Stderr)
+				}
 				assert.Contains(t, got.Stdout, `{"scenario":"`+name+`",`)
 				mu.Lock()
 				defer mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +32,13 @@ func (s Study) Verdicts() []Verdict {
 	var all []Verdict
 	for _, e := range s.expected() {
 		row, there := s.Row(e.Strategy, e.At)
-		over, overThere := row, there
-		if e.Over != "" {
-			over, overThere = s.Row(e.Over, e.At)
+		var others []Row
+		for _, name := range e.Others() {
+			other, known := s.Row(name, e.At)
+			others, there = append(others, other), there && known
 		}
-		if there && overThere {
-			all = append(all, newVerdict(e, row, over))
+		if there {
+			all = append(all, newVerdict(e, row, others))
 		}
 	}
 	return all
@@ -57,13 +59,18 @@ func (s Study) expected() (all []scenario.Expectation) {
 	return all
 }
 
-func newVerdict(e scenario.Expectation, row, over Row) Verdict {
+func newVerdict(e scenario.Expectation, row Row, others []Row) Verdict {
 	r := row.Of(e.Measure)
 	v := Verdict{Expectation: e, Got: r.Median, Applies: r.Applies}
-	if e.Over != "" {
-		by := over.Of(e.Measure)
-		v.Applies = r.Applies && by.Applies && !by.Median.AtLeast && by.Median.Value > 0
-		v.Got.Value /= by.Median.Value
+	if len(others) > 0 {
+		least := math.Inf(1)
+		for _, other := range others {
+			if by := other.Of(e.Measure); by.Applies && !by.Median.AtLeast {
+				least = min(least, by.Median.Value)
+			}
+		}
+		v.Applies = r.Applies && least > 0 && !math.IsInf(least, 1)
+		v.Got.Value /= least
 	}
 	v.Met = v.Applies && met(e, v.Got)
 	if !v.Met {

@@ -28,12 +28,13 @@ var indexText []byte
 var (
 	index = parseIndex()
 	// laws are the scenarios that judge laws, old the former names of scenarios.
-	laws, old = index.Laws, index.Old
+	laws, old = slices.Concat(index.Laws, index.Harm), index.Old
 )
 
 func parseIndex() (x struct {
 	Chapters []Chapter
 	Laws     []string
+	Harm     []string
 	Families []Family
 	Old      map[string]string
 }) {

@@ -172,8 +172,8 @@ func (c checker) plot(path string, p Plot) {
 func (c checker) expectation(path string, e Expectation) {
 	c.oneOf(path+".strategy", e.Strategy, c.strategies)
 	c.oneOf(path+".measure", e.Measure, c.measures)
-	if e.Over != "" {
-		c.oneOf(path+".over", e.Over, c.strategies)
+	for _, name := range e.Others() {
+		c.oneOf(path+".over", name, c.strategies)
 	}
 	bounded := e.AtLeast != nil || e.AtMost != nil
 	given := 0

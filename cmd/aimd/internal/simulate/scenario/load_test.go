@@ -83,7 +83,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"tabs":                   {"server:\n\tslots: 1\n", "x.yaml:2: found character that cannot start any token"},
 		"two documents":          {both + "---\nname: b\n", "x.yaml:4: there is a second document, want one scenario to a file"},
 		"unknown field":          {both + "nonsense: 1\n", "x.yaml:3: nonsense: there is no such field, want one of name, title, claim, server,"},
-		"unknown field below":    {"server:\n  slot: 1\nclients: {}\n", "x.yaml:2: server.slot: there is no such field, want one of connect, connect_spread, service, spread, slots,"},
+		"unknown field below":    {"server:\n  slot: 1\nclients: {}\n", "x.yaml:2: server.slot: there is no such field, want one of connect, connect_spread, service, blocks, spread,"},
 		"given twice":            {"server: {}\nclients:\n  count: 1\n  rate: 2\n  count: 3\n", "x.yaml:5: clients.count: is given twice, first at line 3"},
 		"text for a number":      {"server:\n  slots: many\nclients: {}\n", "x.yaml:2: server.slots: many is not allowed, want a whole number"},
 		"quoted number":          {"server:\n  slots: '5'\nclients: {}\n", `x.yaml:2: server.slots: "5" is not allowed, want a whole number`},
@@ -259,8 +259,9 @@ func TestNamed(t *testing.T) {
 	assert.Equal(t, []string{"sync-start"}, Named("sync-start"), "a name, though it begins others")
 	assert.Equal(t, []string{"seed4"}, Named("seed4"))
 	assert.Equal(t, []string{"crash-outage", "crash-backlog"}, Named("crash"))
-	assert.Equal(t, laws, Named("law"))
-	assert.Equal(t, laws, Named("law-*"))
+	assert.Equal(t, index.Laws, Named("law"))
+	assert.Equal(t, index.Laws, Named("law-*"))
+	assert.Equal(t, index.Harm, Named("harm"))
 	assert.Equal(t, []string{"law-s7a", "law-s7b"}, Named("law-s7?"))
 	for _, word := range []string{"", "*.yaml", "law-", "la", "[", "nonsense", "./law"} {
 		assert.Empty(t, Named(word), word)

@@ -81,6 +81,14 @@ type Expectation struct {
 	Says     string    `yaml:"says"`
 }
 
+// Others are the strategies of Over: "reno-0.9 or backoff" names two.
+func (e Expectation) Others() []string {
+	if e.Over == "" {
+		return nil
+	}
+	return strings.Split(e.Over, " or ")
+}
+
 // Point is a scenario with one choice of the sweep's values.
 type Point struct {
 	// At has "field=value" for each sweep; none without.
