@@ -2,6 +2,7 @@ package aimd
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/aimd-go/aimd/attempt"
@@ -68,12 +69,17 @@ func New(opts ...Option) (*Limiter, error) {
 		o(&s)
 	}
 	if s.law == nil {
-		if f := s.Window.Factor; f != 0 {
-			return nil, fmt.Errorf("aimd: %w", setting.Wrong("decrease factor", f, "none with New, whose law has no factor; NewReno and NewTahoe have one"))
-		}
 		s.law = Probe
 	}
+	if f := s.Window.Factor; f != 0 && isProbe(s.law) {
+		return nil, fmt.Errorf("aimd: %w", setting.Wrong("decrease factor", f, "none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one"))
+	}
 	return limiter.New(s.law, s.Config)
+}
+
+// isProbe compares addresses, since Go compares no functions.
+func isProbe(law window.NewLaw) bool {
+	return reflect.ValueOf(law).Pointer() == reflect.ValueOf(Probe).Pointer()
 }
 
 // newWith is New with that law.

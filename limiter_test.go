@@ -262,9 +262,32 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 // A factor that would have no effect is told.
 func TestNewHasNoFactor(t *testing.T) {
 	_, err := aimd.New(aimd.WithFactor(0.9))
-	require.EqualError(t, err, "aimd: decrease factor: 0.9 is not allowed, want none with New, whose law has no factor; NewReno and NewTahoe have one")
+	require.EqualError(t, err, "aimd: decrease factor: 0.9 is not allowed, want none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one")
+	_, err = aimd.New(aimd.WithLaw(aimd.Probe), aimd.WithFactor(0.9))
+	require.Error(t, err)
 	_, err = aimd.New(aimd.WithLaw(aimd.Reno), aimd.WithFactor(0.9))
 	require.NoError(t, err)
+}
+
+// A law that is not there is an error, however it is missing.
+func TestALawThatIsNil(t *testing.T) {
+	none := func(window.Settings) window.Law { return nil }
+	_, err := limiter.New(nil, limiter.Config{})
+	require.EqualError(t, err, "limiter: law: nil is not allowed")
+	_, err = aimd.New(aimd.WithLaw(none))
+	require.EqualError(t, err, "limiter: law: nil is not allowed")
+	once := 0
+	l, err := aimd.New(aimd.WithLaw(func(s window.Settings) window.Law {
+		if once++; once == 1 {
+			return aimd.Reno(s)
+		}
+		return nil
+	}))
+	require.NoError(t, err)
+	c := l.Config()
+	c.Window.Max = 8
+	require.EqualError(t, l.Reconfigure(c), "limiter: law: nil is not allowed")
+	require.NoError(t, take(t, l, 1)[0].Done(aimd.Success))
 }
 
 // "The zero value of a setting is its default, as if the option were left out."

@@ -151,7 +151,7 @@ func (c *Controller) release(p Permit, o window.Outcome) error {
 }
 
 func wrongOutcome(o window.Outcome) string {
-	return fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout or Neutral", o)
+	return fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o)
 }
 
 // unlock admits and sheds what it can, sets the timer for the rest, releases the lock,

@@ -170,8 +170,11 @@ func TestSnapshotTellsAllInOneLine(t *testing.T) {
 	mock.Add(30 * time.Millisecond)
 	require.NoError(t, p.Done(window.Success))
 	require.NoError(t, q.Done(window.Neutral))
-	assert.Equal(t, "limit=2.0 in-flight=0 queued=0 success=1 overload=0 timeout=0 neutral=1 service=30ms"+
-		" sheddable=1/1 sheddable-plus=0/0 critical=0/0 critical-plus=1/0 (admitted/shed)", c.Snapshot().String())
+	missing, err := c.Admit(t.Context(), vital)
+	require.NoError(t, err)
+	require.NoError(t, missing.Done(window.ClientError))
+	assert.Equal(t, "limit=2.0 in-flight=0 queued=0 success=1 overload=0 timeout=0 neutral=1 client-error=1 service=30ms"+
+		" sheddable=1/1 sheddable-plus=0/0 critical=0/0 critical-plus=2/0 (admitted/shed)", c.Snapshot().String())
 	text, err := json.Marshal(c.Snapshot())
 	require.NoError(t, err)
 	var back Snapshot
@@ -214,7 +217,7 @@ func TestPermitsInContexts(t *testing.T) {
 	_, err = controller(t, Fixed(1), Config{}).Admit(ctx, tag.Tags{})
 	require.NoError(t, err, "another controller's place is another's")
 
-	assert.Panics(t, func() { _ = p.Done(0) })
+	assert.PanicsWithValue(t, "admission: Permit.Done with 0, want Success, Overload, Timeout, Neutral or ClientError", func() { _ = p.Done(0) })
 	assert.Panics(t, func() { _ = again.Done(7) })
 	require.NoError(t, got.Done(window.Success), "a wrong outcome released nothing")
 	assert.Equal(t, errReleased, p.Done(window.Success))

@@ -22,7 +22,8 @@ type Permit struct {
 
 // Done gives the place back and says how the request ended: Success if it was
 // served, Overload or Timeout if what is behind was too loaded for it, Neutral
-// if it says nothing about load. A second call is an error and changes nothing. It panics if o is not an outcome.
+// if it says nothing about load, ClientError if the answer was final and no success. A
+// second call is an error and changes nothing. It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error {
 	if p.c == nil {
 		if !o.Valid() {

@@ -41,19 +41,20 @@ type Snapshot struct {
 	// Service is the smoothed time that a success takes, 0 before the first; in
 	// JSON in nanoseconds.
 	Service time.Duration `json:"service"`
-	// Successes, Overloads, Timeouts and Neutrals count how those served ended.
-	Successes uint64 `json:"successes"`
-	Overloads uint64 `json:"overloads"`
-	Timeouts  uint64 `json:"timeouts"`
-	Neutrals  uint64 `json:"neutrals"`
+	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count how those served ended.
+	Successes    uint64 `json:"successes"`
+	Overloads    uint64 `json:"overloads"`
+	Timeouts     uint64 `json:"timeouts"`
+	Neutrals     uint64 `json:"neutrals"`
+	ClientErrors uint64 `json:"client_errors"`
 	// ByCriticality has the counts of each criticality that there is.
 	ByCriticality map[tag.Criticality]Counts `json:"by_criticality"`
 }
 
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
-	line := fmt.Sprintf("limit=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d service=%v",
-		s.Limit, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.Service.Round(time.Millisecond))
+	line := fmt.Sprintf("limit=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d service=%v",
+		s.Limit, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors, s.Service.Round(time.Millisecond))
 	for _, c := range tag.Criticalities {
 		n := s.ByCriticality[c]
 		line += fmt.Sprintf(" %v=%d/%d", c, n.Admitted, n.Shed())
@@ -70,7 +71,7 @@ func (c *Controller) Snapshot() Snapshot {
 		Limit: state.Cwnd, Ssthresh: state.Ssthresh,
 		InFlight: c.core.window.Flying(), Queued: c.core.line.len(), Service: c.core.service,
 		Successes: c.outcomes[window.Success], Overloads: c.outcomes[window.Overload],
-		Timeouts: c.outcomes[window.Timeout], Neutrals: c.outcomes[window.Neutral],
+		Timeouts: c.outcomes[window.Timeout], Neutrals: c.outcomes[window.Neutral], ClientErrors: c.outcomes[window.ClientError],
 		ByCriticality: make(map[tag.Criticality]Counts, len(c.counts)),
 	}
 	for _, of := range tag.Criticalities {

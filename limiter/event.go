@@ -96,12 +96,12 @@ func (k Kind) decision() bool {
 func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Before }
 
 // decisions is how many events Decisions keeps.
-const decisions = 256
+const decisions = 32
 
 // Decisions returns the latest decisions with a Seq greater than after, oldest first:
 // events of the kinds Cut, Shrank, Held, Reconfigured and Closed, and of the kind
 // Ignored those that narrowed the window. With 0 it returns all that are kept, at most
-// 256. They are kept whether there is an observer or not, so that a late look shows how
+// 32. They are kept whether there is an observer or not, so that a late look shows how
 // things came to be as they are.
 func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()

@@ -66,6 +66,9 @@ type entry[K comparable] struct {
 // NewKeyed returns a Keyed that makes limiters with the function, or an error
 // that names the setting that is wrong, its value and what is allowed.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
+	if make == nil {
+		return nil, fmt.Errorf("limiter: %w", setting.Nil("function that makes limiters"))
+	}
 	err := cmp.Or(
 		setting.Duration("idle time", &c.Idle, defaultIdle, 1, math.MaxInt64),
 		setting.Count("keys", &c.Keys, defaultKeys, 1, math.MaxInt),
@@ -111,6 +114,9 @@ func (k *Keyed[K]) find(key K) (l *Limiter, gone []*Limiter, err error) {
 	}
 	if l, err = k.make(key); err != nil {
 		return nil, nil, err
+	}
+	if l == nil {
+		return nil, nil, fmt.Errorf("limiter: %w", setting.Nil(fmt.Sprintf("the limiter of key %v", key)))
 	}
 	k.byKey[key] = k.used.PushFront(&entry[K]{key, l, now})
 	return l, nil, nil

@@ -127,6 +127,26 @@ func TestKeyedErrors(t *testing.T) {
 	_, err = k.For("a")
 	require.Equal(t, no, err)
 	require.Empty(t, keyedHelper{k}.keys())
+	_, err = limiter.NewKeyed[string](nil, limiter.KeyedConfig{})
+	require.EqualError(t, err, "limiter: function that makes limiters: nil is not allowed")
+}
+
+// A function that returns no limiter and no error harms its own key alone.
+func TestKeyedOutlivesANilLimiter(t *testing.T) {
+	mock, n := clock.NewMock(), 0
+	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) {
+		if n++; n == 1 {
+			return nil, nil
+		}
+		return aimd.New()
+	}, limiter.KeyedConfig{Idle: time.Minute, Clock: mock})
+	require.NoError(t, err)
+	_, err = k.For("a")
+	require.EqualError(t, err, "limiter: the limiter of key a: nil is not allowed")
+	mock.Add(time.Hour)
+	for _, key := range []string{"b", "c", "a"} {
+		keyedHelper{k}.get(t, key)
+	}
 }
 
 func TestKeyedFromManyGoroutines(t *testing.T) {

@@ -82,7 +82,10 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
 	if s, ok := c.restored(); ok {
-		if err := decides.Restored(s); err != nil {
+		if s.Law != "" && s.Law != decides.Law() {
+			s.State = window.State{Cwnd: s.Cwnd, Ssthresh: s.Cwnd}
+		}
+		if err := decides.Restored(s.State); err != nil {
 			return nil, fmt.Errorf("limiter: %w", err)
 		}
 	}

@@ -41,7 +41,11 @@ func (e Event) LogValue() slog.Value {
 	}
 	a = durations(a, "rtt", e.RTT)
 	a = durations(a, "wait", e.Wait)
-	return slog.GroupValue(durations(a, "retry_after", e.RetryAfter)...)
+	a = durations(a, "retry_after", e.RetryAfter)
+	if e.Err != nil {
+		a = append(a, slog.String("err", e.Err.Error()))
+	}
+	return slog.GroupValue(a...)
 }
 
 func named(name string) []slog.Attr {
@@ -60,8 +64,9 @@ func durations(a []slog.Attr, key string, d time.Duration) []slog.Attr {
 
 // Log returns an observer that writes decisions, and what went wrong, to a logger,
 // each in the words of Event.String and with the attributes of Event.LogValue: cuts
-// and other changes at the level Info; pauses (Held), operations turned away (Full)
-// and permits released twice (Late) at Warn.
+// and other changes at the level Info; pauses (Held), operations turned away (Full),
+// permits released twice (Late), a service that is not there (Away) and errors that look
+// like refusals (Suspect) at Warn.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. How many were left
 // out before a line is its attribute left_out. A nil logger is the one that
@@ -100,10 +105,11 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 
 // level is the one at which Log writes; Debug: it does not.
 func (k Kind) level() slog.Level {
-	switch {
-	case k == Held || k == Full || k == Late:
+	switch k {
+	case Held, Full, Late, Away, Suspect:
 		return slog.LevelWarn
-	case k.decision():
+	}
+	if k.decision() {
 		return slog.LevelInfo
 	}
 	return slog.LevelDebug

@@ -2,8 +2,12 @@ package limiter_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"net"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +57,25 @@ func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
 		require.Regexp(t, `^held 1(\.\d)?s: the service asked for 1s$`, got[1]["msg"])
 		require.EqualValues(t, time.Second, got[1]["retry_after"])
 	})
+}
+
+func TestLogWritesThatNoServiceIsThereAndThatAnErrorIsSuspect(t *testing.T) {
+	logger, lines := logged(t)
+	l := newLimiter(t, 4, func(c *limiter.Config) { c.Observer, c.FirstContact = limiter.Log(logger, 0), time.Nanosecond })
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return refused }), attempt.ErrNoContact)
+	suspect := errors.New("too many requests")
+	require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return suspect }), suspect)
+	var got []map[string]any
+	for _, line := range lines() {
+		if line["kind"] == "away" || line["kind"] == "suspect" {
+			got = append(got, map[string]any{"level": line["level"], "msg": line["msg"], "err": line["err"]})
+		}
+	}
+	require.Equal(t, []map[string]any{
+		{"level": "WARN", "err": refused.Error(), "msg": "away: the service is not there: " + refused.Error()},
+		{"level": "WARN", "err": suspect.Error(), "msg": "suspect: final, though it looks like a refusal: " + suspect.Error()},
+	}, got)
 }
 
 func TestLogSaysHowManyLinesItLeftOut(t *testing.T) {
@@ -108,6 +131,8 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"reconfigured: new settings, the window stays 64":           {Kind: limiter.Reconfigured, Before: 64, Window: to(64)},
 		"closed: takes no more work":                                {Kind: limiter.Closed},
 		"cut: first refusal of a burst, the window stays 1":         {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
+		"away: the service is not there: no route":                  {Kind: limiter.Away, Err: errors.New("no route")},
+		"suspect: final, though it looks like a refusal: busy":      {Kind: limiter.Suspect, Err: errors.New("busy")},
 		"none": {},
 	} {
 		require.Equal(t, want, e.String())

@@ -104,7 +104,7 @@ func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 
 func TestKindsHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for k := limiter.Grew; k <= limiter.Reconfigured; k++ {
+	for k := limiter.Grew; k <= limiter.Suspect; k++ {
 		require.NotEqual(t, "none", k.String())
 		require.False(t, seen[k.String()])
 		seen[k.String()] = true
@@ -136,13 +136,13 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		}
 		l.Close()
 		all = l.Decisions(0)
-		require.Len(t, all, 256, "the latest")
-		require.Equal(t, limiter.Closed, all[255].Kind)
+		require.Len(t, all, 32, "the latest")
+		require.Equal(t, limiter.Closed, all[31].Kind)
 		for i := range all[1:] {
 			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
 		}
-		require.Equal(t, all[250:], l.Decisions(all[249].Seq), "only the news")
-		require.Empty(t, l.Decisions(all[255].Seq))
+		require.Equal(t, all[26:], l.Decisions(all[25].Seq), "only the news")
+		require.Empty(t, l.Decisions(all[31].Seq))
 	})
 }
 

@@ -18,6 +18,9 @@ const maxState = 4 << 10
 // State is what a limiter learned, and when: plain data that goes through JSON.
 type State struct {
 	window.State
+	// Law is the type of the law that set Ssthresh and Gap. A limiter with another law
+	// starts from Cwnd alone, as its window and as its threshold. "": not known.
+	Law string `json:"law,omitempty"`
 	// At is when it was so; the zero time: not known.
 	At time.Time `json:"at,omitzero"`
 }
@@ -26,20 +29,20 @@ type State struct {
 func (l *Limiter) State() State {
 	now := l.now()
 	l.mu.Lock()
-	s := l.core.State()
+	s := State{l.core.State(), l.core.Law(), l.made.Add(now)}
 	l.unlock(now)
-	return State{s, l.made.Add(now)}
+	return s
 }
 
 // restored is the state to start from, and whether there is one.
-func (c Config) restored() (window.State, bool) {
+func (c Config) restored() (State, bool) {
 	for _, s := range []State{readState(c.StateFile), c.Restore} {
 		old := c.RestoreAge > 0 && !s.At.IsZero() && c.Clock.Since(s.At) > c.RestoreAge
 		if s.State != (window.State{}) && !old {
-			return s.State, true
+			return s, true
 		}
 	}
-	return window.State{}, false
+	return State{}, false
 }
 
 // readState is the state that the file keeps, the zero State if it keeps none.

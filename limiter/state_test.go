@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -21,7 +22,7 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 		refuseBursts(t, l, 1)
 		data, err := json.Marshal(l.State())
 		require.NoError(t, err)
-		require.JSONEq(t, `{"cwnd":4,"ssthresh":4,"at":"2000-01-01T00:00:00Z"}`, string(data))
+		require.JSONEq(t, `{"cwnd":4,"ssthresh":4,"law":"aimd.reno","at":"2000-01-01T00:00:00Z"}`, string(data))
 		var s limiter.State
 		require.NoError(t, json.Unmarshal(data, &s))
 		restore := func(c *limiter.Config) { c.Restore = s }
@@ -39,6 +40,24 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 		s.At = time.Time{}
 		require.EqualValues(t, 4, newLimiter(t, 20, restore).State().Cwnd, "it does not say when it was")
 	})
+}
+
+// A threshold and a gap mean something to the law that set them alone.
+func TestAStateOfAnotherLawIsItsWindowAlone(t *testing.T) {
+	reno := newLimiter(t, 64)
+	refuseBursts(t, reno, 1)
+	s := reno.State()
+	require.Equal(t, "aimd.reno", s.Law)
+	s.Cwnd, s.Gap = 48, time.Second
+	restored := func(law window.NewLaw) window.State {
+		l, err := limiter.New(law, limiter.Config{Restore: s})
+		require.NoError(t, err)
+		return l.State().State
+	}
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Gap: time.Second}, restored(aimd.Reno))
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
+	s.Law = ""
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Gap: time.Second}, restored(aimd.Probe), "it does not say which")
 }
 
 func TestStateFileKeepsWhatWasLearned(t *testing.T) {

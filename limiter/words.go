@@ -38,6 +38,10 @@ func (e Event) String() string {
 		return "admitted: waited " + roughly(e.Wait)
 	case Late:
 		return "late: a permit was released a second time"
+	case Away:
+		return "away: the service is not there: " + because(e.Err)
+	case Suspect:
+		return "suspect: final, though it looks like a refusal: " + because(e.Err)
 	case Full:
 		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
 	}
@@ -50,6 +54,14 @@ func (e Event) refusal() string {
 		return "timeout"
 	}
 	return "refusal"
+}
+
+// because is the error's text.
+func because(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return err.Error()
 }
 
 // moved is the window before and after.

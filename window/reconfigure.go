@@ -17,7 +17,10 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	if err != nil {
 		return err
 	}
-	law := newLaw(s)
+	law, err := newLaw.law(s)
+	if err != nil {
+		return err
+	}
 	if law.Timed() && !w.timed {
 		// What is in flight was sent without a time.
 		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")

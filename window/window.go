@@ -1,7 +1,9 @@
 package window
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -61,7 +63,10 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
-	law := newLaw(s)
+	law, err := newLaw.law(s)
+	if err != nil {
+		return Window{}, err
+	}
 	w := Window{
 		law:      law,
 		lawTimed: law.Timed(),
@@ -186,6 +191,9 @@ func (w *Window) Restored(s State) error {
 // of cwnd". With 20 in flight and cwnd 20.5 that sends a 21st. To the letter Reno 0.9
 // takes 2088 attempts in the text's simulation, and the text has 2085, as this has.
 func (w *Window) Open() bool { return w.flying.n < w.limit }
+
+// Law is the type of the law: "aimd.reno".
+func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.law), "*") }
 
 // State is the window as the law decided it last.
 func (w *Window) State() State { return w.state }

@@ -190,6 +190,9 @@ func (c *Core[T]) Timed() bool {
 	return c.window.Timed() || c.pausedUntil > c.now || c.window.Gap() > 0
 }
 
+// Law is the type of the law.
+func (c *Core[T]) Law() string { return c.window.Law() }
+
 // State is the window's state.
 func (c *Core[T]) State() window.State { return c.window.State() }
 
