@@ -44,7 +44,8 @@ var mayImport = map[string][]string{
 	"internal/budget":    {"internal/setting", "internal/sliding"},
 	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
 
-	"live": {"limiter"},
+	"live":            {"limiter", "internal/viewer"},
+	"internal/viewer": {"limiter"},
 
 	"throttle": {"window", "attempt", "tag", "internal/rejection"},
 	"retry":    {"window", "attempt", "backoff", "internal/setting", "internal/budget", "internal/policy"},

@@ -2,7 +2,9 @@ package live_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -122,4 +124,58 @@ func TestEventsSayWhatIsAllowed(t *testing.T) {
 
 func TestHandlerWithoutLimitersPanics(t *testing.T) {
 	require.Panics(t, func() { live.Handler(nil) })
+}
+
+// ask sends a request to a server as a browser would, and returns the status.
+func ask(t *testing.T, s *httptest.Server, path, host string, header ...string) int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
+	require.NoError(t, err)
+	r.Host = cmp.Or(host, r.Host)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.Client().Do(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// serve serves a page on a port of this machine.
+func serve(t *testing.T, hosts ...string) *httptest.Server {
+	s := httptest.NewServer(live.Handler(live.Of(reno(t)), hosts...))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Sixteen windows of another site took all places, and nobody else could look.
+func TestPagesOfOtherSitesTakeNoPlace(t *testing.T) {
+	s := serve(t)
+	others := [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+		{"Origin", "https://evil.example"}, {"Origin", "null"},
+	}
+	for _, header := range others {
+		require.Equal(t, http.StatusForbidden, ask(t, s, "/events", "", header...), "%v", header)
+		require.Equal(t, http.StatusOK, ask(t, s, "/", "", header...), "a link leads here")
+	}
+	for _, header := range [][]string{nil, {"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "same-origin"}, {"Origin", s.URL}} {
+		require.Equal(t, http.StatusOK, ask(t, s, "/events", "", header...), "%v", header)
+	}
+}
+
+// A name that a stranger registered may lead to the server: its page would be one of the
+// same origin, and read names and numbers.
+func TestANameOfAStrangerIsServedNothing(t *testing.T) {
+	s := serve(t, "Metrics.Example.com")
+	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "x.metrics.example.com"} {
+		for _, path := range []string{"/", "/events", "/data.js"} {
+			require.Equal(t, http.StatusForbidden, ask(t, s, path, host, "Sec-Fetch-Site", "same-origin"), host+path)
+		}
+	}
+	for _, host := range []string{"localhost:8080", "LOCALHOST", "app.localhost:1", "127.0.0.1", "10.0.0.7:80", "[::1]:80", "[::1]", "server1:9090", "metrics.example.com", "METRICS.example.com:443"} {
+		require.Equal(t, http.StatusOK, ask(t, s, "/events", host, "Sec-Fetch-Site", "same-origin"), host)
+	}
 }

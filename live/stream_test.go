@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -388,49 +387,6 @@ func TestWhatIsKeyedIsInOrder(t *testing.T) {
 		}
 		require.Equal(t, want[:50], got)
 		require.Equal(t, 10, first.More)
-	})
-}
-
-// A client without a limiter is shown without a window, under the name that it has now,
-// and stays when it has ended.
-func TestAClientWithoutALimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type state struct {
-			name string
-			live.Flow
-		}
-		var now atomic.Pointer[state]
-		now.Store(&state{"plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 2}})
-		var flow live.Flow
-		flows := func() iter.Seq2[string, *live.Flow] {
-			return func(yield func(string, *live.Flow) bool) {
-				s := now.Load()
-				flow = s.Flow
-				yield(s.name, &flow)
-			}
-		}
-		p := open(t, live.Handler(live.Of(reno(t, aimd.WithName("photos"))), flows), "1s")
-		first := p.last()
-		require.Equal(t, []string{"photos", "plain"}, first.names())
-		require.Equal(t, []float64{0, 0, 7, 0, 3, 2, 0, 0, 0}, first.Limiters[1].Samples[0][1:])
-		require.Equal(t, "no limiter", first.Limiters[1].Advice.State)
-
-		now.Store(&state{"plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 12}})
-		time.Sleep(time.Second)
-		next := p.last()
-		require.Empty(t, next.names(), "it is known")
-		require.Equal(t, "No limiter bounds it: 7 in flight, and of the last 10 answers 10 were refusals.", next.Limiters[1].Advice.Text)
-
-		now.Store(&state{"plain: over", live.Flow{Accepted: 9, Refused: 12, Ended: true}})
-		time.Sleep(time.Second)
-		over := p.last()
-		require.Equal(t, []string{"plain: over"}, over.names())
-		require.Equal(t, "closed", over.Limiters[1].Advice.State)
-		require.Equal(t, first.Limiters[1].ID, over.Limiters[1].ID)
-
-		time.Sleep(time.Hour)
-		still := p.last().Limiters[1].Samples
-		require.Equal(t, over.Limiters[1].Samples, still[len(still)-1:], "nothing is looked at any more")
 	})
 }
 

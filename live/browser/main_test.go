@@ -15,17 +15,15 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/aimd-go/aimd/live"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves a live page below a prefix and returns its address.
-func serve(t *testing.T, limiters live.Limiters, others ...live.Flows) string {
+// serve serves a page below a prefix and returns its address.
+func serve(t *testing.T, page http.Handler) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/debug/aimd/", live.Handler(limiters, others...))
+	mux.Handle("/debug/aimd/", page)
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		_ = s.Config.Shutdown(context.Background())

@@ -23,6 +23,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/viewer"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
@@ -62,7 +63,7 @@ const drawn = `(() => {
 })()`
 
 func TestTheFirstPointComesWithinASecond(t *testing.T) {
-	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName("photos")))))
+	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.WithName("photos"))))))
 	soon(t, time.Second, func() time.Duration {
 		b.do(chromedp.Reload())
 		b.until(drawn)
@@ -77,7 +78,7 @@ func TestA503IsSeenAsACutWithinASecond(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer service.Close()
 	l := reno(t, aimd.WithInitialWindow(64))
-	b := browse(t, serve(t, live.Of(l)))
+	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
 	client := &http.Client{Transport: httplimit.New(nil, l)}
 	defer client.CloseIdleConnections()
@@ -125,7 +126,7 @@ func busy(t *testing.T, l *limiter.Limiter) {
 
 func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 	l := reno(t, aimd.WithInitialWindow(200))
-	b := browse(t, serve(t, live.Of(l)))
+	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
 	run[bool](b, `(s => { s.value = '100ms'; s.dispatchEvent(new Event('change')); return true })(document.querySelector('#every'))`)
 	busy(t, l)
@@ -152,7 +153,7 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 func TestHostileNamesAreTexts(t *testing.T) {
 	t.Parallel()
 	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
-	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName(hostile)), reno(t, aimd.WithName("b")))))
+	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.WithName(hostile)), reno(t, aimd.WithName("b"))))))
 	b.until(`document.querySelectorAll('#rows tr').length === 2`)
 	require.Equal(t, hostile, run[string](b, `document.querySelector('#rows button').textContent`))
 	require.Equal(t, hostile, run[string](b, `document.querySelector('#name').textContent`))
@@ -168,7 +169,7 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 		require.True(t, ok)
 		require.NoError(t, p.Done(window.Overload))
 	}
-	b := browse(t, serve(t, live.Of(all...)))
+	b := browse(t, serve(t, live.Handler(live.Of(all...))))
 	b.until(drawn)
 	reached := map[string]bool{}
 	for range 14 {
@@ -193,7 +194,7 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 func TestThePageFollowsWhoIsAtWork(t *testing.T) {
 	t.Parallel()
 	a, b := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"))
-	page := browse(t, serve(t, live.Of(a, b, reno(t, aimd.WithName("c")))))
+	page := browse(t, serve(t, live.Handler(live.Of(a, b, reno(t, aimd.WithName("c"))))))
 	page.until(`document.querySelector('#name').textContent === 'a'`)
 	a.Close()
 	page.until(`document.querySelector('#name').textContent === 'b'`)
@@ -205,7 +206,7 @@ func TestThePageFollowsWhoIsAtWork(t *testing.T) {
 
 func TestAScreenReaderHasANameForEverything(t *testing.T) {
 	t.Parallel()
-	b := browse(t, serve(t, live.Of(reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b")))))
+	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"))))))
 	b.until(drawn)
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	require.NoError(t, err)
@@ -235,7 +236,7 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 	p, ok := l.TryAcquire()
 	require.True(t, ok)
 	require.NoError(t, p.Done(window.Overload))
-	b := browse(t, serve(t, live.Of(l)))
+	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
 	dir := t.TempDir()
 	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir})
@@ -261,7 +262,7 @@ func TestItFitsEveryScreenLightAndDark(t *testing.T) {
 	t.Parallel()
 	l := reno(t, aimd.WithName("api.example.com:443"), aimd.WithFactor(0.7))
 	other := reno(t, aimd.WithName("a name so long that no telephone has the room for it"), aimd.WithMaxWindow(20))
-	b := browse(t, serve(t, live.Of(l, other, reno(t, aimd.WithName("nobody")))))
+	b := browse(t, serve(t, live.Handler(live.Of(l, other, reno(t, aimd.WithName("nobody"))))))
 	play(t, l, 60)
 	play(t, other, 30)
 	b.until(`document.querySelector('#decisions').textContent.includes('the service asked for 1s')`)
@@ -317,17 +318,17 @@ func contrast(name string) string {
 func TestWhatHasEndedStaysInSight(t *testing.T) {
 	l := reno(t, aimd.WithName("photos"))
 	var mu sync.Mutex
-	var flow live.Flow
-	name, now := "plain", live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
-	flows := func() iter.Seq2[string, *live.Flow] {
-		return func(yield func(string, *live.Flow) bool) {
+	var flow viewer.Flow
+	name, now := "plain", viewer.Flow{InFlight: 7, Accepted: 3, Refused: 2}
+	flows := func() iter.Seq2[string, *viewer.Flow] {
+		return func(yield func(string, *viewer.Flow) bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			flow = now
 			yield(name, &flow)
 		}
 	}
-	b := browse(t, serve(t, live.Of(l), flows))
+	b := browse(t, serve(t, viewer.Handler(live.Of(l), flows, nil)))
 	b.until(drawn)
 	run[any](b, `document.querySelector('#rows tr:nth-child(2) button').click()`)
 	b.until(`document.querySelector('#text').textContent.startsWith('No limiter bounds it: 7 in flight')`)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
-	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/internal/viewer"
 )
 
 // Choice is whether there is a page: --live and --open.
@@ -47,8 +47,8 @@ type Page struct {
 type shown struct {
 	name    string // "": that of the limiter
 	limiter *aimd.Limiter
-	look    func() live.Flow
-	flow    live.Flow
+	look    func() viewer.Flow
+	flow    viewer.Flow
 }
 
 // Asked reports whether there is to be a page.
@@ -65,7 +65,7 @@ func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
 	}
 	p := &Page{stderr: cmd.ErrOrStderr()}
 	p.watched = terminal.Columns(p.stderr) > 0 && terminal.Columns(cmd.OutOrStdout()) > 0
-	p.server = &http.Server{Handler: live.Handler(p.limiters, p.flows), ReadHeaderTimeout: 10 * time.Second}
+	p.server = &http.Server{Handler: viewer.Handler(p.limiters, p.flows, nil), ReadHeaderTimeout: 10 * time.Second}
 	p.served.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
 	url := fmt.Sprintf("http://%s/", listener.Addr())
 	p.served.Go(func() { look(url + "events?every=1s") })
@@ -93,7 +93,7 @@ func look(events string) {
 func (p *Page) Add(l *aimd.Limiter) { p.add(&shown{limiter: l}) }
 
 // AddFlow adds a client that has no limiter to the page, where it stays.
-func (p *Page) AddFlow(name string, look func() live.Flow) { p.add(&shown{name: name, look: look}) }
+func (p *Page) AddFlow(name string, look func() viewer.Flow) { p.add(&shown{name: name, look: look}) }
 
 func (p *Page) add(s *shown) {
 	if p == nil {
@@ -126,8 +126,8 @@ func (p *Page) limiters() iter.Seq2[string, *aimd.Limiter] {
 	}
 }
 
-func (p *Page) flows() iter.Seq2[string, *live.Flow] {
-	return func(yield func(string, *live.Flow) bool) {
+func (p *Page) flows() iter.Seq2[string, *viewer.Flow] {
+	return func(yield func(string, *viewer.Flow) bool) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, s := range p.shown {

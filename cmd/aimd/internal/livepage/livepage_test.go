@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/internal/viewer"
 )
 
 // serve serves a page and returns it with its address.
@@ -72,7 +72,7 @@ func TestPage(t *testing.T) {
 
 	looked := make(chan bool)
 	var once sync.Once
-	p.AddFlow("without", func() live.Flow { once.Do(func() { close(looked) }); return live.Flow{InFlight: 7} })
+	p.AddFlow("without", func() viewer.Flow { once.Do(func() { close(looked) }); return viewer.Flow{InFlight: 7} })
 	select {
 	case <-looked:
 	case <-time.After(20 * time.Second):

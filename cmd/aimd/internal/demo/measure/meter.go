@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/internal/viewer"
 )
 
 // Meter counts one run while it runs. All methods are safe for any number
@@ -111,11 +111,11 @@ func (m *Meter) Now() Sample {
 }
 
 // Flow is how the run stands for a page that shows runs without a limiter.
-func (m *Meter) Flow() live.Flow {
+func (m *Meter) Flow() viewer.Flow {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.counts
-	return live.Flow{InFlight: c.InFlight, Accepted: uint64(c.Accepted), Refused: uint64(c.Refused), Ended: !m.stop.IsZero()}
+	return viewer.Flow{InFlight: c.InFlight, Accepted: uint64(c.Accepted), Refused: uint64(c.Refused), Ended: !m.stop.IsZero()}
 }
 
 // sample is how the run stands. Call it with mu.

@@ -1,7 +1,8 @@
-package live
+package viewer
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"time"
 
@@ -13,6 +14,23 @@ const remembered = 500
 
 // atOnce is how many decisions a page is told at once, the latest, once it has the past.
 const atOnce = 50
+
+// Limiters yields the limiters that there are: see live.Limiters.
+type Limiters = func() iter.Seq2[string, *limiter.Limiter]
+
+// Flow is a client that no limiter bounds. A page knows it by its address.
+type Flow struct {
+	// InFlight is the number of attempts sent and not answered.
+	InFlight int
+	// Accepted and Refused count answers since the start.
+	Accepted, Refused uint64
+	// Ended: it sends no more.
+	Ended bool
+}
+
+// Flows yields the clients without a limiter, each with a name to show. It is called as
+// Limiters is, and may write a Flow just before it yields it; nothing else may.
+type Flows = func() iter.Seq2[string, *Flow]
 
 // source is a limiter, or a client without one.
 type source struct {

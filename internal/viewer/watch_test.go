@@ -1,4 +1,4 @@
-package live
+package viewer
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func TestTheFirstLookCostsTheSameForAnyNumberOfLimiters(t *testing.T) {
 			}
 		}
 		return testing.AllocsPerRun(3, func() {
-			w := newWatch(limiters, nil)
+			w := Handler(limiters, nil, nil).(*handler).watch
 			w.look(time.Now())
 			require.Len(t, w.all, shown)
 			require.Equal(t, n-shown, w.more)

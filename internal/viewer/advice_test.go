@@ -1,7 +1,8 @@
-package live
+package viewer
 
 import (
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,6 +194,13 @@ func TestAWindowThatDoesNotGrowSaysThatAnswersGotSlower(t *testing.T) {
 	})
 }
 
+// of yields one limiter.
+func of(l *limiter.Limiter) Limiters {
+	return func() iter.Seq2[string, *limiter.Limiter] {
+		return func(yield func(string, *limiter.Limiter) bool) { yield("", l) }
+	}
+}
+
 // advised is how often a page says what in so long, of a limiter with more to do than a
 // service takes; serve has how many are there.
 func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n int64) window.Outcome) map[string]int {
@@ -209,7 +217,7 @@ func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n 
 			}
 		})
 	}
-	w := newWatch(Of(l), nil)
+	w := Handler(of(l), nil, nil).(*handler).watch
 	p := page{every: usual, seen: map[int]told{}}
 	said := map[string]int{}
 	for range int(long / usual) {

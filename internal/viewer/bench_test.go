@@ -1,4 +1,4 @@
-package live
+package viewer
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ func BenchmarkTick(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, p := newWatch(Of(l), nil), page{every: usual, seen: map[int]told{}}
+	w, p := Handler(of(l), nil, nil).(*handler).watch, page{every: usual, seen: map[int]told{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.polled = time.Time{}

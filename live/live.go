@@ -3,7 +3,9 @@ package live
 import (
 	"fmt"
 	"iter"
+	"net/http"
 
+	"github.com/aimd-go/aimd/internal/viewer"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -16,21 +18,26 @@ import (
 // Limiters as they are.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
-// Flow is what is known of a client that no limiter bounds. A page knows it by its
-// address.
-type Flow struct {
-	// InFlight is the number of attempts sent and not answered.
-	InFlight int
-	// Accepted and Refused count answers since the start.
-	Accepted, Refused uint64
-	// Ended: it sends no more.
-	Ended bool
+// Handler returns a handler that serves the page of the limiters. It works below any
+// prefix, which must end in a slash: every path that does is the page, and in the same
+// folder are events, the server-sent events that it shows, and its other files.
+//
+// GET events?every=250ms reports how the limiters are, as often as that: 100ms to 1s,
+// default 250ms. At most 16 pages are served at a time. At most 50 limiters are shown,
+// and the page says how many are left out. http.Server.Shutdown does not wait for open
+// pages.
+//
+// Requests that the page of another site sends are refused, as are requests for another
+// host: see the package's section on who may look. Hosts are the names under which the
+// page is reached, without a port, beside those that are always allowed.
+//
+// It is safe for any number of goroutines. It panics if limiters is nil.
+func Handler(limiters Limiters, hosts ...string) http.Handler {
+	if limiters == nil {
+		panic("live: Handler with limiters nil")
+	}
+	return viewer.Handler(limiters, nil, hosts)
 }
-
-// Flows yields the clients without a limiter that there are now, as they are now, each
-// with a name to show. It is called as Limiters is, and may write the Flow just before it
-// yields it; nothing else may.
-type Flows = func() iter.Seq2[string, *Flow]
 
 // Of yields these limiters under their own names (aimd.WithName).
 func Of(limiters ...*limiter.Limiter) Limiters {

@@ -1,4 +1,4 @@
-package live
+package viewer
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package live
+package viewer
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ const (
 // goroutine and no timer: with no page it does nothing.
 type watch struct {
 	limiters Limiters
-	others   []Flows
+	flows    Flows
 	// run tells a page whether this is the process, and the handler, that it knew.
 	run string
 
@@ -49,8 +49,8 @@ type told struct {
 	seq  uint64
 }
 
-func newWatch(limiters Limiters, others []Flows) *watch {
-	return &watch{limiters: limiters, others: others, run: rand.Text()}
+func newWatch(limiters Limiters, flows Flows) *watch {
+	return &watch{limiters: limiters, flows: flows, run: rand.Text()}
 }
 
 // news is what is new for a page.
@@ -109,10 +109,8 @@ func (w *watch) look(now time.Time) {
 			found(source{key: l, name: name, limiter: l})
 		}
 	}
-	for _, flows := range w.others {
-		for name, f := range flows() {
-			found(source{key: f, name: name, flow: f})
-		}
+	for name, f := range w.flows() {
+		found(source{key: f, name: name, flow: f})
 	}
 	w.all = all
 	for _, f := range fresh {

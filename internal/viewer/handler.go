@@ -1,4 +1,4 @@
-package live
+package viewer
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"net/http"
 	"path"
 	"strings"
@@ -47,26 +48,18 @@ func load(name, kind string) asset {
 	return asset{body, kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
-// Handler returns a handler that serves the page of the limiters. It works below any
-// prefix, which must end in a slash: every path that does is the page, and in the same
-// folder are events, the server-sent events that it shows, and its other files.
-//
-// GET events?every=250ms tells how the limiters are, as often as that: 100ms to 1s,
-// default 250ms. At most 16 pages are served at a time. At most 50 limiters are shown,
-// and how many are left out is said. http.Server.Shutdown does not wait for open pages.
-//
-// Others are shown below the limiters, to be compared with them.
-//
-// It is safe for any number of goroutines. It panics if limiters is nil.
-func Handler(limiters Limiters, others ...Flows) http.Handler {
-	if limiters == nil {
-		panic("live: Handler with limiters nil")
+// Handler returns the handler of package live. It shows the flows, if not nil, among the
+// limiters, and allows the hosts beside those that foreign allows.
+func Handler(limiters Limiters, flows Flows, hosts []string) http.Handler {
+	if flows == nil {
+		flows = func() iter.Seq2[string, *Flow] { return func(func(string, *Flow) bool) {} }
 	}
-	return &handler{watch: newWatch(limiters, others), servers: map[*http.Server]chan struct{}{}}
+	return &handler{watch: newWatch(limiters, flows), hosts: hosts, servers: map[*http.Server]chan struct{}{}}
 }
 
 type handler struct {
 	watch *watch
+	hosts []string
 
 	mu    sync.Mutex
 	pages int
@@ -81,6 +74,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, name := path.Split(r.URL.Path)
+	if err := h.foreign(r, name == "events"); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
 	switch a, ok := assets[name]; {
 	case name == "events":
 		h.events(w, r)
