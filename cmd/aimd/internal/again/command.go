@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,12 +66,12 @@ func arguments(c *cobra.Command, args []string) error {
 func (j *job) flags(c *cobra.Command) {
 	f := cli.Flags(c)
 	f.SetInterspersed(false) // so that the lack of -- is seen before the command's flags
-	f.Var(value.OrNone(value.Whole(&j.attempts, 1, 1_000_000)), "attempts", "how many tries, the first one included")
+	f.Var(value.OrNone(value.Whole(&j.attempts, 1, 1_000_000)), "max-attempts", "how many tries, the first one included")
 	f.Var(value.Duration(&j.total, time.Millisecond, backoff.MaxDelay), "for", "how long, all tries and delays together")
 	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "how long each try may take")
 	j.rules.flags(f)
 	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
-	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of standard input to keep for later tries; with 0 the command gets none")
+	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of a pipe's standard input to keep for later tries; with 0 the command gets none")
 	j.form.Flags(c)
 	f.BoolVar(&j.quiet, "quiet", false, "say nothing of tries and delays")
 	cli.NoDefault(f, "for", "timeout")
@@ -87,7 +88,7 @@ func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 	}
 	cfg := retry.Config{Backoff: form.Delays(), MaxAttempts: j.attempts, Idempotent: true, AttemptTimeout: j.each}
 	bounded := j.total > 0 || form.Kind == "last-try"
-	if j.attempts == 0 || bounded && !c.Flags().Changed("attempts") {
+	if j.attempts == 0 || bounded && !c.Flags().Changed("max-attempts") {
 		cfg.MaxAttempts = -1
 	}
 	return retry.New(cfg)
@@ -101,7 +102,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	}
 	ctx, cancel := cli.Bounded(c.Context(), j.total)
 	defer cancel()
-	in, err := keep(ctx, c.InOrStdin(), j.stdinMax, told)
+	in, err := newInput(os.Stdin, j.stdinMax)
 	if err != nil {
 		return err
 	}

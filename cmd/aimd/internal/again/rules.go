@@ -64,9 +64,9 @@ func (rs rules) listen() bool {
 // judge is the verdict on a try that ended with that status, and why it is so.
 func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
 	for _, r := range rs {
-		if i := slices.IndexFunc(r.words, func(w string) bool { return h.words[w] }); i >= 0 {
+		if i := slices.IndexFunc(r.words, h.says); i >= 0 {
 			v := r.verdict
-			v.RetryAfter = h.retryAfter
+			v.RetryAfter = h.retryAfter()
 			return v, fmt.Sprintf("status %d, said %q: --%s-says", status, r.words[i], r.name)
 		}
 	}
@@ -74,7 +74,7 @@ func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
 	for _, r := range rs {
 		if slices.Contains(r.statuses, status) {
 			v := r.verdict
-			v.RetryAfter = h.retryAfter
+			v.RetryAfter = h.retryAfter()
 			return v, why + ": --" + r.name
 		}
 		narrow = r.name == "again" && len(r.statuses)+len(r.words) > 0
@@ -82,62 +82,43 @@ func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
 	if narrow {
 		return attempt.Verdict{Outcome: window.Neutral}, why + ", not one of --again"
 	}
-	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: h.retryAfter}, why
+	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: h.retryAfter()}, why
 }
 
-// heard is what a try said on standard error, as far as it matters. It is an
-// io.Writer, for one goroutine.
-type heard struct {
-	rules rules
-	// words are those of the rules that were said.
-	words map[string]bool
-	// retryAfter is the last Retry-After, 0 if there was none.
-	retryAfter time.Duration
-	// rest has no newline yet.
-	rest []byte
-}
+// longestTail is how much of a try's standard error is looked at: its end, in bytes.
+const longestTail = 64 << 10
 
-// longestLine is how much is kept of a line without an end.
-const longestLine = 64 << 10
+// heard keeps the end of what a try writes to standard error. It is an io.Writer, for
+// one goroutine.
+type heard struct{ tail []byte }
 
-// Write listens.
+// Write implements io.Writer. It does not fail.
 func (h *heard) Write(p []byte) (int, error) {
-	h.rest = append(h.rest, p...)
-	for {
-		line, after, ended := bytes.Cut(h.rest, []byte("\n"))
-		if !ended {
-			break
-		}
-		h.line(line)
-		h.rest = after
+	end := p[max(0, len(p)-longestTail):]
+	if over := len(h.tail) + len(end) - 2*longestTail; over > 0 {
+		h.tail = append(h.tail[:0], h.tail[max(0, len(h.tail)+len(end)-longestTail):]...)
 	}
-	if len(h.rest) > longestLine {
-		h.line(h.rest)
-		h.rest = h.rest[len(h.rest)-1<<10:]
-	}
-	h.rest = slices.Clone(h.rest)
+	h.tail = append(h.tail, end...)
 	return len(p), nil
 }
 
-// header is a Retry-After as servers and tools show it.
-var header = regexp.MustCompile(`(?i)\bretry-after: *([^\r]+)`)
+func (h *heard) end() []byte { return h.tail[max(0, len(h.tail)-longestTail):] }
 
-func (h *heard) line(b []byte) {
-	text := strings.ToLower(string(b))
-	for _, r := range h.rules {
-		for _, w := range r.words {
-			if strings.Contains(text, strings.ToLower(w)) {
-				h.words[w] = true
-			}
-		}
-	}
-	if m := header.FindSubmatch(b); m != nil {
-		after := http.Header{"Retry-After": {strings.TrimSpace(string(m[1]))}}
-		if d, ok := httplimit.RetryAfter(after, time.Now()); ok {
-			h.retryAfter = d
-		}
-	}
+// says reports whether the words are there, in capitals or not.
+func (h *heard) says(words string) bool {
+	return bytes.Contains(bytes.ToLower(h.end()), bytes.ToLower([]byte(words)))
 }
 
-// end tells that no more comes.
-func (h *heard) end() { h.line(h.rest) }
+// header is a Retry-After as servers and tools show it.
+var header = regexp.MustCompile(`(?i)\bretry-after: *([^\r\n]+)`)
+
+// retryAfter returns the last valid Retry-After, or 0 if there is none.
+func (h *heard) retryAfter() (last time.Duration) {
+	for _, m := range header.FindAllSubmatch(h.end(), -1) {
+		after := http.Header{"Retry-After": {strings.TrimSpace(string(m[1]))}}
+		if d, ok := httplimit.RetryAfter(after, time.Now()); ok {
+			last = d
+		}
+	}
+	return last
+}

@@ -17,3 +17,9 @@ func inForeground() bool { return true }
 func setApart(*exec.Cmd) {}
 
 func signalGroup(p *os.Process, sig os.Signal) error { return p.Signal(sig) }
+
+// feed gives the command the stream itself: what one try reads, the next one lacks.
+func (i *input) feed(cmd *exec.Cmd) (end func(), err error) {
+	cmd.Stdin = i.file
+	return func() {}, nil
+}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -65,12 +64,15 @@ func (t *try) run(ctx context.Context) error {
 		}
 	})
 	defer stop()
-	h := &heard{rules: *t.rules, words: map[string]bool{}}
-	cmd, err := t.prepare(running, h)
+	h := new(heard)
+	cmd := t.prepare(running, h)
+	disconnect, err := t.in.connect(cmd)
 	if err != nil {
 		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: attempt.Verdict{Outcome: window.Neutral}}
 	}
-	if err := t.signals.start(cmd); err != nil {
+	err = t.signals.start(cmd)
+	if err != nil {
+		disconnect()
 		if running.Err() != nil {
 			return &failure{why: "took too long", status: tooLong, stopped: ctx.Err() != nil}
 		}
@@ -81,12 +83,23 @@ func (t *try) run(ctx context.Context) error {
 		_ = t.signals.send(cmd.Process, syscall.SIGKILL) // what it started had its time too
 	}
 	t.signals.ended()
-	h.end()
-	return t.ended(ctx, cmd.ProcessState, h, running.Err() != nil)
+	disconnect()
+	if f := t.ended(ctx, cmd.ProcessState, h, running.Err() != nil); f != nil {
+		return t.final(f)
+	}
+	return nil
 }
 
-// prepare is the command, ready to be started.
-func (t *try) prepare(ctx context.Context, h *heard) (*exec.Cmd, error) {
+// final makes the failure final if another try could not have the same input.
+func (t *try) final(f *failure) *failure {
+	if t.in != nil && t.in.lost != nil {
+		f.verdict, f.why = attempt.Verdict{Outcome: window.Neutral}, fmt.Sprintf("%s; %v", f.why, t.in.lost)
+	}
+	return f
+}
+
+// prepare returns the command, all but its standard input.
+func (t *try) prepare(ctx context.Context, h *heard) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.command[0], t.command[1:]...)
 	cmd.Cancel = func() error { return t.signals.send(cmd.Process, syscall.SIGTERM) }
 	cmd.WaitDelay = grace
@@ -94,11 +107,7 @@ func (t *try) prepare(ctx context.Context, h *heard) (*exec.Cmd, error) {
 	if t.rules.listen() {
 		cmd.Stderr = io.MultiWriter(t.err, h)
 	}
-	in, err := t.in.rewound()
-	if in != nil { // else Stdin would be an io.Reader that is not nil
-		cmd.Stdin = in
-	}
-	return cmd, err
+	return cmd
 }
 
 // notStarted is a command that cannot be run. Time may mend that, of the system's
@@ -115,7 +124,7 @@ func notStarted(err error) error {
 }
 
 // ended is what became of a command that was started.
-func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late bool) error {
+func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late bool) *failure {
 	status, killed := state.ExitCode(), syscall.Signal(0)
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		killed = w.Signal()
@@ -136,94 +145,4 @@ func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late 
 		f.verdict, f.why = t.rules.judge(status, h)
 	}
 	return f
-}
-
-// input is the standard input of each try.
-type input struct {
-	// file is nil for none.
-	file *os.File
-	// start is where each try begins to read; -1: there is no going back, as with a
-	// terminal.
-	start int64
-	// own: the file is a copy, to be closed.
-	own bool
-}
-
-// patience is how long standard input may take before it is said what is waited for.
-const patience = time.Second
-
-// keep makes an input of standard input that can be read again and again. What is no
-// file is copied into one, of no more than so many bytes; 0: there is no input.
-func keep(ctx context.Context, in io.Reader, most int64, told io.Writer) (*input, error) {
-	f, ok := in.(*os.File)
-	if most == 0 {
-		return &input{}, nil
-	}
-	if ok {
-		info, err := f.Stat()
-		switch {
-		case err != nil:
-			return &input{}, nil // it is closed
-		case info.Mode().IsRegular():
-			start, err := f.Seek(0, io.SeekCurrent)
-			return &input{file: f, start: start}, err
-		case info.Mode()&os.ModeCharDevice != 0:
-			return &input{file: f, start: -1}, nil
-		}
-	}
-	waits := time.AfterFunc(patience, func() {
-		fmt.Fprintln(told, "aimd: reading standard input, to give it to each try; --stdin-max 0 gives it none")
-	})
-	defer waits.Stop()
-	return spool(ctx, in, most)
-}
-
-// spool copies all of in.
-func spool(ctx context.Context, in io.Reader, most int64) (*input, error) {
-	f, err := os.CreateTemp("", "aimd-stdin-")
-	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
-	}
-	_ = os.Remove(f.Name()) // so nothing stays, however it ends; where that is refused, close does it
-	i := &input{file: f, own: true}
-	copied := make(chan error, 1)
-	go func() {
-		n, err := io.Copy(f, io.LimitReader(in, most+1))
-		if err == nil && n > most {
-			err = fmt.Errorf("more than %s is not allowed, want less, a file with <, a larger --stdin-max, or 0 for none; nothing was run", value.ShowSize(most))
-		}
-		copied <- err
-	}()
-	select {
-	case err = <-copied:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err == nil {
-		return i, nil
-	}
-	i.close()
-	if errors.Is(err, context.Canceled) {
-		return nil, err
-	}
-	return nil, fmt.Errorf("standard input: %w", err)
-}
-
-// rewound is the file for the next try, nil for none.
-func (i *input) rewound() (*os.File, error) {
-	if i == nil {
-		return nil, nil
-	}
-	if i.file == nil || i.start < 0 {
-		return i.file, nil
-	}
-	_, err := i.file.Seek(i.start, io.SeekStart)
-	return i.file, err
-}
-
-func (i *input) close() {
-	if i.own {
-		i.file.Close()
-		_ = os.Remove(i.file.Name())
-	}
 }

@@ -101,7 +101,7 @@ Then no more.
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "│    9* │")
 	assert.Contains(t, got.Stdout, "\n* for some of the clients only\n")
-	got = aimd(t, strings.Fields("backoff table --attempts 1")...)
+	got = aimd(t, strings.Fields("backoff table --max-attempts 1")...)
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "\nThen no more.\n")
 }
@@ -125,8 +125,9 @@ func TestBackoffTableOfEachForm(t *testing.T) {
 		"--form ethernet":                                 1.6,
 		"--form safe-clients":                             120,
 		"--form syncmusings":                              0.64,
-		"--form seed4":                                    0.64, // as it was called before
-		"--form seed1":                                    1.6,
+		"--form clojure --min 2s":                         8,
+		"--form ethernet --max 1s --factor 3":             1,
+		"--form syncmusings --jitter none":                0.4,
 	} {
 		t.Run(line, func(t *testing.T) {
 			got := aimd(t, append([]string{"backoff", "table", "--json", "--retries", "4"}, strings.Fields(line)...)...)
@@ -167,7 +168,7 @@ func TestBadBackoffCommandLines(t *testing.T) {
 		"backoff table --form cubic":                   `--form cubic: is not known, want one of compound, constant, decorrelated, exponential, fibonacci, last-try, clojure`,
 		"backoff table --form fibonaci":                `; did you mean fibonacci?`,
 		"backoff table --form constant --max 1s":       `--max: does not go with --form constant`,
-		"backoff table --form clojure --jitter full":   `--jitter: does not go with --form clojure`,
+		"backoff table --form crash-blue --cap-last":   `--cap-last: does not go with --form crash-blue`,
 		"backoff table --form decorrelated --cap-last": `--cap-last: does not go with --form decorrelated`,
 		"backoff table --jitter some":                  `invalid argument "some" for "--jitter" flag: jitter: "some" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
 		"backoff table --jitter normal:3":              `invalid argument "normal:3" for "--jitter" flag: jitter: normal:3 is not allowed, want a number from 0 to 1`,
@@ -175,7 +176,7 @@ func TestBadBackoffCommandLines(t *testing.T) {
 		"backoff table --min 0s":                       `invalid argument "0s" for "--min" flag: want a duration from 1ns to 876000h`,
 		"backoff table --factor 0.5":                   `invalid argument "0.5" for "--factor" flag: want a number from 1 to 1000`,
 		"backoff table --retries 0":                    `invalid argument "0" for "--retries" flag: want a whole number from 1 to 1000`,
-		"backoff table --attempts 0":                   `invalid argument "0" for "--attempts" flag: want a whole number from 1 to 1000000`,
+		"backoff table --max-attempts 0":               `invalid argument "0" for "--max-attempts" flag: want a whole number from 1 to 1000000`,
 		"backoff table --elapsed -1s":                  `invalid argument "-1s" for "--elapsed" flag: want a duration from 1ns to 876000h`,
 	} {
 		t.Run(line, func(t *testing.T) {

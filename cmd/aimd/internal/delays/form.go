@@ -43,25 +43,25 @@ func (m *Form) Flags(c *cobra.Command) {
 
 // Retry is what the flags of the command ask for, or an error in the command line.
 func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
-	r, complete, known := formNamed(m.name)
+	r, known := formNamed(m.name)
 	if !known {
 		return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s%s", m.name, strings.Join(forms(), ", "), cli.DidYouMean(m.name, "", forms())))
 	}
-	for _, name := range settings["exponential"] {
-		if c.Flags().Changed(name) && (complete || !Takes(r.Kind, name)) {
+	own := map[string]func(){
+		"min": func() { r.Min = m.own.Min }, "max": func() { r.Max = m.own.Max }, "factor": func() { r.Factor = m.own.Factor },
+		"jitter": func() { r.Jitter = m.own.Jitter }, "cap-last": func() { r.CapLast = m.own.CapLast },
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		switch {
+		case !c.Flags().Changed(name):
+		case !Takes(r.Kind, name):
 			return r, cli.Usage(c, fmt.Errorf("--%s: does not go with --form %s", name, m.name))
+		default:
+			own[name]()
 		}
 	}
-	if !complete {
-		kind, least := r.Kind, r.Min
-		r = m.own
-		r.Kind = kind
-		if r.Min == 0 {
-			r.Min = least
-		}
-		if !Takes(kind, "jitter") {
-			r.Jitter = backoff.Jitter{}
-		}
+	if _, complete := published[m.name]; !complete && Takes(r.Kind, "jitter") {
+		r.Jitter = m.own.Jitter // the default of the command
 	}
 	if err := backoff.Check(r.Delays()); err != nil {
 		// Each flag by itself is right, but --min may be longer than --max.
@@ -97,26 +97,16 @@ var published = map[string]sim.Retry{
 	"syncmusings":  {Kind: "exponential", Min: 50 * time.Millisecond, Jitter: backoff.Proportional(0.6), CapLast: true},
 }
 
-// old are the names that published forms had before.
-var old = map[string]string{
-	"seed0-blue": "crash-blue", "seed0-green": "crash-green", "seed1": "ethernet",
-	"seed2": "clojure", "seed3": "safe-clients", "seed4": "syncmusings",
-}
-
-// formNamed is the form of that name. One of a text is complete, and takes no
-// settings.
-func formNamed(name string) (r sim.Retry, complete, known bool) {
-	if now, ok := old[name]; ok {
-		name = now
-	}
+// formNamed returns the form of that name with its own settings.
+func formNamed(name string) (r sim.Retry, known bool) {
 	if r, ok := published[name]; ok {
-		return r, true, true
+		return r, true
 	}
 	r = sim.Retry{Kind: name}
 	if name == "constant" {
 		r.Min = 100 * time.Millisecond
 	}
-	return r, false, len(settings[name]) > 0
+	return r, len(settings[name]) > 0
 }
 
 func forms() []string {

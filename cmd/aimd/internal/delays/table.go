@@ -24,11 +24,11 @@ func tableCommand() *cobra.Command {
 	})
 	f := cli.Flags(c)
 	form.Flags(c)
-	f.Var(value.Whole(&attempts, 1, 1_000_000), "attempts", "no more after so many attempts, the first one included")
+	f.Var(value.Whole(&attempts, 1, 1_000_000), "max-attempts", "no more after so many attempts, the first one included")
 	f.Var(value.Duration(&elapsed, 1, backoff.MaxDelay), "elapsed", "no retry that would begin later than so long after the first attempt")
 	f.Var(value.Whole(&retries, 1, 1000), "retries", "how many retries to show")
 	f.BoolVar(&asJSON, "json", false, "write one JSON object per retry and line, instead of the table; times in seconds")
-	cli.NoDefault(f, "attempts", "elapsed")
+	cli.NoDefault(f, "max-attempts", "elapsed")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		r, err := form.Retry(c)
 		if err != nil {
