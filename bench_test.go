@@ -4,10 +4,10 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // BenchmarkAcquire is the cost of a slot: acquire and success.
@@ -51,28 +51,36 @@ func BenchmarkAcquire(b *testing.B) {
 	})
 }
 
-// BenchmarkDo is the cost of an operation that succeeds at once: through a limiter,
-// and through plain backoff, which bounds nothing.
-func BenchmarkDo(b *testing.B) {
-	ctx := context.Background()
-	send := func(context.Context) error { return nil }
-	policy, err := retry.New(retry.Config{Backoff: backoff.Exponential{Jitter: backoff.Full()}, Idempotent: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, do := range map[string]func(context.Context, func(context.Context) error) error{
-		"limiter": benchLimiter(b).Do,
-		"plain-backoff": func(ctx context.Context, send func(context.Context) error) error {
-			return retry.Do(ctx, policy, send)
-		},
+// BenchmarkTwoHundredOperations is the same work under each strategy, on virtual time: 200
+// operations at once for a service of 20 slots. It reports the time as a multiple of the
+// optimum, and the attempts for one operation.
+func BenchmarkTwoHundredOperations(b *testing.B) {
+	service := sim.Server{Service: 100 * time.Millisecond, Slots: 20, Refusal: sim.Refusal{Time: time.Millisecond}}
+	scenario := sim.Scenario{Server: service, Clients: sim.Clients{Operations: 200}}
+	for _, s := range []struct{ name, strategy string }{
+		{"backoff", "backoff"}, {"Tahoe", "tahoe-0.5"}, {"Reno", "reno-0.5"}, {"New", "probe"},
 	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
+		b.Run(s.name, func(b *testing.B) {
+			strategy, ok := sim.StrategyNamed(s.strategy)
+			if !ok {
+				b.Fatal(s.strategy)
+			}
+			const seeds = 11
+			var span, attempts float64
 			for b.Loop() {
-				if err := do(ctx, send); err != nil {
-					b.Fatal(err)
+				span, attempts = 0, 0
+				for seed := range uint64(seeds) {
+					r, err := sim.Run(scenario, strategy, seed+1)
+					if err != nil || r.Done != r.Operations {
+						b.Fatal(err, r.Done)
+					}
+					span += float64(r.Makespan) / float64(r.Optimum) / seeds
+					attempts += float64(r.Attempts) / float64(r.Operations) / seeds
 				}
 			}
+			b.ReportMetric(span, "x_optimum")
+			b.ReportMetric(attempts, "attempts/op")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
