@@ -59,7 +59,7 @@ func TestSeed0FixedRetryDoesNotComeBack(t *testing.T) {
 // "with exponentially delaying the retry ... the server did not fall and
 // successfully rose, the service was restored within a short period of time."
 func TestSeed0BackoffComesBack(t *testing.T) {
-	for _, name := range []string{"seed0", "backoff", "backoff-full", "reno-0.5"} {
+	for _, name := range []string{"backoff-compound", "backoff", "backoff-full", "reno-0.5"} {
 		r := run(t, seed0(), named(t, name))
 		assert.True(t, r.Recovery.Over, name)
 		assert.Less(t, r.Recovery.For, time.Minute, name)

@@ -29,7 +29,7 @@ func Strategies() []Strategy {
 		{Name: "backoff-decorrelated", Retry: Retry{Kind: "decorrelated", Min: syncmusings.Min, Max: syncmusings.Max}},
 		{Name: "fibonacci", Retry: Retry{Kind: "fibonacci", Min: syncmusings.Min, Max: syncmusings.Max, Jitter: backoff.Proportional(0.6)}},
 		// How not to crash a server's examples: 100 ms, 15 minutes, 2 and 0.1.
-		{Name: "seed0", Retry: Retry{Kind: "compound", Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}},
+		{Name: "backoff-compound", Retry: Retry{Kind: "compound", Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}},
 		// Exponential Backoff in Distributed Systems: "delay = MIN( R * T * F ^ N , M )", R in [1,2].
 		{Name: "aloha", Retry: aloha},
 		{Name: "ethernet", Retry: aloha, Sense: Sense{Free: 0.1}},

@@ -14,7 +14,7 @@ import (
 
 // What a strategy's words mean outside of the simulator.
 func TestDelaysAreThoseOfTheWords(t *testing.T) {
-	seed0, known := sim.StrategyNamed("seed0")
+	seed0, known := sim.StrategyNamed("backoff-compound")
 	require.True(t, known)
 	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}, seed0.Retry.Delays())
 	assert.Nil(t, sim.Retry{}.Delays())

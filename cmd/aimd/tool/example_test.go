@@ -20,7 +20,7 @@ func (halved) Answered(_ time.Duration, s window.State, a window.Answer) window.
 
 func (halved) Timed() bool { return false }
 
-// The main.go of a tool with a law of one's own: go run . sim run law-s1
+// The main.go of a tool with a law of one's own: go run . sim run law-50-slots
 func ExampleMain() {
 	sim.Register("halved", func(window.Settings) window.Law { return halved{} })
 	tool.Main()

@@ -27,13 +27,13 @@ func TestALawOfOnesOwn(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		return string(out)
 	}
-	assert.Contains(t, mine("sim", "list"), "\nlaw-s1 ")
-	table := mine("sim", "run", "law-s1", "window-vs-backoff", "--runs", "1", "--set", "expect=[]", "--svg", "figures")
+	assert.Contains(t, mine("sim", "list"), "\nlaw-50-slots ")
+	table := mine("sim", "run", "law-50-slots", "window-vs-backoff", "--runs", "1", "--set", "expect=[]", "--svg", "figures")
 	assert.Equal(t, 2, strings.Count(table, "│ mine "), table)
 	figures, err := filepath.Glob(filepath.Join(dir, "figures", "*.svg"))
 	require.NoError(t, err)
 	assert.NotEmpty(t, figures)
-	assert.Contains(t, mine("sim", "run", "law-s1", "--runs", "1", "--strategies", "mine,reno-0.5", "--json"), `"strategy":"mine"`)
+	assert.Contains(t, mine("sim", "run", "law-50-slots", "--runs", "1", "--strategies", "mine,reno-0.5", "--json"), `"strategy":"mine"`)
 	assert.Contains(t, mine("demo", "--json", "--only", "mine", "--quick", "--objects", "20", "--service", "1ms", "--goroutines", "4"), `"strategy":"mine"`)
 	for _, command := range []string{"upload --law ", "client --strategy ", "demo --only ", "demo api --only "} {
 		assert.Contains(t, mine(append([]string{"__complete"}, strings.Split(command, " ")...)...), "mine\n", command)

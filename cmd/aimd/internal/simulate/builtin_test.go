@@ -25,7 +25,7 @@ import (
 )
 
 // big are the scenarios that take seconds each with all strategies and runs.
-var big = []string{"law-s2", "law-s5", "law-s5c", "law-s6", "law-s7a", "law-s7b", "law-s10", "law-r6", "law-r8", "law-k1", "law-k2"}
+var big = []string{"law-slots-fall-and-rise", "law-slowdown", "law-gentle-slowdown", "law-fair-slots", "law-outage-errors", "law-outage-silence", "law-5000-slots", "law-8-clients-100-a-second", "law-fair-rate", "law-uplink-16", "law-thrashing"}
 
 // harmful are the scenarios in which the default law takes more than 1.5 times the time of the
 // better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose

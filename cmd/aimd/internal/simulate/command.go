@@ -39,7 +39,7 @@ func listCommand() *cobra.Command {
 				return err
 			}
 			for _, s := range all {
-				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-22s %s", s.Name, s.Title), terminal.Columns(c.OutOrStdout())))
+				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-29s %s", s.Name, s.Title), terminal.Columns(c.OutOrStdout())))
 			}
 			return nil
 		},

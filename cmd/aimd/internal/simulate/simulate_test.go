@@ -201,7 +201,7 @@ func TestSimBadCommandLines(t *testing.T) {
 func TestSimListAndShow(t *testing.T) {
 	list := aimd(t, "sim", "list")
 	require.Zero(t, list.Status)
-	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-s1 ", "law-sweep-20 "} {
+	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-50-slots ", "law-sweep-20 "} {
 		assert.Contains(t, list.Stdout, "\n"+name)
 	}
 	show := aimd(t, "sim", "show", "seed4")
