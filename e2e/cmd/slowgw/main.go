@@ -3,7 +3,8 @@
 // once with its own 503 SlowDown. The tests run it as a process of its own, so
 // that it can be stopped, continued and killed.
 //
-// It ends when its standard input does, so that it never outlives the test.
+// If its standard input is a pipe, it ends when the pipe does, so that it never outlives
+// the test. Otherwise it runs until a signal ends it.
 package main
 
 import (
@@ -32,16 +33,24 @@ func main() {
 		slots   = flag.Int("cap", 32, "how many `requests` it takes at a time")
 		service = flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
 	)
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), "Slowgw is an S3 server over a directory. If standard input is a pipe, slowgw ends\n"+
+			"when the pipe does. Otherwise it runs until a signal ends it.\n\n")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	s, err := open(*dir, *service)
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
+	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeNamedPipe != 0 {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			log.Print("slowgw: standard input has ended")
+			cancel()
+		}()
+	}
 	counts := &http.Server{Addr: *control, Handler: s.counts()}
 	go func() {
 		if err := counts.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {

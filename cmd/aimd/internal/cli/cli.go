@@ -110,7 +110,7 @@ func root(commands []*cobra.Command) *cobra.Command {
 	c := Group(Help(help, &cobra.Command{
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
-	}), append(commands, manCommand())...)
+	}), append(commands, manCommand(), versionCommand())...)
 	completeWords(c)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
@@ -172,6 +172,13 @@ func interruptible(parent context.Context, exit func(int)) (ctx context.Context,
 		wg.Wait()
 		cancel()
 	})
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version, as --version does", Args: NoArgs,
+		Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), "aimd", version()) },
+	}
 }
 
 // version is what the build knows of itself, in one line: the module's version, the

@@ -63,9 +63,11 @@ func TestDidYouMean(t *testing.T) {
 }
 
 func TestVersionIsOneLine(t *testing.T) {
-	status, stdout, _ := run(t, nil, "--version")
-	assert.Zero(t, status)
-	assert.Regexp(t, `^aimd \S+ \(.*go1\.\S+\)\n$`, stdout)
+	for _, how := range []string{"--version", "version"} {
+		status, stdout, _ := run(t, nil, how)
+		assert.Zero(t, status)
+		assert.Regexp(t, `^aimd \S+ \(.*go1\.\S+\)\n$`, stdout)
+	}
 
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v0.1.0"}}
 	assert.Equal(t, "v0.1.0 (go1.26.8)", describe(info))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/sim"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -82,7 +83,7 @@ func TestFigures(t *testing.T) {
 		"a part of the time":           {base + "plot: [{kind: requests, from: 500ms, to: 600ms, strategies: [backoff]}]\n", []string{"small"}, []string{"requests per second"}},
 		"window":                       {base + "plot: [{name: w, kind: window}]\n", []string{"small-w"}, []string{"cwnd", "ssthresh", "limit (5)", "requests at a time"}},
 		"load":                         {base + "plot: [{kind: load, top: 10}]\n", []string{"small"}, []string{"requests at the service"}},
-		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, seed0]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before it (s)", "number of the attempt"}},
+		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, backoff-compound]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before it (s)", "number of the attempt"}},
 		"curve":                        {base + sweep + "plot: [{kind: curve, measure: makespan_s, log_x: true, log_y: true}]\n", []string{"small"}, []string{"time for all operations (s)"}},
 		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "requests sent while the service is down"}},
 		"curve over words":             {base + "sweep: [{field: server.spread.kind, values: [constant, exponential]}]\nplot: [{kind: curve, measure: jain}]\n", []string{"small"}, []string{"constant", "exponential"}},
@@ -171,4 +172,19 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 		sources[c.Source.URL] = true
 	}
 	assert.Len(t, sources, 5, "each text begins a chapter")
+}
+
+// Ctrl-C may leave a strategy without a run that has a sample.
+func TestTextOfARunWithoutSamples(t *testing.T) {
+	s := study(t, base)
+	for i := range s.Rows {
+		s.Rows[i].Typical = sim.Result{}
+		var b bytes.Buffer
+		require.NoError(t, Text(&b, s))
+		assert.Contains(t, b.String(), "reno-0.9")
+		for _, f := range Figures(s) {
+			_, err := f.SVG()
+			require.NoError(t, err, f.Name)
+		}
+	}
 }

@@ -103,6 +103,9 @@ func rateGraphs(s experiment.Study) string {
 func logarithms(t sim.Traces, end float64) []float64 {
 	rates := t.Of("requests")
 	all := make([]float64, graphWidth)
+	if len(rates) == 0 || end == 0 {
+		return all // the run was interrupted before its first sample
+	}
 	perColumn := end / t.Interval.Seconds() / graphWidth // samples
 	for i := range all {
 		from := int(float64(i) * perColumn)
