@@ -37,6 +37,10 @@ type (
 	Event = limiter.Event
 	// Error is an [attempt.Error].
 	Error = attempt.Error
+	// SettingError is the error of a constructor for a wrong setting: its Name, which is
+	// that of the field ("MaxWindow"), its Value as text, and Want, which says what is
+	// allowed. errors.As finds it in what any constructor of this module returns.
+	SettingError = setting.Error
 	// Outcome is a [window.Outcome].
 	Outcome = window.Outcome
 	// State is a [limiter.State].
@@ -71,8 +75,8 @@ func New(opts ...Option) (*Limiter, error) {
 	if s.law == nil {
 		s.law = Probe
 	}
-	if f := s.Window.Factor; f != 0 && isProbe(s.law) {
-		return nil, fmt.Errorf("aimd: %w", setting.Wrong("decrease factor", f, "none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one"))
+	if f := s.Factor; f != 0 && isProbe(s.law) {
+		return nil, fmt.Errorf("aimd: %w", setting.Wrong("Factor", f, "none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one"))
 	}
 	return limiter.New(s.law, s.Config)
 }

@@ -235,23 +235,23 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, o := range map[string]aimd.Option{
-		"limiter: initial window: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithInitialWindow(-1),
-		"limiter: initial window: NaN is not allowed, want a number from 1 to 1048576":               aimd.WithInitialWindow(nan),
-		"limiter: initial window: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithInitialWindow(inf),
-		"limiter: initial ssthresh: NaN is not allowed, want a number from 1 to 1048576":             aimd.WithInitialSsthresh(nan),
-		"limiter: minimum window: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
-		"limiter: maximum window: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
-		"limiter: decrease factor: NaN is not allowed, want a number greater than 0 and less than 1": aimd.WithFactor(nan),
-		"limiter: decrease factor: 1 is not allowed, want a number greater than 0 and less than 1":   aimd.WithFactor(1),
-		"limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for none":               aimd.WithQueueBound(-1),
-		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":             aimd.WithMaxAttempts(-1),
-		"limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none":     aimd.WithAttemptTimeout(-1),
-		"limiter: shortest pause: 2s is not allowed, want a duration from 1ms to 1s":                 aimd.WithPause(2*time.Second, time.Second),
-		"limiter: longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":          aimd.WithPause(time.Second, 2*time.Hour),
-		"limiter: longest Retry-After: -1ns is not allowed, want a duration from 1ms to 24h0m0s":     aimd.WithMaxRetryAfter(-1),
-		"limiter: guard: nil is not allowed":                                                         aimd.WithGuard(nil),
-		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":                aimd.WithState(aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
-		"limiter: restored cwnd: 0 is not allowed, want a number from 1 to 1048576":                  aimd.WithState(aimd.State{State: window.State{Ssthresh: 1}}),
+		"limiter: InitialWindow: -1 is not allowed, want a number from 1 to 1048576":            aimd.WithInitialWindow(-1),
+		"limiter: InitialWindow: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithInitialWindow(nan),
+		"limiter: InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          aimd.WithInitialWindow(inf),
+		"limiter: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         aimd.WithInitialSsthresh(nan),
+		"limiter: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
+		"limiter: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
+		"limiter: Factor: NaN is not allowed, want a number greater than 0 and less than 1":     aimd.WithFactor(nan),
+		"limiter: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       aimd.WithFactor(1),
+		"limiter: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           aimd.WithQueueBound(-1),
+		"limiter: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          aimd.WithMaxAttempts(-1),
+		"limiter: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": aimd.WithAttemptTimeout(-1),
+		"limiter: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  aimd.WithPause(2*time.Second, time.Second),
+		"limiter: PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":          aimd.WithPause(time.Second, 2*time.Hour),
+		"limiter: RetryAfterMax: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
+		"limiter: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
+		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithState(aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
+		"limiter: restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             aimd.WithState(aimd.State{State: window.State{Ssthresh: 1}}),
 	} {
 		l, err := aimd.NewReno(o)
 		assert.EqualError(t, err, want)
@@ -262,7 +262,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 // A factor that would have no effect is told.
 func TestNewHasNoFactor(t *testing.T) {
 	_, err := aimd.New(aimd.WithFactor(0.9))
-	require.EqualError(t, err, "aimd: decrease factor: 0.9 is not allowed, want none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one")
+	require.EqualError(t, err, "aimd: Factor: 0.9 is not allowed, want none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one")
 	_, err = aimd.New(aimd.WithLaw(aimd.Probe), aimd.WithFactor(0.9))
 	require.Error(t, err)
 	_, err = aimd.New(aimd.WithLaw(aimd.Reno), aimd.WithFactor(0.9))
@@ -284,9 +284,7 @@ func TestALawThatIsNil(t *testing.T) {
 		return nil
 	}))
 	require.NoError(t, err)
-	c := l.Config()
-	c.Window.Max = 8
-	require.EqualError(t, l.Reconfigure(c), "limiter: law: nil is not allowed")
+	require.EqualError(t, l.Reconfigure(limiter.Rules{MaxWindow: 8}), "limiter: law: nil is not allowed")
 	require.NoError(t, take(t, l, 1)[0].Done(aimd.Success))
 }
 

@@ -37,13 +37,13 @@ func WithName(name string) Option {
 // WithInitialWindow sets the window at the start, in attempts: from 1 to
 // the maximum window. Default 20.
 func WithInitialWindow(attempts float64) Option {
-	return func(s *settings) { s.Window.Initial = attempts }
+	return func(s *settings) { s.InitialWindow = attempts }
 }
 
 // WithInitialSsthresh sets the slow-start threshold at the start, in attempts,
 // from 1. Default 1024.
 func WithInitialSsthresh(attempts float64) Option {
-	return func(s *settings) { s.Window.Ssthresh = attempts }
+	return func(s *settings) { s.InitialSsthresh = attempts }
 }
 
 // WithFactor sets what a cut keeps of the window, for [NewReno], [NewTahoe] and laws
@@ -52,18 +52,18 @@ func WithInitialSsthresh(attempts float64) Option {
 // come to about 1/((1-factor) * limit^2), so 0.9 is very good from a limit of
 // 16 on and noisy below 8.
 func WithFactor(factor float64) Option {
-	return func(s *settings) { s.Window.Factor = factor }
+	return func(s *settings) { s.Factor = factor }
 }
 
 // WithMinWindow sets the least the window falls to, in attempts, from 1. Default 1.
 func WithMinWindow(attempts float64) Option {
-	return func(s *settings) { s.Window.Min = attempts }
+	return func(s *settings) { s.MinWindow = attempts }
 }
 
 // WithMaxWindow sets the most the window grows to, in attempts. Default and
 // most: 1048576.
 func WithMaxWindow(attempts float64) Option {
-	return func(s *settings) { s.Window.Max = attempts }
+	return func(s *settings) { s.MaxWindow = attempts }
 }
 
 // WithState starts from what a limiter learned earlier: its Limiter.State. The zero

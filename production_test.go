@@ -75,9 +75,9 @@ func ExampleLimiter_Reconfigure() {
 		log.Fatal(err)
 	}
 
-	c := lim.Config()
-	c.Window.Max = 8
-	fmt.Println(lim.Reconfigure(c), lim.Snapshot().Cwnd)
+	rules := lim.Config().Rules
+	rules.MaxWindow = 8
+	fmt.Println(lim.Reconfigure(rules), lim.Snapshot().Cwnd)
 	// Output: <nil> 8
 }
 

@@ -59,13 +59,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.QueueBound = defaultQueueBound
 	}
 	c.QueueBound = max(0, c.QueueBound)
-	if err := setting.Duration("queue time", &c.QueueTime, defaultQueueTime, time.Millisecond, time.Minute); err != nil {
+	if err := setting.Duration("QueueTime", &c.QueueTime, defaultQueueTime, time.Millisecond, time.Minute); err != nil {
 		return c, err
 	}
-	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, min(max(defaultRetryAfterMax, c.RetryAfterMin), time.Hour), 100*time.Millisecond, time.Hour); err != nil {
+	if err := setting.Duration("RetryAfterMax", &c.RetryAfterMax, min(max(defaultRetryAfterMax, c.RetryAfterMin), time.Hour), 100*time.Millisecond, time.Hour); err != nil {
 		return c, err
 	}
-	if err := setting.Duration("shortest Retry-After", &c.RetryAfterMin, min(defaultRetryAfterMin, c.RetryAfterMax), 100*time.Millisecond, c.RetryAfterMax); err != nil {
+	if err := setting.Duration("RetryAfterMin", &c.RetryAfterMin, min(defaultRetryAfterMin, c.RetryAfterMax), 100*time.Millisecond, c.RetryAfterMax); err != nil {
 		return c, err
 	}
 	c.Rules = slices.Clone(c.Rules)

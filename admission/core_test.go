@@ -258,14 +258,14 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	assert.EqualError(t, core(Fixed(0), Config{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
 	assert.EqualError(t, core(Fixed(-1), Config{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
 	assert.EqualError(t, core(Adaptive(nil, window.Settings{}), Config{}), "law: nil is not allowed")
-	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Config{}), "decrease factor: 2 is not allowed")
+	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Config{}), "Factor: 2 is not allowed")
 	for want, s := range map[string]Config{
-		"queue time: 1h0m0s is not allowed, want a duration from 1ms to 1m0s":               {QueueTime: time.Hour},
-		"queue time: -1ns is not allowed, want a duration from 1ms to 1m0s":                 {QueueTime: -1},
-		"longest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s":  {RetryAfterMax: 2 * time.Hour},
-		"shortest Retry-After: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
-		"shortest Retry-After: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
-		"rule 2: shed: Turn(2) is not allowed, want first, ordinary or last":                {Rules: []Rule{{}, {Shed: 2}}},
+		"QueueTime: 1h0m0s is not allowed, want a duration from 1ms to 1m0s":         {QueueTime: time.Hour},
+		"QueueTime: -1ns is not allowed, want a duration from 1ms to 1m0s":           {QueueTime: -1},
+		"RetryAfterMax: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMax: 2 * time.Hour},
+		"RetryAfterMin: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
+		"RetryAfterMin: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
+		"rule 2: shed: Turn(2) is not allowed, want first, ordinary or last":         {Rules: []Rule{{}, {Shed: 2}}},
 	} {
 		assert.EqualError(t, core(good, s), want)
 	}

@@ -162,7 +162,7 @@ func TestPerHostSettings(t *testing.T) {
 	_, err := httplimit.PerHost(nil, nil, limiter.KeyedConfig{})
 	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
 	_, err = httplimit.PerHost(nil, newLimiter, limiter.KeyedConfig{Idle: -time.Second})
-	assert.EqualError(t, err, "httplimit: limiter: idle time: -1s is not allowed, want a duration from 1ns")
+	assert.EqualError(t, err, "httplimit: limiter: Idle: -1s is not allowed, want a duration from 1ns")
 	tr, err := httplimit.PerHost(empty, newLimiter, limiter.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,76 +14,84 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config is what a Limiter is made from. The zero value of every field means the
-// documented default.
-type Config struct {
-	// These are the rules by which it decides.
-
-	// Window is where the window starts and how far it may go.
-	Window window.Settings
+// Rules are the settings that may change while a limiter is at work: see Reconfigure. The
+// zero value of every field means the documented default.
+type Rules struct {
+	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <=
+	// MaxWindow <= window.MaxWindow. 0 means 1 and window.MaxWindow.
+	MinWindow, MaxWindow float64
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0
+	// means 0.5. A law that measures, such as aimd.Probe, has no factor and ignores it.
+	Factor float64
 	// QueueBound is the most new operations that may wait; 0: no bound.
 	QueueBound int
-	// PauseMin and PauseMax bound the pauses that double while cut follows cut
-	// with nothing accepted in between, and an operation's own backoff:
+	// PauseMin and PauseMax bound the pauses that double while cut follows cut with no
+	// answer accepted in between, and an operation's own backoff:
 	// 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative PauseMax
 	// turns both off.
 	PauseMin, PauseMax time.Duration
-	// Patience is how many overloads in a row an operation takes before it
-	// backs off by itself, and how many cuts in a row it takes until a Retry-After
-	// pauses everybody (never less than two): 1 or more; 0 means 5.
+	// Patience is the number of overloads in a row after which an operation backs off by
+	// itself, and the number of cuts in a row from which a Retry-After pauses all
+	// operations (never less than two): 1 or more; 0 means 5.
 	Patience int
-	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
-	// count as this: 1 ms to 24 h; 0 means 5 min.
+	// RetryAfterMax is the longest Retry-After that is obeyed; a longer one counts as
+	// RetryAfterMax: 1 ms to 24 h; 0 means 5 min.
 	RetryAfterMax time.Duration
+	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit, an
+	// operation ends by success, by a final error, or with its context.
+	MaxAttempts int
+	// AttemptTimeout ends the context of a single attempt of Do and Each; an attempt that
+	// ends by it counts as Timeout. 0: none.
+	AttemptTimeout time.Duration
+	// FirstContact is how long operations try to reach a service that has never answered,
+	// from the first attempt that found no service: a refused connection, an address that
+	// does not exist, a connection closed without an answer. Then operations fail with
+	// attempt.ErrNoContact until an attempt is answered. Once the service has answered,
+	// operations wait through its outages. 0 means 10 s, negative: for ever.
+	FirstContact time.Duration
+}
+
+// Config is what a Limiter is made from. The zero value of every field means the
+// documented default.
+type Config struct {
+	Rules
+
+	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
+	// means 20, or the nearest bound. Tahoe also restarts there at every cut.
+	InitialWindow float64
+	// InitialSsthresh is the slow-start threshold at the start, in attempts: 1 to
+	// window.MaxWindow; 0 means 1024.
+	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
-
-	// These are what else it needs.
-
-	// Name tells limiters apart in logs, metrics and on the live page; "": none. Any
-	// text will do. Nothing else depends on it.
+	// Name tells limiters apart in logs, metrics and on the live page: any text; "": none.
 	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the
-	// goroutine that caused it: the limiter is then already as the event says,
-	// and calls back into it are fine. Several goroutines may call it at once.
-	// It should be quick, and must not panic: it is called on whatever goroutine
-	// released a permit, ran out of time or fired a timer. With an observer the
-	// limiter reads the clock at every event. nil: none.
+	// Observer is called for every event, after the lock is released, by the goroutine
+	// that caused the event: the limiter is then already as the event says, and calls back
+	// into it are fine. Several goroutines may call it at once. It should be quick, and
+	// must not panic: it runs on the goroutine that released a permit, ran out of time or
+	// fired a timer. With an observer the limiter reads the clock at every event. nil: none.
 	Observer func(Event)
-	// Classifier tells what an attempt's error means; nil: attempt.Classify.
+	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
-	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no
-	// limit, they go on until success, a final error, or the context ends.
-	MaxAttempts int
-	// AttemptTimeout ends the context of a single attempt of Do and Each; an
-	// attempt that ends by it counts as Timeout. 0: none.
-	AttemptTimeout time.Duration
-	// FirstContact is how long operations try to reach a service of which the limiter
-	// had no answer yet, from the first attempt for which nobody was there: a refused
-	// connection, an address that does not exist, one that hangs up at once. Then they fail with
-	// attempt.ErrNoContact, as does each later one at its first such attempt, until
-	// somebody answers. Once somebody has, work waits for a service that goes away. 0
-	// means 10 s, negative: for ever.
-	FirstContact time.Duration
-	// Restore is a state learned earlier, to start from; the zero State, and one that is
-	// older than RestoreAge: none.
+	// Restore is a state learned earlier, to start from. The zero State, and a state older
+	// than RestoreAge, count as none.
 	Restore State
-	// StateFile is a file that keeps the state over restarts: New starts from it, if it
-	// holds one that is not too old, else from Restore; Close and Drain write it. Of its
-	// errors Drain tells; a file that New cannot make sense of is as if it were not there.
-	// "": none.
+	// StateFile is a file that keeps the state over restarts. New starts from it, if it
+	// holds a state that is not too old, else from Restore; a file that New cannot read
+	// counts as none. Close and Drain write it. "": none.
 	StateFile string
-	// RestoreAge is how old a state may be to be of use; 0 means 1 h, negative: of any
-	// age. A state that does not say when it was has no age.
+	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: none. A
+	// state without a time is never too old.
 	RestoreAge time.Duration
-	// Policy decides which failed attempts of Do and Each are followed by
-	// another, and when; nil: as Do says. If it brings guards along (Guards()
-	// []attempt.Guard), they come after the limiter's own.
+	// Policy decides which failed attempts of Do and Each are followed by another, and
+	// when; nil: as Do says. If the policy has guards (a method Guards() []attempt.Guard),
+	// they are asked after the limiter's own.
 	Policy attempt.Policy
-	// Guards are asked before each attempt of Do and Each, and by integrations:
-	// a throttle, a retry budget. A budget comes last, since it counts what is sent.
+	// Guards are asked before each attempt of Do and Each, and by integrations: a throttle,
+	// a retry budget. A budget comes last, since it counts what is sent.
 	Guards []attempt.Guard
 }
 
@@ -91,21 +100,15 @@ type Config struct {
 const firstContact = 10 * time.Second
 
 func (c Config) withDefaults() (Config, error) {
-	if err := setting.Optional("attempt limit", c.MaxAttempts); err != nil {
-		return c, err
-	}
-	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
-		return c, err
-	}
-	if c.FirstContact == 0 {
-		c.FirstContact = firstContact
-	}
-	if c.RestoreAge == 0 {
-		c.RestoreAge = restoreAge
-	}
+	err := cmp.Or(
+		setting.Optional("MaxAttempts", c.MaxAttempts),
+		setting.Optional("AttemptTimeout", c.AttemptTimeout),
+	)
 	if slices.Contains(c.Guards, nil) {
-		return c, setting.Nil("guard")
+		err = cmp.Or(err, setting.Nil("Guards"))
 	}
+	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
+	c.RestoreAge = cmp.Or(c.RestoreAge, restoreAge)
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}
@@ -115,24 +118,26 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	if c.Observer != nil {
-		c.Window.Timed = true
-	}
-	r, err := c.rules().WithDefaults()
-	c.Window, c.QueueBound, c.PauseMin, c.PauseMax = r.Window, r.QueueBound, r.PauseMin, r.PauseMax
-	c.Patience, c.RetryAfterMax = r.Patience, r.RetryAfterMax
-	return c, err
+	s, wrong := c.core().WithDefaults()
+	w := s.Window
+	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow, c.Factor = w.Initial, w.Ssthresh, w.Min, w.Max, w.Factor
+	c.PauseMin, c.PauseMax, c.Patience, c.RetryAfterMax = s.PauseMin, s.PauseMax, s.Patience, s.RetryAfterMax
+	return c, cmp.Or(err, wrong)
 }
 
-// rules are those of the core.
-func (c Config) rules() core.Settings {
+// core is the settings of the core.
+func (c Config) core() core.Settings {
 	return core.Settings{
-		Window: c.Window, QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
+		Window: window.Settings{
+			Initial: c.InitialWindow, Ssthresh: c.InitialSsthresh, Factor: c.Factor,
+			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
+		},
+		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
 		Patience: c.Patience, RetryAfterMax: c.RetryAfterMax, Rand: c.Rand,
 	}
 }
 
-// guards are those of the limiter, and then those that its policy brings along.
+// guards are the limiter's guards, and then those of its policy.
 func (c Config) guards() []attempt.Guard {
 	guards := slices.Clone(c.Guards)
 	if p, ok := c.Policy.(interface{ Guards() []attempt.Guard }); ok {

@@ -71,7 +71,7 @@ func TestEachPullsAsTheWindowAdmits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(t, 4, func(c *limiter.Config) { c.Window.Max = 32 })
+				l := newLimiter(t, 4, func(c *limiter.Config) { c.MaxWindow = 32 })
 				most := 0
 				var pulled, yielded atomic.Int64
 				items := func(yield func(int) bool) {

@@ -17,10 +17,7 @@ import (
 var busy = status{code: 503}
 
 func ExampleNew() {
-	lim, err := limiter.New(aimd.Reno, limiter.Config{
-		QueueBound:  100,
-		MaxAttempts: 3,
-	})
+	lim, err := limiter.New(aimd.Reno, limiter.Config{Rules: limiter.Rules{QueueBound: 100, MaxAttempts: 3}})
 	if err != nil {
 		panic(err)
 	}

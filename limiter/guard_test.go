@@ -190,5 +190,5 @@ func TestEachGoesOnWithAPanicOfAGuard(t *testing.T) {
 
 func TestNoGuardIsNil(t *testing.T) {
 	_, err := limiter.New(nil, limiter.Config{Guards: []attempt.Guard{&warden{}, nil}})
-	require.EqualError(t, err, "limiter: guard: nil is not allowed")
+	require.EqualError(t, err, "limiter: Guards: nil is not allowed")
 }

@@ -67,11 +67,11 @@ type entry[K comparable] struct {
 // that names the setting that is wrong, its value and what is allowed.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
-		return nil, fmt.Errorf("limiter: %w", setting.Nil("function that makes limiters"))
+		return nil, fmt.Errorf("limiter: %w", setting.Nil("make"))
 	}
 	err := cmp.Or(
-		setting.Duration("idle time", &c.Idle, defaultIdle, 1, math.MaxInt64),
-		setting.Count("keys", &c.Keys, defaultKeys, 1, math.MaxInt),
+		setting.Duration("Idle", &c.Idle, defaultIdle, 1, math.MaxInt64),
+		setting.Count("Keys", &c.Keys, defaultKeys, 1, math.MaxInt),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)

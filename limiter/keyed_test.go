@@ -118,9 +118,9 @@ func TestKeyedTellsOfThoseEvicted(t *testing.T) {
 
 func TestKeyedErrors(t *testing.T) {
 	_, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Idle: -time.Second})
-	require.EqualError(t, err, "limiter: idle time: -1s is not allowed, want a duration from 1ns")
+	require.EqualError(t, err, "limiter: Idle: -1s is not allowed, want a duration from 1ns")
 	_, err = limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, nil }, limiter.KeyedConfig{Keys: -1})
-	require.EqualError(t, err, "limiter: keys: -1 is not allowed, want a number from 1")
+	require.EqualError(t, err, "limiter: Keys: -1 is not allowed, want a number from 1")
 	no := errors.New("no")
 	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return nil, no }, limiter.KeyedConfig{})
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestKeyedErrors(t *testing.T) {
 	require.Equal(t, no, err)
 	require.Empty(t, keyedHelper{k}.keys())
 	_, err = limiter.NewKeyed[string](nil, limiter.KeyedConfig{})
-	require.EqualError(t, err, "limiter: function that makes limiters: nil is not allowed")
+	require.EqualError(t, err, "limiter: make: nil is not allowed")
 }
 
 // A function that returns no limiter and no error harms its own key alone.

@@ -72,12 +72,12 @@ type guarded struct {
 // New returns a limiter with the law, or an error that names the setting that is
 // wrong, its value and what is allowed.
 func New(law window.NewLaw, c Config) (*Limiter, error) {
-	initial := c.Window.Initial
+	initial := c.InitialWindow
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	decides, err := core.New[*waiter](law, c.rules())
+	decides, err := core.New[*waiter](law, c.core())
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newLimiter is a Reno limiter with that window at the start.
 func newLimiter(t *testing.T, initial float64, change ...func(*limiter.Config)) *limiter.Limiter {
 	t.Helper()
-	c := limiter.Config{Window: window.Settings{Initial: initial}}
+	c := limiter.Config{InitialWindow: initial}
 	for _, f := range change {
 		f(&c)
 	}
@@ -187,7 +187,7 @@ func TestAContextThatIsOverGetsNothing(t *testing.T) {
 // moment. Whatever wins, no slot is lost and nobody is stranded.
 func TestCancellationWhileBeingAdmitted(t *testing.T) {
 	const slots, workers, rounds = 3, 16, 300
-	l := newLimiter(t, slots, func(c *limiter.Config) { c.Window.Max = slots })
+	l := newLimiter(t, slots, func(c *limiter.Config) { c.MaxWindow = slots })
 	var wg sync.WaitGroup
 	var flying, most struct {
 		sync.Mutex
@@ -459,10 +459,10 @@ func TestSnapshotInOneLine(t *testing.T) {
 // "State can be exported and restored, so that a restarted job starts where it was."
 func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
-		"limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none":           {MaxAttempts: -1},
-		"limiter: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":    {AttemptTimeout: -time.Second},
-		"limiter: patience: -3 is not allowed, want a number from 1":                               {Patience: -3},
-		"limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1": {Window: window.Settings{Factor: 2}},
+		"limiter: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":         {Rules: limiter.Rules{MaxAttempts: -1}},
+		"limiter: AttemptTimeout: -1s is not allowed, want a positive duration, or 0 for none": {Rules: limiter.Rules{AttemptTimeout: -time.Second}},
+		"limiter: Patience: -3 is not allowed, want a number from 1":                           {Rules: limiter.Rules{Patience: -3}},
+		"limiter: Factor: 2 is not allowed, want a number greater than 0 and less than 1":      {Rules: limiter.Rules{Factor: 2}},
 	} {
 		_, err := limiter.New(aimd.Reno, c)
 		require.EqualError(t, err, want)

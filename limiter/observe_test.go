@@ -132,7 +132,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		require.Equal(t, time.Second, all[0].RetryAfter)
 
 		for range 300 {
-			require.NoError(t, l.Reconfigure(l.Config()))
+			require.NoError(t, l.Reconfigure(l.Config().Rules))
 		}
 		l.Close()
 		all = l.Decisions(0)

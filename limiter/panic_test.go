@@ -141,9 +141,7 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 			}
 		})
 		safely(func() {
-			c := l.Config()
-			c.Window.Max = 1 + float64(rand.IntN(8))
-			_ = l.Reconfigure(c)
+			_ = l.Reconfigure(limiter.Rules{MaxWindow: 1 + float64(rand.IntN(8))})
 		})
 	}
 	all.Wait()

@@ -1,49 +1,47 @@
 package limiter
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config returns what is in force, with defaults filled in. To change one thing:
+// Config returns the settings in force, with defaults filled in. To change one of them:
 //
-//	c := l.Config()
-//	c.Window.Max = 64
-//	err := l.Reconfigure(c)
+//	r := l.Config().Rules
+//	r.MaxWindow = 64
+//	err := l.Reconfigure(r)
 func (l *Limiter) Config() Config { return *l.config.Load() }
 
-// Reconfigure puts the limiter under new settings while it works, all of them
-// or, with an error that names the one that is wrong, none. It drops nothing
-// that is in flight and nobody that waits: a window that got smaller opens once
-// enough attempts have ended, one that got larger lets waiters go at once. What was
-// learned stays, cwnd as far as the new bounds allow it; a law that keeps state
-// of its own begins it anew if a bound or the factor changed. An operation that backs
-// off by itself already does so to the end; a pause for everybody ends no later
-// than these settings let it. A new attempt limit holds for operations under way
-// too, a new attempt timeout for attempts from then on.
+// Reconfigure puts the limiter under new rules while it works: all of them or, with an
+// error that names the wrong one, none.
 //
-// These stay as the limiter was made, whatever c says: Name, Clock, Observer, Classifier,
-// Policy, Guards, Rand, StateFile, RestoreAge, and of the window Initial, Ssthresh and Timed. The initial
-// window, where Tahoe restarts, is then the nearest that the bounds allow. Restore
-// has no effect.
-func (l *Limiter) Reconfigure(c Config) error {
-	made := l.config.Load()
-	c.Clock, c.Observer, c.Classifier, c.Policy = made.Clock, made.Observer, made.Classifier, made.Policy
-	c.Guards, c.Rand, c.Name = made.Guards, made.Rand, made.Name
-	c.Restore, c.StateFile, c.RestoreAge = State{}, made.StateFile, made.RestoreAge
-	c.Window.Initial, c.Window.Ssthresh, c.Window.Timed = l.initial, made.Window.Ssthresh, made.Window.Timed
-	clampInitial(&c.Window)
+// Operations that wait and attempts in flight are kept. If the window got smaller, it opens
+// once enough attempts have ended; if it got larger, waiting operations go at once. The
+// limiter keeps what it learned, cwnd within the new bounds. If a bound or the factor
+// changed, a law that keeps state of its own starts again with an empty state.
+//
+// An operation that backs off by itself does so to the end; a pause for all operations ends
+// no later than the new rules let it. A new MaxAttempts also holds for operations under
+// way, a new AttemptTimeout for attempts from then on.
+func (l *Limiter) Reconfigure(r Rules) error {
+	c := l.Config()
+	c.Rules = r
+	// Where a law restarts, within the new bounds; 0: the default.
+	if c.InitialWindow = l.initial; c.InitialWindow != 0 {
+		c.InitialWindow = min(max(c.InitialWindow, r.MinWindow), cmp.Or(r.MaxWindow, window.MaxWindow))
+	}
 	c, err := c.withDefaults()
 	if err != nil {
 		return fmt.Errorf("limiter: %w", err)
 	}
-	// Code of others, so not under the lock.
-	law := l.law(c.Window)
+	// The law is the program's code, so it is not made under the lock.
+	law := l.law(c.core().Window)
 	now := l.now()
 	l.mu.Lock()
 	before := l.core.State().Cwnd
-	err = l.core.Reconfigured(now, func(window.Settings) window.Law { return law }, c.rules())
+	err = l.core.Reconfigured(now, func(window.Settings) window.Law { return law }, c.core())
 	if err == nil {
 		l.config.Store(&c)
 		l.note(now, Event{Kind: Reconfigured, Before: before})
@@ -56,21 +54,9 @@ func (l *Limiter) Reconfigure(c Config) error {
 }
 
 // Validate returns the error that Reconfigure would return, nil if there is none.
-func (c Config) Validate() error {
-	c.Window.Initial = 0
-	if _, err := c.withDefaults(); err != nil {
+func (r Rules) Validate() error {
+	if _, err := (Config{Rules: r}).withDefaults(); err != nil {
 		return fmt.Errorf("limiter: %w", err)
 	}
 	return nil
-}
-
-// clampInitial moves an initial window into the bounds, where all three are set.
-func clampInitial(s *window.Settings) {
-	lo, hi := s.Min, s.Max
-	if hi == 0 {
-		hi = window.MaxWindow
-	}
-	if s.Initial != 0 {
-		s.Initial = min(max(s.Initial, lo), hi)
-	}
 }

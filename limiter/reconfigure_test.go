@@ -30,8 +30,8 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
 		}
 
-		tuning := l.Config()
-		tuning.Window.Min = 4
+		tuning := l.Config().Rules
+		tuning.MinWindow = 4
 		require.NoError(t, l.Reconfigure(tuning))
 		synctest.Wait()
 		require.Len(t, to, 2, "two more may go at once")
@@ -45,7 +45,7 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.Equal(t, limiter.Admitted, events[1].Kind)
 		p = append(p, (<-to).permit, (<-to).permit)
 
-		tuning.Window.Min, tuning.Window.Max = 1, 1
+		tuning.MinWindow, tuning.MaxWindow = 1, 1
 		require.NoError(t, l.Reconfigure(tuning))
 		require.Equal(t, 4, l.Snapshot().InFlight)
 		for _, permit := range p[:3] {
@@ -69,34 +69,33 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 func TestReconfigureRefusesWholly(t *testing.T) {
 	l := newLimiter(t, 20)
 	before := l.Config()
-	require.Equal(t, window.Settings{
-		Min: 1, Max: window.MaxWindow, Factor: 0.5, Initial: 20, Ssthresh: window.DefaultSsthresh,
-	}, before.Window)
+	require.Equal(t, []float64{1, window.MaxWindow, 0.5, 20, window.DefaultSsthresh},
+		[]float64{before.MinWindow, before.MaxWindow, before.Factor, before.InitialWindow, before.InitialSsthresh})
 	require.Equal(t, core.DefaultPauseMin, before.PauseMin)
 	require.Equal(t, core.DefaultPauseMax, before.PauseMax)
 	require.Equal(t, core.DefaultPatience, before.Patience)
 	require.Equal(t, core.DefaultRetryAfterMax, before.RetryAfterMax)
 	for _, c := range []struct {
-		change func(*limiter.Config)
+		change func(*limiter.Rules)
 		want   string
 	}{
-		{func(t *limiter.Config) { t.Window.Min = 0.5 }, "limiter: minimum window: 0.5 is not allowed, want a number from 1 to 1048576"},
-		{func(t *limiter.Config) { t.Window.Min, t.Window.Max = 9, 3 }, "limiter: maximum window: 3 is not allowed, want a number from 9 to 1048576"},
-		{func(t *limiter.Config) { t.Window.Max, t.Window.Factor = 10, -1 }, "limiter: decrease factor: -1 is not allowed, want a number greater than 0 and less than 1"},
-		{func(t *limiter.Config) { t.QueueBound = -1 }, "limiter: queue bound: -1 is not allowed, want a number from 1, or 0 for none"},
-		{func(t *limiter.Config) { t.PauseMin = time.Minute }, "limiter: shortest pause: 1m0s is not allowed, want a duration from 1ms to 5s"},
-		{func(t *limiter.Config) { t.MaxAttempts = -1 }, "limiter: attempt limit: -1 is not allowed, want a number from 1, or 0 for none"},
-		{func(t *limiter.Config) { t.AttemptTimeout = -1 }, "limiter: attempt timeout: -1ns is not allowed, want a positive duration, or 0 for none"},
+		{func(t *limiter.Rules) { t.MinWindow = 0.5 }, "limiter: MinWindow: 0.5 is not allowed, want a number from 1 to 1048576"},
+		{func(t *limiter.Rules) { t.MinWindow, t.MaxWindow = 9, 3 }, "limiter: MaxWindow: 3 is not allowed, want a number from 9 to 1048576"},
+		{func(t *limiter.Rules) { t.MaxWindow, t.Factor = 10, -1 }, "limiter: Factor: -1 is not allowed, want a number greater than 0 and less than 1"},
+		{func(t *limiter.Rules) { t.QueueBound = -1 }, "limiter: QueueBound: -1 is not allowed, want a number from 1, or 0 for none"},
+		{func(t *limiter.Rules) { t.PauseMin = time.Minute }, "limiter: PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s"},
+		{func(t *limiter.Rules) { t.MaxAttempts = -1 }, "limiter: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none"},
+		{func(t *limiter.Rules) { t.AttemptTimeout = -1 }, "limiter: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none"},
 	} {
-		tuning := before
+		tuning := before.Rules
 		c.change(&tuning)
 		require.EqualError(t, tuning.Validate(), c.want)
 		require.EqualError(t, l.Reconfigure(tuning), c.want)
 		requireConfig(t, before, l)
 		require.EqualValues(t, 20, l.Snapshot().Cwnd)
 	}
-	require.NoError(t, limiter.Config{}.Validate())
-	require.NoError(t, l.Reconfigure(limiter.Config{}), "zero fields mean the default")
+	require.NoError(t, limiter.Rules{}.Validate())
+	require.NoError(t, l.Reconfigure(limiter.Rules{}), "zero fields mean the default")
 	requireConfig(t, before, l)
 }
 
@@ -118,7 +117,7 @@ func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "limiter: law: one that needs round-trip times")
 	require.EqualValues(t, 20, l.Snapshot().Cwnd)
-	require.EqualValues(t, window.MaxWindow, l.Config().Window.Max)
+	require.EqualValues(t, window.MaxWindow, l.Config().MaxWindow)
 }
 
 type timedFrom struct {
@@ -143,7 +142,7 @@ func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
 	require.EqualValues(t, 5, cut())
 	require.NoError(t, l.Reconfigure(bounds(11, 0)))
 	require.EqualValues(t, 11, cut())
-	require.NoError(t, l.Reconfigure(limiter.Config{}))
+	require.NoError(t, l.Reconfigure(limiter.Rules{}))
 	require.EqualValues(t, 8, cut())
 }
 
@@ -153,7 +152,7 @@ func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
 		runs := 0
 		err := l.Do(t.Context(), func(context.Context) error {
 			if runs++; runs == 3 {
-				require.NoError(t, l.Reconfigure(limiter.Config{MaxAttempts: 2}))
+				require.NoError(t, l.Reconfigure(limiter.Rules{MaxAttempts: 2}))
 			}
 			return status{code: 500}
 		})
@@ -166,7 +165,7 @@ func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
 func TestReconfigureSetsTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20)
-		require.NoError(t, l.Reconfigure(limiter.Config{AttemptTimeout: time.Second, MaxAttempts: 1}))
+		require.NoError(t, l.Reconfigure(limiter.Rules{AttemptTimeout: time.Second, MaxAttempts: 1}))
 		err := l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.EqualValues(t, 1, l.Snapshot().Timeouts)
@@ -182,7 +181,7 @@ func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
 	require.False(t, ok)
 	require.NoError(t, p.Done(window.Success))
 	require.NoError(t, l.Drain(t.Context()))
-	require.NoError(t, l.Reconfigure(limiter.Config{}))
+	require.NoError(t, l.Reconfigure(limiter.Rules{}))
 }
 
 // Many acquire and release while others reconfigure: nobody is lost, and at
@@ -209,8 +208,8 @@ func TestReconfigureUnderLoad(t *testing.T) {
 		})
 	}
 	stop := make(chan struct{})
-	for _, tunings := range [][]limiter.Config{
-		{bounds(0, 1), bounds(6, 0), {Window: window.Settings{Factor: 0.9}, QueueBound: 100}},
+	for _, tunings := range [][]limiter.Rules{
+		{bounds(0, 1), bounds(6, 0), {Factor: 0.9, QueueBound: 100}},
 		{bounds(0, 2), bounds(9, 9), bounds(2, 1)},
 	} {
 		tune.Go(func() {
@@ -244,8 +243,8 @@ func TestReconfigureUnderLoad(t *testing.T) {
 }
 
 // bounds are settings that bound the window; 0: the default.
-func bounds(least, most float64) limiter.Config {
-	return limiter.Config{Window: window.Settings{Min: least, Max: most}}
+func bounds(least, most float64) limiter.Rules {
+	return limiter.Rules{MinWindow: least, MaxWindow: most}
 }
 
 func ExampleLimiter_Reconfigure() {
@@ -253,15 +252,15 @@ func ExampleLimiter_Reconfigure() {
 	if err != nil {
 		panic(err)
 	}
-	c := l.Config()
-	c.Window.Max, c.Window.Factor = 10, 0.9
-	fmt.Println("error:", l.Reconfigure(c), "cwnd:", l.Snapshot().Cwnd)
+	r := l.Config().Rules
+	r.MaxWindow, r.Factor = 10, 0.9
+	fmt.Println("error:", l.Reconfigure(r), "cwnd:", l.Snapshot().Cwnd)
 
-	c.Window.Factor = 2
-	fmt.Println("error:", l.Reconfigure(c))
-	fmt.Println("factor:", l.Config().Window.Factor)
+	r.Factor = 2
+	fmt.Println("error:", l.Reconfigure(r))
+	fmt.Println("factor:", l.Config().Factor)
 	// Output:
 	// error: <nil> cwnd: 10
-	// error: limiter: decrease factor: 2 is not allowed, want a number greater than 0 and less than 1
+	// error: limiter: Factor: 2 is not allowed, want a number greater than 0 and less than 1
 	// factor: 0.9
 }

@@ -68,7 +68,7 @@ func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
 		for inner, in := range within {
 			t.Run(inner+" within "+outer, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := newLimiter(t, 2, func(c *limiter.Config) { c.Window.Max = 2 })
+					l := newLimiter(t, 2, func(c *limiter.Config) { c.MaxWindow = 2 })
 					var running, most, calls atomic.Int64
 					var all sync.WaitGroup
 					for range 64 {
@@ -100,7 +100,7 @@ func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
 // What fn left running has no slot any more, and waits for its own.
 func TestWhatOutlivesItsAttemptWaitsForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1, func(c *limiter.Config) { c.Window.Max = 1 })
+		l := newLimiter(t, 1, func(c *limiter.Config) { c.MaxWindow = 1 })
 		within := make(chan error, 1)
 		var outlived context.Context
 		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { outlived = ctx; return nil }))

@@ -50,7 +50,7 @@ func Example() {
 	defer client.Close()
 
 	fmt.Println("version in force:", client.Snapshot().Version)
-	fmt.Println("most in flight:", lim.Config().Window.Max)
+	fmt.Println("most in flight:", lim.Config().MaxWindow)
 	fmt.Println(features.Admit(tag.WithFeature(context.Background(), "thumbnails"), 1))
 	// Output:
 	// version in force: 7
@@ -202,7 +202,7 @@ func ExampleLimiters_Add() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(l.Config().Window.Max)
+	fmt.Println(l.Config().MaxWindow)
 	// Output: 8
 }
 

@@ -31,7 +31,7 @@ type Limiters struct {
 // tuned is a limiter and the settings of its own.
 type tuned struct {
 	limiter weak.Pointer[limiter.Limiter]
-	own     limiter.Config
+	own     limiter.Rules
 }
 
 // NewLimiters returns one with these limiters.
@@ -47,7 +47,7 @@ func NewLimiters(all ...*limiter.Limiter) *Limiters {
 // error says why, and the limiter keeps its own settings until the next document: that
 // is worth a line in a log, but no reason to do without the limiter.
 func (ls *Limiters) Add(l *limiter.Limiter) error {
-	t := tuned{weak.Make(l), l.Config()}
+	t := tuned{weak.Make(l), l.Config().Rules}
 	ls.mu.Lock()
 	known := slices.ContainsFunc(ls.living(), func(k tuned) bool { return k.limiter == t.limiter })
 	if !known {
@@ -116,25 +116,25 @@ func (ls *Limiters) living() []tuned {
 func (t tuned) check(d Document) error {
 	with := t.with(d)
 	switch own := t.own; {
-	case with.Window.Min <= with.Window.Max:
+	case with.MinWindow <= with.MaxWindow:
 	case d.Window.Max == 0:
-		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to the limiter's own maximum, "+setting.Plain(own.Window.Max)+", or window.max beside it")
+		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to the limiter's own maximum, "+setting.Plain(own.MaxWindow)+", or window.max beside it")
 	default:
-		return wrong("window.max", setting.Plain(d.Window.Max), "a number from the limiter's own minimum, "+setting.Plain(own.Window.Min)+", on, or window.min beside it")
+		return wrong("window.max", setting.Plain(d.Window.Max), "a number from the limiter's own minimum, "+setting.Plain(own.MinWindow)+", on, or window.min beside it")
 	}
 	return with.Validate()
 }
 
 // with is the limiter's own settings with what the document says.
-func (t tuned) with(d Document) limiter.Config {
-	s := t.own
-	s.Window.Min = cmp.Or(d.Window.Min, s.Window.Min)
-	s.Window.Max = cmp.Or(d.Window.Max, s.Window.Max)
-	s.Window.Factor = cmp.Or(d.Window.Factor, s.Window.Factor)
-	s.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, s.MaxAttempts)
-	s.PauseMax = cmp.Or(d.Retry.MaxPause, s.PauseMax)
-	if s.PauseMax > 0 { // else pauses are off
-		s.PauseMin = min(s.PauseMin, s.PauseMax)
+func (t tuned) with(d Document) limiter.Rules {
+	r := t.own
+	r.MinWindow = cmp.Or(d.Window.Min, r.MinWindow)
+	r.MaxWindow = cmp.Or(d.Window.Max, r.MaxWindow)
+	r.Factor = cmp.Or(d.Window.Factor, r.Factor)
+	r.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, r.MaxAttempts)
+	r.PauseMax = cmp.Or(d.Retry.MaxPause, r.PauseMax)
+	if r.PauseMax > 0 { // else pauses are off
+		r.PauseMin = min(r.PauseMin, r.PauseMax)
 	}
-	return s
+	return r
 }

@@ -41,13 +41,13 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	equal(t, own, l.Config(), "Check changes nothing")
 	ls.Apply(fullDocument)
 	want := own
-	want.Window.Min, want.Window.Max, want.Window.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
+	want.MinWindow, want.MaxWindow, want.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
 	equal(t, want, l.Config())
 
 	// A field that is absent is the program's own again.
 	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 3 }))
 	want = own
-	want.Window.Initial, want.Window.Max = 3, 3
+	want.InitialWindow, want.MaxWindow = 3, 3
 	equal(t, want, l.Config())
 	require.EqualValues(t, 3, l.Snapshot().Cwnd)
 	ls.Apply(said(44, func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }))
@@ -66,7 +66,7 @@ func TestLimitersWithoutPauses(t *testing.T) {
 	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })
 	require.NoError(t, ls.Check(d))
 	ls.Apply(d)
-	want.Window.Initial, want.Window.Max = 3, 3
+	want.InitialWindow, want.MaxWindow = 3, 3
 	require.Negative(t, want.PauseMax)
 	equal(t, want, l.Config())
 	d.Retry.MaxPause = 10 * time.Millisecond
@@ -105,14 +105,14 @@ func TestLimitersMayComeLater(t *testing.T) {
 	late := reno(t)
 	require.NoError(t, ls.Add(late))
 	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
-	require.EqualValues(t, 64, late.Config().Window.Max)
+	require.EqualValues(t, 64, late.Config().MaxWindow)
 	odd := reno(t, aimd.WithMinWindow(100), aimd.WithInitialWindow(100))
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
 	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 }))
 	odd = reno(t, aimd.WithMinWindow(300), aimd.WithInitialWindow(300))
 	require.EqualError(t, ls.Add(odd), "remote: window.max: 200 is not allowed, want a number from the limiter's own minimum, 300, on, or window.min beside it")
-	require.EqualValues(t, 300, odd.Config().Window.Min, "it keeps what it has")
+	require.EqualValues(t, 300, odd.Config().MinWindow, "it keeps what it has")
 	ls.Apply(remote.Document{Format: 1, Version: 44})
 	for _, l := range []*limiter.Limiter{early, late} {
 		equal(t, reno(t).Config(), l.Config())
@@ -127,7 +127,7 @@ func TestAnObserverMayAddALimiter(t *testing.T) {
 	early := reno(t, aimd.WithObserver(func(aimd.Event) { assert.NoError(t, ls.Add(late)) }))
 	require.NoError(t, ls.Add(early))
 	ls.Apply(fullDocument)
-	require.EqualValues(t, 64, late.Config().Window.Max)
+	require.EqualValues(t, 64, late.Config().MaxWindow)
 }
 
 // However they come, all are under the last document in the end.
@@ -148,7 +148,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	}
 	all.Wait()
 	for _, l := range limiters {
-		require.EqualValues(t, 8, l.Config().Window.Max)
+		require.EqualValues(t, 8, l.Config().MaxWindow)
 	}
 }
 

@@ -103,8 +103,11 @@ func (w Window) MakeLaw() window.NewLaw {
 func (w Window) Settings() limiter.Config {
 	s := w.settings(nil)
 	return limiter.Config{
-		Window: s.Window, QueueBound: s.QueueBound, PauseMin: s.PauseMin, PauseMax: s.PauseMax,
-		Patience: s.Patience, RetryAfterMax: s.RetryAfterMax,
+		Rules: limiter.Rules{
+			MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, QueueBound: s.QueueBound,
+			PauseMin: s.PauseMin, PauseMax: s.PauseMax, Patience: s.Patience, RetryAfterMax: s.RetryAfterMax,
+		},
+		InitialWindow: w.Initial, InitialSsthresh: w.Ssthresh,
 	}
 }
 
@@ -137,10 +140,10 @@ func (w Window) check(c checker) {
 	}
 	_, err := core.New[int](law, w.settings(nil))
 	c.setting(err, map[string]string{
-		"decrease factor": "factor", "initial window": "initial", "initial ssthresh": "ssthresh",
-		"minimum window": "min", "maximum window": "max",
-		"shortest pause": "pause_min", "longest pause": "pause_max", "patience": "patience",
-		"longest Retry-After": "retry_after_max",
+		"Factor": "factor", "InitialWindow": "initial", "InitialSsthresh": "ssthresh",
+		"MinWindow": "min", "MaxWindow": "max",
+		"PauseMin": "pause_min", "PauseMax": "pause_max", "Patience": "patience",
+		"RetryAfterMax": "retry_after_max",
 	})
 }
 

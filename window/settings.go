@@ -48,17 +48,17 @@ type Settings struct {
 // WithDefaults returns s with defaults instead of zeros, or an error that
 // names the first setting that is wrong, its value, and what is allowed.
 func (s Settings) WithDefaults() (Settings, error) {
-	if err := setting.Number("minimum window", &s.Min, MinWindow, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("MinWindow", &s.Min, MinWindow, MinWindow, MaxWindow); err != nil {
 		return s, err
 	}
-	if err := setting.Number("maximum window", &s.Max, MaxWindow, s.Min, MaxWindow); err != nil {
+	if err := setting.Number("MaxWindow", &s.Max, MaxWindow, s.Min, MaxWindow); err != nil {
 		return s, err
 	}
-	if err := setting.Number("initial window", &s.Initial, min(max(defaultInitial, s.Min), s.Max), s.Min, s.Max); err != nil {
+	if err := setting.Number("InitialWindow", &s.Initial, min(max(defaultInitial, s.Min), s.Max), s.Min, s.Max); err != nil {
 		return s, err
 	}
-	if err := setting.Number("initial ssthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("InitialSsthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow); err != nil {
 		return s, err
 	}
-	return s, setting.Share("decrease factor", &s.Factor, defaultFactor)
+	return s, setting.Share("Factor", &s.Factor, defaultFactor)
 }

@@ -295,17 +295,17 @@ func TestSettings(t *testing.T) {
 
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, s := range map[string]window.Settings{
-		"initial window: -1 is not allowed, want a number from 1 to 1048576":                 {Initial: -1},
-		"initial window: 0.5 is not allowed, want a number from 1 to 1048576":                {Initial: 0.5},
-		"initial window: NaN is not allowed, want a number from 1 to 1048576":                {Initial: nan},
-		"initial window: +Inf is not allowed, want a number from 1 to 1048576":               {Initial: inf},
-		"initial window: 30 is not allowed, want a number from 2 to 10":                      {Initial: 30, Min: 2, Max: 10},
-		"initial ssthresh: -1 is not allowed, want a number from 1 to 1048576":               {Ssthresh: -1},
-		"minimum window: -2 is not allowed, want a number from 1 to 1048576":                 {Min: -2},
-		"maximum window: 3 is not allowed, want a number from 5 to 1048576":                  {Min: 5, Max: 3},
-		"decrease factor: 1 is not allowed, want a number greater than 0 and less than 1":    {Factor: 1},
-		"decrease factor: NaN is not allowed, want a number greater than 0 and less than 1":  {Factor: nan},
-		"decrease factor: -0.5 is not allowed, want a number greater than 0 and less than 1": {Factor: -0.5},
+		"InitialWindow: -1 is not allowed, want a number from 1 to 1048576":         {Initial: -1},
+		"InitialWindow: 0.5 is not allowed, want a number from 1 to 1048576":        {Initial: 0.5},
+		"InitialWindow: NaN is not allowed, want a number from 1 to 1048576":        {Initial: nan},
+		"InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":       {Initial: inf},
+		"InitialWindow: 30 is not allowed, want a number from 2 to 10":              {Initial: 30, Min: 2, Max: 10},
+		"InitialSsthresh: -1 is not allowed, want a number from 1 to 1048576":       {Ssthresh: -1},
+		"MinWindow: -2 is not allowed, want a number from 1 to 1048576":             {Min: -2},
+		"MaxWindow: 3 is not allowed, want a number from 5 to 1048576":              {Min: 5, Max: 3},
+		"Factor: 1 is not allowed, want a number greater than 0 and less than 1":    {Factor: 1},
+		"Factor: NaN is not allowed, want a number greater than 0 and less than 1":  {Factor: nan},
+		"Factor: -0.5 is not allowed, want a number greater than 0 and less than 1": {Factor: -0.5},
 	} {
 		_, err := window.New(func(window.Settings) window.Law { return halving{} }, s)
 		assert.EqualError(t, err, want)

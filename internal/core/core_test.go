@@ -434,12 +434,12 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 
 func TestCoreSettings(t *testing.T) {
 	for want, s := range map[string]core.Settings{
-		"queue bound: -1 is not allowed, want a number from 1, or 0 for none":          {QueueBound: -1},
-		"patience: -1 is not allowed, want a number from 1":                            {Patience: -1},
-		"shortest pause: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
-		"longest pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":     {PauseMax: 2 * time.Hour},
-		"longest Retry-After: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
-		"initial window: -1 is not allowed, want a number from 1 to 1048576":           {Window: window.Settings{Initial: -1}},
+		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":     {QueueBound: -1},
+		"Patience: -1 is not allowed, want a number from 1":                      {Patience: -1},
+		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
+		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":    {PauseMax: 2 * time.Hour},
+		"RetryAfterMax: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
+		"InitialWindow: -1 is not allowed, want a number from 1 to 1048576":      {Window: window.Settings{Initial: -1}},
 	} {
 		_, err := core.New[int](aimd.Reno, s)
 		require.EqualError(t, err, want)

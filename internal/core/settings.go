@@ -56,20 +56,20 @@ func (s Settings) WithDefaults() (Settings, error) {
 		return s, err
 	}
 	if s.PauseMax >= 0 {
-		if err := setting.Duration("longest pause", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
+		if err := setting.Duration("PauseMax", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
 			return s, err
 		}
-		if err := setting.Duration("shortest pause", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
+		if err := setting.Duration("PauseMin", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
 			return s, err
 		}
 	}
-	if err := setting.Duration("longest Retry-After", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+	if err := setting.Duration("RetryAfterMax", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return s, err
 	}
-	if err := setting.Count("patience", &s.Patience, DefaultPatience, 1, math.MaxInt); err != nil {
+	if err := setting.Count("Patience", &s.Patience, DefaultPatience, 1, math.MaxInt); err != nil {
 		return s, err
 	}
-	if err := setting.Optional("queue bound", s.QueueBound); err != nil {
+	if err := setting.Optional("QueueBound", s.QueueBound); err != nil {
 		return s, err
 	}
 	if s.Rand == nil {

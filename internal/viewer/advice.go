@@ -49,7 +49,7 @@ func (s *series) advise(now time.Time) advice {
 	if s.flow != nil {
 		return f.unlimited()
 	}
-	f.max = s.limiter.Config().Window.Max
+	f.max = s.limiter.Config().MaxWindow
 	a := f.verdict()
 	a.Do = append(a.Do, f.hints()...)
 	return a

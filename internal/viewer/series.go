@@ -13,7 +13,7 @@ import (
 const remembered = 500
 
 // atOnce is how many decisions a page is told at once, the latest, once it has the past.
-const atOnce = 50
+const atOnce = 20
 
 // Limiters yields the limiters that there are: see live.Limiters.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
