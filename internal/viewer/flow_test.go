@@ -32,7 +32,7 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		time.Sleep(time.Second)
 		next := w.news(&p).Limiters[1]
 		require.Nil(t, next.Name, "it is known")
-		require.Equal(t, "No limiter bounds it: 7 in flight, and of the last 10 answers 10 were refusals.", next.Advice.Text)
+		require.Equal(t, "No limiter bounds it: 7 in flight, 10 of the last 10 answers refused.", next.Advice.Text)
 
 		name, flow = "plain: over", Flow{Accepted: 9, Refused: 12, Ended: true}
 		time.Sleep(time.Second)

@@ -12,9 +12,6 @@ import (
 // remembered is how many decisions of a limiter are kept, more than it keeps itself.
 const remembered = 500
 
-// atOnce is how many decisions a page is told at once, the latest, once it has the past.
-const atOnce = 20
-
 // Limiters yields the limiters that there are: see live.Limiters.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
@@ -125,9 +122,7 @@ type view struct {
 	// Samples are rows: see sample.row.
 	Samples   [][]float64 `json:"s"`
 	Decisions []decision  `json:"d,omitempty"`
-	// Skipped is how many decisions before these are not told.
-	Skipped int    `json:"skipped,omitempty"`
-	Advice  advice `json:"a"`
+	Advice    advice      `json:"a"`
 }
 
 // decision is an event with its words.
@@ -155,8 +150,6 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 		for _, p := range s.past {
 			v.Samples = append(v.Samples, p.row())
 		}
-	} else if n := len(news) - atOnce; n > 0 {
-		v.Skipped, news = n, news[n:]
 	}
 	if n := len(s.past); !all || s.past[n-1].at != s.now.at {
 		v.Samples = append(v.Samples, s.now.row())

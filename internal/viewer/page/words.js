@@ -6,16 +6,12 @@ function text(node, s) { if (node.textContent !== s) node.textContent = s; }
 function detail(l) {
   const i = find(l.s, end()), s = l.s[i];
   text($('name'), l.name);
-  const a = l.gone ? { mark: 'off', text: 'Gone: the program let go of it.', do: [] } : l.a;
+  const a = l.gone ? { mark: 'off', text: 'Gone: the program no longer has it.', do: '' } : l.a;
   $('verdict').dataset.tone = $('mark').dataset.mark = a.mark;
   text($('text'), a.text);
   $('detail').classList.toggle('unbound', !bounded(l));
   text($('c-title'), bounded(l) ? 'Window' : 'In flight');
-  const todo = a.do || [];
-  if ($('do').dataset.all !== todo.join('\n')) {
-    $('do').dataset.all = todo.join('\n');
-    $('do').replaceChildren(...todo.map(t => element('li', t)));
-  }
+  text($('do'), a.do);
   if (!s) return;
   const accepted = now(l, i, ACCEPTED), refused = now(l, i, REFUSED, TIMEOUTS);
   text($('t-cwnd'), num(s[CWND]));
