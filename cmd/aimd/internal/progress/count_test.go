@@ -19,7 +19,7 @@ func TestCount(t *testing.T) {
 			c.Step()
 		}
 		c.Close()
-		assert.Equal(t, "1 of 4 runs\n3 of 4 runs\n", b.String())
+		assert.Equal(t, "1 of 4 runs, some 6s left\n3 of 4 runs, some 1s left\n", b.String())
 	})
 }
 
@@ -42,6 +42,6 @@ func TestCountOnATerminal(t *testing.T) {
 		c.Step()
 		time.Sleep(100 * time.Millisecond)
 		c.Close()
-		assert.Equal(t, "\r\x1b[K1 of 2 runs\r\x1b[K", b.String())
+		assert.Equal(t, "\r\x1b[K1 of 2 runs, some 1s left\r\x1b[K", b.String())
 	})
 }

@@ -149,9 +149,14 @@ func (c *Count) Step() { c.done.Add(1) }
 func (c *Count) text(what string, total int) func() string {
 	began := time.Now()
 	return func() string {
-		if time.Since(began) < countFrom {
+		past, done := time.Since(began), c.done.Load()
+		switch {
+		case past < countFrom:
 			return ""
+		case done == 0:
+			return fmt.Sprintf("0 of %d %s", total, what)
 		}
-		return fmt.Sprintf("%d of %d %s", c.done.Load(), total, what)
+		left := time.Duration(float64(past) / float64(done) * float64(int64(total)-done))
+		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, left.Round(time.Second))
 	}
 }

@@ -78,7 +78,7 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 		}
 		return s, err
 	}
-	text, err := os.ReadFile(name)
+	text, err := readFile(name)
 	switch {
 	case err == nil:
 		return scenario.Parse(name, text, settings...)
@@ -87,6 +87,17 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 			name, cli.DidYouMean(name, "", scenario.Builtins()))
 	}
 	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
+}
+
+// readFile reads a file, of an endless one only the beginning, which is too long to be a
+// scenario.
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, scenario.MaxSize+1))
 }
 
 func loadAll(names []string, settings ...string) (all []scenario.Scenario, _ error) {

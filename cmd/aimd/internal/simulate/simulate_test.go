@@ -164,6 +164,7 @@ func TestSimBadCommandLines(t *testing.T) {
 		"show sync-strat":                       "; did you mean sync-start?",
 		"run no/such.yaml":                      "no/such.yaml: no such file or directory",
 		"run .":                                 ".: is a directory",
+		"run /dev/zero":                         "/dev/zero: more than 16384 bytes are too many for a scenario",
 		"run seed4 --runs 0":                    `invalid argument "0" for "--runs" flag: want a whole number from 1 to 10000`,
 		"run seed4 --runs x":                    `invalid argument "x" for "--runs" flag: want a whole number`,
 		"run seed4 --seed -1":                   `invalid argument "-1" for "--seed" flag: want a whole number from 0`,

@@ -131,6 +131,15 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 	return failed
 }
 
+// easy reports whether the service has a limit and took every attempt at once.
+func (s Study) easy() bool {
+	v := s.Server
+	return len(s.Rows) > 0 && (v.Slots > 0 || v.Rate.PerSecond > 0 || v.Medium.Places > 0) &&
+		!slices.ContainsFunc(s.Rows, func(r Row) bool {
+			return r.Of("refused").Max.Value > 0 || r.Of("timed_out").Max.Value > 0 || r.Of("attempts_per_op").Max.Value > 1
+		})
+}
+
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
 	for _, r := range j.results {
@@ -149,8 +158,11 @@ func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	return row, err
 }
 
-// Warnings say which runs came to no end of their own.
+// Warnings say which runs came to no end of their own, and that no limit was met.
 func (s Study) Warnings() (all []string) {
+	if s.easy() {
+		all = append(all, "nothing was refused: no strategy is needed")
+	}
 	for _, r := range s.Rows {
 		if r.CutShort > 0 {
 			all = append(all, fmt.Sprintf("%s: %d of %d runs were ended after too many events (max_events)", r.Strategy.Name, r.CutShort, r.Runs))

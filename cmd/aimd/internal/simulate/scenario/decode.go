@@ -19,8 +19,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// maxSize bounds a file, in bytes. The longest scenario of ours has a fifth of it.
-const maxSize = 16 << 10
+// MaxSize bounds a file, in bytes. Our longest scenario has half of that.
+const MaxSize = 16 << 10
 
 // decoder puts a YAML document into a struct. It goes by the yaml tags of the
 // fields: there is no other list of what a file may hold.
@@ -48,8 +48,8 @@ func (d *decoder) line(path string) int {
 
 // parse returns the one document of the text, nil if there is nothing in it.
 func parse(file string, text []byte) (body *yaml.Node, err error) {
-	if len(text) > maxSize {
-		return nil, &Error{File: file, Problem: fmt.Sprintf("%d bytes are too many for a scenario, want %d at the most", len(text), maxSize)}
+	if len(text) > MaxSize {
+		return nil, &Error{File: file, Problem: fmt.Sprintf("more than %d bytes are too many for a scenario", MaxSize)}
 	}
 	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var doc yaml.Node

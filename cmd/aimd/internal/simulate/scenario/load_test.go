@@ -130,7 +130,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"tolerance of nothing":   {both + "expect:\n  - {strategy: none, measure: attempts, at_least: 1, within: 1}\n", "x.yaml:4: expect[0].within: 1 is not allowed without is"},
 		"expecting no point":     {swept + "expect:\n  - {strategy: none, measure: attempts, is: 1, at: [server.slots=3]}\n", `x.yaml:7: expect[0].at: ["server.slots=3"] is no point of the sweep, want one like ["server.slots=1"]`},
 		"point without sweep":    {both + "expect:\n  - {strategy: none, measure: attempts, is: 1, at: [a]}\n", `x.yaml:4: expect[0].at: ["a"] is not allowed without a sweep`},
-		"too long":               {strings.Repeat("#", maxSize+1), "x.yaml: 16385 bytes are too many for a scenario, want 16384 at the most"},
+		"too long":               {strings.Repeat("#", MaxSize+1), "x.yaml: more than 16384 bytes are too many for a scenario"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.yaml", []byte(c.text))
