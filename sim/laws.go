@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/window"
@@ -19,6 +20,19 @@ type namedLaw struct {
 var laws = []namedLaw{{"probe", aimd.Probe}, {"tahoe", aimd.Tahoe}, {"reno", aimd.Reno}}
 
 const builtin = 3
+
+// withoutIgnoredWord names Reno without the set of ignored ids: each refusal of a burst cuts.
+// Scenarios show with it what the set is for; it is no law to choose, and not one of Laws.
+const withoutIgnoredWord = "reno-without-ignored"
+
+func withoutIgnored(s window.Settings) window.Law { return cutsForEach{aimd.Reno(s)} }
+
+type cutsForEach struct{ window.Law }
+
+func (c cutsForEach) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+	a.Ignored = false
+	return c.Law.Answered(now, s, a)
+}
 
 // Register makes a law known by name: to Window.Law and so to scenario files, and
 // to Strategies, which then has a strategy of that name. Call it from main or init,
@@ -51,6 +65,9 @@ func Laws() []string {
 
 // lawNamed is the law of that name, nil if there is none.
 func lawNamed(name string) window.NewLaw {
+	if name == withoutIgnoredWord {
+		return withoutIgnored
+	}
 	if i := slices.IndexFunc(laws, func(l namedLaw) bool { return l.name == name }); i >= 0 {
 		return laws[i].law
 	}

@@ -124,7 +124,9 @@ func (w Window) settings(r *rand.Rand) core.Settings {
 }
 
 func (w Window) check(c checker) {
-	c.oneOf("law", w.Law, Laws()...)
+	if w.Law != withoutIgnoredWord {
+		c.oneOf("law", w.Law, Laws()...)
+	}
 	if !w.on() {
 		c.unused("law", "factor", w.Factor, "initial", w.Initial, "ssthresh", w.Ssthresh, "min", w.Min, "max", w.Max,
 			"pause_min", w.PauseMin, "pause_max", w.PauseMax, "patience", w.Patience,
