@@ -360,7 +360,7 @@ func TestDecisionsTellHowDeepACutGoes(t *testing.T) {
 	}
 	at := 40.0
 	for _, e := range l.Decisions(0) {
-		if e.Kind == limiter.Held {
+		if e.Kind == limiter.Paused {
 			continue
 		}
 		require.InDelta(t, at, e.Before, 1e-9, "it begins where the last one ended: %v", e)

@@ -104,7 +104,7 @@ func (c *capped) regained(ctx context.Context, t *testing.T, back time.Time, rat
 	requireIdle(t, c.limiter)
 	s := c.limiter.Snapshot()
 	after, ok := c.load.regained(back, 0.9*rate)
-	figures.log(t, "%s: 90%% of %.0f/s after %v, %.4f attempts per object, %d refused, %d timeouts, %d other, %d cuts, %d holds",
-		happened, rate, after.Round(10*time.Millisecond), float64(s.Attempts())/float64(c.load.objects), s.Overloads, s.Timeouts, s.Neutrals, s.Cuts, s.Holds)
+	figures.log(t, "%s: 90%% of %.0f/s after %v, %.4f attempts per object, %d refused, %d timeouts, %d other, %d cuts, %d pauses",
+		happened, rate, after.Round(10*time.Millisecond), float64(s.Attempts())/float64(c.load.objects), s.Overloads, s.Timeouts, s.Neutrals, s.Cuts, s.Pauses)
 	return ok && after <= most
 }

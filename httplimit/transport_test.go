@@ -88,7 +88,7 @@ func TestRetryAfterReachesTheLimiter(t *testing.T) {
 				require.NoError(t, err)
 				l.ended(window.Overload)
 			}
-			assert.EqualValues(t, 1, l.Snapshot().Holds)
+			assert.EqualValues(t, 1, l.Snapshot().Pauses)
 			_, free := l.TryAcquire()
 			assert.False(t, free, "everybody pauses")
 		})

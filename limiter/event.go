@@ -23,8 +23,8 @@ const (
 	Ignored
 	// Steady: an answer that left the window as it was.
 	Steady
-	// Held: a pause for everybody began; nothing is sent for Event.Wait.
-	Held
+	// Paused: a pause for everybody began; nothing is sent for Event.Wait.
+	Paused
 	// Admitted: an operation goes after it waited for Event.Wait.
 	Admitted
 	// Late: a permit was released a second time; nothing changed.
@@ -43,7 +43,7 @@ const (
 	Suspect
 )
 
-var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "held", "admitted", "late", "full", "closed", "reconfigured", "away", "suspect"}
+var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "paused", "admitted", "late", "full", "closed", "reconfigured", "away", "suspect"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {
@@ -71,11 +71,11 @@ type Event struct {
 	// Outcome and RTT are those of the answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the pause for everybody lasts (Held) or the operation waited
+	// Wait is how long the pause for everybody lasts (Paused) or the operation waited
 	// (Admitted).
 	Wait time.Duration
 	// RetryAfter is what the service asked for with the answer; 0: nothing. Of a pause
-	// (Held) it is 0 if the service did not ask for it, and less than Wait where it did:
+	// (Paused) it is 0 if the service did not ask for it, and less than Wait where it did:
 	// what is asked for is spread, so that not all come back at once.
 	RetryAfter time.Duration
 	// Err is the error that an event of the kinds Away and Suspect is about.
@@ -86,7 +86,7 @@ type Event struct {
 // kind Ignored, only where the window moved.
 func (k Kind) decision() bool {
 	switch k {
-	case Cut, Shrank, Held, Closed, Reconfigured:
+	case Cut, Shrank, Paused, Closed, Reconfigured:
 		return true
 	}
 	return false
@@ -99,7 +99,7 @@ func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Bef
 const decisions = 32
 
 // Decisions returns the latest decisions with a Seq greater than after, oldest first:
-// events of the kinds Cut, Shrank, Held, Reconfigured and Closed, and of the kind
+// events of the kinds Cut, Shrank, Paused, Reconfigured and Closed, and of the kind
 // Ignored those that narrowed the window. With 0 it returns all that are kept, at most
 // 32. They are kept whether there is an observer or not, so that a late look shows how
 // things came to be as they are.

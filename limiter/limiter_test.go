@@ -330,7 +330,7 @@ func TestAPauseEndsByItself(t *testing.T) {
 		refuseBursts(t, l, 2)
 		_, ok := l.TryAcquire()
 		require.False(t, ok, "a pause, though nothing is in flight")
-		require.EqualValues(t, 1, l.Snapshot().Holds)
+		require.EqualValues(t, 1, l.Snapshot().Pauses)
 
 		start := time.Now()
 		to := make(chan got, 2)
@@ -450,7 +450,7 @@ func TestSnapshotInOneLine(t *testing.T) {
 		require.NoError(t, p[2].Done(window.Neutral))
 		require.Error(t, p[2].Done(window.Neutral))
 		require.Equal(t,
-			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 holds=0 late=1 longest-wait=1.5s",
+			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 pauses=0 late=1 longest-wait=1.5s",
 			l.Snapshot().String())
 		require.NoError(t, p[3].Done(window.Success))
 	})

@@ -18,7 +18,7 @@ func (s Snapshot) LogValue() slog.Value {
 		count uint64
 	}{
 		{"successes", s.Successes}, {"overloads", s.Overloads}, {"timeouts", s.Timeouts}, {"neutrals", s.Neutrals},
-		{"client_errors", s.ClientErrors}, {"cuts", s.Cuts}, {"holds", s.Holds}, {"late", s.Late},
+		{"client_errors", s.ClientErrors}, {"cuts", s.Cuts}, {"pauses", s.Pauses}, {"late", s.Late},
 	} {
 		if c.count > 0 {
 			a = append(a, slog.Uint64(c.key, c.count))
@@ -64,7 +64,7 @@ func durations(a []slog.Attr, key string, d time.Duration) []slog.Attr {
 
 // Log returns an observer that writes decisions, and what went wrong, to a logger,
 // each in the words of Event.String and with the attributes of Event.LogValue: cuts
-// and other changes at the level Info; pauses (Held), operations turned away (Full),
+// and other changes at the level Info; pauses (Paused), operations turned away (Full),
 // permits released twice (Late), a service that is not there (Away) and errors that look
 // like refusals (Suspect) at Warn.
 //
@@ -106,7 +106,7 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 // level is the one at which Log writes; Debug: it does not.
 func (k Kind) level() slog.Level {
 	switch k {
-	case Held, Full, Late, Away, Suspect:
+	case Paused, Full, Late, Away, Suspect:
 		return slog.LevelWarn
 	}
 	if k.decision() {

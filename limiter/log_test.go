@@ -54,7 +54,7 @@ func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
 		require.Len(t, got, 2)
 		require.Regexp(t, "^cut: first refusal of a burst, 16 -> ", got[0]["msg"])
 		require.Equal(t, "WARN", got[1]["level"])
-		require.Regexp(t, `^held 1(\.\d)?s: the service asked for 1s$`, got[1]["msg"])
+		require.Regexp(t, `^paused 1(\.\d)?s: the service asked for 1s$`, got[1]["msg"])
 		require.EqualValues(t, time.Second, got[1]["retry_after"])
 	})
 }
@@ -101,8 +101,8 @@ func TestLogLeavesToTheLoggerWhatItWants(t *testing.T) {
 	observe := limiter.Log(logger, 1)
 	observe(limiter.Event{Kind: limiter.Cut, Time: time.Now()})
 	require.Empty(t, out.String())
-	observe(limiter.Event{Kind: limiter.Held, Time: time.Now(), Wait: time.Second})
-	require.Contains(t, out.String(), "held 1s: refused again", "what is not wanted takes no line from what is")
+	observe(limiter.Event{Kind: limiter.Paused, Time: time.Now(), Wait: time.Second})
+	require.Contains(t, out.String(), "paused 1s: refused again", "what is not wanted takes no line from what is")
 	require.NotContains(t, out.String(), "left_out")
 }
 
@@ -119,20 +119,20 @@ func TestSnapshotLogsWhatIsNotZero(t *testing.T) {
 func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 	to := func(cwnd float64) window.State { return window.State{Cwnd: cwnd} }
 	for want, e := range map[string]limiter.Event{
-		"grew: 20 -> 20.1":                                          {Kind: limiter.Grew, Before: 20, Window: to(20.05)},
-		"shrank: answers got slower, 32 -> 30.4":                    {Kind: limiter.Shrank, Before: 32, Window: to(30.4)},
-		"ignored: refusal of a burst that was answered already":     {Kind: limiter.Ignored, Outcome: window.Overload},
-		"cut: more refusals of the burst, 39 -> 38":                 {Kind: limiter.Ignored, Outcome: window.Overload, Before: 39, Window: to(38)},
-		"steady: neutral, the window stays 7":                       {Kind: limiter.Steady, Outcome: window.Neutral, Window: to(7)},
-		"held 85ms: refused again, and nothing accepted in between": {Kind: limiter.Held, Wait: 84_700 * time.Microsecond},
-		"held 1m12s: the service asked for 1m0s":                    {Kind: limiter.Held, Wait: 72 * time.Second, RetryAfter: time.Minute},
-		"admitted: waited 1.2s":                                     {Kind: limiter.Admitted, Wait: 1234 * time.Millisecond},
-		"late: a permit was released a second time":                 {Kind: limiter.Late},
-		"reconfigured: new settings, the window stays 64":           {Kind: limiter.Reconfigured, Before: 64, Window: to(64)},
-		"closed: takes no more work":                                {Kind: limiter.Closed},
-		"cut: first refusal of a burst, the window stays 1":         {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
-		"away: the service is not there: no route":                  {Kind: limiter.Away, Err: errors.New("no route")},
-		"suspect: final, though it looks like a refusal: busy":      {Kind: limiter.Suspect, Err: errors.New("busy")},
+		"grew: 20 -> 20.1":                                            {Kind: limiter.Grew, Before: 20, Window: to(20.05)},
+		"shrank: answers got slower, 32 -> 30.4":                      {Kind: limiter.Shrank, Before: 32, Window: to(30.4)},
+		"ignored: refusal of a burst that was answered already":       {Kind: limiter.Ignored, Outcome: window.Overload},
+		"cut: more refusals of the burst, 39 -> 38":                   {Kind: limiter.Ignored, Outcome: window.Overload, Before: 39, Window: to(38)},
+		"steady: neutral, the window stays 7":                         {Kind: limiter.Steady, Outcome: window.Neutral, Window: to(7)},
+		"paused 85ms: refused again, and nothing accepted in between": {Kind: limiter.Paused, Wait: 84_700 * time.Microsecond},
+		"paused 1m12s: the service asked for 1m0s":                    {Kind: limiter.Paused, Wait: 72 * time.Second, RetryAfter: time.Minute},
+		"admitted: waited 1.2s":                                       {Kind: limiter.Admitted, Wait: 1234 * time.Millisecond},
+		"late: a permit was released a second time":                   {Kind: limiter.Late},
+		"reconfigured: new settings, the window stays 64":             {Kind: limiter.Reconfigured, Before: 64, Window: to(64)},
+		"closed: takes no more work":                                  {Kind: limiter.Closed},
+		"cut: first refusal of a burst, the window stays 1":           {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
+		"away: the service is not there: no route":                    {Kind: limiter.Away, Err: errors.New("no route")},
+		"suspect: final, though it looks like a refusal: busy":        {Kind: limiter.Suspect, Err: errors.New("busy")},
 		"none": {},
 	} {
 		require.Equal(t, want, e.String())

@@ -56,7 +56,7 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 
 		refuseBursts(t, l, 1)
 		held := events[1]
-		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Held}, kinds())
+		require.Equal(t, []limiter.Kind{limiter.Cut, limiter.Paused}, kinds())
 		require.Positive(t, held.Wait)
 		l.Close()
 		require.Equal(t, []limiter.Kind{limiter.Closed}, kinds())
@@ -154,7 +154,7 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 			c.Patience = 3
 			c.RetryAfterMax = 10 * time.Second
 			c.Observer = func(e limiter.Event) {
-				if e.Kind == limiter.Held {
+				if e.Kind == limiter.Paused {
 					held = append(held, e)
 				}
 			}

@@ -49,8 +49,8 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		l.note(now, Event{Kind: kind, Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {
-		l.counts.holds++
-		l.note(now, Event{Kind: Held, Wait: until - now, RetryAfter: l.asked(retryAfter, until-now)})
+		l.counts.pauses++
+		l.note(now, Event{Kind: Paused, Wait: until - now, RetryAfter: l.asked(retryAfter, until-now)})
 	}
 	l.unlock(now)
 	return nil

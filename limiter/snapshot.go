@@ -27,8 +27,8 @@ type Snapshot struct {
 	ClientErrors uint64 `json:"client_errors"`
 	// Cuts counts the bursts of overloads that narrowed the window.
 	Cuts uint64 `json:"cuts"`
-	// Holds counts the pauses for everybody.
-	Holds uint64 `json:"holds"`
+	// Pauses counts the pauses for everybody.
+	Pauses uint64 `json:"pauses"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
 	// LongestWait is the longest time that an operation waited for a slot within the
@@ -46,9 +46,9 @@ func (s Snapshot) Attempts() uint64 {
 
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
-	return fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d holds=%d late=%d longest-wait=%v",
+	return fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d longest-wait=%v",
 		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
-		s.Cuts, s.Holds, s.Late, s.LongestWait.Round(time.Millisecond))
+		s.Cuts, s.Pauses, s.Late, s.LongestWait.Round(time.Millisecond))
 }
 
 // Snapshot returns how the limiter stands.
@@ -68,7 +68,7 @@ func (l *Limiter) Snapshot() Snapshot {
 		Neutrals:     c.outcomes[window.Neutral],
 		ClientErrors: c.outcomes[window.ClientError],
 		Cuts:         c.cuts,
-		Holds:        c.holds,
+		Pauses:       c.pauses,
 		Late:         c.late,
 		LongestWait:  l.waits.longest(now),
 	}
@@ -78,8 +78,8 @@ func (l *Limiter) Snapshot() Snapshot {
 
 // counts is what happened since the start.
 type counts struct {
-	outcomes          [window.ClientError + 1]uint64
-	cuts, holds, late uint64
+	outcomes           [window.ClientError + 1]uint64
+	cuts, pauses, late uint64
 }
 
 func (c *counts) answered(change window.Change, o window.Outcome) {

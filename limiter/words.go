@@ -16,11 +16,11 @@ func (e Event) String() string {
 		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
 	case Shrank:
 		return "shrank: answers got slower, " + e.moved()
-	case Held:
+	case Paused:
 		if e.RetryAfter > 0 {
-			return fmt.Sprintf("held %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
+			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
 		}
-		return "held " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
+		return "paused " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
 	case Reconfigured:
 		return "reconfigured: new settings, " + e.moved()
 	case Closed:

@@ -102,7 +102,7 @@ func TestRetryInfoOfAServer(t *testing.T) {
 func TestRetryAfterPausesEverybody(t *testing.T) {
 	var held time.Duration
 	l, err := aimd.NewReno(aimd.WithPause(time.Millisecond, time.Millisecond), aimd.WithObserver(func(e limiter.Event) {
-		if e.Kind == limiter.Held {
+		if e.Kind == limiter.Paused {
 			held = e.Wait
 		}
 	}))

@@ -16,7 +16,7 @@
 //	aimd.attempts              counter, {attempt}: answered, with aimd.outcome: success,
 //	                           overload, timeout, neutral or client_error
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
-//	aimd.holds                 counter, {hold}: pauses for everybody
+//	aimd.pauses                counter, {pause}: pauses for everybody
 //
 // Limiters of one name are one: what they have is added up. What a limiter counted
 // stays in its name's counters after it is gone, as those of a Keyed go when they are

@@ -47,5 +47,5 @@ func ExampleRegister() {
 	// aimd.queued {operation}
 	// aimd.attempts {attempt}
 	// aimd.cuts {cut}
-	// aimd.holds {hold}
+	// aimd.pauses {pause}
 }

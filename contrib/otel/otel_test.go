@@ -114,7 +114,7 @@ func testInstruments(t *testing.T) {
 		"aimd.attempts": {"counter", "{attempt}", map[string]float64{
 			"photos success": 0, "photos overload": 1, "photos timeout": 0, "photos neutral": 0, "photos client_error": 0}},
 		"aimd.cuts":  {"counter", "{cut}", one(1)},
-		"aimd.holds": {"counter", "{hold}", one(float64(l.Snapshot().Holds))},
+		"aimd.pauses": {"counter", "{pause}", one(float64(l.Snapshot().Pauses))},
 	}, collect(t, reader))
 	cancel()
 	synctest.Wait()

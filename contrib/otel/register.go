@@ -16,7 +16,7 @@ import (
 type instruments struct {
 	cwnd, ssthresh, longestWait metric.Float64ObservableGauge
 	inFlight, queued            metric.Int64ObservableUpDownCounter
-	attempts, cuts, holds       metric.Int64ObservableCounter
+	attempts, cuts, pauses       metric.Int64ObservableCounter
 }
 
 // Register measures the limiters, see the package, until the registration is
@@ -40,7 +40,7 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 			i.observe(o, s)
 		}
 		return nil
-	}, i.cwnd, i.ssthresh, i.longestWait, i.inFlight, i.queued, i.attempts, i.cuts, i.holds)
+	}, i.cwnd, i.ssthresh, i.longestWait, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -75,8 +75,8 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that were answered, by outcome."))
 	i.cuts, errs[6] = m.Int64ObservableCounter("aimd.cuts",
 		metric.WithUnit("{cut}"), metric.WithDescription("Bursts of overloads that narrowed the window."))
-	i.holds, errs[7] = m.Int64ObservableCounter("aimd.holds",
-		metric.WithUnit("{hold}"), metric.WithDescription("Pauses for everybody."))
+	i.pauses, errs[7] = m.Int64ObservableCounter("aimd.pauses",
+		metric.WithUnit("{pause}"), metric.WithDescription("Pauses for everybody."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -97,5 +97,5 @@ func (i *instruments) observe(o metric.Observer, s tally.Sum) {
 		o.ObserveInt64(i.attempts, int64(n), metric.WithAttributes(name, outcomeKey.String(tally.Label(outcome))))
 	}
 	o.ObserveInt64(i.cuts, int64(s.Cuts), of)
-	o.ObserveInt64(i.holds, int64(s.Holds), of)
+	o.ObserveInt64(i.pauses, int64(s.Pauses), of)
 }

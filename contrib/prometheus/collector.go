@@ -27,7 +27,7 @@ var (
 		"Attempts that were answered, by outcome.", ofOutcome, nil)
 	cuts = prometheus.NewDesc("aimd_cuts_total",
 		"Bursts of overloads that narrowed the window.", ofLimiter, nil)
-	holds = prometheus.NewDesc("aimd_holds_total",
+	pauses = prometheus.NewDesc("aimd_pauses_total",
 		"Pauses for everybody.", ofLimiter, nil)
 )
 
@@ -47,7 +47,7 @@ func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, inFlight, queued, longestWait, attempts, cuts, holds} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, inFlight, queued, longestWait, attempts, cuts, pauses} {
 		to <- d
 	}
 }
@@ -72,7 +72,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			counter(attempts, n, s.Name, tally.Label(o))
 		}
 		counter(cuts, s.Cuts, s.Name)
-		counter(holds, s.Holds, s.Name)
+		counter(pauses, s.Pauses, s.Name)
 	}
 }
 

@@ -14,7 +14,7 @@
 //	aimd_attempts_total              answered attempts, with the label outcome: success,
 //	                                 overload, timeout, neutral or client_error
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
-//	aimd_holds_total                 pauses for everybody
+//	aimd_pauses_total                pauses for everybody
 //
 // Limiters of one name are one: what they have is added up. What a limiter counted
 // stays in its name's counters after it is gone, as those of a Keyed go when they are

@@ -153,6 +153,6 @@ func (m *member) count(now limiter.Snapshot) {
 	s.Neutrals += now.Neutrals - old.Neutrals
 	s.ClientErrors += now.ClientErrors - old.ClientErrors
 	s.Cuts += now.Cuts - old.Cuts
-	s.Holds += now.Holds - old.Holds
+	s.Pauses += now.Pauses - old.Pauses
 	m.counted = now
 }

@@ -46,7 +46,7 @@ func (f facts) verdict(maximum, slower float64) advice {
 		if f.pause.RetryAfter > 0 {
 			why = "the service asked for it"
 		}
-		return say("paused", "hold",
+		return say("paused", "pause",
 			"Nothing to do: the first attempt after the pause shows more. If pause follows pause, the service is down.",
 			"Paused for %v more: %s.", f.left.Round(100*time.Millisecond), why)
 	case f.Cwnd >= maximum && f.full:

@@ -45,7 +45,7 @@ func steady(ago int, s limiter.Snapshot) limiter.Snapshot {
 func ago(d time.Duration) time.Time { return time.Time{}.Add(-d) }
 
 func held(before, wait, asked time.Duration) limiter.Event {
-	return limiter.Event{Kind: limiter.Held, Time: ago(before), Wait: wait, RetryAfter: asked}
+	return limiter.Event{Kind: limiter.Paused, Time: ago(before), Wait: wait, RetryAfter: asked}
 }
 
 // verdicts has a limiter's last ten seconds by the verdict on them.
@@ -120,7 +120,7 @@ func TestTheVerdictSaysWhatTheBottleneckIs(t *testing.T) {
 	for want, c := range verdicts {
 		a := seen(t, c.at, c.decisions...)
 		require.Equal(t, want, a.State+": "+a.Text)
-		require.Contains(t, []string{"ok", "grow", "wait", "hold", "off"}, a.Mark)
+		require.Contains(t, []string{"ok", "grow", "wait", "pause", "off"}, a.Mark)
 	}
 }
 

@@ -185,7 +185,7 @@ func tell(e limiter.Event) decision {
 	switch e.Kind {
 	case limiter.Ignored: // one that made a cut deeper
 		d.Kind = limiter.Cut.String()
-	case limiter.Held:
+	case limiter.Paused:
 		d.Wait = e.Wait.Milliseconds()
 	}
 	return d

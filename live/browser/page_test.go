@@ -279,7 +279,7 @@ func TestItFitsEveryScreenLightAndDark(t *testing.T) {
 			for _, c := range []struct {
 				name string
 				want float64
-			}{{"ink", 7}, {"soft", 4.5}, {"cwnd", 4.5}, {"ssthresh", 4.5}, {"accepted", 4.5}, {"refused", 4.5}, {"queued", 4.5}, {"held", 4.5}, {"flight", 3}} {
+			}{{"ink", 7}, {"soft", 4.5}, {"cwnd", 4.5}, {"ssthresh", 4.5}, {"accepted", 4.5}, {"refused", 4.5}, {"queued", 4.5}, {"paused", 4.5}, {"flight", 3}} {
 				require.Greater(t, run[float64](b, contrast(c.name)), c.want, "contrast of %s, %s", c.name, scheme)
 			}
 		}

@@ -1,12 +1,12 @@
 'use strict';
 // The charts.
 
-const names = ['ink', 'soft', 'rule', 'card', 'cwnd', 'ssthresh', 'flight', 'queued', 'accepted', 'refused', 'held'];
+const names = ['ink', 'soft', 'rule', 'card', 'cwnd', 'ssthresh', 'flight', 'queued', 'accepted', 'refused', 'paused'];
 let ink = {};
 function recolor() {
   const style = getComputedStyle(document.documentElement);
   for (const n of names) ink[n] = style.getPropertyValue('--' + n).trim();
-  ink.hatch = hatch(ink.held);
+  ink.hatch = hatch(ink.paused);
   draw();
 }
 function hatch(color) {
@@ -165,11 +165,11 @@ function marks(p, decisions) {
   g.font = '600 11px system-ui, sans-serif';
   g.textAlign = 'center';
   let last = -99, label = -99;
-  const holds = decisions.filter(d => d.k === 'held'), taken = [];
-  for (const d of holds.toSorted((a, b) => b.p - a.p)) pause(p, d, taken);
+  const pauses = decisions.filter(d => d.k === 'paused'), taken = [];
+  for (const d of pauses.toSorted((a, b) => b.p - a.p)) pause(p, d, taken);
   for (const d of decisions) {
     const x = p.x(d.t), y = moves(d) ? Math.max(p.y(d.b), p.top - 2) : p.top + 10;
-    if (d.k === 'held') continue;
+    if (d.k === 'paused') continue;
     if (x - last < 5) continue;
     last = x;
     shape(g, d.k, x, y);
@@ -196,11 +196,11 @@ function pause(p, d, taken) {
   const { g } = p, x = Math.max(p.x(d.t), p.left), w = Math.max(p.x(Math.min(d.t + d.p, p.t1)) - x, 2);
   g.fillStyle = ink.hatch;
   g.fillRect(x, p.top, w, p.bottom - p.top);
-  const words = 'held ' + took(d.p), half = g.measureText(words).width / 2;
+  const words = 'paused ' + took(d.p), half = g.measureText(words).width / 2;
   const at = Math.min(Math.max(x + w / 2, p.left + half), p.right - half);
   if (w < 12 || taken.some(other => Math.abs(other.at - at) < other.half + half + 6)) return;
   taken.push({ at, half });
-  g.fillStyle = ink.held;
+  g.fillStyle = ink.paused;
   g.fillText(words, at, p.top - 8);
 }
 

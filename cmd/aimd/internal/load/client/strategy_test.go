@@ -46,7 +46,7 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"PauseMax":             reno(func(s *sim.Strategy) { s.Window.PauseMax = 1000 * time.Hour }),
 		"Patience":             reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
 		"RetryAfterMax":        reno(func(s *sim.Strategy) { s.Window.RetryAfterMax = -1 }),
-		"attempt":              reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
+		"MaxAttempts":          reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
 		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
 		"share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
 		"window: -1ns":         reno(func(s *sim.Strategy) { s.Throttle.K, s.Throttle.Window = 2, -1 }),
