@@ -113,7 +113,7 @@ func testInstruments(t *testing.T) {
 		"aimd.queued":             {"up-down counter", "{operation}", one(1)},
 		"aimd.attempts": {"counter", "{attempt}", map[string]float64{
 			"photos success": 0, "photos overload": 1, "photos timeout": 0, "photos neutral": 0, "photos client_error": 0}},
-		"aimd.cuts":  {"counter", "{cut}", one(1)},
+		"aimd.cuts":   {"counter", "{cut}", one(1)},
 		"aimd.pauses": {"counter", "{pause}", one(float64(l.Snapshot().Pauses))},
 	}, collect(t, reader))
 	cancel()

@@ -16,7 +16,7 @@ import (
 type instruments struct {
 	cwnd, ssthresh, longestWait metric.Float64ObservableGauge
 	inFlight, queued            metric.Int64ObservableUpDownCounter
-	attempts, cuts, pauses       metric.Int64ObservableCounter
+	attempts, cuts, pauses      metric.Int64ObservableCounter
 }
 
 // Register measures the limiters, see the package, until the registration is

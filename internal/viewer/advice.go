@@ -8,7 +8,7 @@ import (
 )
 
 // advice is how a limiter does: a word or two, what sort of state that is (ok, grow, wait,
-// hold or off), the state in one sentence with its reason, and one hint or "".
+// pause or off), the state in one sentence with its reason, and one hint or "".
 type advice struct {
 	State string `json:"state"`
 	Mark  string `json:"mark"`

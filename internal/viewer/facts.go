@@ -26,7 +26,7 @@ func (s *series) facts(now time.Time) facts {
 	f := facts{sample: s.now}
 	var end time.Time
 	for _, e := range s.decisions {
-		if until := e.Time.Add(e.Wait); e.Kind == limiter.Held && until.After(end) {
+		if until := e.Time.Add(e.Wait); e.Kind == limiter.Paused && until.After(end) {
 			f.pause, end = e, until
 		}
 	}
