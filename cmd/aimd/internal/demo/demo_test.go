@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/s3"
 )
 
 // aimd runs a command line in an empty directory.
@@ -229,4 +231,16 @@ func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "8 objects of 16KiB, uploaded from 256 goroutines")
 	assert.Contains(t, got.Stdout, "1ms ±20% each")
+}
+
+// A run of less than a second measures how a strategy starts, not how it controls.
+func TestQuickIsLongEnoughToCompare(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		d, quick := s3.Config{Goroutines: 256, Slots: 32, Service: 100 * time.Millisecond}, true
+		c := &cobra.Command{}
+		demoFlags(c, &d, &quick)
+		quicken(c, &d, live)
+		assert.Greater(t, d.Optimum(d.Objects), time.Second)
+		assert.Less(t, d.Optimum(d.Objects), 3*time.Second)
+	}
 }
