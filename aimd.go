@@ -16,7 +16,7 @@ import (
 // shows its methods there (go doc github.com/aimd-go/aimd/limiter Limiter):
 //
 //	Do(ctx, fn) error                 one operation, with retries
-//	Begin(ctx, n) (*attempt.Attempt, error)   an attempt of your own, with retries
+//	Begin(ctx, n) (attempt.Attempt, error)   an attempt of your own, with retries
 //	Acquire(ctx) (Permit, error)      a slot for one attempt
 //	TryAcquire() (Permit, bool)       a slot if one is free at once
 //	Snapshot() Snapshot               how it stands; String is one line

@@ -138,7 +138,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 			b.yielded()
 		}
 	}()
-	a, err := b.limiter.Begin(ctx, 1)
+	a, err := b.limiter.Begin(ctx)
 	started = true
 	if err != nil {
 		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
@@ -174,7 +174,7 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 }
 
 // work runs one item to its end.
-func (b *bulk[T]) work(a *attempt.Attempt, item T) {
+func (b *bulk[T]) work(a attempt.Attempt, item T) {
 	err := errExited
 	defer func() {
 		if v := recover(); v != nil {

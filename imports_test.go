@@ -24,12 +24,14 @@ var mayImport = map[string][]string{
 	"tag":       {"internal/setting"},
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
-	"attempt":   {"window"},
-	"limiter":   {"window", "queue", "attempt", "internal/core", "internal/keep", "internal/setting"},
+	"attempt":   {"window", "internal/fact"},
+	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/keep", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/setting"},
-	"httplimit": {"limiter", "attempt", "retry", "admission", "window", "tag", "internal/setting"},
+	"httplimit": {"limiter", "attempt", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
+	"internal/fact":    {},
+	"internal/run":     {"attempt", "window", "internal/fact"},
 	"internal/keep":    {"internal/setting"},
 	"internal/core":    {"window", "queue", "internal/jitter", "internal/setting"},
 	"internal/jitter":  {},
@@ -47,12 +49,12 @@ var mayImport = map[string][]string{
 	"live":            {"limiter", "internal/viewer"},
 	"internal/viewer": {"limiter"},
 
-	"throttle": {"window", "attempt", "tag", "internal/rejection"},
-	"retry":    {"window", "attempt", "backoff", "internal/setting", "internal/budget", "internal/policy"},
+	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
+	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/setting", "internal/budget", "internal/policy"},
 
 	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/keep", "internal/setting"},
 
-	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
+	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
 // pure packages have methods of values and nothing that waits, locks or tells
@@ -120,8 +122,8 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 
 // cores are pure though they live beside their drivers.
 var cores = map[string][]string{
-	"attempt":   {"decide.go"},
-	"admission": {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "config.go"},
+	"internal/run": {"decide.go"},
+	"admission":    {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "config.go"},
 }
 
 func TestTheCoresArePure(t *testing.T) {

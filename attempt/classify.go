@@ -3,12 +3,9 @@ package attempt
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
-	"regexp"
-	"syscall"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -86,7 +83,7 @@ func classifyLocal(err error, retryAfter time.Duration) Verdict {
 		return Verdict{Outcome: window.Timeout, Retry: true, RetryAfter: retryAfter}
 	}
 	var temporary interface{ Temporary() bool }
-	if cutOff(err) || unreachable(err) || errors.As(err, &temporary) && temporary.Temporary() {
+	if fact.CutOff(err) || fact.NoRoute(err) || errors.As(err, &temporary) && temporary.Temporary() {
 		return Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: retryAfter}
 	}
 	return Verdict{}
@@ -96,36 +93,8 @@ func classifyLocal(err error, retryAfter time.Duration) Verdict {
 // that was refused, reset or cut off is overload. Some proxies refuse in this
 // way, before they have read the body. For FirstOf, before Classify.
 func ConnectionsAsOverload(err error) Verdict {
-	if cutOff(err) {
+	if fact.CutOff(err) {
 		return Verdict{Outcome: window.Overload, Retry: true}
 	}
 	return Verdict{}
-}
-
-// cutOff reports whether the connection, not the service, was what failed.
-func cutOff(err error) bool {
-	for _, e := range []error{
-		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
-		io.ErrUnexpectedEOF, net.ErrClosed,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	// net/http: a connection closed before the answer is a bare EOF in a url.Error, or an
-	// error that has nothing but its words.
-	return errors.Is(err, io.EOF) || brokenOff.MatchString(err.Error())
-}
-
-// brokenOff is how net/http words a connection that the server closed, or that was lost.
-var brokenOff = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received Server's graceful shutdown)")
-
-// unreachable reports whether there was no way to the service.
-func unreachable(err error) bool {
-	for _, e := range []error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }

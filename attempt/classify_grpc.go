@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"reflect"
-	"regexp"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -49,14 +48,4 @@ func grpcCode(err error) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// unconnected is how grpc-go words a connection that cannot be made: the dial, the
-// handshake or the resolution of the name failed, or the other side hung up at once.
-var unconnected = regexp.MustCompile("desc = (connection error: desc = |name resolver error: |dns: |write tcp )")
-
-// grpcAbsent reports whether the status is gRPC's own, of a call that reached nobody.
-func grpcAbsent(err error) bool {
-	code, ok := grpcCode(err)
-	return ok && code == 14 && unconnected.MatchString(err.Error()) // UNAVAILABLE
 }

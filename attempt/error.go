@@ -3,6 +3,8 @@ package attempt
 import (
 	"errors"
 	"fmt"
+
+	"github.com/aimd-go/aimd/internal/fact"
 )
 
 // Reasons for which there is no further attempt, beside the context's error and
@@ -69,5 +71,5 @@ func (e *Error) Timeout() bool {
 // error says so. Guards of an operation around this one then count it for
 // nothing, and a retry policy may act upon it.
 func (e *Error) NotSent() bool {
-	return e.Attempts == 0 || e.Attempts == 1 && unsent(e.Cause)
+	return e.Attempts == 0 || e.Attempts == 1 && fact.Of(e.Cause).Unsent
 }

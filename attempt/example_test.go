@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -17,12 +15,12 @@ var busy = status{code: 503}
 
 // An integration: what is done around each call of a client.
 func Example() {
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		panic(err)
 	}
 	call := func(ctx context.Context, fn func(context.Context) error) error {
-		a, err := lim.Begin(ctx, attempt.Number(ctx))
+		a, err := lim.Begin(ctx)
 		if err != nil {
 			return err // nothing was sent
 		}
@@ -62,32 +60,11 @@ func (p *purse) Ended(_ context.Context, o window.Outcome) {
 func ExampleGuard() {
 	var p purse
 	p.coins.Store(2)
-	lim, err := aimd.NewReno(aimd.WithGuard(&p))
+	lim, err := aimd.New(aimd.WithGuard(&p))
 	if err != nil {
 		panic(err)
 	}
 	err = lim.Do(context.Background(), func(context.Context) error { return busy })
 	fmt.Println(err)
 	// Output: gave up after 2 attempts: the purse is empty; last error: 503 Service Unavailable
-}
-
-// once is a policy: one retry, a millisecond later, of whatever failed.
-type once struct{}
-
-func (once) Decide(_ context.Context, f attempt.Failure) attempt.Decision {
-	return attempt.Decision{Retry: f.Attempt == 1, Delay: time.Millisecond, Reason: attempt.ErrAttempts}
-}
-
-// Operations without a limiter, for a client of one's own.
-func ExampleRunner() {
-	runner := &attempt.Runner{Policy: once{}}
-	err := runner.Do(context.Background(), func(ctx context.Context) error {
-		fmt.Println("attempt", attempt.Number(ctx))
-		return busy
-	})
-	fmt.Println(err)
-	// Output:
-	// attempt 1
-	// attempt 2
-	// gave up after 2 attempts: attempt limit reached; last error: 503 Service Unavailable
 }

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
@@ -23,11 +25,42 @@ func BenchmarkRoundTrip(b *testing.B) {
 }
 
 // BenchmarkOverhead is the same without a network: what the limiter itself costs.
-func BenchmarkOverhead(b *testing.B) {
-	header := http.Header{}
-	roundTrips(b, base(func(req *http.Request) (*http.Response, error) {
+func BenchmarkOverhead(b *testing.B) { roundTrips(b, memory(), memoryURL) }
+
+// memory is net/http's Transport with a service in memory, at memoryURL.
+func memory() *http.Transport {
+	header, tr := http.Header{}, &http.Transport{}
+	tr.RegisterProtocol("memory", base(func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, ProtoMajor: 1, Header: header, Body: nothing{}, ContentLength: -1, Request: req}, nil
-	}), anyURL)
+	}))
+	return tr
+}
+
+const memoryURL = "memory://service.example/"
+
+// The limiter and its body are one allocation, and a request for net/http is no copy.
+func TestWhatALimiterAllocates(t *testing.T) {
+	bare := memory()
+	l, err := aimd.New()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		want float64
+	}{{"no end", context.Background(), 1}, {"an end", ctx, 4}} {
+		buf, req := make([]byte, 1), get(c.ctx, memoryURL)
+		allocates := func(rt http.RoundTripper) float64 {
+			return testing.AllocsPerRun(100, func() {
+				resp, err := rt.RoundTrip(req)
+				for err == nil {
+					_, err = resp.Body.Read(buf)
+				}
+			})
+		}
+		require.LessOrEqual(t, allocates(httplimit.New(bare, l))-allocates(bare), c.want, c.name)
+	}
 }
 
 // nothing is a body that is empty, and is not http.NoBody.

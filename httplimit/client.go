@@ -4,28 +4,36 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
-// Client returns an http.Client that needs no further thought: each request waits for a
-// slot of the limiter, and is sent again for as long as that may help, as limiter.Do does
-// it: at the front of the queue, after the service's Retry-After, without a bound but
-// the request's context and the limiter's limit of attempts.
+// patience is how long a request without a deadline is sent again. Our choice: three
+// times the longest Retry-After that a limiter obeys by default.
+const patience = 15 * time.Minute
+
+// errPatience is why a request is not sent again after that.
+var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
+
+// Client returns an http.Client that needs no further thought. Each request waits for a
+// slot of the limiter, and is sent again as limiter.Do runs a function again: at the front
+// of the queue, after the service's Retry-After, up to the limiter's limit of attempts. If
+// the request has a deadline, it is sent again until then, otherwise for 15 minutes. If the
+// limiter has a policy, the policy decides instead.
 //
-// A request is sent again if the limiter's classifier says that it may help, and it
-// may be done twice, as a [Retrier] has it: by its method, an Idempotency-Key, or
-// retry.WithIdempotent; else only if it was certainly not sent. And its body must be one
-// that can be sent again: http.NewRequest sees to that for the readers that it knows.
+// A request is sent again if the limiter's classifier allows it and if it may be done
+// twice, as a [Retrier] has it: by its method, an Idempotency-Key, or retry.WithIdempotent.
+// Other requests are sent again only if nothing of them was sent. The body must be one that
+// can be sent again: http.NewRequest sees to that for the readers that it knows.
 //
-// The caller gets the last answer as it came, whatever its status. Where the context
-// ends or a guard refuses between attempts, the error is an *attempt.Error that tells
-// the whole story. It panics if l is nil.
+// The caller gets the last answer as it came, whatever its status. Without one the error is
+// that of a [Retrier]. Client panics if l is nil.
 //
-// It sends with what http.DefaultTransport is now. For another, or a limiter for each
-// host, there are [New], [PerHost] and [NewRetrier].
+// It sends with what http.DefaultTransport is now. For another base, or a limiter for each
+// host, use [New], [PerHost] and [NewRetrier].
 func Client(l *limiter.Limiter) *http.Client {
 	return &http.Client{Transport: &patient{New(nil, l)}}
 }
@@ -33,8 +41,21 @@ func Client(l *limiter.Limiter) *http.Client {
 // patient is the Transport of Client.
 type patient struct{ *Transport }
 
-// terms say what may be sent again; the limiter says when.
-var terms = func() *retry.Policy {
+// RoundTrip sends the request, again if need be.
+func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !rewinds(req) {
+		return p.Transport.RoundTrip(req)
+	}
+	a, err := p.begin(terms(req), req)
+	if err != nil {
+		return nil, err
+	}
+	x := &exchange{req: req, send: p.send}
+	return x.result(a.Drive(x, again))
+}
+
+// sendable is what may be sent again; the limiter decides when.
+var sendable = func() *retry.Policy {
 	p, err := retry.New(retry.Config{MaxAttempts: -1})
 	if err != nil {
 		panic(err) // the settings are right
@@ -42,58 +63,12 @@ var terms = func() *retry.Policy {
 	return p
 }()
 
-// RoundTrip sends the request, again if need be.
-func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
-	a, err := p.begin(req)
-	if err != nil {
-		return nil, err
+// again reports whether a request may be sent again after the failure, and if not, why.
+func again(ctx context.Context, f attempt.Failure) (bool, error) {
+	if _, bounded := ctx.Deadline(); !bounded && f.Elapsed >= patience {
+		return false, errPatience
 	}
-	x := &exchange{req: req}
-	for attempts := 1; ; attempts++ {
-		again, err := x.under(a, attempts)
-		if err != nil {
-			return nil, err
-		}
-		resp, v, err := p.send(a, again)
-		var story *attempt.Error
-		if errors.As(err, &story) {
-			story.Attempts = attempts // the Transport knows of one
-		}
-		failed := err
-		if err == nil && resp != nil {
-			if resp.Request == again {
-				resp.Request = req
-			}
-			if e := failure(resp); e != nil {
-				failed = e
-			}
-		}
-		if failed == nil || p.used(attempts) || !worth(req, v, failed) {
-			return resp, err
-		}
-		if err == nil {
-			drop(resp)
-		}
-		if a, err = a.Next(req.Context()); err != nil {
-			return nil, &attempt.Error{Attempts: attempts, Reason: cause(req.Context(), err), Cause: failed}
-		}
-	}
-}
-
-// used reports whether the limiter allows no attempt after so many.
-func (p *patient) used(attempts int) bool {
-	most := p.single.Config().MaxAttempts
-	return most > 0 && attempts >= most
-}
-
-// worth reports whether the request may be sent again after the failure.
-func worth(req *http.Request, v attempt.Verdict, failed error) bool {
-	if req.Context().Err() != nil || v.Reason != nil || !rewinds(req) {
-		return false
-	}
-	ctx := req.Context()
-	if idempotent(req) {
-		ctx = retry.WithIdempotent(ctx)
-	}
-	return terms.Decide(context.WithoutCancel(ctx), attempt.Failure{Attempt: 1, Err: failed, Verdict: v}).Retry
+	f.Attempt = 1
+	d := sendable.Decide(ctx, f)
+	return d.Retry, d.Reason
 }

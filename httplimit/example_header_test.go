@@ -78,7 +78,7 @@ func ExampleWithRetry() {
 	client := &http.Client{Transport: httplimit.New(nil, lim)}
 	lim.Close()
 
-	req, err := http.NewRequestWithContext(httplimit.WithRetry(context.Background()), http.MethodGet, "http://photos.example/", nil)
+	req, err := http.NewRequestWithContext(attempt.WithRetry(context.Background()), http.MethodGet, "http://photos.example/", nil)
 	if err != nil {
 		panic(err)
 	}

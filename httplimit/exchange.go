@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -16,51 +17,36 @@ import (
 // choice: a new connection takes less.
 const drainTime = 250 * time.Millisecond
 
-// exchange is one request of a Retrier, with all its attempts. One goroutine
-// has it.
+// exchange is one request of a Client or a Retrier with all its attempts, as a
+// run.Operation. One goroutine has it.
 type exchange struct {
-	base http.RoundTripper
-	req  *http.Request
+	req *http.Request
+	// send makes an attempt. If there is an answer, the error is what its head says.
+	send func(*run.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
 	// sent: the body of req was given to the base, which closes it.
 	sent bool
 	// answer is the one that came last, open; nil: none, or it was dropped.
 	answer *http.Response
 }
 
-// attempt sends the request once. Its error is what the policy is asked about.
-func (x *exchange) attempt(ctx context.Context) error {
-	req, err := x.request(ctx, attempt.Number(ctx))
+// Try sends the request once.
+func (x *exchange) Try(a *run.Attempt) (attempt.Verdict, error) {
+	req, err := x.request(a.Context())
 	if err != nil {
-		return err
+		a.Drop()
+		return attempt.Verdict{Outcome: window.Neutral}, err
 	}
-	resp, err := x.base.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	if resp == nil {
-		return errNoAnswer
+	resp, v, err := x.send(a, req)
+	if resp != nil && resp.Request == req {
+		resp.Request = x.req
 	}
 	x.answer = resp
-	if resp.StatusCode < http.StatusBadRequest {
-		return nil
-	}
-	return glance(resp)
-}
-
-// under is request for an attempt that has begun, and ends it if there is none: also
-// if the caller's GetBody panics.
-func (x *exchange) under(a *attempt.Attempt, number int) (req *http.Request, err error) {
-	defer func() {
-		if req == nil {
-			a.Drop()
-		}
-	}()
-	return x.request(x.req.Context(), number)
+	return v, err
 }
 
 // request is the request of the next attempt: a copy, since a RoundTripper changes no
 // request, with a new body, and with the attempt's number in its tags if it has any.
-func (x *exchange) request(ctx context.Context, number int) (*http.Request, error) {
+func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	req := x.req.WithContext(ctx)
 	if x.sent && req.GetBody != nil {
 		body, err := req.GetBody()
@@ -70,7 +56,7 @@ func (x *exchange) request(ctx context.Context, number int) (*http.Request, erro
 		req.Body = body
 	}
 	x.sent = true
-	if _, tagged := req.Header[HeaderCriticality]; tagged && number > 1 {
+	if number := attempt.Number(ctx); number > 1 && req.Header[HeaderCriticality] != nil {
 		// A Tagger above has seen the first attempt only.
 		req.Header = req.Header.Clone()
 		AddTags(req.Header, tag.Tags{Attempt: number})
@@ -78,18 +64,14 @@ func (x *exchange) request(ctx context.Context, number int) (*http.Request, erro
 	return req, nil
 }
 
-// Admit makes the exchange an attempt.Guard that hears when there is going to be
-// another attempt. The answer to the one before is of no use then.
-func (x *exchange) Admit(context.Context, int) error {
+// Between drops the answer of the attempt before. It is of no use once there is going to
+// be another one.
+func (x *exchange) Between() {
 	if x.answer != nil {
 		drop(x.answer)
 		x.answer = nil
 	}
-	return nil
 }
-
-// Ended is there for attempt.Guard.
-func (x *exchange) Ended(context.Context, window.Outcome) {}
 
 // drop reads the rest of an answer, within bounds, and closes it.
 func drop(resp *http.Response) {
@@ -97,8 +79,8 @@ func drop(resp *http.Response) {
 		return
 	}
 	defer resp.Body.Close()
-	// A service that sends its refusal byte by byte must not hold up the client. The
-	// attempt has ended when the body was closed, by whichever of the two.
+	// A service that sends its refusal byte by byte must not hold up the client. Whoever
+	// closes the body ends the attempt, so drop waits for the timer.
 	closed := make(chan struct{})
 	t := time.AfterFunc(drainTime, func() {
 		defer close(closed)
@@ -121,14 +103,27 @@ func (x *exchange) result(err error) (*http.Response, error) {
 	if !errors.As(err, &story) {
 		return nil, err // there is no other
 	}
-	switch {
-	case story.Attempts == 0:
-		if x.req.Body != nil {
-			x.req.Body.Close()
-		}
-		return nil, notSent(x.req.Context(), story.Reason)
-	case story.Attempts == 1 && story.Reason == nil:
+	if story.Attempts == 1 && story.Reason == nil {
 		return nil, story.Cause
 	}
-	return nil, err
+	story.Reason = cause(x.req.Context(), story.Reason)
+	return nil, story
+}
+
+// notSent is the error of a request that was not sent, for that reason. A RoundTripper
+// closes the body always, also on errors.
+func notSent(req *http.Request, reason error) error {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	return &attempt.Error{Reason: cause(req.Context(), reason)}
+}
+
+// cause is the error for a request that got none but err from the limiter. If
+// the context ended, it is the cause of that, as with net/http.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
@@ -97,7 +98,7 @@ func TestGuardsAreToldOnce(t *testing.T) {
 		// The context ends while it waits for a slot.
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(httplimit.WithRetry(t.Context()))
+		ctx, cancel := context.WithCancel(attempt.WithRetry(t.Context()))
 		go func() { l.waiting(1); cancel() }()
 		assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
 		require.NoError(t, p.Done(window.Success))

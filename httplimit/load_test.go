@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -118,7 +119,7 @@ func TestATransportAndALoopLoseNothing(t *testing.T) {
 		s := pipe(t, service)
 		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
 		service.run(t, func(id string) error {
-			for ctx := t.Context(); ; ctx = httplimit.WithRetry(t.Context()) {
+			for ctx := t.Context(); ; ctx = attempt.WithRetry(t.Context()) {
 				if err := fetch(ctx, client, s.URL, id); err == nil {
 					return nil
 				}

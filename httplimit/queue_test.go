@@ -142,7 +142,7 @@ func TestRetriesWaitAtTheFront(t *testing.T) {
 		}
 		first := send(t.Context(), "new")
 		l.waiting(1)
-		second := send(httplimit.WithRetry(t.Context()), "retry") // the bound does not apply
+		second := send(attempt.WithRetry(t.Context()), "retry") // the bound does not apply
 		l.waiting(2)
 		require.NoError(t, p.Done(window.Success))
 		require.NoError(t, <-first)

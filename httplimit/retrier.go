@@ -1,12 +1,13 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/retry"
 )
@@ -45,7 +46,7 @@ import (
 // goroutines. Make one with [NewRetrier].
 type Retrier struct {
 	beneath
-	runner *attempt.Runner
+	runner *run.Runner
 }
 
 // NewRetrier returns a Retrier with the policy; nil means the default policy. base does
@@ -62,19 +63,40 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 
 // RoundTrip sends the request, again if need be.
 func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	if idempotent(req) {
-		ctx = retry.WithIdempotent(ctx)
-	}
-	x := &exchange{base: r.base, req: req}
-	runner := *r.runner
-	// The exchange is a guard too, the last: it hears of a retry after all others
-	// have admitted it, and before the delay.
-	runner.Guards = append(slices.Clip(runner.Guards), x)
+	runner := r.runner
 	if !rewinds(req) {
-		runner.Policy = nil // one attempt
+		once := *runner
+		once.Policy = nil
+		runner = &once
 	}
-	return x.result(runner.Do(ctx, x.attempt))
+	a, err := runner.Begin(terms(req))
+	if err != nil {
+		return nil, notSent(req, err)
+	}
+	x := &exchange{req: req, send: r.send}
+	return x.result(a.Drive(x, nil))
+}
+
+// send makes an attempt that ends with the head of its answer.
+func (r *Retrier) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+	resp, err := r.base.RoundTrip(req)
+	switch {
+	case err != nil:
+		resp = nil
+	case resp == nil:
+		err = errNoAnswer
+	default:
+		err = failure(resp)
+	}
+	return resp, a.End(err), err
+}
+
+// terms is the request's context, which says whether the request may be done twice.
+func terms(req *http.Request) context.Context {
+	if idempotent(req) {
+		return retry.WithIdempotent(req.Context())
+	}
+	return req.Context()
 }
 
 // idempotent reports whether a request may be done twice: "the idempotent methods

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -13,7 +14,7 @@ import (
 // Tagger is an http.RoundTripper that tells the server about each request, in
 // the headers of [SetTags]: which client sends it, and from the request's context (package
 // tag) its feature and its criticality, and which attempt it is
-// (attempt.Number, [WithRetry]).
+// (attempt.Number, attempt.WithRetry).
 //
 // What the headers of a request say already stays, see [AddTags]. What retries stands
 // above the Tagger, so that each attempt comes by here; a [Retrier] and the Transport of
@@ -59,6 +60,6 @@ func (t *Tagger) tags(ctx context.Context) tag.Tags {
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version
 	}
-	tags.Attempt = max(tags.Attempt, attemptNumber(ctx))
+	tags.Attempt = max(tags.Attempt, attempt.Number(ctx))
 	return tags
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
@@ -110,7 +111,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1"}, send(ctx))
 			ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
 			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
-			assert.Equal(t, 2, send(httplimit.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
+			assert.Equal(t, 2, send(attempt.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
 			l := one(t)
 			var attempts []int
 			require.NoError(t, l.Do(ctx, func(ctx context.Context) error {
@@ -129,7 +130,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 			// In the service of a request of somebody else.
 			ctx = tag.NewContext(ctx, tag.Tags{Client: "browser", Version: "7", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3})
 			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3},
-				send(httplimit.WithRetry(ctx)), "its feature and criticality, our name")
+				send(attempt.WithRetry(ctx)), "its feature and criticality, our name")
 		})
 	}
 }

@@ -1,11 +1,13 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"net/http"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -67,64 +69,70 @@ func (b beneath) CloseIdleConnections() {
 
 // RoundTrip sends the request once it has a slot.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	a, err := t.begin(req)
+	a, err := t.begin(req.Context(), req)
 	if err != nil {
 		return nil, err
 	}
-	resp, _, err := t.send(a, req)
-	return resp, err
+	resp, v, err := t.send(a, req)
+	switch {
+	case resp != nil:
+		return resp, nil
+	case errors.Is(v.Reason, attempt.ErrNoContact):
+		err = &attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}
+	}
+	return nil, err
 }
 
-// send makes the attempt, and returns what its error or the head of its answer comes
-// to. The attempt ends with the answer's body.
-func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+// begin asks the limiter's guards, and waits for the request's slot.
+func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt, error) {
+	l, err := t.limiter(req)
+	if err == nil {
+		var a attempt.Attempt
+		if a, err = l.Begin(ctx); err == nil {
+			return a.(*run.Attempt), nil
+		}
+	}
+	return nil, notSent(req, err)
+}
+
+// send makes the attempt. It returns the answer if there is one, what its head or the
+// error of the base comes to, and that error. The attempt ends with the answer's body.
+func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
 		if !open { // after an end this does nothing
 			a.Drop()
 		}
 	}()
-	sent := req.WithContext(a.Context()) // a copy: what the base begins within has the slot
+	sent := req
+	if _, plain := t.base.(*http.Transport); !plain {
+		sent = req.WithContext(a.Context()) // what the base begins within has the slot
+	}
 	resp, err := t.base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		v := a.End(unanswered{err})
-		if errors.Is(v.Reason, attempt.ErrNoContact) {
-			err = &attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}
-		}
-		return resp, v, err
+		return nil, a.End(unanswered{err}), err
 	case resp == nil:
-		return nil, a.End(errNoAnswer), nil
+		return nil, a.End(errNoAnswer), errNoAnswer
 	case resp.Request == sent:
 		resp.Request = req
 	}
-	v := a.Answered(failure(resp))
+	err = failure(resp)
+	v := a.Answered(err)
 	if bodyless(req, resp) {
 		a.End(nil)
 	} else {
-		resp.Body = hold(req.Context(), a, resp)
+		resp.Body = hold(a, resp)
 		open = true
 	}
-	return resp, v, nil
+	return resp, v, err
 }
 
-// begin asks the limiter's guards, and waits for the request's slot. Its error is
-// that of notSent.
-func (t *Transport) begin(req *http.Request) (*attempt.Attempt, error) {
-	var a *attempt.Attempt
-	l, err := t.limiter(req)
-	if err == nil {
-		a, err = l.Begin(req.Context(), attemptNumber(req.Context()))
-	}
-	if err == nil {
-		return a, nil
-	}
-	// A RoundTripper closes the body always, also on errors.
-	if req.Body != nil {
-		req.Body.Close()
-	}
-	return nil, notSent(req.Context(), err)
-}
+// unanswered is the error of a request without an answer, for the limiter.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error    { return u.error }
+func (u unanswered) Unanswered() bool { return true }
 
 // failure is what the head of an answer says, nil if it is no error. It is put to
 // the classifier, so that a limiter reads an answer the same way here and in Do

@@ -188,7 +188,7 @@ func TestABaseThatReturnsNothing(t *testing.T) {
 	l := one(t)
 	resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) { return nil, nil }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 	assert.Nil(t, resp)
-	assert.NoError(t, err)
+	assert.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
 	l.ended(window.Neutral)
 }
 

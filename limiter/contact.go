@@ -57,6 +57,13 @@ func (s *slots) contactTime(now time.Duration) (time.Duration, bool) {
 	return most - (now - time.Duration(away-1)), true
 }
 
+func (s *slots) InContact(delay time.Duration) time.Duration {
+	if left, bounded := s.contactTime(s.limiter().now()); bounded {
+		return min(delay, max(0, left)) // to report it in time
+	}
+	return delay
+}
+
 func (s *slots) Suspect(err error) {
 	if !s.contact.suspected.Swap(true) {
 		s.limiter().tell(Event{Kind: Suspect, Err: err})

@@ -2,6 +2,8 @@ package limiter_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -183,21 +185,37 @@ func TestAServiceThatBreaksOffIsThere(t *testing.T) {
 	}
 }
 
-// A name that nobody knows is final at once, but not once the service has answered:
-// so it looks on some systems when the network is down.
-func TestANameThatIsNotKnownAnyMore(t *testing.T) {
+// A name that does not exist is final at once, before the first answer and after it.
+func TestANameThatDoesNotExist(t *testing.T) {
 	unknown := &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
+		observe, told := kinds(limiter.Away)
+		l := newLimiter(t, 4, observe)
 		start := time.Now()
 		require.ErrorContains(t, l.Do(t.Context(), func(context.Context) error { return unknown }), "no such host")
-		require.Equal(t, start, time.Now())
 		require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
-		require.NoError(t, l.Do(t.Context(), func(context.Context) error {
-			if time.Since(start) < time.Hour {
-				return unknown
-			}
-			return nil
-		}))
+		require.ErrorContains(t, l.Do(t.Context(), func(context.Context) error { return unknown }), "no such host")
+		require.Equal(t, start, time.Now())
+		require.Len(t, told(), 2)
 	})
+}
+
+// A TLS that does not fit is final at once, and the event has the reason.
+func TestATLSThatDoesNotFit(t *testing.T) {
+	for _, wrong := range []error{
+		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
+		&url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			observe, told := kinds(limiter.Away)
+			l := newLimiter(t, 4, observe)
+			start := time.Now()
+			require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return wrong }), wrong)
+			require.Equal(t, start, time.Now())
+			events := told()
+			require.Len(t, events, 1)
+			require.Equal(t, wrong, events[0].Err)
+			require.EqualValues(t, 4, l.State().Cwnd)
+		})
+	}
 }

@@ -46,10 +46,19 @@ func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error 
 	return l.runner.Do(ctx, fn)
 }
 
-// Begin is for integrations, and callers that drive their attempts themselves: it
-// asks the guards, waits for a slot and returns an attempt, which is to be ended
-// (attempt.Attempt.End) and may be followed by another (Next). number is the
-// attempt's within its operation, see attempt.Runner.Begin.
-func (l *Limiter) Begin(ctx context.Context, number int) (*attempt.Attempt, error) {
-	return l.runner.Begin(ctx, number)
+// Begin is for integrations, and for callers that drive their attempts themselves. It
+// asks the guards, waits for a slot and returns an attempt, which has to be ended
+// (attempt.Attempt.End) and may be followed by another (Next). The context says which
+// attempt of its operation it is (attempt.Number); a retry waits at the front of the
+// queue (attempt.WithRetry). The error is that of the context, of a guard or of the
+// limiter, and nothing was begun then.
+//
+// If ctx holds a slot of the limiter already, the attempt is part of the one that took it:
+// Begin asks no guard and waits for nothing.
+func (l *Limiter) Begin(ctx context.Context) (attempt.Attempt, error) {
+	a, err := l.runner.Begin(ctx)
+	if err != nil {
+		return nil, err // not a nil *run.Attempt
+	}
+	return a, nil
 }

@@ -23,10 +23,8 @@
 //     5 s; a law that spaces its sends below a window of one does that by its gap.
 //     From the fifth on the Retry-After, if there is one, holds everybody, and then
 //     the window starts small.
-//   - nobody answers there, and never did: operations fail after 10 s
-//     (Config.FirstContact). A service that goes away later is waited for,
-//     as long as the context lasts, and its name if nobody knows it any more: so a network that
-//     is down looks on some systems.
+//   - the service has never answered: operations fail after 10 s (Config.FirstContact). If it
+//     goes away later, operations wait for it until their context ends.
 //   - there is an [attempt.Policy]: it decides which failed attempts of Do and Each are followed by
 //     another; without one the classifier does. Package retry has one.
 //   - there are guards ([attempt.Guard]), such as a throttle or a retry budget: they are asked

@@ -8,8 +8,8 @@ import (
 	"github.com/benbjohnson/clock"
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -27,7 +27,7 @@ type Limiter struct {
 	clock    clock.Clock
 	observer func(Event)
 	// runner is how Do and Begin make their attempts.
-	runner attempt.Runner
+	runner run.Runner
 	// initial is the initial window that the limiter was made with; 0: the default.
 	initial float64
 	// made is when the limiter was. What the core is told of time counts from here.
@@ -94,7 +94,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 		shut: make(chan struct{}), idle: make(chan struct{}),
 		guarded: guarded{core: decides},
 	}
-	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
+	l.runner = run.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter
 	l.config.Store(&c)
 	return l, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -160,7 +161,7 @@ func TestTheContextTellsTheAttempt(t *testing.T) {
 			if len(seen) < 3 {
 				return status{code: 503}
 			}
-			return new(attempt.Runner).Do(ctx, func(ctx context.Context) error {
+			return new(run.Runner).Do(ctx, func(ctx context.Context) error {
 				require.Equal(t, 1, attempt.Number(ctx), "that of the operation within")
 				require.True(t, l.HasSlot(ctx))
 				return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// slots is a Limiter as attempt.Slots.
+// slots is a Limiter as run.Slots.
 type slots Limiter
 
 func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
@@ -40,9 +40,6 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	l.mu.Lock()
 	d := l.core.RetryDelay(failures, last, retryAfter)
 	l.unlock(l.time())
-	if left, bounded := s.contactTime(l.now()); bounded {
-		d = min(d, max(0, left)) // to say so in time
-	}
 	return d
 }
 

@@ -32,7 +32,7 @@ var ways = map[string]func(context.Context, *limiter.Limiter, func(context.Conte
 		return nil
 	},
 	"Begin": func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
-		a, err := l.Begin(ctx, 1)
+		a, err := l.Begin(ctx)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -103,7 +104,7 @@ type Config struct {
 type Policy struct {
 	c Config
 	// runner is that of Do.
-	runner attempt.Runner
+	runner run.Runner
 	// caps are nil until SetCaps.
 	caps atomic.Pointer[Caps]
 	// mu guards c.Rand.
@@ -118,7 +119,7 @@ func New(c Config) (*Policy, error) {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
 	p := &Policy{c: c}
-	p.runner = attempt.Runner{
+	p.runner = run.Runner{
 		Policy: p, Guards: c.Guards, Classifier: c.Classifier, Clock: c.Clock, AttemptTimeout: c.AttemptTimeout,
 	}
 	return p, nil
@@ -181,7 +182,7 @@ func (p *Policy) orDefault() *Policy {
 // Runner is how the policy's operations run without a limiter, to build a client of your
 // own upon it. Most callers want Do or Value. It is to be
 // copied before anything in it is changed.
-func (p *Policy) Runner() *attempt.Runner { return &p.orDefault().runner }
+func (p *Policy) Runner() *run.Runner { return &p.orDefault().runner }
 
 // Guards are those that the policy brings along; see Config.Guards.
 func (p *Policy) Guards() []attempt.Guard { return p.orDefault().c.Guards }

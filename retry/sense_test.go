@@ -13,6 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
@@ -67,7 +68,7 @@ func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
 
 func TestSenseAsAGuard(t *testing.T) {
 	sense, looked := looks(1)
-	r := attempt.Runner{Guards: []attempt.Guard{sense}}
+	r := run.Runner{Guards: []attempt.Guard{sense}}
 	sent := 0
 	send := func(context.Context) error { sent++; return nil }
 	err := r.Do(t.Context(), send)

@@ -3,9 +3,9 @@ package retry
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/window"
 )
@@ -55,10 +55,5 @@ func notSent(err error) bool {
 	if errors.As(err, &story) && story.Attempts > 1 {
 		return false // the last attempt was not sent; those before it may have been
 	}
-	var unsent interface{ NotSent() bool }
-	if errors.As(err, &unsent) && unsent.NotSent() {
-		return true
-	}
-	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+	return fact.Of(err).Unsent || fact.Undialed(err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/rejection"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -101,7 +102,7 @@ func (e *engine) bear(c *client) {
 }
 
 // admitted asks the guards about an operation's next attempt: before the delay
-// that precedes it, as a loop.Runner does, and the budget last.
+// that precedes it, as a run.Runner does, and the budget last.
 func (e *engine) admitted(op *operation) bool {
 	now := epoch.Add(e.now)
 	p := op.client.party
@@ -214,11 +215,11 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 			f.Verdict.RetryAfter = 0
 		}
 	}
-	var pacing loop.Pacing
+	var pacing run.Pacing
 	if op.client.core != nil {
 		pacing = op.client.core
 	}
-	d := loop.Decide(f, decide, pacing, s.Attempts)
+	d := run.Decide(f, decide, pacing, s.Attempts)
 	op.waited = d.Delay
 	return max(d.Delay, d.RetryAfter), d.Retry
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/rejection"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -25,7 +26,7 @@ import (
 type Throttle struct {
 	clock clock.Clock
 	// runner is that of Do.
-	runner attempt.Runner
+	runner run.Runner
 	// mu guards core.
 	mu   sync.Mutex
 	core rejection.Core
@@ -64,7 +65,7 @@ func New(c Config) (*Throttle, error) {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
 	t := &Throttle{clock: c.Clock, core: core}
-	t.runner = attempt.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier, Clock: c.Clock}
+	t.runner = run.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier, Clock: c.Clock}
 	return t, nil
 }
 
@@ -72,7 +73,7 @@ func New(c Config) (*Throttle, error) {
 // which is an ErrThrottled. Else it returns what fn returned, and counts that as
 // the classifier says. If fn panics, nothing is counted.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
-	a, err := t.runner.Begin(ctx, attempt.Number(ctx))
+	a, err := t.runner.Begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,37 +1,34 @@
 package aimdaws
 
 import (
-	"context"
 	"errors"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// body is the body of an answer. It knows when the answer is over: read to the
-// end or closed. The SDK reads and closes most bodies itself before it returns;
-// those of streaming outputs the caller does, from any goroutine.
+// body is the body of an answer. The SDK reads and closes most bodies itself before it
+// returns, and only then it is known what the answer comes to. The body of a streaming
+// output belongs to the caller, who may read and close it from any goroutine.
 type body struct {
-	io.ReadCloser
-	// reading: a Read waits for the service.
-	reading atomic.Bool
-
 	mu sync.Mutex
-	// over and err are whether and how it ended. Guarded by mu.
+	// inner is the body beneath, and the attempt's once the body holds that. Guarded by mu.
+	inner io.ReadCloser
+	// over and err are whether and how the body ended. Guarded by mu.
 	over bool
 	err  error
-	// finish is what to do at the end, nil as long as the body holds no attempt.
-	// Guarded by mu.
-	finish func(error)
+}
+
+func (b *body) beneath() io.ReadCloser {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inner
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	b.reading.Store(true)
-	n, err := b.ReadCloser.Read(p)
-	b.reading.Store(false)
+	n, err := b.beneath().Read(p)
 	if errors.Is(err, io.EOF) {
 		b.end(nil)
 	} else if err != nil {
@@ -43,49 +40,26 @@ func (b *body) Read(p []byte) (int, error) {
 // Close implements io.Closer. A caller that has seen enough is no failure.
 func (b *body) Close() error {
 	defer b.end(nil)
-	return b.ReadCloser.Close()
+	return b.beneath().Close()
 }
 
 // end notes the first end.
 func (b *body) end(err error) {
 	b.mu.Lock()
-	first := !b.over
-	if first {
+	defer b.mu.Unlock()
+	if !b.over {
 		b.over, b.err = true, err
-	}
-	finish := b.finish
-	b.mu.Unlock()
-	if first && finish != nil {
-		finish(err)
 	}
 }
 
-// hold leaves it to the body to end the attempt: when it ends or the context
-// does; now, if it has ended.
-func (b *body) hold(ctx context.Context, a *attempt.Attempt) {
+// hold leaves it to the body to end the attempt, or ends it if the body has ended.
+func (b *body) hold(a attempt.Attempt) {
 	a.Answered(nil)
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.over {
-		b.mu.Unlock()
 		a.End(b.err)
 		return
 	}
-	stop := context.AfterFunc(ctx, func() { b.abandoned(ctx, a) })
-	b.finish = func(err error) {
-		if stop(); err == nil && ctx.Err() != nil {
-			b.abandoned(ctx, a)
-			return
-		}
-		a.End(err)
-	}
-	b.mu.Unlock()
-}
-
-// abandoned ends the attempt of a body whose context ended before it did.
-func (b *body) abandoned(ctx context.Context, a *attempt.Attempt) {
-	if b.reading.Load() {
-		a.End(ctx.Err())
-	} else {
-		a.Drop() // the reader was slow, not the service
-	}
+	b.inner = a.Body(b.inner)
 }

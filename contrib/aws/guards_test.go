@@ -52,7 +52,7 @@ func testGuards(t *testing.T) {
 	l := newLimiter(t, aimd.WithGuard(&w))
 	c := s.client(l)
 	require.NoError(t, put(t.Context(), c, "k", "x"))
-	require.Equal(t, []string{"1", "overload", "2", "success"}, w.told())
+	require.Equal(t, []string{"0", "overload", "2", "success"}, w.told())
 
 	out, err := get(t.Context(), c, "k")
 	require.NoError(t, err)

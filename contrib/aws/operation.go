@@ -10,6 +10,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -23,7 +24,7 @@ type operation struct {
 
 	// attempts is how many were made, last the one that failed last, cause its error.
 	attempts int
-	last     *attempt.Attempt
+	last     attempt.Attempt
 	cause    error
 	// useless is how many attempts in a row failed before they were sent, or in a way
 	// that only the SDK takes for one that may pass.
@@ -90,7 +91,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	case !o.sent: // a middleware answered
 	case o.body != nil:
 		open = true
-		o.body.hold(ctx, a)
+		o.body.hold(a)
 	default:
 		a.End(nil)
 	}
@@ -106,22 +107,22 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 	out, metadata, err := next.HandleDeserialize(ctx, in)
 	r, ok := out.RawResponse.(*smithyhttp.Response)
 	if ok && r != nil && r.Response != nil && r.Body != nil && r.Body != http.NoBody {
-		o.body = &body{ReadCloser: r.Body}
+		o.body = &body{inner: r.Body}
 		r.Body = o.body
 	}
 	return out, metadata, err
 }
 
 // begin waits until the next attempt may go.
-func (o *operation) begin(ctx context.Context) (*attempt.Attempt, error) {
+func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
 	if o.last == nil {
-		return o.l.Begin(ctx, 1)
+		return o.l.Begin(ctx)
 	}
 	return o.last.Next(ctx)
 }
 
 // failed ends an attempt that failed, and returns the error for the retryer.
-func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
+func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
 	o.last, o.cause = a, err
 	told := withRetryAfter(err)
 	var v attempt.Verdict
@@ -139,7 +140,7 @@ func (o *operation) failed(a *attempt.Attempt, within bool, err error) error {
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}
-	case o.useless >= uselessMax, hopeless(err):
+	case o.useless >= uselessMax, fact.OfTLS(err):
 		return &decided{error: err}
 	case v.Retry:
 		return &decided{error: err, again: true}

@@ -2,7 +2,6 @@ package aimdaws
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"time"
@@ -36,16 +35,6 @@ func final(ctx context.Context, err error) error {
 		return &aws.RequestCanceledError{Err: err}
 	}
 	return &decided{error: err}
-}
-
-// hopeless reports errors that the SDK would try again, as it does every failure to send,
-// though they do not go away: a certificate that is not trusted, an endpoint without TLS.
-func hopeless(err error) bool {
-	var (
-		certificate *tls.CertificateVerificationError
-		plain       tls.RecordHeaderError
-	)
-	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // withRetryAfter is an error of the SDK in the form that classifiers read.

@@ -29,7 +29,7 @@ func TestNothingWithinAnAttemptWaitsForASlot(t *testing.T) {
 			return nil
 		},
 		"Begin": func(ctx context.Context, l *limiter.Limiter) error {
-			a, err := l.Begin(ctx, 1)
+			a, err := l.Begin(ctx)
 			if err == nil {
 				a.End(nil)
 			}

@@ -49,7 +49,7 @@ func Classify(err error) attempt.Verdict {
 	if _, ok := status.FromError(err); !ok {
 		return attempt.Verdict{}
 	}
-	return attempt.Classify(told(err, nil))
+	return attempt.Classify(told(err, nil, true))
 }
 
 // answerError is the error of a call with what else the service said, in the
@@ -64,11 +64,14 @@ type answerError struct {
 	tooLarge bool
 	// quota: what the service allows is used up.
 	quota bool
+	// unreached: the status is gRPC's own, since there was no way to the service.
+	unreached bool
 }
 
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) RetryAfter() time.Duration  { return e.after }
+func (e *answerError) Unreached() bool            { return e.unreached }
 
 // Verdict is what attempt.Classify says of the code, corrected.
 func (e *answerError) Verdict() attempt.Verdict {
@@ -84,9 +87,10 @@ func (e *answerError) Verdict() attempt.Verdict {
 	return v
 }
 
-// told returns the error with what its status and the call's trailer tell
-// beyond the code; most tell nothing, and it is the same error.
-func told(err error, trailer metadata.MD) error {
+// told returns the error with what its status and the call's trailer say beyond the code,
+// or the same error if they say nothing. reached: the service sent a header or a trailer;
+// an UNAVAILABLE without them is gRPC's own.
+func told(err error, trailer metadata.MD, reached bool) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
 		return err
@@ -95,11 +99,11 @@ func told(err error, trailer metadata.MD) error {
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}
-	e := answerError{error: err, tooLarge: tooLarge(s)}
+	e := answerError{error: err, tooLarge: tooLarge(s), unreached: !reached && s.Code() == codes.Unavailable}
 	after, forbidden := pushedBack(trailer)
 	e.after, e.hopeless = max(retryInfo(s), after), forbidden
 	e.quota = e.after == 0 && outOfQuota(s)
-	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota {
+	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota && !e.unreached {
 		return err
 	}
 	return &e

@@ -18,6 +18,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
@@ -170,7 +171,7 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 		first := async(func() error { return call(t.Context(), client) })
 		l.waiting(1)
 		tries := 0
-		loop := attempt.Runner{Policy: again{}}
+		loop := run.Runner{Policy: again{}}
 		second := async(func() error {
 			return loop.Do(t.Context(), func(ctx context.Context) error {
 				if tries++; tries == 1 {
@@ -199,7 +200,7 @@ func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 func TestTheLaterMessagesOfAStreamAreNoRetries(t *testing.T) {
 	l, g := guarded(t)
 	client := limited(t, l, &service{})
-	err := (&attempt.Runner{Policy: again{}}).Do(t.Context(), func(ctx context.Context) error {
+	err := (&run.Runner{Policy: again{}}).Do(t.Context(), func(ctx context.Context) error {
 		if attempt.Number(ctx) == 1 {
 			return refused
 		}

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -40,11 +40,11 @@ func newClient(l *limiter.Limiter) *client {
 }
 
 // admit asks the limiter's guards, and waits for a slot, at the front of the queue if
-// the number says that this is a retry. Its error is that of notSent.
-func (c *client) admit(ctx context.Context, number int) (*attempt.Attempt, error) {
-	a, err := c.limiter.Begin(ctx, number)
+// the context is that of a retry. Its error is that of notSent.
+func (c *client) admit(ctx context.Context) (*run.Attempt, error) {
+	a, err := c.limiter.Begin(ctx)
 	if err != nil {
 		return nil, notSent(err)
 	}
-	return a, nil
+	return a.(*run.Attempt), nil
 }

@@ -18,8 +18,8 @@ import (
 	pb "google.golang.org/grpc/interop/grpc_testing"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -130,7 +130,7 @@ func TestNoCallIsLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, c := loaded(t), &capped{}
 				client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, c.service()))...)
-				c.run(t, l, (&attempt.Runner{Policy: again{}}).Do, send(client))
+				c.run(t, l, (&run.Runner{Policy: again{}}).Do, send(client))
 			})
 		})
 	}

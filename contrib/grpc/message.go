@@ -39,7 +39,7 @@ func (s *stream) next() error {
 		return nil
 	}
 	s.drop()
-	a, err := s.client.admit(s.ctx, 1)
+	a, err := s.client.admit(s.ctx)
 	switch {
 	case err == nil:
 		s.held.Store(a)

@@ -3,12 +3,10 @@ package aimdgrpc
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -45,9 +43,7 @@ func Retry(do func(context.Context, func(context.Context) error) error) grpc.Dia
 			ctx = retry.WithIdempotent(ctx)
 		}
 		return whole(do(ctx, func(ctx context.Context) error {
-			var trailer metadata.MD
-			err := invoke(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
-			return told(err, trailer)
+			return answered(ctx, invoke, method, req, reply, cc, opts)
 		}))
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fact"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -28,16 +30,16 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 		s.unused = true
 		ctx = s.ctx
 	}
-	a, err := c.admit(ctx, attempt.Number(ctx))
+	a, err := c.admit(ctx)
 	if err != nil {
 		s.letGo()
 		return nil, err
 	}
 	s.held.Store(a)
-	var trailer metadata.MD
-	opts = append(slices.Clip(opts), grpc.Trailer(&trailer), grpc.OnFinish(func(err error) {
+	var header, trailer metadata.MD
+	opts = append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer), grpc.OnFinish(func(err error) {
 		// Also when the connection was closed and nobody reads the stream.
-		s.finished(told(err, trailer))
+		s.finished(told(err, trailer, len(header)+len(trailer) > 0))
 	}))
 	err = s.during(func() error {
 		var err error
@@ -48,6 +50,9 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	})
 	if err != nil {
 		return nil, err
+	}
+	if s.ctx != nil {
+		s.ctx = context.WithValue(s.ctx, fact.NumberKey{}, 1) // no message is a retry
 	}
 	s.watch()
 	return s, nil
@@ -61,7 +66,7 @@ type stream struct {
 	// caller is the context with which the stream was opened.
 	caller context.Context
 	// held is the attempt at hand; nil: it has ended. Whoever swaps it out ends it.
-	held atomic.Pointer[attempt.Attempt]
+	held atomic.Pointer[run.Attempt]
 	// busy counts the calls of the stream's methods that have not returned.
 	busy atomic.Int32
 	// over: the stream has ended. It is set before held is swapped out.
@@ -101,7 +106,7 @@ func (s *stream) SendMsg(m any) error {
 	return s.during(func() error {
 		err := s.ClientStream.SendMsg(m)
 		if err != nil && err != io.EOF { // io.EOF: RecvMsg tells how the stream ended
-			err = told(err, nil)
+			err = told(err, nil, true)
 			s.finished(err)
 		}
 		return err
@@ -138,7 +143,7 @@ func (s *stream) Header() (md metadata.MD, err error) {
 // failed is told with what the stream failed, and returns that for the caller, with the
 // reason if another stream is of no use.
 func (s *stream) failed(err error, trailer metadata.MD) error {
-	err = told(err, trailer)
+	err = told(err, trailer, true) // OnFinish knows whether it was reached
 	s.finished(err)
 	if v := s.hopeless.Load(); v != nil {
 		err = explained(*v, err)

@@ -102,6 +102,8 @@ func TestAServerThatDiesEndsItsStreams(t *testing.T) {
 		return nil
 	}})
 	client, _ := dial(t, address, aimdgrpc.Limit(l.Limiter)...)
+	require.NoError(t, call(t.Context(), client)) // so that the service was there
+	l.told(window.Success)
 	stream, err := client.FullDuplexCall(context.Background())
 	require.NoError(t, err)
 	<-arrived

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -18,13 +17,18 @@ func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
 }
 
 func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	a, err := c.admit(ctx, attempt.Number(ctx))
+	a, err := c.admit(ctx)
 	if err != nil {
 		return err
 	}
 	defer a.Drop() // a panic in what is inside of this
-	var trailer metadata.MD
-	err = invoke(a.Context(), method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
-	err = told(err, trailer)
+	err = answered(a.Context(), invoke, method, req, reply, cc, opts)
 	return explained(a.End(err), err)
+}
+
+// answered makes a call, and returns what told says of its error.
+func answered(ctx context.Context, invoke grpc.UnaryInvoker, method string, req, reply any, cc *grpc.ClientConn, opts []grpc.CallOption) error {
+	var header, trailer metadata.MD
+	err := invoke(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer))...)
+	return told(err, trailer, len(header)+len(trailer) > 0)
 }

@@ -33,9 +33,8 @@
 //   - minio-go tries a request at most 36 times, some 17 seconds of a service that does
 //     not answer at all. Against one that refuses that is enough, since the window then
 //     holds nearly everything back.
-//   - If the endpoint does not answer, and never has, calls fail after 10 s
-//     (aimd.WithFirstContact) with an ErrorResponse of the code NoContact, and at once
-//     if its certificate is not trusted or it speaks no TLS.
+//   - If the endpoint has never answered, or its TLS does not fit, minio-go tries a call
+//     again for its 17 seconds all the same, and its error has the reason.
 //   - minio-go also tries again what can never succeed, such as a request after the
 //     limiter was closed. End the context together with the limiter.
 //   - What GetObject returns sends its request at the first Read, and holds the

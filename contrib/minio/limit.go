@@ -39,7 +39,6 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	} else {
 		opts.Transport = wrap(opts.Transport, l)
 	}
-	opts.Transport = &concluding{beneath{opts.Transport}}
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = tries
 	}

@@ -1,4 +1,4 @@
-package attempt_test
+package run_test
 
 import (
 	"context"
@@ -9,22 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestARetryGoesToTheFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
-		r := &attempt.Runner{Slots: d}
+		r := &run.Runner{Slots: d}
 		fn, _ := failing(2, status{code: 503})
 		require.NoError(t, r.Do(t.Context(), fn))
-		for _, number := range []int{0, 1, 2} {
-			a, err := r.Begin(t.Context(), number)
+		for number, ctx := range []context.Context{t.Context(), 2: attempt.WithRetry(t.Context())} {
+			if ctx == nil {
+				continue
+			}
+			a, err := r.Begin(ctx)
 			require.NoError(t, err)
 			require.Equal(t, number, attempt.Number(a.Context()))
 			a.End(nil)
 		}
-		require.Equal(t, []string{"back", "front", "front", "back", "back", "front"}, d.taken)
+		require.Equal(t, []string{"back", "front", "front", "back", "front"}, d.taken)
 	})
 }
 
@@ -32,7 +36,7 @@ func TestARetryGoesToTheFront(t *testing.T) {
 func TestARunnerAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fn, calls := failing(9, status{code: 503})
-		require.EqualError(t, new(attempt.Runner).Do(t.Context(), fn), "failed after 1 attempt: 503 Service Unavailable",
+		require.EqualError(t, new(run.Runner).Do(t.Context(), fn), "failed after 1 attempt: 503 Service Unavailable",
 			"nothing is tried again without a policy")
 		require.Equal(t, 1, *calls)
 
@@ -40,7 +44,7 @@ func TestARunnerAlone(t *testing.T) {
 		p := &policy{decide: func(f attempt.Failure) attempt.Decision {
 			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: attempt.ErrAttempts}
 		}}
-		r := &attempt.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
+		r := &run.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
 		fn, calls = failing(9, status{code: 503})
 		start := time.Now()
 		require.ErrorIs(t, r.Do(t.Context(), fn), attempt.ErrAttempts)
@@ -56,7 +60,7 @@ func TestARunnerAlone(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.EqualError(t, r.Do(ctx, fn), "gave up before the first attempt: context canceled")
-		require.EqualError(t, new(attempt.Runner).Do(ctx, fn), "gave up before the first attempt: context canceled")
+		require.EqualError(t, new(run.Runner).Do(ctx, fn), "gave up before the first attempt: context canceled")
 		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, r.Do(ctx, fn), context.DeadlineExceeded)
@@ -70,12 +74,12 @@ func TestARunnerAlone(t *testing.T) {
 func TestAnOperationUnderASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}
-		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
+		r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		start := time.Now()
 		require.NoError(t, r.Do(t.Context(), func(ctx context.Context) error {
-			a, err := r.Begin(ctx, attempt.Number(ctx))
+			a, err := r.Begin(ctx)
 			require.NoError(t, err)
-			require.True(t, attempt.Holds(a.Context(), d))
+			require.True(t, run.Holds(a.Context(), d))
 			require.Equal(t, overload, a.End(status{code: 503}))
 			fn, _ := failing(2, status{code: 503})
 			return r.Do(ctx, fn)
@@ -84,7 +88,7 @@ func TestAnOperationUnderASlot(t *testing.T) {
 		require.Equal(t, []string{"back"}, d.taken)
 		require.Equal(t, []attempt.Verdict{{Outcome: window.Success}}, d.settled)
 		require.Equal(t, []string{"admitted 1", "admitted 2", "overload", "admitted 3", "success", "success"}, w.log)
-		require.False(t, attempt.Holds(t.Context(), d))
+		require.False(t, run.Holds(t.Context(), d))
 	})
 }
 
@@ -92,7 +96,7 @@ func TestAnOperationUnderASlot(t *testing.T) {
 func TestAnOperationUnderASlotOfAClosedLimiter(t *testing.T) {
 	d := newDesk(1)
 	p := &policy{decide: func(attempt.Failure) attempt.Decision { return attempt.Decision{Retry: true} }}
-	r := &attempt.Runner{Slots: d, Policy: p}
+	r := &run.Runner{Slots: d, Policy: p}
 	err := r.Do(t.Context(), func(ctx context.Context) error {
 		close(d.shut)
 		return r.Do(ctx, func(context.Context) error { return status{code: 503} })
@@ -106,19 +110,19 @@ func TestAnOperationUnderASlotOfAClosedLimiter(t *testing.T) {
 // Slots of two limiters within one another.
 func TestTheSlotsOfTwo(t *testing.T) {
 	one, other, third := newDesk(1), newDesk(1), newDesk(1)
-	a, err := (&attempt.Runner{Slots: one}).Begin(t.Context(), 1)
+	a, err := (&run.Runner{Slots: one}).Begin(t.Context())
 	require.NoError(t, err)
-	c, err := (&attempt.Runner{Slots: third}).Begin(a.Context(), 1)
+	c, err := (&run.Runner{Slots: third}).Begin(a.Context())
 	require.NoError(t, err)
-	b, err := (&attempt.Runner{Slots: other}).Begin(c.Context(), 1)
+	b, err := (&run.Runner{Slots: other}).Begin(c.Context())
 	require.NoError(t, err)
 	for _, d := range []*desk{one, other, third} {
-		require.True(t, attempt.Holds(b.Context(), d))
+		require.True(t, run.Holds(b.Context(), d))
 	}
-	require.False(t, attempt.Holds(a.Context(), other))
+	require.False(t, run.Holds(a.Context(), other))
 	a.End(nil)
-	require.False(t, attempt.Holds(b.Context(), one), "it has ended")
-	require.True(t, attempt.Holds(b.Context(), other))
+	require.False(t, run.Holds(b.Context(), one), "it has ended")
+	require.True(t, run.Holds(b.Context(), other))
 	c.End(nil)
 	b.End(nil)
 }
@@ -127,8 +131,9 @@ func TestTheSlotsOfTwo(t *testing.T) {
 func TestTheNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}
-		a, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context(), 1)
+		first, err := (&run.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
 		require.NoError(t, err)
+		var a attempt.Attempt = first
 		a.End(status{code: 503, after: 10 * time.Second})
 		start := time.Now()
 		time.Sleep(4 * time.Second)
@@ -143,6 +148,6 @@ func TestTheNextAttempt(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(start), "the second backoff")
 		a.End(nil)
 		require.Equal(t, []string{"back", "front", "front"}, d.taken)
-		require.Equal(t, []string{"admitted 1", "overload", "admitted 2", "none", "admitted 3", "success"}, w.log)
+		require.Equal(t, []string{"admitted 0", "overload", "admitted 2", "none", "admitted 3", "success"}, w.log)
 	})
 }

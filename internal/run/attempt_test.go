@@ -1,4 +1,4 @@
-package attempt_test
+package run_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -40,8 +41,8 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 			t.Run(c.name+", "+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					d := newDesk(1)
-					r := &attempt.Runner{Slots: d}
-					first, e := r.Begin(t.Context(), 1)
+					r := &run.Runner{Slots: d}
+					first, e := r.Begin(t.Context())
 					require.NoError(t, e)
 					time.AfterFunc(c.waited, func() { first.End(nil) })
 					ctx, cancel := context.WithTimeout(t.Context(), whole)
@@ -58,13 +59,13 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 func TestADeadlineThatPassesInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(0), &warden{}
-		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
+		r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := r.Begin(ctx, 1)
+		_, err := r.Begin(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Empty(t, d.settled)
-		require.Equal(t, []string{"admitted 1", "none"}, w.log)
+		require.Equal(t, []string{"admitted 0", "none"}, w.log)
 	})
 }
 
@@ -73,8 +74,8 @@ func TestADeadlineThatPassesInTheQueue(t *testing.T) {
 func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
-		r := &attempt.Runner{Slots: d}
-		first, err := r.Begin(t.Context(), 1)
+		r := &run.Runner{Slots: d}
+		first, err := r.Begin(t.Context())
 		require.NoError(t, err)
 		time.AfterFunc(20*time.Second, func() { first.End(nil) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -93,22 +94,22 @@ func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
 func TestACancellationSaysNothing(t *testing.T) {
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded, errOpaque} {
 		d, w := newDesk(1), &warden{}
-		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
+		r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		a, e := r.Begin(ctx, 1)
+		a, e := r.Begin(ctx)
 		require.NoError(t, e)
 		cancel()
 		require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, a.End(err))
-		require.Equal(t, []string{"admitted 1", "none"}, w.log)
+		require.Equal(t, []string{"admitted 0", "none"}, w.log)
 	}
 }
 
 // What the service answered counts though the caller's time is up.
 func TestAnAnswerCountsAfterTheDeadline(t *testing.T) {
 	for err, want := range map[error]window.Outcome{status{code: 503}: window.Overload, status{code: 404}: window.ClientError} {
-		r := &attempt.Runner{}
+		r := &run.Runner{}
 		ctx, cancel := context.WithCancel(t.Context())
-		a, e := r.Begin(ctx, 1)
+		a, e := r.Begin(ctx)
 		require.NoError(t, e)
 		cancel()
 		require.Equal(t, want, a.End(err).Outcome)
@@ -119,7 +120,7 @@ func TestAnAnswerCountsAfterTheDeadline(t *testing.T) {
 func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := late{t.Context(), time.Now().Add(time.Second)}
-		a, err := (&attempt.Runner{}).Begin(ctx, 1)
+		a, err := (&run.Runner{}).Begin(ctx)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		require.Equal(t, window.Timeout, a.End(errOpaque).Outcome)
@@ -161,7 +162,7 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 					defer cancel()
 				}
 				var story *attempt.Error
-				require.ErrorAs(t, (&attempt.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
+				require.ErrorAs(t, (&run.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
 					<-ctx.Done()
 					return c.err
 				}), &story)
@@ -174,7 +175,7 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
 		d.timeout = time.Second
-		r := &attempt.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }}
+		r := &run.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }}
 		require.Error(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return errOpaque }))
 		require.Equal(t, window.Neutral, d.last(t))
 		r.Classifier = nil
@@ -207,13 +208,13 @@ func TestWhatGuardsAreTold(t *testing.T) {
 		{true, status{code: 503}, "overload"},
 	} {
 		var w warden
-		a, err := (&attempt.Runner{Guards: []attempt.Guard{&w}}).Begin(ended, 1)
+		a, err := (&run.Runner{Guards: []attempt.Guard{&w}}).Begin(ended)
 		require.NoError(t, err)
 		if c.over {
 			cancel()
 		}
 		a.End(c.err)
-		assert.Equal(t, []string{"admitted 1", c.want}, w.log, "%v", c.err)
+		assert.Equal(t, []string{"admitted 0", c.want}, w.log, "%v", c.err)
 		if c.over {
 			ended, cancel = context.WithCancel(t.Context())
 		}
@@ -226,20 +227,20 @@ func TestAnAnswerThatBegan(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		head error
-		end  func(*attempt.Attempt)
+		end  func(*run.Attempt)
 		want window.Outcome
 		told string
 	}{
-		{"read", nil, func(a *attempt.Attempt) { a.End(nil) }, window.Success, "success"},
-		{"a 404, read", status{code: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error"},
-		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral"},
-		{"a refusal, broken off", status{code: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload"},
-		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral"},
-		{"a refusal, dropped", status{code: 503}, (*attempt.Attempt).Drop, window.Overload, "overload"},
+		{"read", nil, func(a *run.Attempt) { a.End(nil) }, window.Success, "success"},
+		{"a 404, read", status{code: 404}, func(a *run.Attempt) { a.End(nil) }, window.ClientError, "client error"},
+		{"broken off", nil, func(a *run.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral"},
+		{"a refusal, broken off", status{code: 503}, func(a *run.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload"},
+		{"dropped", nil, (*run.Attempt).Drop, window.Neutral, "neutral"},
+		{"a refusal, dropped", status{code: 503}, (*run.Attempt).Drop, window.Overload, "overload"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, w := newDesk(1), &warden{}
-			a, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context(), 0)
+			a, err := (&run.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
 			require.NoError(t, err)
 			a.Answered(c.head)
 			require.Empty(t, d.settled)
@@ -252,15 +253,15 @@ func TestAnAnswerThatBegan(t *testing.T) {
 
 func TestAnAttemptEndsOnce(t *testing.T) {
 	d, w := newDesk(2), &warden{}
-	r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
-	a, err := r.Begin(t.Context(), 1)
+	r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
+	a, err := r.Begin(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, overload, a.End(status{code: 503}))
 	require.Zero(t, a.End(nil))
 	a.Drop()
 	require.Len(t, d.settled, 1)
-	require.Equal(t, []string{"admitted 1", "overload"}, w.log)
-	require.False(t, attempt.Holds(a.Context(), d), "what outlives it has no slot")
+	require.Equal(t, []string{"admitted 0", "overload"}, w.log)
+	require.False(t, run.Holds(a.Context(), d), "what outlives it has no slot")
 }
 
 // A panic or an exit in anything that a user wrote leaves no slot and no guard
@@ -270,20 +271,20 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		ok := func(context.Context) error { return nil }
 		fails := func(context.Context) error { return status{code: 500} }
 		for name, c := range map[string]struct {
-			change func(*attempt.Runner)
+			change func(*run.Runner)
 			fn     func(context.Context) error
 		}{
-			"fn":         {func(*attempt.Runner) {}, func(context.Context) error { bang(); return nil }},
-			"classifier": {func(r *attempt.Runner) { r.Classifier = func(error) attempt.Verdict { bang(); return overload } }, fails},
-			"policy": {func(r *attempt.Runner) {
+			"fn":         {func(*run.Runner) {}, func(context.Context) error { bang(); return nil }},
+			"classifier": {func(r *run.Runner) { r.Classifier = func(error) attempt.Verdict { bang(); return overload } }, fails},
+			"policy": {func(r *run.Runner) {
 				r.Policy = &policy{decide: func(attempt.Failure) attempt.Decision { bang(); return attempt.Decision{} }}
 			}, fails},
-			"Admit": {func(r *attempt.Runner) { r.Guards = append(r.Guards, brittle{admit: bang}) }, ok},
-			"Ended": {func(r *attempt.Runner) { r.Guards = append([]attempt.Guard{brittle{ended: bang}}, r.Guards...) }, ok},
+			"Admit": {func(r *run.Runner) { r.Guards = append(r.Guards, brittle{admit: bang}) }, ok},
+			"Ended": {func(r *run.Runner) { r.Guards = append([]attempt.Guard{brittle{ended: bang}}, r.Guards...) }, ok},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				d, w := newDesk(1), &warden{}
-				r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
+				r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
 				c.change(r)
 				went := make(chan any)
 				returned := false

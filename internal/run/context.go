@@ -1,8 +1,10 @@
-package attempt
+package run
 
 import (
 	"context"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/fact"
 )
 
 // scope is an Attempt as the context of what is done within it. It is two
@@ -15,23 +17,14 @@ func (s *scope) Err() error                  { return s.ctx.Err() }
 
 func (s *scope) Value(key any) any {
 	switch {
-	case s.number > 0 && key == numberKey{}:
-		return s.number
-	case s.slots != nil && key == s.slots && !s.ended.Load():
+	case s.number > 0 && key == fact.NumberKey{}:
+		return int(s.number)
+	case s.owns && key == s.runner.Slots && !s.ended.Load():
 		return true
 	}
 	return s.ctx.Value(key)
 }
 
-type numberKey struct{}
-
-// Number tells which attempt of its operation the context is that of: 1 is the
-// first, 2 the first retry; 0: not known.
-func Number(ctx context.Context) int {
-	n, _ := ctx.Value(numberKey{}).(int)
-	return n
-}
-
-// holds reports whether the context is that of an attempt that has a slot of s
-// and has not ended.
+// holds reports whether the context belongs to an attempt that has a slot of s and has
+// not ended.
 func holds(ctx context.Context, s Slots) bool { return ctx.Value(s) != nil }

@@ -1,3 +1,3 @@
-package attempt
+package run
 
 var Holds = holds

@@ -1,41 +1,42 @@
-package attempt
+package run
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Begin asks the guards and waits for a slot. number is the attempt's within its
-// operation: 1 for the first, 0 if it is not known (see Number); a retry waits at
-// the front of the queue. Its error is that of the context, of a guard or of the
-// limiter, and nothing was begun then.
+// Begin asks the guards and waits for a slot. The context says which attempt of its
+// operation it is (attempt.Number); a retry waits at the front of the queue. The error is
+// that of the context, of a guard or of the limiter, and nothing was begun then.
 //
-// Where ctx holds a slot of the runner already, the attempt is part of
-// the one that took it: Begin asks nobody and waits for nothing.
-func (r *Runner) Begin(ctx context.Context, number int) (*Attempt, error) {
-	return r.begin(ctx, try{number: number, asked: r.asked(ctx)})
+// If ctx holds a slot of the runner already, the attempt is part of the one that took it:
+// Begin asks no guard and waits for nothing.
+func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
+	return r.begin(ctx, try{number: attempt.Number(ctx), asked: r.asked(ctx)})
 }
 
-// Next begins the attempt after this one, which has ended with a failure, for
-// integrations whose SDK decides that there is one. It backs off first as a
-// limiter's Do does without a policy, less the time that passed since the end:
-// an SDK has delays of its own. ctx is that of the new attempt. At the limiter's limit of
-// attempts its error is ErrAttempts.
-func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
+// Next implements attempt.Attempt.
+func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 	r := a.runner
-	number := max(a.number, 1) // at least
+	number := max(int(a.number), 1) // at least
 	t := try{number: number + 1, again: true, asked: r.asked(ctx)}
 	if r.Slots != nil {
 		if most, _ := r.Slots.Limits(); most > 0 && number >= most {
-			return nil, ErrAttempts
+			return nil, attempt.ErrAttempts
 		}
-		d := r.Slots.RetryDelay(number, a.result.Outcome, a.result.RetryAfter)
-		t.delay = max(0, d-r.clock().Since(a.settled))
+		end := a.more()
+		d := r.Slots.RetryDelay(number, end.verdict.Outcome, end.verdict.RetryAfter)
+		t.delay = max(0, r.Slots.InContact(d)-r.clock().Since(end.settled))
 	}
-	return r.begin(ctx, t)
+	next, err := r.begin(ctx, t)
+	if err != nil {
+		return nil, err // not a nil *Attempt
+	}
+	return next, nil
 }
 
 // try is what is to be begun.
@@ -45,26 +46,31 @@ type try struct {
 	again bool
 	// delay comes before it waits for a slot.
 	delay time.Duration
-	// asked is as in Attempt.
-	asked time.Time
+	// op, if it is not nil, hears before the delay that the guards have admitted it.
+	op Operation
+	// asked is when the operation began, see Runner.asked.
+	asked time.Duration
 }
 
-// asked is the time, if the context has a deadline.
-func (r *Runner) asked(ctx context.Context) time.Time {
+// asked is the time if the context has a deadline, otherwise 0.
+func (r *Runner) asked(ctx context.Context) time.Duration {
 	if _, bounded := ctx.Deadline(); !bounded {
-		return time.Time{}
+		return 0
 	}
-	return r.clock().Now()
+	return r.now()
 }
 
-// begin begins an attempt. The guards come first: what they refuse is told at
-// once, not after the delay.
+// now is the time since 1970.
+func (r *Runner) now() time.Duration { return time.Duration(r.clock().Now().UnixNano()) }
+
+// begin begins an attempt. The guards come first: what they refuse is reported at once,
+// not after the delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	held := r.Slots != nil && holds(ctx, r.Slots)
 	if err := r.inTime(ctx, t.delay); err != nil {
 		return nil, err
 	}
-	// The attempt that holds the slot has asked them, but not for a retry within.
+	// The attempt that holds the slot has asked the guards, but not for a retry within.
 	guarded := len(r.Guards) > 0 && (!held || t.again)
 	if guarded {
 		// An operation that is over already is none of the guards' business.
@@ -75,28 +81,33 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 			return nil, err
 		}
 	}
-	ticket, err := r.wait(ctx, t, held)
-	if err != nil {
-		if guarded {
+	begun := false
+	defer func() {
+		if guarded && !begun {
 			guards(r.Guards).ended(ctx, 0)
 		}
+	}()
+	if t.op != nil {
+		t.op.Between()
+	}
+	ticket, err := r.wait(ctx, t, held)
+	if err != nil {
 		return nil, err
 	}
-	a := &Attempt{runner: r, ctx: ctx, number: t.number, asked: t.asked, guarded: guarded}
-	if r.Slots != nil && !held {
-		a.slots, a.ticket = r.Slots, ticket
-	}
+	begun = true
+	a := &Attempt{runner: r, ctx: ctx, number: int32(t.number), asked: t.asked, guarded: guarded, owns: r.Slots != nil && !held, ticket: ticket}
 	if r.Slots != nil && !r.Slots.Reached() {
-		a.began = r.clock().Now()
+		a.began = r.now()
 	}
 	if at, bounded := ctx.Deadline(); bounded {
-		a.patient = r.clock().Until(at) >= at.Sub(t.asked)/2
+		end := time.Duration(at.UnixNano())
+		a.patient = end-r.now() >= (end-t.asked)/2
 	}
 	return a, nil
 }
 
-// inTime reports that the context's deadline comes before the next attempt: to
-// wait for the deadline would help nobody.
+// inTime reports that the context's deadline comes before the next attempt. To wait for
+// the deadline would help nobody.
 func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
 	if at, bounded := ctx.Deadline(); bounded && delay > 0 && r.clock().Until(at) < delay {
 		return fmt.Errorf("the next attempt is due in %v: %w", delay, context.DeadlineExceeded)
@@ -118,8 +129,8 @@ func (r *Runner) wait(ctx context.Context, t try, held bool) (window.Ticket, err
 	return r.Slots.Take(ctx, t.number > 1)
 }
 
-// open reports that the context is over, or that the limiter was closed: an
-// operation under a slot of it is then not tried again either.
+// open reports that the context is over, or that the limiter is closed. An operation
+// under a slot of a closed limiter is not tried again either.
 func (r *Runner) open(ctx context.Context) error {
 	shut, reason := r.Slots.Closed()
 	select {

@@ -1,15 +1,14 @@
-package attempt_test
+package run_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 )
 
 func TestDecide(t *testing.T) {
@@ -25,7 +24,7 @@ func TestDecide(t *testing.T) {
 		name    string
 		f       attempt.Failure
 		policy  func(attempt.Failure) attempt.Decision
-		pacing  attempt.Pacing
+		pacing  run.Pacing
 		most    int
 		want    attempt.Decision
 		backoff int
@@ -43,25 +42,7 @@ func TestDecide(t *testing.T) {
 		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), pacing, 3, attempt.Decision{Reason: reason}, 0},
 	} {
 		told = attempt.Failure{}
-		assert.Equal(t, c.want, attempt.Decide(c.f, c.policy, c.pacing, c.most), c.name)
+		assert.Equal(t, c.want, run.Decide(c.f, c.policy, c.pacing, c.most), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
-	}
-}
-
-// An error says what those who only know it by its methods want to know.
-func TestAnErrorOfAnOperationWithin(t *testing.T) {
-	for _, c := range []struct {
-		err             attempt.Error
-		timeout, unsent bool
-	}{
-		{attempt.Error{Reason: errShut}, false, true},
-		{attempt.Error{Reason: context.DeadlineExceeded}, true, true},
-		{attempt.Error{Attempts: 1, Cause: status{code: 503}}, false, false},
-		{attempt.Error{Attempts: 1, Cause: unsent{}}, false, true},
-		{attempt.Error{Attempts: 2, Cause: unsent{}}, false, false}, // the first was perhaps
-		{attempt.Error{Attempts: 2, Reason: attempt.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
-	} {
-		require.Equal(t, c.timeout, c.err.Timeout(), c.err.Error())
-		require.Equal(t, c.unsent, c.err.NotSent(), c.err.Error())
 	}
 }

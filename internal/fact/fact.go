@@ -1,0 +1,104 @@
+// Package fact reads the error of an attempt once, for all who want to know: who
+// classifies it, who counts the first contact, and guards.
+package fact
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"syscall"
+)
+
+// Facts are what an error says of how far its attempt came. The zero value: the
+// service answered.
+type Facts struct {
+	// Unsent: nothing was sent.
+	Unsent bool
+	// Unanswered: the service gave no answer.
+	Unanswered bool
+	// Unreached: there was no way to the service. The dial, the name's resolution or the
+	// TLS handshake failed.
+	Unreached bool
+	// OfContext: the error is that of a context.
+	OfContext bool
+}
+
+// Of returns the facts of the error, which may be nil.
+func Of(err error) Facts {
+	if err == nil {
+		return Facts{}
+	}
+	f := Facts{
+		Unsent:    says(err, func(e interface{ NotSent() bool }) bool { return e.NotSent() }),
+		Unreached: unreached(err),
+		OfContext: errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded),
+	}
+	f.Unanswered = unanswered(err, f)
+	return f
+}
+
+// says asks the first error in the tree that has the method.
+func says[T any](err error, ask func(T) bool) bool {
+	var asked T
+	return errors.As(err, &asked) && ask(asked)
+}
+
+func unanswered(err error, f Facts) bool {
+	if says(err, func(e interface{ HTTPStatusCode() int }) bool { return e.HTTPStatusCode() >= 400 }) {
+		return false
+	}
+	var network net.Error
+	return f.Unsent || f.Unreached || says(err, func(e interface{ Unanswered() bool }) bool { return e.Unanswered() }) ||
+		errors.Is(err, context.Canceled) || CutOff(err) || errors.As(err, &network)
+}
+
+func unreached(err error) bool {
+	var name *net.DNSError
+	return errors.As(err, &name) || Undialed(err) || OfTLS(err) || NoRoute(err) ||
+		errors.Is(err, syscall.ECONNREFUSED) || says(err, func(e interface{ Unreached() bool }) bool { return e.Unreached() })
+}
+
+// Undialed reports whether the connection could not be made, so that nothing was sent.
+func Undialed(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+}
+
+// OfTLS reports a TLS that does not fit: a certificate that is not trusted, or one side
+// without TLS. Another attempt fails in the same way.
+func OfTLS(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		plain       tls.RecordHeaderError
+	)
+	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// CutOff reports whether the connection failed, and not the service.
+func CutOff(err error) bool {
+	// net/http reports a connection that was closed before the answer as a bare EOF in a
+	// url.Error, or as an error that has nothing but its words.
+	return is(err, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
+		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF) || closed.MatchString(err.Error())
+}
+
+// closed is how net/http words a connection that the server closed, or that was lost.
+var closed = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received Server's graceful shutdown)")
+
+// NoRoute reports whether there was no route to the service.
+func NoRoute(err error) bool {
+	return is(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
+}
+
+func is(err error, any ...error) bool {
+	for _, e := range any {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fact"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Attempt is an attempt.Attempt of a Runner. With the body of its answer it is one
+// allocation of 112 bytes, so that a limiter costs little in front of HTTP.
+type Attempt struct {
+	runner *Runner
+	// ctx is the caller's.
+	ctx context.Context
+	// ticket is that of the slot, if the attempt owns one.
+	ticket window.Ticket
+	// rest has what most attempts do not need, nil until it is needed.
+	rest *rest
+	// asked is when the operation began, 0 if it has no deadline, and began when the
+	// attempt did, 0 if the service had answered before. Both count from 1970.
+	asked, began time.Duration
+
+	// inner is the answer's body, nil without Body; forget ends the watch over ctx.
+	inner  io.ReadCloser
+	forget func() bool
+	// reading counts the calls of Read that wait for the service.
+	reading atomic.Int32
+
+	// ended: the attempt has ended, or its end has begun.
+	ended atomic.Bool
+	// number is the attempt's within its operation, 0 if it is not known.
+	number int32
+	// owns: the attempt has a slot of its own.
+	owns bool
+	// guarded: the runner's guards have admitted it.
+	guarded bool
+	// heard: an answer began.
+	heard bool
+	// patient: the attempt had at least half of the time that the operation had left when
+	// it asked; the wait for the slot had the rest. If time runs out on a patient
+	// attempt, the service was slow. If it runs out on another, the queue was too long,
+	// and must not narrow the window: a narrower window makes the queue slower still
+	// (metastable collapse). Half is our choice.
+	patient bool
+}
+
+// rest is the part of an Attempt with a timeout of its own, or that did not succeed.
+type rest struct {
+	// limited is the caller's context with the attempt's own timeout.
+	limited context.Context
+	cancel  context.CancelFunc
+	// verdict is what the head of the answer said, and then what the attempt came to;
+	// settled is when it ended. Both are zero for a success.
+	verdict attempt.Verdict
+	settled time.Time
+}
+
+var _ attempt.Attempt = (*Attempt)(nil)
+
+func (a *Attempt) more() *rest {
+	if a.rest == nil {
+		a.rest = new(rest)
+	}
+	return a.rest
+}
+
+// Context implements attempt.Attempt.
+func (a *Attempt) Context() context.Context {
+	if a.rest != nil && a.rest.limited != nil {
+		return a.rest.limited
+	}
+	return (*scope)(a)
+}
+
+// limit gives the attempt a time of its own, if d is positive.
+func (a *Attempt) limit(d time.Duration) {
+	if d > 0 {
+		r := a.more()
+		r.limited, r.cancel = a.runner.clock().WithTimeout((*scope)(a), d)
+	}
+}
+
+// Answered implements attempt.Attempt.
+func (a *Attempt) Answered(err error) attempt.Verdict {
+	v := attempt.Verdict{Outcome: window.Success}
+	if err != nil {
+		v = a.judged(err, fact.Of(err))
+		a.suspect(v, err)
+		a.more().verdict = v
+	}
+	a.heard = true
+	if s := a.runner.Slots; s != nil {
+		s.Contact(true, nil)
+	}
+	return v
+}
+
+// End implements attempt.Attempt.
+func (a *Attempt) End(err error) attempt.Verdict {
+	if !a.claim() {
+		return attempt.Verdict{}
+	}
+	return a.end(err)
+}
+
+// Drop implements attempt.Attempt.
+func (a *Attempt) Drop() {
+	if a.claim() {
+		a.drop()
+	}
+}
+
+// claim returns true to one caller, which ends the attempt.
+func (a *Attempt) claim() bool { return !a.ended.Swap(true) }
+
+// end is End after the claim.
+func (a *Attempt) end(err error) attempt.Verdict {
+	v := attempt.Verdict{Outcome: window.Neutral}
+	var heard window.Outcome // what the guards hear
+	defer func() { a.settle(v, heard) }()
+	f := fact.Of(err)
+	v = a.verdict(err, f)
+	if heard = v.Outcome; heard == window.Neutral && !a.heard && (f.Unanswered || a.over() != nil) {
+		heard = 0
+	}
+	v = a.noted(v, f, err)
+	return v
+}
+
+// drop is Drop after the claim.
+func (a *Attempt) drop() {
+	v, heard := attempt.Verdict{Outcome: window.Neutral}, window.Outcome(0)
+	if a.heard {
+		if head := a.head(); head.Outcome.Overloaded() {
+			v = head
+		}
+		heard = v.Outcome
+	}
+	a.settle(v, heard)
+}
+
+// settle gives the slot back and notifies the guards.
+func (a *Attempt) settle(v attempt.Verdict, heard window.Outcome) {
+	if v.Outcome != window.Success {
+		r := a.more()
+		r.verdict, r.settled = v, a.runner.clock().Now()
+	}
+	if a.rest != nil && a.rest.cancel != nil {
+		a.rest.cancel()
+	}
+	if a.owns {
+		a.runner.Slots.Settle(a.ticket, v)
+	}
+	if a.guarded {
+		guards(a.runner.Guards).ended(a.ctx, heard)
+	}
+}
+
+// head is what the head of the answer said.
+func (a *Attempt) head() attempt.Verdict {
+	if a.rest == nil || !a.rest.verdict.Outcome.Valid() {
+		return attempt.Verdict{Outcome: window.Success}
+	}
+	return a.rest.verdict
+}
+
+func (a *Attempt) verdict(err error, f fact.Facts) attempt.Verdict {
+	switch {
+	case err == nil && !a.heard:
+		return attempt.Verdict{Outcome: window.Success}
+	case err == nil, a.heard && a.head().Outcome.Overloaded(): // how a refusal breaks off is no news
+		return a.head()
+	}
+	return a.judged(err, f)
+}
+
+// judged is the classifier's verdict. If the classifier says no more than that time ran
+// out, or nothing, the verdict depends on whose time that was.
+func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
+	v := a.runner.classify(err)
+	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.OfContext && !f.Unsent {
+		v = a.timed(v)
+	}
+	if !v.Outcome.Valid() {
+		return attempt.Verdict{Outcome: window.Neutral}
+	}
+	return v
+}
+
+// timed is the verdict by whose time ran out, or v if nobody's did.
+func (a *Attempt) timed(v attempt.Verdict) attempt.Verdict {
+	switch over := a.over(); {
+	case over == nil && a.rest != nil && a.rest.limited != nil && a.passed(a.rest.limited) != nil:
+		return attempt.Verdict{Outcome: window.Timeout, Retry: true, RetryAfter: v.RetryAfter}
+	case over == nil:
+		return v
+	case a.patient && errors.Is(over, context.DeadlineExceeded):
+		return attempt.Verdict{Outcome: window.Timeout}
+	}
+	return attempt.Verdict{Outcome: window.Neutral}
+}
+
+// over is why the caller's context is over, nil if it is not.
+func (a *Attempt) over() error { return a.passed(a.ctx) }
+
+// passed is why a context is over, nil if it is not. The context decides, and not the
+// attempt's error, which may be any (context.Cause). A socket or http.Client.Timeout
+// watches the deadline by itself, and may fail a little before the context ends.
+func (a *Attempt) passed(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if at, bounded := ctx.Deadline(); bounded && !a.runner.clock().Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}

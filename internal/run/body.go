@@ -1,0 +1,92 @@
+package run
+
+import (
+	"context"
+	"io"
+)
+
+// body is an Attempt as the body of its answer. As the bodies of net/http it has Read and
+// Close only: a WriteTo of the body beneath would bypass Read. It buffers nothing.
+//
+// Read, Close and the end of the context may come at the same time.
+type body Attempt
+
+// Body implements attempt.Attempt.
+func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
+	a.inner = inner
+	if a.ctx.Done() != nil {
+		// The function must not touch a.forget: it may run before that is set.
+		a.forget = context.AfterFunc(a.ctx, func() {
+			if a.claim() {
+				a.interrupted(a.ctx.Err(), a.reading.Load() > 0)
+			}
+		})
+	}
+	return (*body)(a)
+}
+
+// Connection is Body for an answer whose connection becomes another protocol's. With
+// net/http it outlives the context, so its slot does too, and an error says nothing.
+func (a *Attempt) Connection(inner io.ReadCloser) io.ReadCloser {
+	a.inner = connection{inner}
+	return (*body)(a)
+}
+
+// connection is the inner body of Connection.
+type connection struct{ io.ReadCloser }
+
+func (a *Attempt) upgraded() bool {
+	_, ok := a.inner.(connection)
+	return ok
+}
+
+// Read reads from the body, and ends the attempt at the body's end or at an error.
+func (b *body) Read(p []byte) (int, error) {
+	a := (*Attempt)(b)
+	a.reading.Inc()
+	n, err := a.inner.Read(p)
+	first := err != nil && a.claim()
+	a.reading.Dec()
+	switch {
+	case !first:
+		return n, err
+	case a.forget != nil:
+		a.forget()
+	}
+	switch {
+	case err == io.EOF:
+		a.end(nil)
+	case a.upgraded():
+		a.drop()
+	default:
+		a.end(err)
+	}
+	return n, err
+}
+
+// Close closes the body, and then ends the attempt.
+func (b *body) Close() error {
+	a := (*Attempt)(b)
+	if a.claim() {
+		if a.forget != nil {
+			a.forget()
+		}
+		over := a.ctx.Err()
+		if a.upgraded() {
+			over = nil
+		}
+		// After the body beneath has returned its connection, and also if it panics.
+		defer a.interrupted(over, a.reading.Load() > 0)
+	}
+	return a.inner.Close()
+}
+
+// interrupted ends a claimed attempt whose answer was not read to its end. over is the
+// context's error, nil if the caller had seen enough.
+func (a *Attempt) interrupted(over error, reading bool) {
+	if over != nil && !reading {
+		a.drop() // the reader was slow, not the service
+	} else {
+		a.end(over)
+	}
+}

@@ -1,0 +1,182 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// status is an error that tells an HTTP status and a Retry-After.
+type status struct {
+	code  int
+	after time.Duration
+}
+
+func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
+func (s status) HTTPStatusCode() int       { return s.code }
+func (s status) RetryAfter() time.Duration { return s.after }
+
+type unsent struct{}
+
+func (unsent) Error() string { return "not sent" }
+func (unsent) NotSent() bool { return true }
+
+// desk is a Slots with so many of them, that keeps what it was told. A retry is
+// paced by so many seconds as there were failures, from the first on.
+type desk struct {
+	free     chan struct{}
+	shut     chan struct{}
+	attempts int
+	timeout  time.Duration
+
+	mu      sync.Mutex
+	taken   []string
+	settled []attempt.Verdict
+}
+
+var errShut = errors.New("shut")
+
+func newDesk(slots int) *desk {
+	d := &desk{free: make(chan struct{}, slots), shut: make(chan struct{})}
+	for range slots {
+		d.free <- struct{}{}
+	}
+	return d
+}
+
+func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
+	select {
+	case <-d.shut: // before a slot that is free
+		return window.Ticket{}, errShut
+	default:
+	}
+	select {
+	case <-d.shut:
+		return window.Ticket{}, errShut
+	case <-ctx.Done():
+		return window.Ticket{}, ctx.Err()
+	case <-d.free:
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if retry {
+		d.taken = append(d.taken, "front")
+	} else {
+		d.taken = append(d.taken, "back")
+	}
+	return window.Ticket{}, nil
+}
+
+func (d *desk) Settle(_ window.Ticket, v attempt.Verdict) {
+	d.mu.Lock()
+	d.settled = append(d.settled, v)
+	d.mu.Unlock()
+	d.free <- struct{}{}
+}
+
+func (d *desk) Reached() bool                     { return true }
+func (d *desk) Contact(bool, error) (bool, error) { return true, nil }
+func (d *desk) Suspect(error)                     {}
+
+func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
+
+func (d *desk) Limits() (int, time.Duration)     { return d.attempts, d.timeout }
+func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
+
+func (d *desk) Backoffs(failures int, last window.Outcome) int {
+	if last == window.Neutral {
+		return failures
+	}
+	return 0
+}
+
+func (d *desk) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+	return max(time.Duration(d.Backoffs(failures, last))*time.Second, retryAfter)
+}
+
+// last is the outcome that it was told last.
+func (d *desk) last(t *testing.T) window.Outcome {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	require.NotEmpty(t, d.settled)
+	return d.settled[len(d.settled)-1].Outcome
+}
+
+// warden is a guard that keeps what it was told, and refuses what it is to refuse.
+type warden struct {
+	mu     sync.Mutex
+	log    []string
+	open   int
+	refuse func(ctx context.Context, attempt int) error
+}
+
+func (w *warden) Admit(ctx context.Context, attempt int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		if err := w.refuse(ctx, attempt); err != nil {
+			w.log = append(w.log, fmt.Sprintf("refused %d", attempt))
+			return err
+		}
+	}
+	w.open++
+	w.log = append(w.log, fmt.Sprintf("admitted %d", attempt))
+	return nil
+}
+
+func (w *warden) Ended(_ context.Context, o window.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open--
+	w.log = append(w.log, o.String())
+}
+
+// policy is a Policy that keeps what it was told.
+type policy struct {
+	mu     sync.Mutex
+	told   []attempt.Failure
+	decide func(attempt.Failure) attempt.Decision
+}
+
+func (p *policy) Decide(_ context.Context, f attempt.Failure) attempt.Decision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, f)
+	return p.decide(f)
+}
+
+// failing returns a function that fails so many times, and what counts its calls.
+func failing(times int, err error) (func(context.Context) error, *int) {
+	calls := 0
+	return func(context.Context) error {
+		calls++
+		if calls <= times {
+			return err
+		}
+		return nil
+	}, &calls
+}
+
+var (
+	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
+	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	final    = attempt.Verdict{Outcome: window.Neutral}
+)
+
+func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
+	v.RetryAfter = d
+	return v
+}

@@ -1,0 +1,166 @@
+// Package run is the life of an attempt and the loop of an operation: limiters, retry
+// policies, throttles and all integrations share it. Package attempt has what their
+// users see of it.
+//
+// [Attempt] is the one place that asks the guards, puts a retry at the front of the
+// queue, reads the error, decides whose time ran out and whether the service answered,
+// and gives the slot back whatever happens.
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// Runner begins single attempts, for integrations, and runs whole operations: attempt
+// after attempt, until one succeeds or there is a reason to stop.
+//
+// It is safe for any number of goroutines as long as nobody changes it. The zero value
+// makes one attempt of each operation, at once.
+type Runner struct {
+	// Slots is the limiter, nil for none.
+	Slots Slots
+	// Policy decides what is tried again. nil: with Slots the classifier decides, without
+	// them nothing is tried again.
+	Policy attempt.Policy
+	// Guards are asked before each attempt, before the delay that precedes it.
+	Guards []attempt.Guard
+	// Classifier reads an attempt's error; nil means attempt.Classify.
+	Classifier attempt.Classifier
+	// Clock is the source of time; nil means the real one.
+	Clock clock.Clock
+	// AttemptTimeout ends the context of a single attempt of Do; 0 means no limit. With
+	// Slots, the timeout of the Slots holds instead.
+	AttemptTimeout time.Duration
+}
+
+// wall is the real clock.
+var wall = clock.New()
+
+func (r *Runner) clock() clock.Clock {
+	if r.Clock == nil {
+		return wall
+	}
+	return r.Clock
+}
+
+func (r *Runner) classify(err error) attempt.Verdict {
+	if r.Classifier == nil {
+		return attempt.Classify(err)
+	}
+	return r.Classifier(err)
+}
+
+// Do runs fn as one operation. It returns nil once fn did, otherwise an *attempt.Error.
+// It gives up at once if the context's deadline comes before the next attempt. If fn
+// panics, the slot is given back, the guards are notified, and the panic continues.
+func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
+	a, err := r.begin(ctx, try{number: 1, asked: r.asked(ctx)})
+	if err != nil {
+		return &attempt.Error{Reason: err}
+	}
+	return a.Run(fn)
+}
+
+// Operation is work of one or more attempts.
+type Operation interface {
+	// Try makes an attempt, and ends it or leaves that to the body of its answer. An
+	// attempt that has not ended after a panic is dropped.
+	Try(a *Attempt) (attempt.Verdict, error)
+	// Between is called once there is going to be another attempt, before the wait for
+	// it. It has to end the attempt before, if a body still holds it.
+	Between()
+}
+
+// function is an operation whose attempt ends when the function returns.
+type function func(context.Context) error
+
+func (fn function) Try(a *Attempt) (attempt.Verdict, error) {
+	timeout := a.runner.AttemptTimeout
+	if s := a.runner.Slots; s != nil {
+		_, timeout = s.Limits()
+	}
+	a.limit(timeout)
+	err := fn(a.Context())
+	return a.End(err), err
+}
+
+func (function) Between() {}
+
+// Run implements attempt.Attempt.
+func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(function(fn), nil) }
+
+// Drive runs the operation whose first attempt this is, and returns what Runner.Do does. If
+// the runner has no policy, may decides in the verdict's place whether there is another
+// attempt; its error is the reason if there is none. nil leaves it to the verdict.
+func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure) (bool, error)) error {
+	r, ctx := a.runner, a.ctx
+	a.number = max(a.number, 1)
+	t := try{again: true, op: op, asked: a.asked}
+	var began time.Time
+	if r.Policy != nil || may != nil {
+		began = r.clock().Now()
+	}
+	for f := (attempt.Failure{Attempt: 1}); ; f.Attempt++ {
+		f.Verdict, f.Err = a.attempted(op)
+		if f.Err == nil {
+			return nil
+		}
+		if over := ctx.Err(); over != nil {
+			return &attempt.Error{Attempts: f.Attempt, Reason: over, Cause: f.Err}
+		}
+		if !began.IsZero() {
+			f.Elapsed = r.clock().Since(began)
+		}
+		if r.Policy == nil && may != nil && f.Verdict.Reason == nil {
+			f.Verdict.Retry, f.Verdict.Reason = may(ctx, f)
+		}
+		d := a.decide(f)
+		if !d.Retry {
+			return &attempt.Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
+		}
+		f.Last, t.delay, t.number = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1
+		next, reason := r.begin(ctx, t)
+		if reason != nil {
+			return &attempt.Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}
+		}
+		a = next
+	}
+}
+
+// attempted makes the attempt.
+func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
+	returned := false
+	defer func() {
+		if !returned { // a panic, or an exit of the goroutine
+			a.Drop()
+		}
+	}()
+	v, err := op.Try(a)
+	returned = true
+	return v, err
+}
+
+// decide is Decide for the operation of this attempt, which failed.
+func (a *Attempt) decide(f attempt.Failure) attempt.Decision {
+	r := a.runner
+	var policy func(attempt.Failure) attempt.Decision
+	if r.Policy != nil {
+		policy = func(f attempt.Failure) attempt.Decision { return r.Policy.Decide(a.ctx, f) }
+	}
+	if r.Slots == nil {
+		return Decide(f, policy, nil, 0)
+	}
+	most, _ := r.Slots.Limits()
+	pacing := Pacing(r.Slots)
+	if !a.owns {
+		pacing = unpaced{r.Slots}
+	}
+	d := Decide(f, policy, pacing, most)
+	d.Delay = r.Slots.InContact(d.Delay)
+	return d
+}
