@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,8 @@ func (v *viewer) Write(b []byte) (int, error) {
 		for r := bufio.NewReader(res.Body); !v.seen; {
 			line, err := r.ReadString('\n')
 			require.NoError(v.t, err)
-			v.seen = regexp.MustCompile(`"name":"probe: \d.*"name":"reno: \d.*"name":"` + v.last).MatchString(line)
+			v.seen = regexp.MustCompile(`"name":"probe: \d`).MatchString(line) &&
+				regexp.MustCompile(`"name":"reno: \d`).MatchString(line) && strings.Contains(line, `"name":"`+v.last)
 		}
 	}
 	return v.Buffer.Write(b)
