@@ -72,8 +72,8 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 		l.note(now, Event{Kind: Full})
 		return attempt.ErrQueueFull
 	}
-	if l.waits.timing == nil || l.observer != nil {
-		l.waits.began(w, l.now())
+	if l.observer != nil {
+		w.since = l.now()
 	}
 	return nil
 }
@@ -105,9 +105,6 @@ func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
 	now := l.time()
 	waits := l.core.Cancelled(&w.item)
-	if waits {
-		l.waits.left(w)
-	}
 	l.unlock(now)
 	if !waits {
 		// Its turn came at the same moment: the signal is sent or about to be.
@@ -129,7 +126,7 @@ func (l *Limiter) withdraw(t window.Ticket) {
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.timed, w.dismissed = window.Ticket{}, false, false
+	w.ticket, w.dismissed = window.Ticket{}, false
 	l.waiters.Put(w)
 }
 
@@ -139,9 +136,8 @@ type waiter struct {
 	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket window.Ticket
-	// since is when it began to wait, if it is timed.
+	// since is when it began to wait, for an observer.
 	since time.Duration
-	timed bool
 	// dismissed: the limiter was closed.
 	dismissed bool
 	// next is the next one to wake.

@@ -24,7 +24,6 @@ func (l *Limiter) Close() {
 		w := i.Value
 		w.dismissed, w.next, l.woken = true, l.woken, w
 	}
-	l.waits.timing = nil
 	l.note(l.now(), Event{Kind: Closed})
 	l.unlock(0)
 	_ = l.save() // Drain tells

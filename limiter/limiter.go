@@ -55,7 +55,6 @@ type Limiter struct {
 type guarded struct {
 	core   core.Core[*waiter]
 	counts counts
-	waits  waits
 	closed bool
 	// timer calls woke at the time wake; 0: it is not set.
 	timer *clock.Timer
@@ -155,17 +154,11 @@ func (l *Limiter) admit(now time.Duration) {
 		w := i.Value
 		w.ticket = t
 		*last, last = w, &w.next
-		if w.timed {
-			l.waited(w)
+		if l.observer != nil {
+			now := l.now()
+			l.note(now, Event{Kind: Admitted, Wait: now - w.since})
 		}
 	}
-}
-
-// waited notes how long a timed waiter waited.
-func (l *Limiter) waited(w *waiter) {
-	now := l.now()
-	l.waits.ended(w, now)
-	l.note(now, Event{Kind: Admitted, Wait: now - w.since})
 }
 
 // arm sets the timer for the next time that somebody may go without an answer.

@@ -340,7 +340,6 @@ func TestAPauseEndsByItself(t *testing.T) {
 		waited := time.Since(start)
 		require.GreaterOrEqual(t, waited, 25*time.Millisecond)
 		require.LessOrEqual(t, waited, 75*time.Millisecond)
-		require.Equal(t, waited, l.Snapshot().LongestWait)
 		require.NoError(t, (<-to).err)
 		require.Equal(t, 2, l.Snapshot().InFlight, "cwnd is 2 by now")
 	})
@@ -450,7 +449,7 @@ func TestSnapshotInOneLine(t *testing.T) {
 		require.NoError(t, p[2].Done(window.Neutral))
 		require.Error(t, p[2].Done(window.Neutral))
 		require.Equal(t,
-			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 pauses=0 late=1 longest-wait=1.5s",
+			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 pauses=0 late=1",
 			l.Snapshot().String())
 		require.NoError(t, p[3].Done(window.Success))
 	})
@@ -493,75 +492,4 @@ func TestTheSlotOfAWaiterThatJustLeftGoesToTheNext(t *testing.T) {
 			require.LessOrEqual(t, s.Neutrals, uint64(3))
 		})
 	}
-}
-
-// Waiters are reused: a wait is counted from its own beginning.
-func TestLongestWaitOfAWaiterThatIsUsedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1)
-		for _, wait := range []time.Duration{3 * time.Second, time.Second} {
-			p := acquire(t, l, 1)[0]
-			to := make(chan got, 1)
-			queueUp(t.Context(), "waits", l.Acquire, to)
-			time.Sleep(wait) // of the bubble's time
-			require.NoError(t, p.Done(window.Neutral))
-			require.NoError(t, (<-to).permit.Done(window.Neutral))
-			require.Equal(t, 3*time.Second, l.Snapshot().LongestWait)
-			time.Sleep(7 * time.Second)
-		}
-	})
-}
-
-// One waiter at a time is timed. One that was timed before and is not now has no say.
-func TestLongestWaitOfWaitersThatAreNotTimed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1)
-		for range 4 {
-			p := acquire(t, l, 1)[0]
-			to := make(chan got, 2)
-			queueUp(t.Context(), "timed", l.Acquire, to)
-			ctx, cancel := context.WithCancel(t.Context())
-			queueUp(ctx, "leaves", l.Acquire, to)
-			cancel() // so that it is the first to be used again, and the timed one the second
-			require.Error(t, (<-to).err)
-			require.NoError(t, p.Done(window.Neutral))
-			p = (<-to).permit
-
-			time.Sleep(7 * time.Second) // of the bubble's time
-			queueUp(t.Context(), "timed now", l.Acquire, to)
-			queueUp(t.Context(), "not timed now", l.Acquire, to)
-			time.Sleep(time.Second)
-			require.NoError(t, p.Done(window.Neutral))
-			require.NoError(t, (<-to).permit.Done(window.Neutral))
-			require.NoError(t, (<-to).permit.Done(window.Neutral))
-			require.Equal(t, time.Second, l.Snapshot().LongestWait)
-		}
-	})
-}
-
-// A gauge that never falls can carry no alarm.
-func TestLongestWaitFallsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1)
-		p := acquire(t, l, 1)[0]
-		to := make(chan got, 1)
-		queueUp(t.Context(), "waits", l.Acquire, to)
-		time.Sleep(5 * time.Second)
-		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait, "it waits now")
-		require.NoError(t, p.Done(window.Neutral))
-		require.NoError(t, (<-to).permit.Done(window.Neutral))
-		time.Sleep(29 * time.Second)
-		require.Equal(t, 5*time.Second, l.Snapshot().LongestWait)
-		time.Sleep(31 * time.Second)
-		require.Zero(t, l.Snapshot().LongestWait)
-
-		p = acquire(t, l, 1)[0]
-		ctx, cancel := context.WithCancel(t.Context())
-		queueUp(ctx, "leaves", l.Acquire, to)
-		cancel()
-		require.Error(t, (<-to).err)
-		time.Sleep(time.Second)
-		require.Zero(t, l.Snapshot().LongestWait, "what left waits no more")
-		require.NoError(t, p.Done(window.Neutral))
-	})
 }

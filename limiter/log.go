@@ -24,7 +24,7 @@ func (s Snapshot) LogValue() slog.Value {
 			a = append(a, slog.Uint64(c.key, c.count))
 		}
 	}
-	return slog.GroupValue(durations(a, "longest_wait", s.LongestWait)...)
+	return slog.GroupValue(a...)
 }
 
 // LogValue is the event as a group of log/slog, what is zero left out. Its time is

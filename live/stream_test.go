@@ -137,7 +137,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		got := first[0].Limiters[0]
 		require.Equal(t, "photos", *got.Name)
 		now := time.Now().UnixMilli()
-		require.Equal(t, [][]float64{{float64(now), 4, 4, 0, 0, 0, 1, 0, 0, 0}}, got.Samples)
+		require.Equal(t, [][]float64{{float64(now), 4, 4, 0, 0, 0, 1, 0, 0}}, got.Samples)
 		require.Len(t, got.Decisions, 1, "what happened before anybody looked")
 		require.Equal(t, "cut: first refusal of a burst, 8 -> 4", got.Decisions[0].Text)
 		require.Equal(t, now-60_000, got.Decisions[0].At)

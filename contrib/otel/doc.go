@@ -12,7 +12,6 @@
 //	aimd.cwnd, aimd.ssthresh   gauge, {attempt}: window and slow-start threshold
 //	aimd.in_flight             up-down counter, {attempt}: sent and not answered
 //	aimd.queued                up-down counter, {operation}: wait for a slot
-//	aimd.queue.longest_wait    gauge, s: longest wait for a slot in the last minute
 //	aimd.attempts              counter, {attempt}: answered, with aimd.outcome: success,
 //	                           overload, timeout, neutral or client_error
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window

@@ -42,7 +42,6 @@ func ExampleRegister() {
 	// aimd.attempt.duration s
 	// aimd.cwnd {attempt}
 	// aimd.ssthresh {attempt}
-	// aimd.queue.longest_wait s
 	// aimd.in_flight {attempt}
 	// aimd.queued {operation}
 	// aimd.attempts {attempt}

@@ -106,11 +106,10 @@ func testInstruments(t *testing.T) {
 
 	one := func(v float64) map[string]float64 { return map[string]float64{"photos": v} }
 	require.Equal(t, map[string]instrument{
-		"aimd.cwnd":               {"gauge", "{attempt}", one(1)},
-		"aimd.ssthresh":           {"gauge", "{attempt}", one(l.Snapshot().Ssthresh)},
-		"aimd.queue.longest_wait": {"gauge", "s", one(3)},
-		"aimd.in_flight":          {"up-down counter", "{attempt}", one(1)},
-		"aimd.queued":             {"up-down counter", "{operation}", one(1)},
+		"aimd.cwnd":      {"gauge", "{attempt}", one(1)},
+		"aimd.ssthresh":  {"gauge", "{attempt}", one(l.Snapshot().Ssthresh)},
+		"aimd.in_flight": {"up-down counter", "{attempt}", one(1)},
+		"aimd.queued":    {"up-down counter", "{operation}", one(1)},
 		"aimd.attempts": {"counter", "{attempt}", map[string]float64{
 			"photos success": 0, "photos overload": 1, "photos timeout": 0, "photos neutral": 0, "photos client_error": 0}},
 		"aimd.cuts":   {"counter", "{cut}", one(1)},
@@ -176,7 +175,7 @@ func TestTheGlobalProviderIsTheDefault(t *testing.T) {
 	defer otel.SetMeterProvider(noop.NewMeterProvider())
 	_, err := Register(live.Of(reno(t)), WithMeterProvider(nil))
 	require.NoError(t, err)
-	require.Len(t, collect(t, reader), 8)
+	require.Len(t, collect(t, reader), 7)
 }
 
 // broken is a meter that makes no instrument.

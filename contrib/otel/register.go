@@ -14,9 +14,9 @@ import (
 
 // instruments are those that are read when the SDK collects.
 type instruments struct {
-	cwnd, ssthresh, longestWait metric.Float64ObservableGauge
-	inFlight, queued            metric.Int64ObservableUpDownCounter
-	attempts, cuts, pauses      metric.Int64ObservableCounter
+	cwnd, ssthresh         metric.Float64ObservableGauge
+	inFlight, queued       metric.Int64ObservableUpDownCounter
+	attempts, cuts, pauses metric.Int64ObservableCounter
 }
 
 // Register measures the limiters, see the package, until the registration is
@@ -40,7 +40,7 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 			i.observe(o, s)
 		}
 		return nil
-	}, i.cwnd, i.ssthresh, i.longestWait, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
+	}, i.cwnd, i.ssthresh, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -60,22 +60,20 @@ type Registration struct {
 func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [8]error
+	var errs [7]error
 	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
 	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Slow-start threshold."))
-	i.longestWait, errs[2] = m.Float64ObservableGauge("aimd.queue.longest_wait",
-		metric.WithUnit("s"), metric.WithDescription("Longest time that an operation waited for a slot within the last minute, or waits now."))
-	i.inFlight, errs[3] = m.Int64ObservableUpDownCounter("aimd.in_flight",
+	i.inFlight, errs[2] = m.Int64ObservableUpDownCounter("aimd.in_flight",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts sent and not answered."))
-	i.queued, errs[4] = m.Int64ObservableUpDownCounter("aimd.queued",
+	i.queued, errs[3] = m.Int64ObservableUpDownCounter("aimd.queued",
 		metric.WithUnit("{operation}"), metric.WithDescription("Operations that wait for a slot."))
-	i.attempts, errs[5] = m.Int64ObservableCounter("aimd.attempts",
+	i.attempts, errs[4] = m.Int64ObservableCounter("aimd.attempts",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that were answered, by outcome."))
-	i.cuts, errs[6] = m.Int64ObservableCounter("aimd.cuts",
+	i.cuts, errs[5] = m.Int64ObservableCounter("aimd.cuts",
 		metric.WithUnit("{cut}"), metric.WithDescription("Bursts of overloads that narrowed the window."))
-	i.pauses, errs[7] = m.Int64ObservableCounter("aimd.pauses",
+	i.pauses, errs[6] = m.Int64ObservableCounter("aimd.pauses",
 		metric.WithUnit("{pause}"), metric.WithDescription("Pauses for everybody."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
@@ -89,7 +87,6 @@ func (i *instruments) observe(o metric.Observer, s tally.Sum) {
 	if s.Present > 0 {
 		o.ObserveFloat64(i.cwnd, s.Cwnd, of)
 		o.ObserveFloat64(i.ssthresh, s.Ssthresh, of)
-		o.ObserveFloat64(i.longestWait, s.LongestWait.Seconds(), of)
 		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
 		o.ObserveInt64(i.queued, int64(s.Queued), of)
 	}

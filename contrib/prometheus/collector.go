@@ -21,8 +21,6 @@ var (
 		"Attempts sent and not answered.", ofLimiter, nil)
 	queued = prometheus.NewDesc("aimd_queued",
 		"Operations that wait for a slot.", ofLimiter, nil)
-	longestWait = prometheus.NewDesc("aimd_longest_wait_seconds",
-		"Longest time that an operation waited for a slot within the last minute, or waits now.", ofLimiter, nil)
 	attempts = prometheus.NewDesc("aimd_attempts_total",
 		"Attempts that were answered, by outcome.", ofOutcome, nil)
 	cuts = prometheus.NewDesc("aimd_cuts_total",
@@ -47,7 +45,7 @@ func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, inFlight, queued, longestWait, attempts, cuts, pauses} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, inFlight, queued, attempts, cuts, pauses} {
 		to <- d
 	}
 }
@@ -66,7 +64,6 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			gauge(ssthresh, s.Ssthresh)
 			gauge(inFlight, float64(s.InFlight))
 			gauge(queued, float64(s.Queued))
-			gauge(longestWait, s.LongestWait.Seconds())
 		}
 		for o, n := range s.Answers() {
 			counter(attempts, n, s.Name, tally.Label(o))

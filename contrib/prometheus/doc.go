@@ -10,7 +10,6 @@
 //	aimd_cwnd, aimd_ssthresh         the window and the slow-start threshold, in attempts
 //	aimd_in_flight                   attempts sent and not answered
 //	aimd_queued                      operations that wait for a slot
-//	aimd_longest_wait_seconds        the longest wait for a slot within the last minute
 //	aimd_attempts_total              answered attempts, with the label outcome: success,
 //	                                 overload, timeout, neutral or client_error
 //	aimd_cuts_total                  bursts of overloads that narrowed the window

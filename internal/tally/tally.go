@@ -19,7 +19,7 @@ type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 // Sum is what limiters of one name counted and how they stand.
 type Sum struct {
 	// Snapshot has the name. Its counters are those of all limiters that ever had the
-	// name; the rest is the sum of those that there are, LongestWait the longest.
+	// name; the rest is the sum of those that there are.
 	limiter.Snapshot
 	// Present is how many there are; with 0 only the counters tell anything.
 	Present int
@@ -79,7 +79,7 @@ func (t *Tally) Read() []Sum {
 		m.limiter, m.listed = n.limiter, true
 	}
 	t.sums.Each(func(s *Sum) {
-		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.LongestWait, s.Present = 0, 0, 0, 0, 0, 0
+		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Present = 0, 0, 0, 0, 0
 	})
 	t.forget()
 	for _, m := range t.members {
@@ -136,7 +136,6 @@ func (m *member) read() {
 		s.Ssthresh += now.Ssthresh
 		s.InFlight += now.InFlight
 		s.Queued += now.Queued
-		s.LongestWait = max(s.LongestWait, now.LongestWait)
 		s.Present++
 	} else if now.InFlight == 0 && now.Queued == 0 {
 		m.limiter = nil

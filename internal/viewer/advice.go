@@ -92,9 +92,6 @@ func (f facts) urgent() string {
 			math.Round(1/part(f.refused, 0)))
 	case part(f.ClientErrors+f.Neutrals, b.ClientErrors+b.Neutrals) > 0.5:
 		return "Most answers say nothing about load (a 404, no connection, a bug): look at the errors."
-	case f.LongestWait >= recently/2:
-		return fmt.Sprintf("Within the last minute an operation waited for %v: callers with less time give up.",
-			f.LongestWait.Round(time.Second))
 	}
 	return ""
 }

@@ -129,7 +129,6 @@ func TestWhatIsUrgentIsTheHint(t *testing.T) {
 		"One answer in 4 is a refusal":           {Successes: 75, Overloads: 25},
 		"More attempts time out":                 {Successes: 95, Timeouts: 5},
 		"Most answers say nothing about load":    {Successes: 40, ClientErrors: 30, Neutrals: 30},
-		"an operation waited for 12s":            {Successes: 40, LongestWait: 12 * time.Second},
 		"Permits released twice: 2":              {Successes: 40, Late: 2},
 		"To go faster, start more at a time. If": {Successes: 40, Overloads: 1, Neutrals: 3}, // a few are no reason
 	} {

@@ -25,7 +25,7 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		first := w.news(&p).Limiters
 		require.Equal(t, "photos", *first[0].Name)
 		require.Equal(t, "plain", *first[1].Name)
-		require.Equal(t, []float64{0, 0, 7, 0, 3, 2, 0, 0, 0}, first[1].Samples[0][1:])
+		require.Equal(t, []float64{0, 0, 7, 0, 3, 2, 0, 0}, first[1].Samples[0][1:])
 		require.Equal(t, "no limiter", first[1].Advice.State)
 
 		flow.Refused = 12

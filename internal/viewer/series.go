@@ -168,12 +168,11 @@ func (s source) title() string {
 }
 
 // row is a sample for a page: time, cwnd, ssthresh, in flight, queued, and since the
-// start accepted, refused, timed out and neutral, then the longest wait in milliseconds.
+// start accepted, refused, timed out and neutral.
 func (s sample) row() []float64 {
 	return []float64{
 		float64(s.at.UnixMilli()), hundredths(s.Cwnd), hundredths(s.Ssthresh), float64(s.InFlight), float64(s.Queued),
 		float64(s.Successes + s.ClientErrors), float64(s.Overloads), float64(s.Timeouts), float64(s.Neutrals),
-		float64(s.LongestWait.Milliseconds()),
 	}
 }
 

@@ -3,7 +3,7 @@
 
 const $ = id => document.getElementById(id);
 // The columns of a sample.
-const T = 0, CWND = 1, SSTHRESH = 2, FLIGHT = 3, QUEUED = 4, ACCEPTED = 5, REFUSED = 6, TIMEOUTS = 7, WAIT = 9;
+const T = 0, CWND = 1, SSTHRESH = 2, FLIGHT = 3, QUEUED = 4, ACCEPTED = 5, REFUSED = 6, TIMEOUTS = 7;
 const KEEP = 600e3, GAP = 3500, MOST = 2000;
 // Between decisions with no sample in between nobody looked.
 const BLIND = 300;

@@ -26,7 +26,6 @@ function detail(l) {
   text($('t-refused'), num(refused));
   const all = s[REFUSED] + s[TIMEOUTS];
   text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));
-  text($('t-wait'), took(s[WAIT]));
 }
 
 function element(tag, content, kind) {
