@@ -56,20 +56,20 @@ func testGuards(t *testing.T) {
 
 	out, err := get(t.Context(), c, "k")
 	require.NoError(t, err)
-	require.Equal(t, []string{"1"}, w.told(), "it ends with the body")
+	require.Equal(t, []string{"0"}, w.told(), "it ends with the body")
 	require.NoError(t, out.Body.Close())
 	require.Equal(t, []string{"success"}, w.told())
 
 	_, err = get(t.Context(), c, "missing")
 	requireCode(t, err, "NoSuchKey")
-	require.Equal(t, []string{"1", "client error"}, w.told())
+	require.Equal(t, []string{"0", "client error"}, w.told())
 
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
 	require.Equal(t, []string{"1", "success"}, w.told(), "Do has asked them")
 
 	l.Close()
 	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
-	require.Equal(t, []string{"1", "none"}, w.told())
+	require.Equal(t, []string{"0", "none"}, w.told())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
