@@ -143,11 +143,7 @@ func explainCommand() *cobra.Command {
 func showFields(w io.Writer, fields []scenario.Field) error {
 	var b strings.Builder
 	for _, f := range fields {
-		b.WriteString(f.Path + "  (" + f.Kind)
-		if f.Default != "" {
-			b.WriteString("; " + f.Default + " if left out")
-		}
-		b.WriteString(")\n")
+		b.WriteString(f.Path + "  (" + f.Kind + ")\n")
 		for line := range strings.Lines(text.WrapSoft(f.Doc, 76)) {
 			b.WriteString("    " + strings.TrimRight(line, " \n") + "\n")
 		}

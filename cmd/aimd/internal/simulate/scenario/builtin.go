@@ -7,91 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
 )
 
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// Chapter is scenarios that show what one text says.
+// Chapter is scenarios that show the claims of one text.
 type Chapter struct {
 	Title  string
 	Source struct{ Title, Author, Year, URL string }
 	// Text says what it is about.
 	Text      string
 	Scenarios []string
-}
-
-//go:embed index.yaml
-var indexText []byte
-
-var (
-	index = parseIndex()
-	// laws are the scenarios that judge laws, old the former names of scenarios.
-	laws, old = slices.Concat(index.Laws, index.Harm), index.Old
-)
-
-func parseIndex() (x struct {
-	Chapters []Chapter
-	Laws     []string
-	Harm     []string
-	Families []Family
-	Old      map[string]string
-}) {
-	if err := yaml.Unmarshal(indexText, &x); err != nil {
-		panic(err) // it is our own
-	}
-	return x
-}
-
-// Builtins are the names of the scenarios that come with aimd: the story, then
-// those of the laws.
-func Builtins() []string { return slices.Concat(Story(), laws) }
-
-// Chapters are those of the story that the texts tell.
-func Chapters() []Chapter { return index.Chapters }
-
-// Story are the names of the scenarios that tell it, in their order.
-func Story() (names []string) {
-	for _, c := range index.Chapters {
-		names = append(names, c.Scenarios...)
-	}
-	return names
-}
-
-// Named are the names of the built-in scenarios that a word means: one by its
-// name, old or new, those that a pattern like "law-*" matches (path.Match), or all those of a
-// family by what their names begin with: "law". None: there are no such scenarios.
-func Named(word string) (names []string) {
-	all := Builtins()
-	if slices.Contains(all, Current(word)) {
-		return []string{word}
-	}
-	for _, name := range all {
-		if match, err := path.Match(word, name); err == nil && match || strings.HasPrefix(name, word+"-") {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// Current is the name that a scenario has now, which may be the given one.
-func Current(name string) string {
-	if now, ok := old[name]; ok {
-		return now
-	}
-	return name
-}
-
-// Builtin returns the text of the built-in scenario of that name, old or new, and the
-// name of its file for errors.
-func Builtin(name string) (file string, text []byte, err error) {
-	file = "builtin/" + Current(name) + ".yaml"
-	text, err = builtin.ReadFile(file)
-	if err != nil {
-		return "", nil, fmt.Errorf("there is no scenario %q; aimd sim list shows all", name)
-	}
-	return file, text, nil
 }
 
 // Family is some of the scenarios of the laws, alike in what limits the service.
@@ -104,5 +32,70 @@ type Family struct {
 	Measures [2]string
 }
 
+//go:embed index.yaml
+var indexText []byte
+
+// index lists the built-in scenarios: those of the texts, those that judge laws, those at
+// which a law must not do harm, and the former names of scenarios.
+var index = func() (x struct {
+	Chapters   []Chapter
+	Laws, Harm []string
+	Families   []Family
+	Old        map[string]string
+}) {
+	if err := yaml.Unmarshal(indexText, &x); err != nil {
+		panic(err) // the text is our own
+	}
+	return x
+}()
+
+// Builtins are the names of the scenarios that come with aimd: the story, then the others.
+func Builtins() []string { return slices.Concat(Story(), index.Laws, index.Harm) }
+
+// Chapters are the chapters of the story.
+func Chapters() []Chapter { return index.Chapters }
+
 // Families are the families of the laws' scenarios, in the order in which to show them.
 func Families() []Family { return index.Families }
+
+// Story are the names of the scenarios that show the claims of the texts, in their order.
+func Story() (names []string) {
+	for _, c := range index.Chapters {
+		names = append(names, c.Scenarios...)
+	}
+	return names
+}
+
+// Named are the names of the built-in scenarios that a word means: the one of that name, old
+// or new, those that a pattern like "law-*" matches (path.Match), or those whose names begin
+// with the word: "law".
+func Named(word string) (names []string) {
+	for _, name := range Builtins() {
+		match, err := path.Match(word, name)
+		switch {
+		case name == Current(word):
+			return []string{word}
+		case err == nil && match, strings.HasPrefix(name, word+"-"):
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Current is the name that a scenario has now, which may be the given one.
+func Current(name string) string {
+	if now, ok := index.Old[name]; ok {
+		return now
+	}
+	return name
+}
+
+// Builtin returns the text of the built-in scenario of that name, old or new, and the name of
+// its file for errors.
+func Builtin(name string) (file string, text []byte, err error) {
+	file = "builtin/" + Current(name) + ".yaml"
+	if text, err = builtin.ReadFile(file); err != nil {
+		return "", nil, fmt.Errorf("there is no scenario %q; aimd sim list shows all", name)
+	}
+	return file, text, nil
+}

@@ -13,7 +13,7 @@ func TestFamilies(t *testing.T) {
 		assert.NotContains(t, Builtins(), f.Name, "its figure would replace that of the scenario")
 		assert.Subset(t, Measures(), f.Measures[:])
 		for _, name := range f.Scenarios {
-			assert.Contains(t, laws, name)
+			assert.Contains(t, index.Laws, name)
 			assert.False(t, seen[name], name)
 			seen[name] = true
 			_, text, err := Builtin(name)

@@ -5,7 +5,7 @@ package scenario
 import (
 	"errors"
 	"math"
-	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,7 +105,7 @@ func (s Scenario) Points() []Point {
 		for _, p := range points {
 			for _, v := range w.Values {
 				at := append(p.At[:len(p.At):len(p.At)], w.Field+"="+v)
-				next = append(next, Point{at, p.with(&decoder{lines: map[string]int{}}, w.Field, v)})
+				next = append(next, Point{at, p.with(new(decoder), w.Field, v)})
 			}
 		}
 		points = next
@@ -113,55 +113,37 @@ func (s Scenario) Points() []Point {
 	return points
 }
 
-// with is the scenario with another value in a field. What is wrong with that goes to
-// the decoder.
+// with is the scenario with another value in a field. Problems of the value go to the decoder.
 func (s Scenario) with(d *decoder, field, v string) Scenario {
-	unshare(reflect.ValueOf(&s).Elem())
+	s.Server.Capacity = slices.Clone(s.Server.Capacity)
+	s.Server.Outages = slices.Clone(s.Server.Outages)
+	s.Strategies = slices.Clone(s.Strategies)
 	d.assign(&s, field, v)
 	return s
 }
 
-// unshare gives the struct lists of its own.
-func unshare(v reflect.Value) {
-	switch {
-	case isText(v.Type()):
-	case v.Kind() == reflect.Struct:
-		tagged(v.Type(), func(_ string, f reflect.StructField) { unshare(v.FieldByIndex(f.Index)) })
-	case v.Kind() == reflect.Slice && !v.IsNil():
-		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		reflect.Copy(own, v)
-		for i := range own.Len() {
-			unshare(own.Index(i))
-		}
-		v.Set(own)
-	}
-}
-
-// Tolerance is how far a number may be off: by so much, or by such a share. The
-// zero value: not at all, but for what is lost in print.
+// Tolerance is how far a number may be off: by Value, or by a share of it. The zero value
+// allows only for rounding.
 type Tolerance struct {
 	Value float64
 	// Share makes Value a share: 0.06 is 6%.
 	Share bool
 }
 
-var errTolerance = errors.New("a number from 0 like 0.5, or a share like 6%")
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText reads "0.5", or a share like "6%".
 func (t *Tolerance) UnmarshalText(b []byte) error {
 	number, share := strings.CutSuffix(string(b), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return errTolerance
+		return errors.New("a number from 0 like 0.5, or a share like 6%")
 	}
-	if share {
-		v /= 100
+	if *t = (Tolerance{v, share}); share {
+		t.Value /= 100
 	}
-	*t = Tolerance{v, share}
 	return nil
 }
 
-// String is what UnmarshalText reads.
+// String is the text that UnmarshalText reads.
 func (t Tolerance) String() string {
 	if t.Share {
 		return strconv.FormatFloat(100*t.Value, 'g', 6, 64) + "%"

@@ -5,162 +5,113 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Field is what there is to know of a field.
+// Field is a field of a scenario file.
 type Field struct {
 	// Path is like "server.slots"; a list's items have "[]".
 	Path string
-	// Kind says what it takes: "whole number".
+	// Kind says what the field takes: "a whole number".
 	Kind string
-	// Default is what it is if it is left out; "": zero, or as the text says.
-	Default string
-	// Doc says what it means.
+	// Doc says what the field means, and what it is if it is left out.
 	Doc string
 }
 
-// Schema returns all fields of a scenario file, in the order of the decoder's own
-// structs.
-func Schema() []Field {
-	var all []Field
-	walk(reflect.ValueOf(Scenario{}), reflect.ValueOf(Scenario{Scenario: sim.Scenario{}.WithDefaults()}), "", func(f Field) { all = append(all, f) })
-	return all
-}
-
-// walk calls f with each field below the path. preset has the defaults.
-func walk(zero, preset reflect.Value, path string, f func(Field)) {
-	tagged(zero.Type(), func(name string, x reflect.StructField) {
-		at := join(path, name)
-		v, p := zero.FieldByIndex(x.Index), preset.FieldByIndex(x.Index)
-		t := v.Type()
-		field := Field{Path: at, Kind: kindOf(t), Doc: docs[at]}
-		if !strings.Contains(field.Doc, "if left out") {
-			field.Default = showDefault(v, p)
-		}
-		f(field)
-		switch {
-		case t == durationType, isText(t):
-		case t.Kind() == reflect.Struct:
-			walk(v, p, at, f)
-		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-			item := reflect.Zero(t.Elem())
-			walk(item, item, at+"[]", f)
-		}
-	})
-}
-
-// showDefault is the default of a plain field, if it is not zero.
-func showDefault(zero, preset reflect.Value) string {
-	switch k := zero.Kind(); {
-	case k == reflect.Struct, k == reflect.Slice, k == reflect.Pointer, preset.Equal(zero):
-		return ""
-	case zero.Type() == durationType:
-		return value.ShowDuration(time.Duration(preset.Int()))
-	}
-	return fmt.Sprint(preset)
-}
-
-var brackets = regexp.MustCompile(`\[[0-9]*\]`)
-
-// Explain returns the fields at the path and below it; "strategies.retry",
-// "strategies[].retry" and "strategies[0].retry" are the same.
-func Explain(path string) ([]Field, error) {
-	plain := brackets.ReplaceAllString(path, "")
-	var found []Field
-	for _, f := range Schema() {
-		if p := strings.ReplaceAll(f.Path, "[]", ""); p == plain || strings.HasPrefix(p, plain+".") {
-			found = append(found, f)
-		}
-	}
-	if len(found) > 0 {
-		return found, nil
-	}
-	for _, f := range Schema() { // the last word alone will do
-		if words := strings.Split(f.Path, "."); slices.Contains(words[len(words)-1:], plain) {
-			found = append(found, f)
-		}
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
-	}
-	return found, nil
-}
-
+// fields has the paths, each with its text indented below. A test holds that every field of
+// the structs has its text, and every text its field.
+//
 //go:embed fields.txt
 var fields string
 
-// docs say what the fields mean, by path; a list's items have "[]". A test holds
-// that every field has its text in fields.txt and every text its field. What a field is
-// when it is left out is told by package sim, unless the text says that it depends.
-var docs = parseDocs(fields)
-
-// parseDocs reads paths, each with its text indented below it.
-func parseDocs(text string) map[string]string {
-	all := map[string]string{}
-	path := ""
-	for line := range strings.Lines(text) {
+// Schema returns all fields of a scenario file.
+func Schema() (all []Field) {
+	for line := range strings.Lines(fields) {
 		doc := strings.TrimSpace(line)
-		switch {
+		switch last := len(all) - 1; {
 		case doc == "":
 		case !strings.HasPrefix(line, " "):
-			path = doc
+			all = append(all, Field{Path: doc, Kind: kindOf(typeOf(doc))})
 		default:
-			all[path] = strings.TrimSpace(all[path] + " " + doc)
+			all[last].Doc = strings.TrimSpace(all[last].Doc + " " + doc)
 		}
 	}
 	return all
 }
 
-var (
-	durationType = reflect.TypeFor[time.Duration]()
-	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
-)
-
-func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }
-
-// tagged calls f with the fields of a struct that a file may set, in their
-// order, those of embedded structs among them.
-func tagged(t reflect.Type, f func(name string, field reflect.StructField)) {
-	for _, field := range reflect.VisibleFields(t) {
-		if name := field.Tag.Get("yaml"); name != "" && name != "-" && !field.Anonymous {
-			f(name, field)
+// typeOf is the type of the field at a path of Schema.
+func typeOf(path string) reflect.Type {
+	t := reflect.TypeFor[Scenario]()
+	for _, name := range strings.Split(path, ".") {
+		f, _ := fieldNamed(reflect.Zero(t), strings.TrimSuffix(name, "[]"))
+		if t = f.Type(); strings.HasSuffix(name, "[]") {
+			t = t.Elem()
 		}
 	}
+	return t
 }
 
-func fieldNames(t reflect.Type) (names []string) {
-	tagged(t, func(name string, _ reflect.StructField) { names = append(names, name) })
+// Explain returns the fields at the path and below it, or those whose last word it is;
+// "strategies.retry", "strategies[].retry" and "strategies[0].retry" are the same.
+func Explain(path string) (found []Field, _ error) {
+	for i := range 10 {
+		path = strings.ReplaceAll(path, fmt.Sprintf("[%d]", i), "")
+	}
+	path = strings.ReplaceAll(path, "[]", "")
+	for _, lastWord := range []bool{false, true} {
+		for _, f := range Schema() {
+			p := strings.ReplaceAll(f.Path, "[]", "")
+			if strings.HasPrefix(p+".", path+".") || lastWord && strings.HasSuffix(p, "."+path) {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
+}
+
+// StrategyNames are the names of the ready strategies.
+func StrategyNames() (names []string) {
+	for _, s := range sim.Strategies() {
+		names = append(names, s.Name)
+	}
 	return names
 }
 
-func fieldNamed(in reflect.Value, wanted string) (found reflect.Value, ok bool) {
-	tagged(in.Type(), func(name string, field reflect.StructField) {
-		if name == wanted {
-			found, ok = in.FieldByIndex(field.Index), true
+func isText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// fieldNames are the yaml tags of a struct's fields, with those of embedded structs.
+func fieldNames(t reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(t) {
+		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
+			names = append(names, name)
 		}
-	})
-	return found, ok
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
 	}
-	return path + "." + name
+	return names
 }
 
-// kindOf says in a word or two what a field of the type takes.
+func fieldNamed(in reflect.Value, name string) (reflect.Value, bool) {
+	all := reflect.VisibleFields(in.Type())
+	i := slices.IndexFunc(all, func(f reflect.StructField) bool { return f.Tag.Get("yaml") == name })
+	if i < 0 || name == "" || name == "-" {
+		return in, false
+	}
+	return in.FieldByIndex(all[i].Index), true
+}
+
+// kindOf says what a field of the type takes.
 func kindOf(t reflect.Type) string {
 	switch k := t.Kind(); {
-	case t == durationType:
-		return "duration like 100ms"
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration like 100ms"
 	case isText(t), k == reflect.String:
 		return "text"
 	case k == reflect.Pointer:
@@ -172,15 +123,7 @@ func kindOf(t reflect.Type) string {
 	case k == reflect.Bool:
 		return "true or false"
 	case k == reflect.Float64:
-		return "number"
+		return "a number"
 	}
-	return "whole number"
-}
-
-// a is the kind with an article, where one belongs.
-func a(kind string) string {
-	if kind == "text" || strings.HasPrefix(kind, "true") {
-		return kind
-	}
-	return "a " + kind
+	return "a whole number"
 }

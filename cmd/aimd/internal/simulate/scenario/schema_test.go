@@ -1,8 +1,7 @@
 package scenario
 
 import (
-	"maps"
-	"slices"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,14 +10,26 @@ import (
 
 // "aimd sim explain FIELD or aimd sim schema documents every field."
 func TestEveryFieldIsDocumented(t *testing.T) {
-	var paths []string
+	var documented []string
 	for _, f := range Schema() {
-		paths = append(paths, f.Path)
+		documented = append(documented, f.Path)
+		assert.NotEmpty(t, f.Doc, f.Path)
 	}
-	assert.ElementsMatch(t, paths, slices.Collect(maps.Keys(docs)))
-	for path, doc := range docs {
-		assert.NotEmpty(t, doc, path)
+	assert.ElementsMatch(t, fieldsBelow(reflect.TypeFor[Scenario](), ""), documented)
+}
+
+func fieldsBelow(in reflect.Type, path string) (all []string) {
+	for _, name := range fieldNames(in) {
+		f, _ := fieldNamed(reflect.Zero(in), name)
+		all = append(all, path+name)
+		switch t := f.Type(); {
+		case kindOf(t) == "mapping":
+			all = append(all, fieldsBelow(t, path+name+".")...)
+		case kindOf(t) == "list" && kindOf(t.Elem()) == "mapping":
+			all = append(all, fieldsBelow(t.Elem(), path+name+"[].")...)
+		}
 	}
+	return all
 }
 
 func TestExplain(t *testing.T) {
