@@ -151,7 +151,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		got = news[3].Limiters[0]
 		require.Nil(t, got.Name)
 		require.Empty(t, got.Decisions)
-		require.Equal(t, []float64{float64(time.Now().UnixMilli()), 4, 4, 2, 0, 1, 1, 0, 0, 0}, got.Samples[0])
+		require.Equal(t, []float64{float64(time.Now().UnixMilli()), 4, 4, 2, 0, 1, 1, 0, 0}, got.Samples[0])
 		require.Equal(t, "room to spare", got.Advice.State)
 
 		require.NoError(t, permits[0].Done(window.Overload))
