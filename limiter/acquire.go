@@ -9,17 +9,19 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Acquire waits for a slot, behind all that wait already. It returns ctx.Err()
-// if the context ends first, ErrClosed if the limiter is or gets closed, and
-// attempt.ErrQueueFull if there is a bound and it is reached.
+// Acquire waits for a slot, at the end of the queue. It returns ctx.Err() if the context
+// ends first, ErrClosed if the limiter is closed, attempt.ErrQueueFull if the queue is at
+// its bound, and ErrHasSlot if ctx is that of an attempt of Do, Each or Begin that has a
+// slot of this limiter: to wait for a second slot with the first in hand could last for
+// ever. Make the request under the slot of that attempt.
 //
-// With the context of an attempt that has a slot of this limiter (that of the
-// function of Do or Each, or of Begin) it never waits, since to wait for a second
-// slot while holding the first could last for ever: where no slot is free the
-// permit is for an attempt under the first one, and to release it does nothing.
-//
-// For a client that tries again there is Begin.
-func (l *Limiter) Acquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, false) }
+// A client that tries again uses Begin.
+func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
+	if l.HasSlot(ctx) {
+		return Permit{}, ErrHasSlot
+	}
+	return l.acquire(ctx, false)
+}
 
 // TryAcquire takes a slot if one is free at once and nobody waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
@@ -46,9 +48,6 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 
 // queued is acquire for a caller that found no free slot.
 func (l *Limiter) queued(ctx context.Context, retry bool) (Permit, error) {
-	if l.HasSlot(ctx) {
-		return Permit{l: l}, nil
-	}
 	w := l.waiters.Get().(*waiter) // not under the lock
 	l.mu.Lock()
 	now := l.time()

@@ -12,7 +12,6 @@ import (
 // permit, and the first release counts. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
-	// t is the zero one where the attempt is made under the slot of another.
 	t window.Ticket
 }
 
@@ -26,11 +25,8 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
 	l := p.l
-	switch {
-	case l == nil:
+	if l == nil {
 		return ErrReleased
-	case p.t.ID() == 0:
-		return nil
 	}
 	l.mu.Lock()
 	var now time.Duration

@@ -2,7 +2,6 @@ package limiter_test
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -43,29 +42,27 @@ var ways = map[string]func(context.Context, *limiter.Limiter, func(context.Conte
 	},
 }
 
-// within are those, and the ways to take a slot that say nothing by a context.
-var within = func() map[string]func(context.Context, *limiter.Limiter, func(context.Context) error) error {
-	all := maps.Clone(ways)
-	for name, acquire := range map[string]func(*limiter.Limiter, context.Context) (limiter.Permit, error){
-		"Acquire": (*limiter.Limiter).Acquire, "Reacquire": (*limiter.Limiter).Reacquire,
-	} {
-		all[name] = func(ctx context.Context, l *limiter.Limiter, fn func(context.Context) error) error {
-			p, err := acquire(l, ctx)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = p.Done(window.Success) }()
-			return fn(ctx)
-		}
+// A second slot with the first in hand could be waited for for ever.
+func TestAcquireWithinAnAttemptIsAnError(t *testing.T) {
+	for name, way := range ways {
+		l := newLimiter(t, 2)
+		require.NoError(t, way(t.Context(), l, func(ctx context.Context) error {
+			p, err := l.Acquire(ctx)
+			require.Equal(t, limiter.ErrHasSlot, err, name)
+			require.Equal(t, limiter.ErrReleased, p.Done(window.Success))
+			_, err = newLimiter(t, 1).Acquire(ctx)
+			require.NoError(t, err, "another limiter has slots of its own")
+			return nil
+		}))
+		require.Zero(t, l.Snapshot().InFlight)
 	}
-	return all
-}()
+}
 
 // Whoever holds a slot does not wait for another: 64 workers on 2 slots come to
 // their end, each of them with one slot, whatever is within what.
 func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
 	for outer, out := range ways {
-		for inner, in := range within {
+		for inner, in := range ways {
 			t.Run(inner+" within "+outer, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newLimiter(t, 2, func(c *limiter.Config) { c.MaxWindow = 2 })
