@@ -26,11 +26,11 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //
 // A request is sent again if the limiter's classifier allows it and if it may be done
 // twice, as a [Retrier] has it: by its method, an Idempotency-Key, or retry.WithIdempotent.
-// Other requests are sent again only if nothing of them was sent. The body must be one that
+// Other requests are sent again only if they certainly were not sent. The body must be one that
 // can be sent again: http.NewRequest sees to that for the readers that it knows.
 //
 // The caller gets the last answer as it came, whatever its status. Without one the error is
-// that of a [Retrier]. Client panics if l is nil.
+// as with a [Retrier]. Client panics if l is nil.
 //
 // It sends with what http.DefaultTransport is now. For another base, or a limiter for each
 // host, use [New], [PerHost] and [NewRetrier].

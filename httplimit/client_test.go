@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -289,4 +290,44 @@ func TestAfterARefusalThatDrips(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 	require.NoError(t, resp.Body.Close())
 	require.Zero(t, l.Snapshot().InFlight)
+}
+
+// Without a deadline on the request, Get returns all the same, with the last answer. A
+// deadline, or the limiter's policy, decides in its place.
+func TestAClientHasABound(t *testing.T) {
+	policy, err := retry.New(retry.Config{MaxAttempts: 2})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		opts     []aimd.Option
+		deadline time.Duration
+		least    time.Duration
+		most     time.Duration
+	}{
+		"no deadline": {least: 15 * time.Minute, most: 21 * time.Minute},
+		"a deadline":  {deadline: time.Hour, least: 54 * time.Minute, most: time.Hour},
+		"a policy":    {opts: []aimd.Option{aimd.WithPolicy(policy)}, most: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := narrow(t, c.opts...)
+				ctx := t.Context()
+				if c.deadline > 0 {
+					var cancel func()
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				start := time.Now()
+				resp, err := clientOn(t, answers(503, nil, http.NoBody), l).Do(get(ctx, anyURL))
+				if took := time.Since(start); assert.LessOrEqual(t, took, c.most) {
+					assert.GreaterOrEqual(t, took, c.least)
+				}
+				if err == nil {
+					require.Equal(t, 503, resp.StatusCode)
+				} else {
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+				}
+				require.Zero(t, l.Snapshot().InFlight)
+			})
+		})
+	}
 }

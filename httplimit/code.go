@@ -12,14 +12,14 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// glance is the error of an answer whose body is still to be read by somebody else: of
-// one whose body may say what its status does not, it has the start of that.
+// glance returns the answer as a StatusError and leaves its body readable. If the body may
+// have a code, the StatusError has its start.
 func glance(resp *http.Response) *StatusError {
 	e := newStatusError(resp)
 	if !e.coded() || resp.Body == nil || resp.Body == http.NoBody {
 		return e
 	}
-	// An error here changes nothing: whoever reads on sees it.
+	// Whoever reads the rest sees an error too.
 	e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, e.kept()))
 	resp.Body = struct {
 		io.Reader
@@ -34,7 +34,7 @@ func (e *StatusError) ambiguous() bool {
 	return e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusForbidden
 }
 
-// coded reports that the body may say what the status does not.
+// coded reports whether the body may say more than the status.
 func (e *StatusError) coded() bool {
 	kind, _, _ := mime.ParseMediaType(e.Header.Get("Content-Type"))
 	return e.ambiguous() && strings.HasSuffix(kind, "json")
@@ -48,10 +48,9 @@ func (e *StatusError) kept() int64 {
 	return keptBody
 }
 
-// ErrorCode returns the error code of a body that is JSON, for a status of 429 or 403:
-// OpenAI's "insufficient_quota", Google's "rateLimitExceeded". Of several it is the one
-// that says most, a quota that is used up before all. It is empty if there is none that
-// attempt.Classify knows.
+// ErrorCode returns the error code in a JSON body, for a status of 429 or 403: OpenAI's
+// "insufficient_quota", Google's "rateLimitExceeded". A code for a used quota comes before
+// others. It is empty if the body has no code that attempt.Classify knows.
 func (e *StatusError) ErrorCode() string {
 	var document any
 	if !e.ambiguous() || json.Unmarshal(e.Body, &document) != nil {
@@ -70,17 +69,16 @@ func (e *StatusError) ErrorCode() string {
 	return ""
 }
 
-// codes are what an error's document says.
+// codes are the codes of an error's document.
 type codes struct {
-	// quota and known are the first codes for a quota that is used up, and for
-	// anything else that is known.
+	// quota is the code of a used quota, and known the code of any other known error.
 	quota, known string
-	// violation: it has Google's QuotaFailure, which says no code; retry: its RetryInfo,
-	// by which a quota is one that comes back soon.
+	// violation: it has Google's QuotaFailure, which has no code; retry: it has Google's
+	// RetryInfo, so the quota comes back soon.
 	violation, retry bool
 }
 
-// deepest is how deep codes are looked for: Google's are at four.
+// deepest is how deep the document is searched: Google's codes are at four.
 const deepest = 6
 
 func (c *codes) collect(value any, depth int) {
@@ -124,9 +122,9 @@ type coded string
 func (c coded) Error() string     { return string(c) }
 func (c coded) ErrorCode() string { return string(c) }
 
-// ClassifyAs returns a classifier for the errors of an SDK that carry the answer in a
-// field. It reads the answer as attempt.Classify reads a [StatusError], Retry-After and
-// code among it, and leaves an error without an answer to the next of attempt.FirstOf:
+// ClassifyAs returns a classifier for the errors of an SDK that have the answer in a field.
+// It reads the answer as attempt.Classify reads a [StatusError], with its Retry-After and
+// code, and leaves errors without an answer to the next classifier:
 //
 //	aimd.WithClassifier(attempt.FirstOf(
 //		httplimit.ClassifyAs(func(e *openai.Error) *http.Response { return e.Response }),

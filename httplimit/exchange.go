@@ -25,7 +25,7 @@ type exchange struct {
 	send func(*run.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
 	// sent: the body of req was given to the base, which closes it.
 	sent bool
-	// answer is the one that came last, open; nil: none, or it was dropped.
+	// answer is the latest answer, its body open; nil if there was no answer or it was dropped.
 	answer *http.Response
 }
 
@@ -119,8 +119,7 @@ func notSent(req *http.Request, reason error) error {
 	return &attempt.Error{Reason: cause(req.Context(), reason)}
 }
 
-// cause is the error for a request that got none but err from the limiter. If
-// the context ended, it is the cause of that, as with net/http.
+// cause returns err, or if that is the context's end, its cause, as net/http does.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)

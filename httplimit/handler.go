@@ -15,21 +15,18 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Handler is an http.Handler in front of another: it lets through as many
-// requests at a time as its [admission.Controller] admits, and refuses the rest
-// with 503 and a jittered Retry-After. Which is served first, and which refused first,
-// goes by the tags of [ParseTags].
+// Handler is an http.Handler in front of another. It admits as many requests at a time as
+// its [admission.Controller] does, and refuses the rest with 503 and a jittered Retry-After.
+// The tags of [ParseTags] decide which requests are served first, and which refused first.
 //
-// The handler behind finds the tags in the request's context ([tag.FromContext]), and
-// the permit ([admission.FromContext]), which tells how long the request waited and can
-// be released early. A request holds its place until its handler returns or hijacks the
-// connection, which may then live for days. A stream of events that idles most of the
-// time would hold its place for as long as it is open: release its permit early.
+// The handler behind finds the tags ([tag.FromContext]) and the permit
+// ([admission.FromContext]) in the request's context. A request holds its place until its
+// handler returns or hijacks the connection. The handler of a stream that is mostly idle
+// should release the permit early.
 //
-// What an adaptive limit hears: an answer of 503, 504 or 429 is overload; a
-// context whose deadline ran out, and an answer slower than HandlerConfig.Slow allows,
-// a timeout; a client that went away, a panic, and any other status from 500
-// say nothing; all else is a success.
+// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out,
+// and an answer slower than HandlerConfig.Slow, are timeouts. A client that left, a panic,
+// and any other status from 500 are neutral. Everything else is a success.
 //
 // It is safe for any number of goroutines. Make one with [NewHandler].
 type Handler struct {
@@ -41,33 +38,28 @@ type Handler struct {
 // HandlerConfig is how a Handler does its work. Zero fields take the documented
 // default.
 type HandlerConfig struct {
-	// Status is that of refusals: http.StatusServiceUnavailable (503) or
+	// Status is the status of refusals: http.StatusServiceUnavailable (503) or
 	// http.StatusTooManyRequests (429); 0 means 503.
 	Status int
-	// Bypass says which requests need no place, never wait, and are never refused. It
-	// is for the probes of a load balancer: to refuse one takes the server out of
-	// service when it is needed most. nil: none.
+	// Bypass selects requests that need no place, never wait, and are never refused. It is
+	// for the probes of a load balancer: refusing one takes the server out of service when
+	// it is needed most. nil selects no request.
 	Bypass func(*http.Request) bool
-	// Tags says where a request's tags come from; nil: from its header, without those
-	// that are malformed. To log these, call ParseTags here; its errors are short, and
-	// one line each. Where clients may lie about themselves, make the tags from what
-	// they have proved, such as the API key. The attempt can be believed: to lie about
-	// it gains no more than to lie about criticality.
+	// Tags returns a request's tags; nil reads the well-formed ones from its header. To log
+	// the others, call ParseTags here. If clients may lie about themselves, make the tags
+	// from a proof, such as the API key.
 	Tags func(*http.Request) tag.Tags
-	// Outcome says what the status of an answer of the handler behind says to an
-	// adaptive limit; what is no valid outcome counts as Neutral. nil: as the
-	// comment of Handler says. Set it where a 429 of the handler behind speaks of
-	// one client's quota, not of the load: such a client could narrow the limit for
-	// all.
+	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome
+	// counts as Neutral. nil is the rule of Handler. Set it if a 429 of the handler
+	// speaks of one client's quota, which must not narrow the limit for all.
 	Outcome func(status int) window.Outcome
-	// Slow is how long the handler behind may take until it begins its answer; what is
-	// slower counts as a timeout for an adaptive limit, and goes on. Set it for a
-	// service that gets slow instead of refusing, say, to five times what a request
-	// takes without load. 0: none is too slow.
+	// Slow is how long the handler behind may take until it begins its answer. A slower
+	// answer counts as a timeout for an adaptive limit, and is sent all the same. Set it for
+	// a service that gets slow instead of refusing, to five times the time of a request
+	// without load, say. 0 sets no limit.
 	Slow time.Duration
-	// Refusal writes the answer to a refused request, for an API whose errors are
-	// JSON or XML. The headers Retry-After and Retry-After-Ms are set when it is
-	// called; status and body are its own affair. nil: a line of text.
+	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON
+	// or XML. Retry-After and Retry-After-Ms are set already. nil writes a line of text.
 	Refusal func(http.ResponseWriter, *http.Request, *admission.Shed)
 }
 
@@ -135,8 +127,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := service{ResponseWriter: w, permit: p, outcome: window.Neutral}
-	// Also on a panic, http.ErrAbortHandler among them, and runtime.Goexit: the
-	// place is given back, and they go on.
+	// Also after a panic, http.ErrAbortHandler among them, and runtime.Goexit.
 	defer s.end()
 	h.serve(s.writer(), r, admission.NewContext(ctx, p))
 	s.outcome = h.judge(&s, r.Context())
@@ -146,8 +137,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Context) {
 	inner := r.WithContext(ctx)
 	defer func() {
-		// What a server and its log look for in the request that they made: the
-		// files of a form to be removed, and the pattern that matched.
+		// The server and its log look for these in the request that they made.
 		r.MultipartForm, r.Pattern = inner.MultipartForm, inner.Pattern
 	}()
 	h.next.ServeHTTP(w, inner)
@@ -155,10 +145,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Cont
 
 // judge is how a request ended whose handler returned.
 func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
-	s.begin(http.StatusOK) // a handler that writes nothing answers that
+	s.begin(http.StatusOK) // the answer of a handler that does not write
 	switch o := h.settings.Outcome(s.status); {
 	case errors.Is(ctx.Err(), context.Canceled):
-		// Whatever was answered then: many handlers make a 503 of it.
+		// Whatever was answered: many handlers answer 503 then.
 		return window.Neutral
 	case o.Overloaded():
 		return o
@@ -175,8 +165,7 @@ func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var shed *admission.Shed
 	if !errors.As(err, &shed) {
-		// The request's context ended: nobody reads this, except where a
-		// deadline ran out and not the client.
+		// The request's context ended. If that was a deadline, the client reads this.
 		http.Error(w, http.StatusText(h.settings.Status), h.settings.Status)
 		return
 	}

@@ -11,18 +11,17 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// sniffed is how much of an answer net/http looks at to tell its Content-Type.
+// sniffed is how much of an answer net/http looks at to find its Content-Type.
 const sniffed = 512
 
-// service is one request in service, and the http.ResponseWriter that its
-// handler gets: it sees how the answer begins, and when the connection is
-// hijacked. What the writer beneath can do, writer's result can do too.
+// service is one request in service, and the http.ResponseWriter of its handler. It sees how
+// the answer begins, and when the connection is hijacked.
 type service struct {
 	http.ResponseWriter
 	permit admission.Permit
 	// outcome is how the service ended, set when the handler returned.
 	outcome window.Outcome
-	// status is that of the answer, 0 before it began; head is how long that took.
+	// status is the answer's, 0 before it began; head is how long that took.
 	status int
 	head   time.Duration
 	// hijacked: the connection is the handler's, and the place given back.
@@ -44,8 +43,8 @@ func (s *service) begin(status int) {
 	}
 }
 
-// writer returns s with those of Flush and Hijack that the writer beneath has.
-// Callers ask for these with a type assertion, so neither may be there for nothing.
+// writer returns s with Flush and Hijack as far as the writer beneath has them. Callers ask
+// for them with a type assertion.
 func (s *service) writer() http.ResponseWriter {
 	_, flushes := reach[http.Flusher](s.ResponseWriter)
 	if !flushes {
@@ -73,7 +72,7 @@ func (s *service) writer() http.ResponseWriter {
 	return s
 }
 
-// reach finds a T the way http.ResponseController does: the writer, or what it unwraps to.
+// reach finds a T the way http.ResponseController does: the writer, or one within.
 func reach[T any](w http.ResponseWriter) (T, bool) {
 	for {
 		switch inner := w.(type) {
@@ -91,7 +90,7 @@ func reach[T any](w http.ResponseWriter) (T, bool) {
 // Unwrap is for http.ResponseController.
 func (s *service) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// WriteHeader notes the status, unless it is one of those before the answer.
+// WriteHeader notes the status, unless it is an informational one.
 func (s *service) WriteHeader(status int) {
 	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
 		s.begin(status)
@@ -110,12 +109,11 @@ func (s *service) WriteString(text string) (int, error) {
 	return io.WriteString(s.ResponseWriter, text)
 }
 
-// ReadFrom is io.ReaderFrom: net/http sends a file with sendfile by it. It asks
-// the writer right beneath only: one further down would go past those between.
+// ReadFrom is io.ReaderFrom, by which net/http sends a file with sendfile. It asks the writer
+// right beneath only: one further down would bypass those between.
 //
-// The start goes by Write, as net/http has it do anyway: the answer begins with
-// the first byte that is there, not with the wait for it, and not at all if
-// there is none.
+// The start goes through Write, as in net/http itself: the answer begins with its first byte,
+// and not with the wait for that.
 func (s *service) ReadFrom(src io.Reader) (n int64, err error) {
 	writes := struct{ io.Writer }{s}
 	to, ok := s.ResponseWriter.(io.ReaderFrom)
@@ -134,8 +132,7 @@ func (s *service) ReadFrom(src io.Reader) (n int64, err error) {
 	return n + rest, err
 }
 
-// Push is http.Pusher. Where the writer beneath has none, it says that it is not
-// supported, which callers expect at any time.
+// Push is http.Pusher, which may always answer that it is not supported.
 func (s *service) Push(target string, opts *http.PushOptions) error {
 	if to, ok := reach[http.Pusher](s.ResponseWriter); ok {
 		return to.Push(target, opts)
@@ -143,7 +140,7 @@ func (s *service) Push(target string, opts *http.PushOptions) error {
 	return http.ErrNotSupported
 }
 
-// flusher is what a service has whose writer beneath flushes.
+// flusher is the part of a service whose writer beneath flushes.
 type flusher struct{ to *service }
 
 func (f flusher) Flush() { _ = f.FlushError() }
@@ -154,7 +151,7 @@ func (f flusher) FlushError() error {
 	return http.NewResponseController(f.to.ResponseWriter).Flush()
 }
 
-// hijacker is what a service has whose writer beneath hijacks.
+// hijacker is the part of a service whose writer beneath hijacks.
 type hijacker struct{ from *service }
 
 // Hijack takes the connection over, and gives the request's place back.

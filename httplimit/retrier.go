@@ -12,47 +12,36 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// Retrier is an http.RoundTripper that sends a request again where a policy
-// allows it, for clients that have no SDK to do so. Put it above a [Transport],
-// so that each attempt takes its own slot; a retry waits for its own at the front
-// of the queue, and none is held between attempts:
+// Retrier is an http.RoundTripper that sends a request again if a policy allows it, for
+// clients without an SDK. Put it above a [Transport], so that each attempt waits for its own
+// slot. A retry waits at the front of the queue, and holds no slot before.
 //
-//	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
-//	...
-//	client := &http.Client{Transport: retrier}
+// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the
+// limiter. The guards of the policy are asked before the delay, while the answer can still
+// be returned; the guards of the Transport's limiter are asked after it.
 //
-// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to
-// the limiter: those of the policy are asked before the delay, and while the answer
-// is still there to be returned; those of the Transport's limiter after both.
+// The policy reads a [StatusError], for an answer of status 400 or more, or the base's
+// error. A request may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE,
+// PUT, DELETE; RFC 9110, section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key
+// header, or if its context says so (retry.WithIdempotent). It is sent again only if its body
+// can be: it has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
 //
-// What is tried again is what the policy says (package retry) of a [StatusError],
-// for an answer of status 400 or more, or of the base's error. A Retry-After is
-// obeyed. A request may be done twice if its method is idempotent (GET, HEAD,
-// OPTIONS, TRACE, PUT, DELETE; RFC 9110, section 9.2.2), if it has an
-// Idempotency-Key or X-Idempotency-Key header, or if its context says so
-// (retry.WithIdempotent). A request is tried again only if its body can be sent
-// again: it has none, or GetBody, as http.NewRequest sets it for the readers that
-// it knows.
+// An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and
+// closed, so that its connection can be used again. If the Retrier gives up on an answer, the
+// caller gets it as it came, its body unread. Without an answer the error is the base's error
+// if that was final at once, otherwise an *attempt.Error.
 //
-// An answer that is not the last is read, for at most 64 KiB and a quarter of a second,
-// so that its connection can be used again, and closed before the wait for the next
-// attempt. When the Retrier gives up on an answer, whatever the reason, the
-// caller gets that answer as it came, its body unread. Without one the error is
-// that of the base if it was final at once, else an *attempt.Error that tells the
-// whole story; one of no attempt if a guard refused the request before it was sent.
-//
-// An answer that breaks off while its body is read is not tried again; to do that,
-// put retry.Do around the request and the reading. It is safe for any number of
+// An answer that breaks off while its body is read is not sent for again; for that, put
+// retry.Do around the request and the reading. A Retrier is safe for any number of
 // goroutines. Make one with [NewRetrier].
 type Retrier struct {
 	beneath
 	runner *run.Runner
 }
 
-// NewRetrier returns a Retrier with the policy; nil means the default policy. base does
-// the sending; nil means what http.DefaultTransport is now. The policy's
-// attempt timeout must not be set, since an answer's body outlives the attempt;
-// set http.Transport.ResponseHeaderTimeout instead.
+// NewRetrier returns a Retrier with the policy; nil means the default policy. base sends; nil
+// means what http.DefaultTransport is now. The policy must have no attempt timeout, since an
+// answer's body outlives the attempt: set http.Transport.ResponseHeaderTimeout instead.
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 	runner := p.Runner()
 	if runner.AttemptTimeout != 0 {

@@ -10,20 +10,18 @@ import (
 )
 
 const (
-	// keptBody is how much of a body a StatusError keeps, in bytes: room for an
-	// API's error document. drainedBody is how much Check reads in all, so that
-	// the connection can be used again; a longer body costs a new one. JSON that may
-	// have a code is kept up to that, since a part of it cannot be parsed. Both are our
-	// choice.
+	// keptBody is how much of a body a StatusError keeps, in bytes: room for an API's error
+	// document. drainedBody is how much Check reads, so that the connection can be used
+	// again, and how much is kept of JSON that may have a code. Our choice.
 	keptBody    = 4 << 10
 	drainedBody = 64 << 10
 	// shownBody is how much of the body the error's text shows, in characters.
 	shownBody = 200
 )
 
-// StatusError is an HTTP answer that is an error: its status is 400 or more.
-// attempt.Classify reads it by its methods. Check makes it, and so may you, in tests
-// say. Nothing changes it later, so it is safe for any number of goroutines.
+// StatusError is an HTTP answer with a status of 400 or more. attempt.Classify reads it by its
+// methods. Check makes it, and so may a test. It is never changed, so it is safe for any
+// number of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
 	StatusCode int
@@ -34,13 +32,30 @@ type StatusError struct {
 	// Body is the start of the answer's body, at most 4 KiB; of a 429 or 403 in JSON 64
 	// KiB, for the code in it.
 	Body []byte
+
+	// after is the Retry-After, if it has been read.
+	after *time.Duration
 }
 
-// Check returns nil if the answer's status is below 400, and leaves it as it
-// is. For any other it returns a [*StatusError], and closes the body after it
-// has read it: at most 64 KiB, and for as long as the request's context
-// lasts. It is for use within limiter.Do around a plain client, see the package
-// comment.
+// Check returns nil if the answer's status is below 400, and leaves the answer as it is. For
+// any other it returns a [*StatusError], reads at most 64 KiB of the body, for as long as the
+// request's context lasts, and closes it. It is for limiter.Do around a plain client:
+//
+//	err := lim.Do(ctx, func(ctx context.Context) error {
+//		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+//		if err != nil {
+//			return err
+//		}
+//		resp, err := http.DefaultClient.Do(req)
+//		if err != nil {
+//			return err
+//		}
+//		defer resp.Body.Close()
+//		if err := httplimit.Check(resp); err != nil {
+//			return err
+//		}
+//		...read all of resp.Body here: the slot is held as long as this function runs
+//	})
 func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
@@ -48,7 +63,7 @@ func Check(resp *http.Response) error {
 	e := newStatusError(resp)
 	if resp.Body != nil {
 		defer resp.Body.Close()
-		// An error here changes nothing: the status has said it all.
+		// An error here does not matter: the status is known.
 		e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, e.kept()))
 		_, _ = io.CopyN(io.Discard, resp.Body, drainedBody-int64(len(e.Body)))
 	}
@@ -59,6 +74,8 @@ func Check(resp *http.Response) error {
 func newStatusError(resp *http.Response) *StatusError {
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
 	e.Status = e.status()
+	after := e.RetryAfter()
+	e.after = &after
 	return e
 }
 
@@ -73,9 +90,11 @@ func (e *StatusError) status() string {
 // HTTPStatusCode returns the status.
 func (e *StatusError) HTTPStatusCode() int { return e.StatusCode }
 
-// RetryAfter returns the delay that the service asked for in the header, 0 if it asked
-// for none.
+// RetryAfter returns the delay that the service asked for in the header, or 0.
 func (e *StatusError) RetryAfter() time.Duration {
+	if e.after != nil {
+		return *e.after // a date is read once, when the answer came
+	}
 	after, _ := RetryAfter(e.Header, time.Now())
 	return after
 }

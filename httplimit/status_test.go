@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,20 @@ func TestCheckTellsTheStatus(t *testing.T) {
 	assert.Equal(t, "Please reduce your request rate.\n", string(status.Body))
 	assert.EqualValues(t, 1, body.closes.Load())
 	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 2 * time.Second}, attempt.Classify(err))
+}
+
+// A date counts from the answer, and not from whenever somebody asks.
+func TestARetryAfterIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		header := http.Header{"Retry-After": {time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}}
+		var status *httplimit.StatusError
+		require.ErrorAs(t, httplimit.Check(answer(503, header, http.NoBody)), &status)
+		text := status.Error()
+		require.Equal(t, time.Minute, status.RetryAfter())
+		time.Sleep(30 * time.Second)
+		require.Equal(t, time.Minute, status.RetryAfter())
+		require.Equal(t, text, status.Error())
+	})
 }
 
 // One that a test makes by hand has a text too.

@@ -11,24 +11,21 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Tagger is an http.RoundTripper that tells the server about each request, in
-// the headers of [SetTags]: which client sends it, and from the request's context (package
-// tag) its feature and its criticality, and which attempt it is
-// (attempt.Number, attempt.WithRetry).
+// Tagger is an http.RoundTripper that adds the headers of [SetTags] to each request: the
+// client's name and version, and from the request's context its feature and criticality
+// (package tag) and the attempt's number (attempt.Number).
 //
-// What the headers of a request say already stays, see [AddTags]. What retries stands
-// above the Tagger, so that each attempt comes by here; a [Retrier] and the Transport of
-// [Client] may stand below it too, and number the attempts. It is safe for any number of
-// goroutines. Make one with [NewTagger].
+// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the
+// Tagger, so that it sees each attempt; a [Retrier] and a [Client] may also stand below it,
+// and number the attempts. It is safe for any number of goroutines. Make one with [NewTagger].
 type Tagger struct {
 	beneath
 	client, version string
 }
 
-// NewTagger returns a Tagger for a program with that name and version, which may be
-// empty. Without a name, name and version are those of the context, if it has
-// any. base does the sending; nil means what http.DefaultTransport is now. The error
-// says what is wrong with a name.
+// NewTagger returns a Tagger for a program with that name and version. Without a name, both
+// are the context's, if it has any. base sends; nil means what http.DefaultTransport is now.
+// The error names the name that is not allowed.
 func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
@@ -52,9 +49,8 @@ func (t *Tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(tagged)
 }
 
-// tags are those of a request with the context. A request that is made in the
-// service of one that was a retry is no better than that; so the attempt is the
-// higher of the two numbers.
+// tags are the tags of a request. If it is made in the service of a request that was a
+// retry, it is a retry too; so the attempt is the higher of the two numbers.
 func (t *Tagger) tags(ctx context.Context) tag.Tags {
 	tags := tag.FromContext(ctx)
 	if t.client != "" {

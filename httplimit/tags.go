@@ -10,11 +10,9 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// The headers that tell a server about a request, Safe Client Behaviour's "Tag requests with
-// client name and version, feature that triggered the request, severity of
-// failing the request, retry or initial request". They are named after this
-// project, so that they mean the same everywhere, and without an "X-" (RFC
-// 6648). gRPC metadata has the same names in lower case.
+// The headers that say to a server what a request is: Safe Client Behaviour's "Tag requests
+// with client name and version, feature that triggered the request, severity of failing the
+// request, retry or initial request". gRPC metadata has the same names in lower case.
 //
 // Each is given once or not at all. In the notation of RFC 9110:
 //
@@ -40,17 +38,14 @@ const (
 )
 
 const (
-	// longestName is the most characters of a name: enough for a module's path,
-	// and few enough to keep and to log. Our choice.
+	// longestName is the most characters of a name: a module's path fits. Our choice.
 	longestName = 128
-	// mostAttempts is the highest number of an attempt. Our choice; higher ones
-	// are sent as this.
+	// mostAttempts is the highest number of an attempt that is sent. Our choice.
 	mostAttempts = 999_999
 )
 
-// SetTags puts the tags into the header, in the place of those it has: the
-// criticality always, the others unless they are empty, or 0. What a name may
-// not contain becomes "_", and what is too long is cut.
+// SetTags replaces the tags in the header: the criticality always, the others unless they are
+// empty or 0. A character that a name may not contain becomes "_", and a long name is cut.
 func SetTags(h http.Header, t tag.Tags) {
 	set := func(name, value string) {
 		delete(h, name)
@@ -61,7 +56,7 @@ func SetTags(h http.Header, t tag.Tags) {
 	set(HeaderClient, clean(t.Client))
 	set(HeaderClientVersion, clean(t.Version))
 	set(HeaderFeature, clean(t.Feature))
-	criticality, _ := t.Criticality.MarshalText() // none for one that does not exist
+	criticality, _ := t.Criticality.MarshalText() // empty for one that does not exist
 	set(HeaderCriticality, string(criticality))
 	attempt := ""
 	if t.Attempt > 0 {
@@ -70,10 +65,9 @@ func SetTags(h http.Header, t tag.Tags) {
 	set(HeaderAttempt, attempt)
 }
 
-// AddTags puts the tags into the header, except those that it has: what a request
-// says of itself stays, and what a gateway relays. A version is that of its client,
-// so none is added to another's name. And a request that was sent before is no
-// initial one any more: of two attempts the higher counts.
+// AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged. It
+// adds no version to another client's name. Of two attempts the higher stays, since a request
+// that was sent before is no longer an initial one.
 func AddTags(h http.Header, t tag.Tags) {
 	if _, ok := h[HeaderClient]; ok {
 		t.Client, t.Version = "", ""
@@ -91,11 +85,9 @@ func AddTags(h http.Header, t tag.Tags) {
 	}
 }
 
-// ParseTags returns the tags in a header. A tag that is malformed, or given
-// more than once, counts as not given, and the error says which they are; the
-// others are good all the same.
-//
-// They are what the client says of itself; nothing proves it.
+// ParseTags returns the tags in a header. A tag that is malformed, or given more than once,
+// counts as missing, and the error names it; the other tags are valid. The client says them
+// about itself, without proof.
 func ParseTags(h http.Header) (tag.Tags, error) {
 	var t tag.Tags
 	var errs []error
@@ -142,7 +134,7 @@ func parseAttempt(v string, to *int) error {
 // shown is as much of a value as an error needs to show.
 func shown(v string) string { return v[:min(len(v), 40)] }
 
-// clean is the text as a name: what is not allowed in one is "_".
+// clean is the text as a name, with "_" for characters that a name may not contain.
 func clean(text string) string {
 	if strings.IndexFunc(text, forbidden) >= 0 {
 		text = strings.Map(func(r rune) rune {
@@ -155,6 +147,6 @@ func clean(text string) string {
 	return text[:min(len(text), longestName)]
 }
 
-// forbidden reports whether a name may not contain the character: what is not
-// visible ASCII, and what separates or quotes in the headers of RFC 9110.
+// forbidden reports whether a name may not contain the character: it is not visible ASCII, or
+// it separates or quotes in the headers of RFC 9110.
 func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }

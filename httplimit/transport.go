@@ -11,31 +11,30 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Transport is an http.RoundTripper that waits for a slot of its limiter
-// before it sends a request, and tells the limiter how the attempt ended. The
-// slot is held until the answer's body is read to its end or closed, reading
-// fails, or the request's context ends.
+// Transport is an http.RoundTripper that waits for a slot of its limiter before it sends a
+// request, and reports the end of the attempt to the limiter. The slot is held until the
+// answer's body is read to its end or closed, reading fails, or the request's context ends.
 //
-// What the limiter is told: an answer with a status below 400 is a success;
-// any other is put to the limiter's classifier as a [StatusError], and so is an error. Of
-// the body it has the start, at most 64 KiB, where the status is 429 or 403 and the
-// body JSON: there a service says that a quota is used up. Of other answers it has none.
-// What the end of the request's context means, the package comment says.
+// An answer with a status below 400 is a success. The limiter's classifier reads any other
+// as a [StatusError], and so it reads the errors of the base. If the status is 429 or 403 and
+// the body JSON, the StatusError has the first 64 KiB of the body, which may name a quota;
+// otherwise it has no body. The package comment has the end of the request's context.
 //
-// If the limiter has guards (aimd.WithGuard: a throttle, a retry budget) they are
-// asked before each request. A throttle counts as accepted what the service
-// answered and did not refuse.
+// The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before each
+// request. attempt.WithRetry marks a request as a retry.
 //
-// It does not retry. A request that a guard refused, or that got no slot, fails with an
-// [*attempt.Error] of no attempt, so it may be sent again even where it is not
-// idempotent; its reason is limiter.ErrClosed, attempt.ErrQueueFull, what ended the
-// request's context (context.Cause), the error of a guard, or that of PerHost's
-// newLimiter. Other errors are those of the base, within an attempt.Error if it is an
-// attempt.ErrNoContact. It is safe for any number of goroutines. The
-// zero value sends nothing; make one with [New] or [PerHost].
+// A Transport does not retry. A request without a slot fails with an [*attempt.Error] of no
+// attempt, so it may be sent again even if it is not idempotent. The reason is
+// limiter.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or
+// the error of a guard or of PerHost's newLimiter. Other errors are the base's, within an
+// attempt.Error if the service has never answered (attempt.ErrNoContact).
+//
+// A base other than an *http.Transport gets a copy of the request, whose context says that
+// it has a slot. A Transport is safe for any number of goroutines. The zero value sends
+// nothing; make one with [New] or [PerHost].
 type Transport struct {
 	beneath
-	// One of these two is set.
+	// Either single or hosts is set.
 	single *limiter.Limiter
 	hosts  *limiter.Keyed[string]
 }
@@ -49,7 +48,7 @@ func New(base http.RoundTripper, l *limiter.Limiter) *Transport {
 	return &Transport{beneath: over(base), single: l}
 }
 
-// beneath is what the round trippers of this package have below them.
+// beneath is the base below a round tripper of this package.
 type beneath struct{ base http.RoundTripper }
 
 func over(base http.RoundTripper) beneath {
@@ -100,7 +99,7 @@ func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt,
 func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
-		if !open { // after an end this does nothing
+		if !open { // no effect after an end
 			a.Drop()
 		}
 	}()
@@ -134,9 +133,8 @@ type unanswered struct{ error }
 func (u unanswered) Unwrap() error    { return u.error }
 func (u unanswered) Unanswered() bool { return true }
 
-// failure is what the head of an answer says, nil if it is no error. It is put to
-// the classifier, so that a limiter reads an answer the same way here and in Do
-// with Check. By default that is attempt.Classify.
+// failure is the head of an answer as an error, nil for a success, so that a limiter reads an
+// answer in the same way here and in Do with Check.
 func failure(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
@@ -144,9 +142,8 @@ func failure(resp *http.Response) error {
 	return glance(resp)
 }
 
-// bodyless reports whether an answer has no body that could end later. HTTP/2
-// does not say so with http.NoBody, and a ContentLength of 0 says it only from
-// there on: hand-made answers often leave it unset.
+// bodyless reports whether an answer has no body that could end later. HTTP/2 does not use
+// http.NoBody for that. With HTTP/1 hand-made answers often leave ContentLength unset.
 func bodyless(req *http.Request, resp *http.Response) bool {
 	switch {
 	case resp.Body == nil, resp.Body == http.NoBody, req.Method == http.MethodHead:
