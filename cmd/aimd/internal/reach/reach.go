@@ -1,8 +1,10 @@
-// Package reach tells early whether a service can be reached at all, and in one line why not.
+// Package reach finds out early whether a service can be reached at all, and says in one
+// line why not.
 package reach
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -10,12 +12,49 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 )
 
-// Endpoint finds out whether anybody listens at the address of the URL. The SDK
-// would try for long, and look for credentials first: without them a wrong
-// address would be taken for missing credentials. Behind a proxy it says yes.
-func Endpoint(ctx context.Context, endpoint string) error {
+// S3 is the configuration for a store at the endpoint, or for AWS if it is "", with
+// credentials, profile and region as the AWS tools find theirs. It returns an error in one
+// line if nobody listens at the endpoint within the time, or a setting is missing.
+func S3(parent context.Context, endpoint string, within time.Duration, options ...func(*config.LoadOptions) error) (aws.Config, error) {
+	ctx, cancel := context.WithTimeout(parent, within)
+	defer cancel()
+	options = append(options, config.WithLogger(logging.Nop{}))
+	if endpoint != "" {
+		if err := listens(ctx, endpoint); err != nil {
+			return aws.Config{}, errors.Join(parent.Err(), Explain(Where(endpoint), within, err))
+		}
+		options = append(options, config.WithBaseEndpoint(endpoint), config.WithDefaultRegion("us-east-1"))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return cfg, fmt.Errorf("reading the AWS environment: %w", err)
+	}
+	if cfg.Region == "" {
+		return cfg, errors.New("no AWS region found; set AWS_REGION or the profile's region, or give --endpoint")
+	}
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return cfg, fmt.Errorf("%s: no AWS credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w",
+			Where(endpoint), Innermost(err))
+	}
+	return cfg, parent.Err()
+}
+
+// Where is the endpoint as users know it; "" is AWS.
+func Where(endpoint string) string {
+	if endpoint == "" {
+		return "AWS"
+	}
+	return "--endpoint " + endpoint
+}
+
+// listens finds out whether anybody listens at the address of the URL. The SDK would try
+// for long, and look for credentials first: a wrong address would be taken for missing
+// credentials. Behind a proxy somebody always listens.
+func listens(ctx context.Context, endpoint string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, endpoint, nil)
 	if err != nil {
 		return err
@@ -34,30 +73,31 @@ func Endpoint(ctx context.Context, endpoint string) error {
 	return conn.Close()
 }
 
-// Credentials finds out whether there are any.
-func Credentials(ctx context.Context, from aws.CredentialsProvider) error {
-	if _, err := from.Retrieve(ctx); err != nil {
-		return fmt.Errorf("no AWS credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", Innermost(err))
-	}
-	return nil
-}
-
-// Explain says why there was no answer from where, within so long; nil: that was not it.
+// Explain is an error in one line for an attempt that failed within the time.
 func Explain(where string, within time.Duration, err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
+	var plain tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	status := Status(err)
 	switch {
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: no such host: %w", where, dns)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("%s: nobody answers there: %w", where, op)
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &plain):
+		return fmt.Errorf("%s: the server there does not speak TLS; want http:// in place of https://, or another port", where)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("%s: its certificate is not trusted; AWS_CA_BUNDLE names a file with others: %w", where, certificate.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: no answer within %v: %w", where, within, Innermost(err))
+	case status == http.StatusForbidden, status == http.StatusUnauthorized:
+		return fmt.Errorf("%s: the credentials are not accepted: %w", where, Innermost(err))
 	}
-	return nil
+	return fmt.Errorf("%s: %w", where, err)
 }
 
-// Status is that of the answer which the error tells of, 0 if there was none.
+// Status is the status of the answer in the error, 0 if there was no answer.
 func Status(err error) int {
 	var s interface{ HTTPStatusCode() int }
 	if errors.As(err, &s) {
@@ -66,8 +106,7 @@ func Status(err error) int {
 	return 0
 }
 
-// Innermost follows the chain of causes to its end, the first cause where there are
-// several: without what the SDK has put around it.
+// Innermost is the first cause of the error, without the words that the SDK puts around it.
 func Innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)

@@ -1,19 +1,50 @@
 package reach_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
-func TestEndpoint(t *testing.T) {
+func TestS3(t *testing.T) {
+	clitest.AWS(t)
 	s := httptest.NewServer(http.NotFoundHandler())
-	require.NoError(t, reach.Endpoint(t.Context(), s.URL), "whatever it would answer")
+	cfg, err := reach.S3(t.Context(), s.URL, time.Minute)
+	require.NoError(t, err, "whatever the server would answer")
+	assert.Equal(t, "us-east-1", cfg.Region)
 	s.Close()
-	require.ErrorContains(t, reach.Endpoint(t.Context(), s.URL), "refused")
-	require.Error(t, reach.Endpoint(t.Context(), "http://[::1"))
+	_, err = reach.S3(t.Context(), s.URL, time.Minute)
+	require.ErrorContains(t, err, "--endpoint "+s.URL+": nobody answers there: ")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = reach.S3(ended, s.URL, time.Minute)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = reach.S3(t.Context(), "http://[::1", time.Minute)
+	require.Error(t, err)
+	_, err = reach.S3(t.Context(), "", time.Minute)
+	require.ErrorContains(t, err, "no AWS region found")
+}
+
+// A protocol that is not the server's is named, not the SDK's words around it.
+func TestExplainTLS(t *testing.T) {
+	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewTLSServer(http.NotFoundHandler())
+	defer plain.Close()
+	defer secure.Close()
+	for address, want := range map[string]string{
+		strings.Replace(plain.URL, "http:", "https:", 1): "there: the server there does not speak TLS; want http:// in place of https://, or another port",
+		secure.URL: "there: its certificate is not trusted; AWS_CA_BUNDLE names a file with others: x509: certificate signed by unknown authority",
+	} {
+		_, err := http.Get(address)
+		require.Error(t, err)
+		assert.EqualError(t, reach.Explain("there", time.Second, err), want)
+	}
 }

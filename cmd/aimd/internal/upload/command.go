@@ -17,8 +17,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -26,12 +24,31 @@ import (
 //go:embed help
 var help embed.FS
 
+// Config is what to upload, to where and how. A field without a comment is the flag of its name.
+type Config struct {
+	// Source is the file or directory to upload.
+	Source string
+	// Bucket and Prefix are where to. The prefix is "" or ends in a slash.
+	Bucket, Prefix string
+
+	Endpoint, From, Law, Checksum    string
+	VirtualHost, Force, DryRun       bool
+	JSON, Quiet, Verbose             bool
+	Factor, InitialWindow, MaxWindow float64
+	Timeout                          time.Duration
+	MaxAttempts                      int
+	PartSize                         int64
+	Stdout, Stderr                   io.Writer
+	// Watch is called with the limiter before the first request; nil: nobody watches.
+	Watch func(*aimd.Limiter)
+}
+
 // Command is aimd upload.
 func Command() *cobra.Command {
 	c, choice := defaults(), livepage.Choice{}
 	cmd := cli.Help(help, &cobra.Command{
-		Use:   "upload DIR|FILE... s3://bucket/prefix",
-		Short: "Upload files to S3, verified, resumable, as fast as the store lets",
+		Use:   "upload DIR|FILE s3://bucket/prefix",
+		Short: "Upload files to S3, verified, as fast as the store lets",
 		Args: func(cmd *cobra.Command, args []string) error {
 			return cli.Usage(cmd, c.arguments(args))
 		},
@@ -47,9 +64,9 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// run uploads, beside the live page if there is to be one.
+// run uploads, with a live page if there is to be one.
 func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
-	// A reader that goes away, as head does, must not end it in the middle of things.
+	// A reader that goes away, as head does, must not end the program before its parts are removed.
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	page, err := choice.Serve(cmd)
@@ -64,13 +81,27 @@ func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
 	return err
 }
 
+// checksums are the checksums that can go with a request. CRC64NVME is the one that S3
+// knows of an object in parts as a whole; all stores know MD5.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html
+var checksums = []string{"crc64nvme", md5Only}
+
+const md5Only = "md5"
+
 // defaults is the configuration without any flag.
 func defaults() Config {
 	return Config{
 		Law: "probe", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
-		PartSize: 8 << 20, Threshold: 16 << 20, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
+		PartSize: 8 << 20, Checksum: checksums[0],
 	}
 }
+
+const (
+	// The bounds of parts: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+	partLeast, partMost = 5 << 20, 5 << 30
+	// windowMost is beyond the requests that a store takes from one machine.
+	windowMost = 10_000
+)
 
 func (c *Config) flags(cmd *cobra.Command) {
 	f := cli.Flags(cmd)
@@ -78,17 +109,12 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
-	f.Var(value.Choice(&c.Links, []string{"follow", "files", "skip"}, []walk.Links{walk.FollowAll, walk.FollowFiles, walk.FollowNone}),
-		"symlinks", "follow all but those that lead back up, only those to files, or skip them; what is skipped is reported")
-	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline; each below an argument")
-	f.StringVar(&c.Failed, "failed", "", "write the paths of what failed or was not begun to this `file`, each ended by NUL, for --from and xargs -0")
+	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline; each below DIR")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.BoolVarP(&c.Verbose, "verbose", "v", false, "a line for every file")
-	words, algorithms := checksums()
-	f.Var(value.Choice(&c.Checksum, words, algorithms), "checksum", "what goes with each request; md5 for stores that know no other")
-	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "size of parts; grows so that there are at most 10000")
-	f.Var(value.Size(&c.Threshold, 1, partMost), "threshold", "files from this size on go in parts")
+	f.Var(value.Choice(&c.Checksum, checksums, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
+	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "larger files go in parts of this size; it grows so that there are at most 10000")
 	f.Var(value.OrNone(value.Duration(&c.Timeout, time.Second, 24*time.Hour)), "timeout", "longest time for one attempt of a request; 0 for none")
 	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
 	f.Var(value.Choice(&c.Law, sim.Laws(), sim.Laws()), "law", "how the window adapts; probe needs no tuning")
@@ -97,90 +123,31 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")
 }
 
-const (
-	// Bounds of a single upload and of a part:
-	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
-	partLeast = 5 << 20
-	partMost  = 5 << 30
-	// windowMost is beyond what a store takes from one machine.
-	windowMost = 10_000
-)
-
-// checksums are the algorithms by their names; md5 is none of them.
-func checksums() (words []string, algorithms []*sum.Algorithm) {
-	for _, a := range sum.Algorithms() {
-		words, algorithms = append(words, strings.ToLower(a.Name)), append(algorithms, a)
-	}
-	return append(words, "md5"), append(algorithms, nil)
-}
-
 func (c *Config) arguments(args []string) (err error) {
-	if len(args) < 2 {
-		return errors.New("want at least one file or directory, and s3://bucket/prefix as the last argument")
+	if len(args) != 2 {
+		return fmt.Errorf("got %d arguments, want a file or directory, and s3://bucket/prefix", len(args))
 	}
-	c.Roots = args[:len(args)-1]
-	c.Bucket, c.Prefix, err = destination(args[len(args)-1])
+	c.Source = args[0]
+	c.Bucket, c.Prefix, err = destination(args[1])
 	return err
 }
 
-// check checks what no flag can know by itself.
+// check checks what no flag can check by itself.
 func (c *Config) check() error {
-	if c.VirtualHost && c.Endpoint == "" {
+	switch {
+	case c.VirtualHost && c.Endpoint == "":
 		return errors.New("--virtual-host: goes only with --endpoint; AWS has it so anyway")
-	}
-	if c.Quiet && c.Verbose {
+	case c.Quiet && c.Verbose:
 		return errors.New("--quiet and --verbose: want one of them at most")
 	}
-	for _, root := range c.Roots {
-		if _, err := os.Stat(root); err != nil {
-			return fmt.Errorf("%s: want a file or directory that can be read: %w", root, errors.Unwrap(err))
-		}
+	info, err := os.Stat(c.Source)
+	if err != nil {
+		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
 	}
-	if c.Failed != "" {
-		return c.checkFailed()
+	if c.From != "" && !info.IsDir() {
+		return fmt.Errorf("--from: want a directory that its paths are below, not %s", c.Source)
 	}
 	return nil
-}
-
-// Config is what to upload, to where and how.
-type Config struct {
-	// Roots are the files and directories to upload.
-	Roots []string
-	// From names a list of paths to upload alone; "": all below the roots.
-	From string
-	// Bucket and Prefix are where to. The prefix is "" or ends in a slash.
-	Bucket, Prefix string
-	// Endpoint is the store's URL; "": AWS, or what the AWS environment says.
-	Endpoint string
-	// VirtualHost puts the bucket into the host's name, with Endpoint.
-	VirtualHost bool
-
-	// Law is the control law, by its name in sim.Laws.
-	Law string
-	// Factor is what a cut keeps of the window, for laws that have one; InitialWindow and MaxWindow bound it, in requests.
-	Factor, InitialWindow, MaxWindow float64
-	// Timeout bounds each attempt; 0: none.
-	Timeout time.Duration
-	// MaxAttempts bounds the attempts of each request; 0: no bound.
-	MaxAttempts int
-
-	// PartSize is the size of parts, Threshold that from which files go in parts.
-	PartSize, Threshold int64
-	// Checksum goes with all that is sent; nil: MD5.
-	Checksum *sum.Algorithm
-	Links    walk.Links
-	// Force uploads what is there already, too.
-	Force bool
-	// DryRun sends nothing but questions.
-	DryRun bool
-
-	// Failed names a file for the paths of what is not in the store; "": none.
-	Failed string
-	// JSON, Quiet and Verbose say what is written of each file.
-	JSON, Quiet, Verbose bool
-	Stdout, Stderr       io.Writer
-	// Watch is given the limiter before it works; nil: nobody watches.
-	Watch func(*aimd.Limiter)
 }
 
 // destination takes s3://bucket/prefix apart. The prefix becomes "" or ends in a slash.

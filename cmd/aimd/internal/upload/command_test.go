@@ -1,11 +1,16 @@
 package upload
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -14,7 +19,6 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
 
 // command runs the command line.
@@ -32,8 +36,8 @@ func command(t *testing.T, args ...string) (stdout, stderr string, err error) {
 func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 	dir := t.TempDir()
 	for line, want := range map[string][]string{
-		"":                             {"want at least one file or directory, and s3://bucket/prefix"},
-		"DIR":                          {"want at least one file or directory, and s3://bucket/prefix"},
+		"":                             {"got 0 arguments, want a file or directory, and s3://bucket/prefix"},
+		"DIR DIR s3://bucket":          {"got 3 arguments"},
 		"DIR DIR":                      {"destination " + dir, "want s3://bucket"},
 		"DIR s3://":                    {"destination s3://", `bucket ""`, "3 to 63 of a-z"},
 		"DIR s3://No":                  {`bucket "No"`, "3 to 63 of a-z"},
@@ -48,11 +52,9 @@ func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 		"DIR s3://bucket --factor NaN":            {`"NaN"`, "--factor"},
 		"DIR s3://bucket --law nonsense":          {`"nonsense"`, "--law", "one of probe, tahoe, reno"},
 		"DIR s3://bucket --factor 0.5":            {"--factor: makes no difference to --law probe, want it with tahoe or reno"},
-		"DIR s3://bucket --checksum sha1":         {`"sha1"`, "--checksum", "one of crc64nvme, crc32c, crc32, md5"},
-		"DIR s3://bucket --symlinks some":         {`"some"`, "--symlinks", "one of follow, files, skip"},
+		"DIR s3://bucket --checksum sha1":         {`"sha1"`, "--checksum", "one of crc64nvme, md5"},
 		"DIR s3://bucket --part-size 4MiB":        {`"4MiB"`, "--part-size", "5MiB to 5GiB"},
 		"DIR s3://bucket --part-size 9x":          {`"9x"`, "--part-size", "5MiB to 5GiB"},
-		"DIR s3://bucket --threshold 0":           {`"0"`, "--threshold", "1B to 5GiB"},
 		"DIR s3://bucket --timeout 1ms":           {`"1ms"`, "--timeout", "1s to 24h"},
 		"DIR s3://bucket --max-attempts -1":       {`"-1"`, "--max-attempts", "whole number from 0"},
 		"DIR s3://bucket --max-window 0":          {`"0"`, "--max-window", "1 to 10000"},
@@ -72,15 +74,14 @@ func TestDefaults(t *testing.T) {
 	c.flags(cmd)
 	assert.Equal(t, defaults(), c)
 	for name, want := range map[string]string{
-		"checksum": "crc64nvme", "symlinks": "follow", "law": "probe", "part-size": "8MiB", "threshold": "16MiB", "timeout": "5m", "factor": "0.9",
+		"checksum": "crc64nvme", "law": "probe", "part-size": "8MiB", "timeout": "5m", "factor": "0.9",
 		"initial-window": "20", "max-window": "256", "max-attempts": "0",
 	} {
 		assert.Equal(t, want, cmd.Flag(name).DefValue, name)
 	}
-	require.NoError(t, cmd.Flags().Parse([]string{"--checksum", "md5", "--timeout", "0", "--symlinks", "skip", "--part-size", "5GiB"}))
-	assert.Nil(t, c.Checksum)
+	require.NoError(t, cmd.Flags().Parse([]string{"--checksum", "md5", "--timeout", "0", "--part-size", "5GiB"}))
+	assert.Equal(t, md5Only, c.Checksum)
 	assert.Zero(t, c.Timeout)
-	assert.Equal(t, walk.FollowNone, c.Links)
 	assert.EqualValues(t, partMost, c.PartSize)
 }
 
@@ -104,16 +105,16 @@ func TestJSON(t *testing.T) {
 	require.EqualError(t, err, "1 of 2 files failed")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 3)
-	var summary map[string]map[string]any
+	var summary map[string]any
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
-	delete(summary["summary"], "seconds")
+	delete(summary, "seconds")
 	assert.Equal(t, map[string]any{
-		"uploaded": 1.0, "skipped": 0.0, "failed": 1.0, "not_begun": 0.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
-	}, summary["summary"])
+		"stored": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
+	}, summary)
 	all := strings.Join(lines[:2], "\n")
-	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"uploaded","attempts":1}`)
+	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"stored"}`)
 	assert.Contains(t, all, `"path_base64":"`)
-	assert.Contains(t, all, `"status":"failed","error":"the name is not UTF-8, as a key must be","attempts":0}`)
+	assert.Contains(t, all, `"status":"failed","error":"the name is not UTF-8, as a key must be"}`)
 	assert.Empty(t, stderr)
 }
 
@@ -135,9 +136,8 @@ func TestWhatPeopleSee(t *testing.T) {
 
 	stdout, stderr, err = command(t, append(to, "-v")...)
 	require.NoError(t, err)
-	assert.Contains(t, stdout, "2 uploaded (14 B), 1 skipped, 0 failed in ")
-	assert.Contains(t, stderr, "uploaded: "+w.dir+"/a -> p/a (7 B)\n")
-	assert.Contains(t, stderr, "note: the store does not answer with checksums")
+	assert.Contains(t, stdout, "2 stored (14 B), 1 skipped, 0 failed in ")
+	assert.Contains(t, stderr, "stored: "+w.dir+"/a -> p/a (7 B)\n")
 
 	stdout, stderr, err = command(t, append(to, "--quiet")...)
 	require.NoError(t, err)
@@ -153,8 +153,8 @@ func TestOneErrorAtTheStart(t *testing.T) {
 	require.ErrorContains(t, err, "--endpoint http://127.0.0.1:1: nobody answers there")
 	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
 	require.ErrorContains(t, err, "--from: open ")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--failed", w.dir)
-	require.ErrorContains(t, err, "--failed "+w.dir+": is no regular file")
+	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", strings.Replace(w.URL, "http:", "https:", 1))
+	require.EqualError(t, err, "--endpoint https"+w.URL[4:]+": the server there does not speak TLS; want http:// in place of https://, or another port")
 	_, _, err = command(t, w.dir, "s3://bucket")
 	require.ErrorContains(t, err, "no AWS region found")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
@@ -162,13 +162,78 @@ func TestOneErrorAtTheStart(t *testing.T) {
 	require.ErrorContains(t, err, "no AWS credentials found; set AWS_ACCESS_KEY_ID")
 }
 
-// The list that is being written is no file to upload.
-func TestFailedListWithinTheDirectory(t *testing.T) {
+// The summary names 20 files that failed, and counts the others.
+func TestWhatFailedIsNamed(t *testing.T) {
 	w := newWorld(t)
-	w.write("a", "x")
-	w.write("failed.txt", "of an earlier run\x00")
-	o := w.run(func(c *Config) { c.Failed = filepath.Join(w.dir, "failed.txt") })
-	require.NoError(t, o.err)
-	assert.Equal(t, "the list that --failed writes", o.lines["failed.txt"].Error)
-	assert.Equal(t, map[string]string{"p/a": "x"}, w.stored())
+	w.files(25)
+	w.write("ok", "x")
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		return isPut(r) && !strings.HasSuffix(r.URL.Path, "/ok") && deny(rw, r, 400, "InvalidRequest")
+	})
+	stdout, stderr, err := command(t, w.dir, "s3://bucket", "--endpoint", w.URL)
+	require.EqualError(t, err, "25 of 26 files failed")
+	assert.Contains(t, stdout, "1 stored (1 B), 0 skipped, 25 failed in ")
+	assert.Equal(t, 20, strings.Count(stderr, "failed: "+w.dir+"/"), stderr)
+	assert.Contains(t, stderr, "and 5 more failed; --json names all\n")
+	stdout, _, _ = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--json")
+	assert.Equal(t, 25, strings.Count(stdout, `"status":"failed"`))
+}
+
+func TestExitStatus(t *testing.T) {
+	clitest.AWS(t)
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		args []string
+		want int
+	}{
+		{t.Context(), []string{"upload", "-h"}, 0},
+		{t.Context(), []string{"upload"}, 2},
+		{t.Context(), []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 1},
+		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
+	} {
+		got := clitest.Here(c.ctx, []*cobra.Command{Command()}, c.args...)
+		assert.Equal(t, c.want, got.Status, "%v: %s", c.args, got.Stderr)
+	}
+}
+
+// The store looks at the page when the first file comes.
+func TestLive(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	cmd := Command()
+	var stderr bytes.Buffer // nothing writes to it but before the work and, with --quiet, after it
+	seen := ""
+	var once sync.Once
+	w.set(func(_ http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) {
+			once.Do(func() { seen = look(t, stderr.String()) })
+		}
+		return false
+	})
+	cmd.SetOut(new(bytes.Buffer))
+	cmd.SetErr(&stderr)
+	cmd.SetArgs([]string{w.dir, "s3://" + testBucket, "--endpoint", w.URL, "--live", "--quiet"})
+	require.NoError(t, cmd.ExecuteContext(t.Context()))
+	assert.Contains(t, seen, `"name":"upload"`)
+	assert.Len(t, w.stored(), 1)
+}
+
+// look reads the page's events until one has a limiter.
+func look(t *testing.T, stderr string) (event string) {
+	address := regexp.MustCompile(`^live: (http://127\.0\.0\.1:\d+/)\n$`).FindStringSubmatch(stderr)
+	if !assert.NotNil(t, address, stderr) {
+		return ""
+	}
+	res, err := http.Get(address[1] + "events")
+	if !assert.NoError(t, err) {
+		return ""
+	}
+	defer res.Body.Close()
+	for b := bufio.NewReader(res.Body); err == nil && !strings.Contains(event, `"name"`); {
+		event, err = b.ReadString('\n')
+	}
+	assert.NoError(t, err)
+	return event
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,8 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/sum"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/internal/fakes3"
 )
 
@@ -106,14 +104,12 @@ func (w *world) files(n int) (paths []string) {
 	return paths
 }
 
-// config is that of the command, with parts small enough to try them.
+// config is that of the command, with parts of the least size.
 func (w *world) config() Config {
-	return Config{
-		Roots: []string{w.dir}, Bucket: testBucket, Prefix: "p/", Endpoint: w.URL,
-		Law: "reno", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: time.Minute,
-		PartSize: 1 << 10, Threshold: 4 << 10, Checksum: sum.CRC64NVME, Links: walk.FollowAll,
-		JSON: true, Stdout: io.Discard, Stderr: io.Discard,
-	}
+	c := defaults()
+	c.Source, c.Bucket, c.Prefix, c.Endpoint = w.dir, testBucket, "p/", w.URL
+	c.Law, c.PartSize, c.JSON, c.Stdout, c.Stderr = "reno", partLeast, true, io.Discard, io.Discard
+	return c
 }
 
 // outcome is what a run told.
@@ -129,7 +125,6 @@ type outcome struct {
 type line struct {
 	Path, Key, Status, Error string
 	Size                     int64
-	Attempts                 int
 }
 
 func (w *world) run(change ...func(*Config)) outcome { return w.runWithin(w.t.Context(), change...) }
@@ -151,21 +146,22 @@ func (w *world) runWithin(ctx context.Context, change ...func(*Config)) outcome 
 	for d.More() {
 		var x struct {
 			line
-			Summary *Summary
+			Summary
 		}
 		require.NoError(w.t, d.Decode(&x))
-		if x.Summary == nil {
+		if x.Path != "" {
 			rel, err := filepath.Rel(w.dir, x.Path)
 			require.NoError(w.t, err)
 			o.lines[filepath.ToSlash(rel)] = x.line
-		} else {
-			require.Equal(w.t, o.Summary, *x.Summary)
+			continue
 		}
+		x.Summary.left = o.left
+		require.Equal(w.t, o.Summary, x.Summary)
 	}
 	return o
 }
 
-func (o outcome) status(name string) string { return o.lines[name].Status }
+func (o outcome) status(name string) status { return status(o.lines[name].Status) }
 
 // client asks the store itself.
 func (w *world) client() *s3.Client {
@@ -192,7 +188,7 @@ func (w *world) stored() map[string]string {
 // openUploads is how many multipart uploads were begun and neither completed nor aborted.
 func (w *world) openUploads() int {
 	out, err := w.client().ListMultipartUploads(w.t.Context(), &s3.ListMultipartUploadsInput{Bucket: aws.String(testBucket)})
-	if status(err) == http.StatusNotFound {
+	if reach.Status(err) == http.StatusNotFound {
 		return 0 // there never was one
 	}
 	require.NoError(w.t, err)
@@ -204,14 +200,6 @@ func (w *world) set(intercept func(http.ResponseWriter, *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.intercept = intercept
-}
-
-func status(err error) int {
-	var s interface{ HTTPStatusCode() int }
-	if errors.As(err, &s) {
-		return s.HTTPStatusCode()
-	}
-	return 0
 }
 
 func isPart(r *http.Request) bool { return r.URL.Query().Has("partNumber") }

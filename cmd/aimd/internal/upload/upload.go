@@ -1,257 +1,213 @@
-// Package upload is aimd upload: files go to an S3 bucket through one limiter,
-// are verified by what the store answers, and skipped if they are there already.
+// Package upload is aimd upload: files go to an S3 bucket through one limiter, and are
+// skipped if the store has them already.
 //
-//	walk      finds the files, in the order of their keys
-//	bucket    finds what is there, in the same order; puts, verifies, asks
-//	local     reads a file as it was when it was opened, or fails
-//	sum       the checksums
+//	walker    finds the files, in the order of their keys
+//	listing   the objects of the bucket, in the same order
+//	store     compares, puts, verifies; the SDK's transfer manager makes the parts
+//	wire      the HTTP client below the SDK
+//	file      a file as it was when it was opened, or an error
 //
-// The files pass a gate that is twice as wide as the limiter's window, so that a
-// million files cost the memory of a window.
+// Twice as many files are begun as the window has slots, so a million files cost the
+// memory of a window, and of the names in the directories on the way.
 package upload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
+	"unicode/utf8"
+
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/bucket"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/upload/walk"
 )
 
 const (
-	// troubleTime is how long no answer has come when the user is told why.
-	troubleTime = 3 * time.Second
-	// deniedMost is how many files may be denied before any was uploaded. Our
-	// choice: one may be a rule for its key, so many are the credentials'.
+	// deniedMost is how many files may be denied before any was stored. Our choice: one
+	// may be a rule for its key, this many are the credentials'.
 	deniedMost = 16
-	// countTime is how long what was not begun is counted if no list needs it.
-	countTime = 2 * time.Second
-	// lineEvery is how often the progress is written where there is no terminal.
-	lineEvery = 5 * time.Second
-	// incompleteTime bounds the question for parts that are left: a user may wait for it.
-	incompleteTime = 5 * time.Second
+	// patienceTime is how long a user who has stopped the run sees nothing.
+	patienceTime = time.Second
 )
 
 type run struct {
 	Config
 	limiter *aimd.Limiter
-	bucket  *bucket.Bucket
+	store   *store
+	wire    *wire
 	report  *reporter
-	// files and parts are the gates of each.
-	files, parts *gate
 	// denied counts the files that the credentials do not allow to upload.
 	denied atomic.Int64
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
 
-// Run uploads. The summary tells what was done also when there is an error. The
-// context's error is returned if it ends before all is done; what is done by then
-// is reported, and nothing else as done.
+// Run uploads, and returns what became of the files also if there is an error. If the
+// context ends before all is done, Run returns the context's error.
 func Run(ctx context.Context, c Config) (Summary, error) {
-	u := &run{Config: c}
-	entries, closeList, err := u.entries()
-	if err != nil {
-		return Summary{}, err
+	stopped, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	u := &run{Config: c, stop: stop, report: newReporter(c, stop)}
+	list, err := io.ReadCloser(nil), error(nil)
+	if c.From != "" {
+		if list, err = os.Open(c.From); err != nil {
+			return Summary{}, fmt.Errorf("--from: %w", err)
+		}
+		defer list.Close()
 	}
-	defer closeList()
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	stopped, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	u.stop = stop
-	if u.report, err = newReporter(c, stop); err != nil {
-		return Summary{}, err
-	}
 	defer u.patience(stopped)()
-	u.bucket.OnNoChecksums = func() {
-		u.report.note("note: the store does not answer with checksums; its ETags are compared with MD5s instead")
-	}
 	hide := u.progress(stopped)
-	walking, cancel := u.walking(stopped)
-	defer cancel()
-	u.all(stopped, walking, entries(walking))
+	u.all(stopped, list)
 	hide()
 	return u.end(ctx, stopped)
 }
 
-// walking is the context of the walk. It goes on after a stop, without uploading: a
-// list must have all that was not begun, and the summary tells how many these are.
-func (u *run) walking(stopped context.Context) (context.Context, context.CancelFunc) {
-	if u.Failed != "" {
-		return context.WithCancel(context.WithoutCancel(stopped))
+// all uploads every file, until the context ends. It begins twice as many as the window
+// has slots, and two: each waits for slots with its requests. (aimd.Each would give each
+// file a slot that its parts share.)
+func (u *run) all(ctx context.Context, list io.Reader) {
+	objects := &listing{store: u.store, prefix: u.Prefix}
+	ended, begun := make(chan struct{}), 0
+	w := walker{u.Prefix, func(e entry) bool {
+		for ; begun >= 2*int(u.limiter.State().Cwnd)+2; begun-- {
+			<-ended
+		}
+		e.key = u.Prefix + e.key
+		found, known, err := (*object)(nil), u.Force, error(nil)
+		if e.err == nil && !u.Force && list == nil && ctx.Err() == nil {
+			found, known, err = objects.find(ctx, e.key)
+		}
+		if err != nil {
+			u.stop(err)
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		begun++
+		go func() {
+			u.report.tell(u.file(ctx, e, found, known))
+			ended <- struct{}{}
+		}()
+		return true
+	}}
+	if list == nil {
+		w.argument(u.Source)
+	} else if err := w.listed(list, u.Source); err != nil {
+		u.stop(fmt.Errorf("--from %s: %w", u.From, err))
 	}
-	return bucket.Outlast(stopped, countTime)
-}
-
-func (u *run) walker() walk.Walker { return walk.Walker{Links: u.Links, Prefix: u.Prefix} }
-
-// progress shows how it gets on until it is told to stop.
-func (u *run) progress(ctx context.Context) (hide func()) {
-	if u.Quiet {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var c count
-	if u.From == "" {
-		c.begin(ctx, u.walker(), u.Roots)
-	}
-	var g gauge
-	line := progress.NewLine(u.Stderr, lineEvery, func() string {
-		m := u.moment(&c)
-		g.seen(m)
-		return g.bar(m) + g.line(m)
-	})
-	u.report.keepClear(line.Around)
-	return func() {
-		cancel()
-		c.wg.Wait()
-		line.Close()
-	}
-}
-
-func (u *run) moment(c *count) moment {
-	s, l := u.report.now(), u.limiter.Snapshot()
-	return moment{
-		at:    time.Duration(s.Seconds * float64(time.Second)),
-		files: s.Uploaded + s.Skipped + s.Failed + s.Planned, bytes: u.report.bytes.Load(),
-		allFiles: c.files.Load(), allBytes: c.bytes.Load(), counted: c.over.Load(),
-		failed: s.Failed, refused: int64(l.Overloads), cwnd: l.Cwnd, trouble: u.bucket.Wire.Trouble(troubleTime),
+	for ; begun > 0; begun-- {
+		<-ended
 	}
 }
 
-func (u *run) entries() (func(context.Context) iter.Seq[walk.Entry], func(), error) {
-	w := u.walker()
-	if u.From == "" {
-		return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Files(ctx, u.Roots) }, func() {}, nil
+// errStopped is the error of a file that was under way when the run was stopped.
+const errStopped = "not done: the upload was stopped"
+
+// file uploads a file, unless the store has it. found is the object under its key, if it
+// is known whether there is one.
+func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r result) {
+	r = result{Path: e.path, Key: e.key}
+	if !utf8.ValidString(e.path) {
+		r.PathBase64 = []byte(e.path)
 	}
-	f, err := os.Open(u.From)
+	err := e.err
+	if err == nil {
+		r.Status, r.Size, err = u.content(ctx, e, found, known)
+	}
+	if err == nil {
+		return r
+	}
+	r.Status, r.Error = failed, err.Error()
+	reason := ignored("")
+	switch {
+	case errors.As(err, &reason):
+		r.Status = skipped
+	case ctx.Err() != nil:
+		r.Error = errStopped
+	case hopeless[code(err)], code(err) == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
+		u.stop(err)
+	}
+	return r
+}
+
+// hopeless are the codes of errors that every other request would get as well.
+var hopeless = map[string]bool{
+	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
+	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
+	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
+}
+
+func (u *run) content(ctx context.Context, e entry, found *object, known bool) (s status, size int64, err error) {
+	ctx, broken := context.WithCancelCause(ctx)
+	defer broken(nil)
+	f, err := open(e.path, broken)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--from: %w", err)
+		return failed, 0, err
 	}
 	defer f.Close()
-	list, err := walk.ReadList(f, u.Roots)
+	has := false
+	if !known || found != nil {
+		has, err = u.store.has(ctx, e.key, f, found)
+	}
+	switch {
+	case err != nil:
+	case has:
+		s, err = skipped, f.unchanged()
+	case u.DryRun:
+		s = planned
+	default:
+		s, err = stored, u.store.put(ctx, e.key, f)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("--from %s: %w", u.From, err)
+		// A change of the file shows as all sorts of errors of its requests.
+		err = cmp.Or(context.Cause(ctx), f.unchanged(), err)
 	}
-	return func(ctx context.Context) iter.Seq[walk.Entry] { return w.Listed(ctx, list) }, list.Close, nil
-}
-
-func (u *run) connect(ctx context.Context) (err error) {
-	if u.limiter, err = u.newLimiter(); err != nil {
-		return err
-	}
-	if u.Watch != nil {
-		u.Watch(u.limiter)
-	}
-	cwnd := func() float64 { return u.limiter.State().Cwnd }
-	u.files, u.parts = newGate(cwnd), newGate(cwnd)
-	if u.bucket, err = u.open(ctx, u.limiter); err != nil {
-		return err
-	}
-	return u.bucket.Probe(ctx, u.Endpoint, u.Prefix, !u.Force)
-}
-
-// all works on every file, as many at a time as the gate lets in. Once the context
-// has ended it notes the others as not begun, until walking ends, too.
-func (u *run) all(ctx, walking context.Context, entries iter.Seq[walk.Entry]) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	finder := u.bucket.Finder(u.Prefix)
-	for e := range entries {
-		if broken := (walk.Broken{}); errors.As(e.Err, &broken) {
-			u.stop(broken)
-			u.report.uncounted(true)
-			return
-		}
-		if e.Key != "" { // "": it lies below no argument
-			e.Key = u.Prefix + e.Key
-		}
-		if u.report.writes(e.Path) {
-			e.Err = walk.Ignored("the list that --failed writes")
-		}
-		if e.Err != nil {
-			u.report.tell(unfit(e))
-			continue
-		}
-		if u.files.Enter(ctx) != nil {
-			u.report.notBegun(e.Path)
-			continue
-		}
-		found, err := u.find(ctx, finder, e.Key)
-		if err != nil {
-			u.files.Leave()
-			u.stop(fmt.Errorf("listing the bucket: %w", err))
-			u.report.notBegun(e.Path)
-			continue
-		}
-		wg.Go(func() {
-			defer u.files.Leave()
-			u.report.tell(u.file(ctx, e, found))
-		})
-	}
-	u.report.uncounted(walking.Err() != nil)
-}
-
-func (u *run) find(ctx context.Context, finder *bucket.Finder, key string) (found there, err error) {
-	if !u.Force {
-		found.object, found.known, err = finder.Find(ctx, key)
-	}
-	return found, err
-}
-
-func unfit(e walk.Entry) Result {
-	var ignored walk.Ignored
-	if errors.As(e.Err, &ignored) {
-		return Result{Path: e.Path, Key: e.Key, Status: Skipped, Err: ignored}
-	}
-	return Result{Path: e.Path, Key: e.Key, Status: Failed, Err: e.Err}
-}
-
-// incomplete asks for parts that are left, of this run or of one that was killed.
-func (u *run) incomplete(ctx context.Context) {
-	if !u.bucket.InParts() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), incompleteTime)
-	defer cancel()
-	all, err := u.bucket.Incomplete(ctx, u.Prefix)
-	if err != nil {
-		u.report.note(fmt.Sprintf("note: the store does not tell of incomplete uploads: %v", err))
-	}
-	for _, x := range all {
-		u.report.left(x)
-	}
+	return s, f.info.Size(), err
 }
 
 func (u *run) end(ctx, stopped context.Context) (Summary, error) {
-	u.incomplete(ctx)
-	snapshot := u.limiter.Snapshot()
-	s := u.report.now()
-	s.Attempts, s.Refused = snapshot.Attempts(), snapshot.Overloads
-	s.Interrupted = ctx.Err() != nil
-	unlisted, err := u.report.close(s)
-	if unlisted != nil && stopped.Err() != nil {
-		u.report.say(unlisted.Error()) // what stopped it comes last
-	}
+	left := u.store.remains(ctx, u.Prefix)
+	s, l := u.report.now(), u.limiter.Snapshot()
+	s.Incomplete, s.Attempts, s.Refused, s.Interrupted = left, l.Attempts(), l.Overloads, ctx.Err() != nil
+	err := u.report.close(s)
 	switch {
 	case ctx.Err() != nil:
 		return s, ctx.Err()
 	case stopped.Err() != nil:
 		return s, fmt.Errorf("stopped: %w", context.Cause(stopped))
-	case unlisted != nil || err != nil:
-		return s, errors.Join(unlisted, err)
-	case s.Failed > 0:
-		return s, fmt.Errorf("%d of %d files failed", s.Failed, s.Uploaded+s.Skipped+s.Failed+s.Planned)
+	case err == nil && s.Failed > 0:
+		err = fmt.Errorf("%d of %d files failed", s.Failed, s.Stored+s.Skipped+s.Failed+s.Planned)
 	}
-	return s, nil
+	return s, err
+}
+
+// patience says once that the run waits if it was stopped and does not end. Call done
+// when it has ended.
+func (u *run) patience(stopped context.Context) (done func()) {
+	ended := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-stopped.Done():
+		}
+		select {
+		case <-ended:
+		case <-time.After(patienceTime):
+			fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
+		}
+	})
+	return func() {
+		close(ended)
+		wg.Wait()
+	}
 }

@@ -1,16 +1,28 @@
 package upload
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 )
+
+// large is a file of three parts.
+const large = 11 << 20
 
 func TestOddNamesGoAndComeBack(t *testing.T) {
 	w := newWorld(t)
@@ -48,12 +60,14 @@ func TestSecondRunSendsNothingButWhatChanged(t *testing.T) {
 	for i := range 30 {
 		w.write(fmt.Sprintf("d/%02d", i), random(100))
 	}
-	large := random(10_000)
-	w.write("large", large)
+	content := random(large)
+	w.write("large", content)
 	o := w.run()
 	require.NoError(t, o.err)
-	assert.EqualValues(t, 31, o.Uploaded)
-	assert.EqualValues(t, 30*100+10_000, o.Bytes)
+	assert.EqualValues(t, 31, o.Stored)
+	assert.EqualValues(t, 30*100+large, o.Bytes)
+	assert.Equal(t, 3, w.count("PUT?partNumber"))
+	assert.EqualValues(t, 1+1+30+3+2+1, o.Attempts-o.Refused, "the probe, a listing, puts, parts, begin and end, what is left")
 
 	w.forget()
 	o = w.run()
@@ -63,74 +77,358 @@ func TestSecondRunSendsNothingButWhatChanged(t *testing.T) {
 
 	w.forget()
 	w.write("d/07", random(100))
-	w.write("large", strings.ToUpper(large))
+	w.write("large", strings.ToUpper(content))
 	o = w.run()
 	require.NoError(t, o.err)
-	assert.EqualValues(t, 2, o.Uploaded)
-	assert.Equal(t, "uploaded", o.status("d/07"))
+	assert.EqualValues(t, 2, o.Stored)
+	assert.Equal(t, stored, o.status("d/07"))
 	assert.Equal(t, 1, w.count("PUT"))
-	assert.Equal(t, strings.ToUpper(large), w.stored()["p/large"])
+	assert.Equal(t, strings.ToUpper(content), w.stored()["p/large"])
 
 	o = w.run(func(c *Config) { c.Force = true })
 	require.NoError(t, o.err)
-	assert.EqualValues(t, 31, o.Uploaded)
+	assert.EqualValues(t, 31, o.Stored)
 }
 
 func TestDryRunSendsOnlyQuestions(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "a")
-	w.write("large", random(10_000))
+	w.write("large", random(large))
 	o := w.run(func(c *Config) { c.DryRun = true })
 	require.NoError(t, o.err)
 	assert.EqualValues(t, 2, o.Planned)
-	assert.Equal(t, "planned", o.status("large"))
+	assert.Equal(t, planned, o.status("large"))
 	assert.Empty(t, w.stored())
 	assert.Zero(t, w.count("PUT")+w.count("POST?uploads"))
 }
 
-func TestSameKeyTwice(t *testing.T) {
+// Each name of a list costs one question, and the bucket is not listed.
+func TestFromAList(t *testing.T) {
 	w := newWorld(t)
-	one, two := filepath.Join(w.dir, "one"), filepath.Join(w.dir, "two")
-	w.write("one/a", "1")
-	w.write("one/b", "1")
-	w.write("two/b", "2")
-	w.write("two/c", "2")
-	list := filepath.Join(t.TempDir(), "failed")
-	roots := func(c *Config) { c.Roots, c.Failed = []string{one, two, filepath.Join(two, "c")}, list }
-	o := w.run(roots)
-	require.EqualError(t, o.err, "2 of 5 files failed")
-	assert.Equal(t, map[string]string{"p/a": "1", "p/b": "1", "p/c": "2"}, w.stored())
-	assert.Equal(t, one+"/b has the same key and goes in its place", o.lines["two/b"].Error)
-
-	o = w.run(roots, func(c *Config) { c.From = list })
-	require.Error(t, o.err, "nor does it get the key when it comes alone")
-	assert.Equal(t, "1", w.stored()["p/b"])
-}
-
-func TestFailedListIsGivenBack(t *testing.T) {
-	w := newWorld(t)
-	for _, name := range []string{"a", "b", "odd\nname", "sub/c"} {
+	for _, name := range []string{"a", "odd\nname", "sub/c", "new"} {
 		w.write(name, name)
 	}
+	require.NoError(t, w.run(func(c *Config) { c.Source = filepath.Join(w.dir, "sub"); c.Prefix = "p/sub/" }).err)
+	w.forget()
+	list := filepath.Join(t.TempDir(), "list")
+	require.NoError(t, os.WriteFile(list, []byte(w.dir+"/sub/c\x00"+w.dir+"/odd\nname\x00"+w.dir+"/a\x00"+w.dir+"/a\x00/elsewhere\x00"), 0o600))
+	o := w.run(func(c *Config) { c.From = list })
+	require.ErrorContains(t, o.err, " of 5 files failed")
+	assert.Equal(t, map[string]string{"p/a": "a", "p/odd\nname": "odd\nname", "p/sub/c": "sub/c"}, w.stored())
+	assert.Equal(t, skipped, o.status("sub/c"))
+	assert.Equal(t, 4, w.count("HEAD"))
+	assert.Equal(t, 1, w.count("GET?list-type"), "the probe")
+	_, err := Run(t.Context(), Config{From: list + "x"})
+	require.ErrorContains(t, err, "--from: open ")
+}
+
+// Every part takes a slot of its own and is tried again by itself.
+func TestPartRefusedSeveralTimes(t *testing.T) {
+	w := newWorld(t)
+	content := random(large)
+	w.write("large", content)
+	var refusals atomic.Int32
 	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		return isPut(r) && !strings.HasSuffix(r.URL.Path, "/a") && deny(rw, r, 403, "AccessDenied")
+		return r.URL.Query().Get("partNumber") == "3" && refusals.Inc() <= 4 && refuse(rw, r)
 	})
-	list := filepath.Join(t.TempDir(), "failed")
-	o := w.run(func(c *Config) { c.Failed = list })
-	require.EqualError(t, o.err, "3 of 4 files failed")
-	assert.Contains(t, o.lines["b"].Error, "AccessDenied")
-	assert.Equal(t, 1, o.lines["b"].Attempts)
-	content, err := os.ReadFile(list)
-	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{w.dir + "/b", w.dir + "/odd\nname", w.dir + "/sub/c", ""}, strings.Split(string(content), "\x00"))
+	o := w.run()
+	require.NoError(t, o.err)
+	assert.Equal(t, content, w.stored()["p/large"])
+	assert.Equal(t, 3+4, w.count("PUT?partNumber"))
+	assert.EqualValues(t, 4, o.Refused)
+	assert.Zero(t, w.openUploads())
+}
+
+func TestPartThatFailsAbortsTheUpload(t *testing.T) {
+	w := newWorld(t)
+	w.write("large", random(large))
+	w.write("small", "x")
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.URL.Query().Get("partNumber") == "2" && deny(rw, r, 403, "AccessDenied")
+	})
+	o := w.run()
+	require.EqualError(t, o.err, "1 of 2 files failed")
+	assert.Contains(t, o.lines["large"].Error, "AccessDenied")
+	assert.Zero(t, w.openUploads())
+	assert.Empty(t, o.Incomplete)
+	assert.Equal(t, map[string]string{"p/small": "x"}, w.stored())
+}
+
+func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
+	for _, size := range []int{100, large} { // in one request, in parts
+		for name, c := range map[string]struct {
+			do   func(path string) error
+			want string
+		}{
+			"shrinks":  {func(p string) error { return os.Truncate(p, 50) }, "the file shrank while it was read"},
+			"grows":    {func(p string) error { return appendTo(p, "more") }, "the file grew while it was read"},
+			"vanishes": {os.Remove, "the file vanished while it was read"},
+			"replaced": {func(p string) error { return replace(p, size) }, "another file took its place while it was read"},
+			"touched":  {func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) }, "the file changed while it was read"},
+		} {
+			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
+				w := newWorld(t)
+				w.write("other", "x")
+				path := w.write("victim", random(size))
+				var once sync.Once
+				w.set(func(_ http.ResponseWriter, r *http.Request) bool {
+					if (isPut(r) || isPart(r)) && strings.HasSuffix(r.URL.Path, "/victim") {
+						once.Do(func() { assert.NoError(t, c.do(path)) })
+					}
+					return false
+				})
+				o := w.run()
+				require.EqualError(t, o.err, "1 of 2 files failed")
+				assert.Equal(t, c.want, o.lines["victim"].Error)
+				assert.Equal(t, stored, o.status("other"))
+				assert.Zero(t, w.openUploads())
+			})
+		}
+	}
+}
+
+func appendTo(path, more string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(more)
+	return errors.Join(err, f.Close())
+}
+
+func replace(path string, size int) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(path+"2", make([]byte, size), 0o644), os.Chtimes(path+"2", time.Time{}, info.ModTime()), os.Rename(path+"2", path))
+}
+
+// Where a run is stopped: each file is stored, or the next run stores it, and no part is left.
+func TestInterruption(t *testing.T) {
+	w := newWorld(t)
+	w.files(100)
+	w.write("050-large", random(large))
+	ctx, interrupt := context.WithCancel(t.Context())
+	w.set(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("partNumber") == "2" {
+			interrupt()
+		}
+		return false
+	})
+	o := w.runWithin(ctx, func(c *Config) { c.MaxWindow = 4 })
+	require.ErrorIs(t, o.err, context.Canceled)
+	assert.True(t, o.Interrupted)
+	has := w.stored()
+	for name, x := range o.lines {
+		if x.Status == "stored" {
+			assert.Contains(t, has, "p/"+name)
+		} else {
+			assert.Equal(t, errStopped, x.Error)
+		}
+	}
+	assert.Equal(t, failed, o.status("050-large"))
+	assert.Less(t, len(o.lines), 101, "nothing new is begun")
+	assert.Zero(t, w.openUploads())
+	assert.Contains(t, o.String(), "run it again to go on")
 
 	w.set(nil)
-	w.write("new", "not in the list")
-	o = w.run(func(c *Config) { c.Failed, c.From = list, list })
-	require.NoError(t, o.err)
-	assert.EqualValues(t, 3, o.Uploaded)
-	assert.Equal(t, map[string]string{"p/a": "a", "p/b": "b", "p/odd\nname": "odd\nname", "p/sub/c": "sub/c"}, w.stored())
-	content, err = os.ReadFile(list)
+	again := w.run()
+	require.NoError(t, again.err)
+	assert.GreaterOrEqual(t, again.Skipped, o.Stored)
+	assert.Len(t, w.stored(), 101)
+}
+
+// A file that the store has read as a whole when the run is stopped counts: its answer is
+// waited for.
+func TestInterruptionBeforeTheAnswer(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	ctx, interrupt := context.WithCancel(t.Context())
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) {
+			w.Next.ServeHTTP(rw, r)
+			interrupt()
+		}
+		return isPut(r)
+	})
+	o := w.runWithin(ctx)
+	require.ErrorIs(t, o.err, context.Canceled)
+	assert.EqualValues(t, 1, o.Stored)
+	assert.Equal(t, map[string]string{"p/a": "content"}, w.stored())
+}
+
+// Parts that cannot be removed are named in the summary and on standard error.
+func TestPartsThatAreLeftAreNamed(t *testing.T) {
+	w := newWorld(t)
+	w.write("large", random(large))
+	ctx, interrupt := context.WithCancel(t.Context())
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if isPart(r) {
+			interrupt()
+		}
+		return r.Method == http.MethodDelete && deny(rw, r, 403, "AccessDenied")
+	})
+	o := w.runWithin(ctx)
+	require.ErrorIs(t, o.err, context.Canceled)
+	require.Len(t, o.Incomplete, 1)
+	left := o.Incomplete[0]
+	assert.Equal(t, "p/large", left.Key)
+	assert.Equal(t, "incomplete: parts of p/large are in the store, or may be (upload "+left.ID+")\n", o.stderr)
+	assert.Equal(t, 1, w.openUploads())
+}
+
+// A killed run can name nothing; the next one names its parts.
+func TestPartsOfAnEarlierRunAreNamed(t *testing.T) {
+	w := newWorld(t)
+	begun, err := w.client().CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: aws.String(testBucket), Key: aws.String("p/large")})
 	require.NoError(t, err)
-	assert.Empty(t, content)
+	w.write("large", random(large))
+	o := w.run()
+	require.NoError(t, o.err)
+	assert.Equal(t, []incomplete{{"p/large", *begun.UploadId}}, o.Incomplete)
+	assert.Contains(t, o.stderr, *begun.UploadId)
+	assert.Empty(t, w.run().Incomplete, "nothing went in parts: not asked")
+}
+
+// A limit on what is in flight is a limit on memory, whatever the number of files.
+func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
+	w := newWorld(t)
+	w.files(200)
+	var most atomic.Int64
+	var u *run
+	w.set(func(http.ResponseWriter, *http.Request) bool {
+		if u != nil {
+			s := u.limiter.Snapshot()
+			most.Store(max(most.Load(), int64(s.InFlight+s.Queued)))
+		}
+		return false
+	})
+	c := w.config()
+	c.MaxWindow = 8
+	r := &run{Config: c, report: newReporter(c, nil)}
+	require.NoError(t, r.connect(t.Context()))
+	u = r
+	u.all(t.Context(), nil)
+	assert.EqualValues(t, 200, u.report.now().Stored)
+	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
+	assert.Zero(t, u.limiter.Snapshot().InFlight)
+}
+
+// Refusals are the service's word, and cost no file.
+func TestUploadToAStoreThatRefuses(t *testing.T) {
+	w := newWorld(t)
+	w.files(200)
+	o := w.run() // the window begins above the 16 slots of the store
+	require.NoError(t, o.err)
+	assert.EqualValues(t, 200, o.Stored)
+	assert.Len(t, w.stored(), 200)
+	_, refused := w.Counts()
+	assert.EqualValues(t, refused, o.Refused)
+}
+
+// Bad credentials, or credentials that may read but not write, show once, not for every file.
+func TestHopelessErrorsStopAll(t *testing.T) {
+	for _, code := range []string{"ExpiredToken", "AccessDenied"} {
+		w := newWorld(t)
+		w.files(200)
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && deny(rw, r, 403, code) })
+		o := w.run()
+		require.ErrorContains(t, o.err, "stopped: ")
+		require.ErrorContains(t, o.err, code)
+		assert.Less(t, w.count("PUT"), 100)
+	}
+}
+
+// A store that went away is waited for, and the progress says why.
+func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
+	w := newWorld(t)
+	w.files(20)
+	c := w.config()
+	u := &run{Config: c, report: newReporter(c, nil)}
+	require.NoError(t, u.connect(t.Context()))
+	assert.NotContains(t, u.moment(nil).String(), "waiting")
+	said := ""
+	w.set(func(http.ResponseWriter, *http.Request) bool {
+		if line := u.moment(nil).String(); strings.Contains(line, "waiting: ") {
+			said = line
+			w.set(nil)
+		}
+		panic(http.ErrAbortHandler)
+	})
+	u.all(t.Context(), nil)
+	assert.Contains(t, said, "waiting: EOF")
+	assert.EqualValues(t, 20, u.report.now().Stored)
+	assert.NotContains(t, u.moment(nil).String(), "waiting")
+}
+
+// The answer to the completion is lost: the second try finds no upload, but the object.
+func TestCompletionWhoseAnswerIsLost(t *testing.T) {
+	w := newWorld(t)
+	content := random(large)
+	w.write("large", content)
+	var lost atomic.Bool
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") || lost.Swap(true) {
+			return false
+		}
+		w.Next.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	})
+	o := w.run()
+	require.NoError(t, o.err)
+	assert.Equal(t, content, w.stored()["p/large"])
+	assert.Empty(t, o.Incomplete)
+}
+
+func TestMaxAttempts(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "x")
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && refuse(rw, r) })
+	o := w.run(func(c *Config) { c.MaxAttempts = 3 })
+	require.EqualError(t, o.err, "1 of 1 files failed")
+	assert.Equal(t, 3, w.count("PUT"))
+	assert.Equal(t, 1, w.count("HEAD"), "asked whether it has it all the same")
+}
+
+// With bounded attempts all answers may be lost, and the store have it.
+func TestPutWhoseAnswersAreLost(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !isPut(r) {
+			return false
+		}
+		w.Next.ServeHTTP(httptest.NewRecorder(), r)
+		return refuse(rw, r)
+	})
+	o := w.run(func(c *Config) { c.MaxAttempts = 2 })
+	require.NoError(t, o.err)
+	assert.Equal(t, stored, o.status("a"))
+	assert.Equal(t, "content", w.stored()["p/a"])
+}
+
+// A reader that goes away, as head does, stops the run in order.
+func TestReaderThatGoesAway(t *testing.T) {
+	w := newWorld(t)
+	w.files(300)
+	w.write("000-large", random(large))
+	lines := head(1)
+	c := w.config()
+	c.Stdout, c.MaxWindow = &lines, 4
+	s, err := Run(t.Context(), c)
+	require.ErrorIs(t, err, syscall.EPIPE)
+	require.ErrorContains(t, err, "stopped: standard output: ")
+	assert.Less(t, s.Stored+s.Failed, int64(150))
+	assert.Zero(t, w.openUploads())
+}
+
+// head takes so many lines.
+type head int
+
+func (h *head) Write(p []byte) (int, error) {
+	if *h--; *h < 0 {
+		return 0, syscall.EPIPE
+	}
+	return len(p), nil
 }

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go/logging"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
@@ -43,16 +41,9 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	e := &endpoint{url: address, place: place{bucket: bucket, prefix: "aimd-demo-" + rand.Text()[:8] + "/"}}
-	if err := reach.Endpoint(probe, e.url); err != nil {
-		return nil, e.explain("connecting", err)
-	}
-	cfg, err := config.LoadDefaultConfig(probe, config.WithBaseEndpoint(address),
-		config.WithDefaultRegion("us-east-1"), config.WithLogger(logging.Nop{}))
+	cfg, err := reach.S3(ctx, address, probeTime)
 	if err != nil {
-		return nil, fmt.Errorf("reading the AWS environment: %w", err)
-	}
-	if err := reach.Credentials(probe, cfg.Credentials); err != nil {
-		return nil, fmt.Errorf("--endpoint %s: %w", address, err)
+		return nil, err
 	}
 	// The strategies say how to retry, not the environment.
 	cfg.RetryMaxAttempts, cfg.RetryMode = 0, ""
@@ -68,17 +59,14 @@ func connect(ctx context.Context, address, bucket string) (*endpoint, error) {
 }
 
 func (e *endpoint) explain(doing string, err error) error {
-	where := "--endpoint " + e.url
-	silent := reach.Explain(where, probeTime, err)
+	where := reach.Where(e.url)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
-	case silent != nil:
-		return silent
 	case reach.Status(err) == http.StatusForbidden:
 		return fmt.Errorf("%s: the credentials do not allow %s: %w", where, doing, err)
 	}
-	return fmt.Errorf("%s: %s: %w", where, doing, err)
+	return reach.Explain(where+": "+doing, probeTime, err)
 }
 
 func (e *endpoint) haveBucket(ctx context.Context, client *s3.Client) error {

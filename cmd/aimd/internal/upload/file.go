@@ -1,0 +1,85 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// file is an open file, to be read any number of times as it was when it was opened, or
+// not at all. It is safe for several goroutines.
+type file struct {
+	*os.File
+	info fs.FileInfo
+	// broken is called with the error of a read that fails or finds the file cut short:
+	// the SDK takes it for a failure of the network, and tries again.
+	broken context.CancelCauseFunc
+}
+
+func open(path string, broken context.CancelCauseFunc) (*file, error) {
+	// A pipe that took the file's place must not hold us up.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("no regular file any more")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &file{f, info, broken}, nil
+}
+
+var errShrunk = errors.New("the file shrank while it was read")
+
+// ReadAt implements io.ReaderAt, within the size that the file had.
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	if n == len(p) {
+		return n, nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = errShrunk
+	}
+	f.broken(err)
+	return n, err
+}
+
+// section is n bytes of the file from off.
+func (f *file) section(off, n int64) *io.SectionReader { return io.NewSectionReader(f, off, n) }
+
+// sum is the hash of n bytes of the file from off.
+func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
+	_, err := io.Copy(h, f.section(off, n))
+	return h.Sum(nil), err
+}
+
+// unchanged returns an error if the file is not the one that was opened. A change that
+// keeps the size, within the resolution of the file's time, goes unseen.
+func (f *file) unchanged() error {
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(f.Name())
+	switch {
+	case now.Size() < f.info.Size():
+		return errShrunk
+	case now.Size() > f.info.Size():
+		return errors.New("the file grew while it was read")
+	case !now.ModTime().Equal(f.info.ModTime()):
+		return errors.New("the file changed while it was read")
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("the file vanished while it was read")
+	case err == nil && !os.SameFile(now, there):
+		return errors.New("another file took its place while it was read")
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package upload
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+// object is what the store says of an object.
+type object struct {
+	size int64
+	etag string
+	// crc64 is the checksum of the whole object; nil: not known.
+	crc64 *string
+}
+
+func newObject(size *int64, etag *string) *object {
+	return &object{size: aws.ToInt64(size), etag: strings.Trim(aws.ToString(etag), `"`)}
+}
+
+// listing is a listing of the bucket that is read page by page, in step with a walk in the
+// same order: a thousand objects cost one request, and one page is in memory. It is for
+// one goroutine.
+type listing struct {
+	*store
+	prefix string
+	// page is the rest of the page.
+	page []types.Object
+	// to is the key that the page ends with.
+	to string
+	// end: the page is the last.
+	end bool
+	// blind: the store does not list in order, so its listing shows nothing.
+	blind bool
+}
+
+// find returns the object with the key; nil: there is none. Keys must come in ascending
+// order. known is false if the store's listing is of no use: ask for the object then.
+func (l *listing) find(ctx context.Context, key string) (o *object, known bool, err error) {
+	for !l.blind && key > l.to && !l.end {
+		// Of the objects before the key, only those that differ in its last character are read.
+		_, n := utf8.DecodeLastRuneInString(key)
+		if err := l.next(ctx, max(l.to, key[:len(key)-n])); err != nil {
+			return nil, false, fmt.Errorf("listing the bucket: %w", err)
+		}
+	}
+	for len(l.page) > 0 && *l.page[0].Key < key {
+		l.page = l.page[1:]
+	}
+	if !l.blind && len(l.page) > 0 && *l.page[0].Key == key {
+		o = newObject(l.page[0].Size, l.page[0].ETag)
+	}
+	return o, !l.blind, nil
+}
+
+// next reads the page of the keys after from.
+func (l *listing) next(ctx context.Context, from string) error {
+	in := &s3.ListObjectsV2Input{Bucket: &l.bucket, Prefix: &l.prefix, EncodingType: types.EncodingTypeUrl}
+	if from != "" {
+		in.StartAfter = &from
+	}
+	out, err := l.ListObjectsV2(ctx, in)
+	if err != nil {
+		return err
+	}
+	l.page, l.to, l.end = out.Contents, from, !aws.ToBool(out.IsTruncated) || len(out.Contents) == 0
+	for i := range l.page {
+		key := decoded(l.page[i].Key, out.EncodingType)
+		l.blind = l.blind || key <= l.to // out of order, or again and again the same
+		l.page[i].Key, l.to = &key, key
+	}
+	return nil
+}
+
+// decoded is a key of a listing.
+func decoded(key *string, encoding types.EncodingType) string {
+	if decoded, err := url.QueryUnescape(aws.ToString(key)); err == nil && encoding == types.EncodingTypeUrl {
+		return decoded
+	}
+	return aws.ToString(key)
+}

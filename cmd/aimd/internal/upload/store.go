@@ -1,0 +1,256 @@
+package upload
+
+import (
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/manager"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+)
+
+const (
+	// partsMost is S3's: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+	partsMost = 10_000
+	// Our choices. At most partsAtOnce parts of a file and largeAtOnce files in parts are
+	// under way: together more than a window needs, and goroutines for a few MiB.
+	partsAtOnce, largeAtOnce = 64, 4
+	// abortTime bounds the removal of parts and leftTime the question for them: a user
+	// may wait. abortPause is the first time between two aborts.
+	abortTime, leftTime, abortPause = 10 * time.Second, 5 * time.Second, 20 * time.Millisecond
+)
+
+// store puts files into a bucket. It is safe for several goroutines. Slots, retries and
+// time limits are those of the client.
+type store struct {
+	*s3.Client
+	bucket string
+	// checksum goes with each request; "": MD5, for stores that know no other.
+	checksum types.ChecksumAlgorithm
+	// partSize is the size of parts, in bytes, from 5 MiB.
+	partSize int64
+	// large has an item for each file that is under way in parts.
+	large chan struct{}
+
+	mu sync.Mutex
+	// inParts: a file was uploaded in parts. left are the uploads whose parts are in the
+	// store, or may be. Guarded by mu.
+	inParts bool
+	left    []incomplete
+}
+
+// incomplete is an upload in parts that is neither complete nor aborted.
+type incomplete struct {
+	Key string `json:"key"`
+	ID  string `json:"upload_id"`
+}
+
+// put uploads the file: in one request, or in parts if it is larger than a part. After
+// nil the store has the file. After an error no part is left, or left names the upload.
+func (s *store) put(ctx context.Context, key string, f *file) error {
+	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &key, Body: f.section(0, f.info.Size()), ChecksumAlgorithm: s.checksum}
+	if t := mime.TypeByExtension(path.Ext(key)); t != "" {
+		in.ContentType = &t
+	}
+	parts := f.info.Size() / s.sizeOfParts(f.info.Size())
+	if parts > 0 {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	// transfermanager, the successor of this package, copies each part into memory first:
+	// https://github.com/aws/aws-sdk-go-v2/issues/3453
+	//lint:ignore SA1019 this package reads the parts from the file
+	out, err := manager.NewUploader(s, func(u *manager.Uploader) {
+		u.PartSize, u.Concurrency = s.partSize, int(min(partsAtOnce, parts+1))
+		u.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+	}).Upload(ctx, in)
+	if err != nil {
+		return s.despite(ctx, err, key, f)
+	}
+	// A store that answers with a checksum has compared it with ours.
+	if out.ChecksumCRC64NVME == nil {
+		o := newObject(aws.Int64(f.info.Size()), out.ETag)
+		if same, err := s.same(f, o); !same || err != nil {
+			return cmp.Or(err, fmt.Errorf("not verified: the store answers with no checksum, and its ETag %q is not that of the file", o.etag))
+		}
+	}
+	return f.unchanged()
+}
+
+// despite is the error of an upload; nil if the store has the file all the same: the
+// answer was lost, or a server in trouble gave another.
+func (s *store) despite(ctx context.Context, err error, key string, f *file) error {
+	var parts manager.MultiUploadFailure
+	if errors.As(err, &parts) {
+		err = errors.Unwrap(parts) // without its long words
+	}
+	// An upload is gone, NoSuchUpload, if an attempt without an answer has completed it.
+	if ctx.Err() != nil || final(err) && code(err) != "NoSuchUpload" {
+		return err
+	}
+	if has, hasErr := s.has(ctx, key, f, nil); !has || hasErr != nil {
+		return err
+	}
+	return f.unchanged()
+}
+
+// CreateMultipartUpload is the transfer manager's. A checksum of the whole object lets a
+// later run compare the file.
+func (s *store) CreateMultipartUpload(ctx context.Context, in *s3.CreateMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CreateMultipartUploadOutput, error) {
+	if in.ChecksumAlgorithm != "" {
+		in.ChecksumType = types.ChecksumTypeFullObject
+	}
+	s.mu.Lock()
+	s.inParts = true
+	s.mu.Unlock()
+	return s.Client.CreateMultipartUpload(ctx, in, opts...)
+}
+
+// AbortMultipartUpload is the transfer manager's. It works after the end of the context
+// too. A part that was in service may come after the abort, so one is not enough:
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
+func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartUploadInput, opts ...func(*s3.Options)) (out *s3.AbortMultipartUploadOutput, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer cancel()
+	for pause := abortPause; ctx.Err() == nil && !final(err); pause *= 2 {
+		if out, err = s.Client.AbortMultipartUpload(ctx, in, opts...); err == nil || reach.Status(err) == http.StatusNotFound {
+			_, err = s.ListParts(ctx, &s3.ListPartsInput{Bucket: in.Bucket, Key: in.Key, UploadId: in.UploadId, MaxParts: aws.Int32(1)})
+			if final(err) {
+				return out, nil // the parts are gone, or the store does not answer that question
+			}
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+	s.leave(incomplete{*in.Key, *in.UploadId})
+	return out, err
+}
+
+// final reports whether the store says no to the request for good.
+func final(err error) bool {
+	status := reach.Status(err)
+	return status >= 400 && status < 500 || status == http.StatusNotImplemented
+}
+
+func code(err error) string {
+	var e interface{ ErrorCode() string }
+	if errors.As(err, &e) {
+		return e.ErrorCode()
+	}
+	return ""
+}
+
+func (s *store) leave(x incomplete) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.left, x) {
+		s.left = append(s.left, x)
+	}
+}
+
+// remains are the uploads in parts that this run left in the store, or may have left. If
+// the run sent parts, remains asks the store for others below the prefix too, as a killed
+// run names none; the store answers with 1000 at most. The context may have ended.
+func (s *store) remains(ctx context.Context, prefix string) []incomplete {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTime)
+	defer cancel()
+	if s.inParts {
+		in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
+		out, err := s.ListMultipartUploads(ctx, in)
+		for i := 0; err == nil && i < len(out.Uploads); i++ {
+			// Not every store looks at the prefix.
+			if key := decoded(out.Uploads[i].Key, out.EncodingType); strings.HasPrefix(key, prefix) {
+				s.leave(incomplete{key, aws.ToString(out.Uploads[i].UploadId)})
+			}
+		}
+	}
+	return s.left
+}
+
+// has reports whether the store has the file's content under the key. found is the object
+// in a listing; nil: there was no listing.
+func (s *store) has(ctx context.Context, key string, f *file, found *object) (bool, error) {
+	if found != nil {
+		if same, err := s.same(f, found); same || err != nil || found.size != f.info.Size() {
+			return same, err
+		}
+	}
+	out, err := s.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
+	if reach.Status(err) == http.StatusNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	o := newObject(out.ContentLength, out.ETag)
+	o.crc64 = out.ChecksumCRC64NVME
+	return s.same(f, o)
+}
+
+// nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.
+var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
+
+// same reports whether the object is shown to have the file's content.
+func (s *store) same(f *file, o *object) (bool, error) {
+	size := f.info.Size()
+	if o.size != size {
+		return false, nil
+	}
+	if o.crc64 != nil {
+		sum, err := f.sum(crc64.New(nvme), 0, size)
+		return base64.StdEncoding.EncodeToString(sum) == *o.crc64, err
+	}
+	// An ETag may be the MD5 or, with a dash and their number, the MD5 of the MD5s of the
+	// parts. Neither is promised: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
+	part := s.sizeOfParts(size)
+	number := fmt.Sprintf("-%d", (size+part-1)/part)
+	if !strings.HasSuffix(o.etag, number) {
+		number, part = "", max(size, 1)
+	}
+	if len(o.etag) != 2*md5.Size+len(number) {
+		return false, nil
+	}
+	var sums []byte
+	for off := int64(0); off < max(size, 1); off += part {
+		sum, err := f.sum(md5.New(), off, min(part, size-off))
+		if err != nil {
+			return false, err
+		}
+		sums = append(sums, sum...)
+	}
+	if number != "" {
+		whole := md5.Sum(sums)
+		sums = whole[:]
+	}
+	return hex.EncodeToString(sums)+number == o.etag, nil
+}
+
+// sizeOfParts is the size of the parts that the transfer manager makes of a file.
+func (s *store) sizeOfParts(size int64) int64 {
+	if size/s.partSize < partsMost {
+		return s.partSize
+	}
+	return size/partsMost + 1
+}

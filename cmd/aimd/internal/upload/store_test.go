@@ -1,0 +1,344 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+)
+
+// storeAt is a store that asks the handler, without a limiter.
+func storeAt(t *testing.T, handler http.HandlerFunc, change ...func(*s3.Options)) *store {
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	client := s3.NewFromConfig(aws.Config{
+		Region: "us-east-1", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("k", "s", ""),
+		Retryer: func() aws.Retryer { return aws.NopRetryer{} }, HTTPClient: &wire{HTTPClient: server.Client()},
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
+	}, append(change, func(o *s3.Options) { o.UsePathStyle = true })...)
+	return &store{
+		Client: client, bucket: "bucket", partSize: partLeast, checksum: types.ChecksumAlgorithmCrc64nvme, large: make(chan struct{}, largeAtOnce),
+	}
+}
+
+func opened(t *testing.T, content string) *file {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	f, err := open(path, func(err error) { t.Error(err) })
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func crc(content string) string {
+	h := crc64.New(nvme)
+	_, _ = io.WriteString(h, content)
+	return base64.StdEncoding.EncodeToString(h.Sum(nil))
+}
+
+func hexMD5(content string) string { return fmt.Sprintf("%x", md5.Sum([]byte(content))) }
+
+// The store's answer decides whether a file counts as stored, and a checksum goes with
+// each request.
+func TestPutBelievesTheAnswerOnly(t *testing.T) {
+	const content = "content"
+	raw := md5.Sum([]byte(content))
+	for name, c := range map[string]struct {
+		header, value string
+		want          string
+		md5           bool
+	}{
+		"a checksum":          {"X-Amz-Checksum-Crc64nvme", crc(content), "", false},
+		"the MD5":             {"ETag", `"` + hexMD5(content) + `"`, "", false},
+		"the MD5, asked for":  {"ETag", `"` + hexMD5(content) + `"`, "", true},
+		"another MD5":         {"ETag", `"` + hexMD5("other") + `"`, "not verified: ", false},
+		"an ETag of no use":   {"ETag", `"abc"`, `not verified: the store answers with no checksum, and its ETag "abc" is not that of the file`, false},
+		"nothing, but a size": {"X-Nothing", "", "not verified", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got http.Header
+			s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
+				got = r.Header
+				w.Header().Set(c.header, c.value)
+			}, func(o *s3.Options) {
+				if c.md5 {
+					o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware)
+				}
+			})
+			sums := map[string]string{"X-Amz-Checksum-Crc64nvme": crc(content), "Content-Md5": ""}
+			if c.md5 {
+				s.checksum, sums = "", map[string]string{"X-Amz-Checksum-Crc64nvme": "", "Content-Md5": base64.StdEncoding.EncodeToString(raw[:])}
+			}
+			err := s.put(t.Context(), "k.html", opened(t, content))
+			if c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.want)
+			}
+			for header, want := range sums {
+				assert.Equal(t, want, got.Get(header), header)
+			}
+			assert.Contains(t, got.Get("Content-Type"), "text/html")
+		})
+	}
+}
+
+func TestHas(t *testing.T) {
+	content := strings.Repeat("0123456789", partLeast/10+7)
+	size := int64(len(content))
+	first, second := md5.Sum([]byte(content[:partLeast])), md5.Sum([]byte(content[partLeast:]))
+	parts := fmt.Sprintf(`"%x-2"`, md5.Sum(append(first[:], second[:]...)))
+	whole, other := `"`+hexMD5(content)+`"`, `"`+hexMD5("x")+`"`
+	listed := func(etag string, size int64) *object { return newObject(&size, &etag) }
+	for name, c := range map[string]struct {
+		found *object
+		head  map[string]string
+		want  bool
+		asks  int
+	}{
+		"nothing known, nothing there":        {nil, nil, false, 1},
+		"listed with the MD5":                 {listed(whole, size), nil, true, 0},
+		"listed with another size":            {listed(whole, 999), nil, false, 0},
+		"listed with another MD5":             {listed(other, size), map[string]string{"ETag": other}, false, 1},
+		"an MD5 that is none, and a checksum": {listed(other, size), map[string]string{"ETag": other, "X-Amz-Checksum-Crc64nvme": crc(content)}, true, 1},
+		"another checksum":                    {nil, map[string]string{"ETag": whole, "X-Amz-Checksum-Crc64nvme": crc("x")}, false, 1},
+		"parts":                               {listed(parts, size), nil, true, 0},
+		"another number of parts":             {nil, map[string]string{"ETag": strings.Replace(parts, "-2", "-3", 1)}, false, 1},
+		"other parts, and a checksum":         {listed(other[:33]+`-2"`, size), map[string]string{"ETag": parts, "X-Amz-Checksum-Crc64nvme": crc(content)}, true, 1},
+		"an ETag of another kind":             {listed(`"abc-2"`, size), map[string]string{"ETag": `"abc-2"`}, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asks := 0
+			s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
+				asks++
+				assert.Equal(t, http.MethodHead, r.Method)
+				if c.head == nil {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				w.Header().Set("Content-Length", fmt.Sprint(size))
+				for k, v := range c.head {
+					w.Header().Set(k, v)
+				}
+			})
+			got, err := s.has(t.Context(), "k", opened(t, content), c.found)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+			assert.Equal(t, c.asks, asks)
+		})
+	}
+}
+
+// An empty file has an MD5 too.
+func TestHasAnEmptyFile(t *testing.T) {
+	got, err := storeAt(t, nil).has(t.Context(), "k", opened(t, ""), newObject(aws.Int64(0), aws.String(hexMD5(""))))
+	require.NoError(t, err)
+	assert.True(t, got)
+}
+
+func TestSizeOfParts(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range [][3]int64{
+		{100 * mib, 8 * mib, 8 * mib}, {10_000*8*mib - 1, 8 * mib, 8 * mib}, {10_000*8*mib + 1, 8 * mib, 8*mib + 1}, {5 << 40, 8 * mib, 5<<40/10_000 + 1},
+	} {
+		got := (&store{partSize: c[1]}).sizeOfParts(c[0])
+		assert.Equal(t, c[2], got, c)
+		assert.LessOrEqual(t, (c[0]+got-1)/got, int64(partsMost))
+	}
+}
+
+// What began is aborted although nobody waits for the upload any more, as often as it
+// takes; but a part that was sent as a whole is waited for, so that it cannot come later.
+func TestPartsAreRemovedAfterTheContextEnds(t *testing.T) {
+	for _, late := range []int32{0, 3} { // so many aborts meet a part that comes after them
+		ctx, cancel := context.WithCancel(t.Context())
+		var aborts atomic.Int32
+		s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			switch {
+			case q.Has("uploads"):
+				assert.Equal(t, []string{"CRC64NVME", "FULL_OBJECT"}, []string{r.Header.Get("X-Amz-Checksum-Algorithm"), r.Header.Get("X-Amz-Checksum-Type")})
+				_, _ = io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>")
+			case q.Has("partNumber"):
+				if _, err := io.Copy(io.Discard, r.Body); err == nil {
+					cancel()
+					assert.NoError(t, r.Context().Err(), "the answer is waited for")
+					assert.Zero(t, aborts.Load())
+				}
+			case r.Method == http.MethodDelete:
+				aborts.Inc()
+				w.WriteHeader(http.StatusNoContent)
+			case aborts.Load() <= late:
+				_, _ = io.WriteString(w, "<ListPartsResult></ListPartsResult>")
+			default:
+				w.WriteHeader(http.StatusNotFound)
+			}
+		})
+		require.Error(t, s.put(ctx, "k", opened(t, strings.Repeat("x", 2*partLeast))))
+		assert.Equal(t, late+1, aborts.Load())
+		assert.Empty(t, s.left)
+	}
+}
+
+// The bytes of an attempt that is cut off do not count.
+func TestBytesCountAsTheyGo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var w *wire
+	gone := make(chan struct{})
+	s := storeAt(t, func(rw http.ResponseWriter, r *http.Request) {
+		_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+		assert.GreaterOrEqual(t, w.sent.Load(), int64(1<<20))
+		cancel()
+		n, err := io.Copy(io.Discard, r.Body)
+		assert.Error(t, err, "%d bytes", n)
+		close(gone)
+	})
+	s.partSize = 64 << 20
+	w, _ = s.Client.Options().HTTPClient.(*wire)
+	err := s.put(ctx, "k", opened(t, strings.Repeat("x", 40<<20))) // more than what is buffered on the way
+	require.ErrorIs(t, err, context.Canceled)
+	<-gone
+	assert.Zero(t, w.sent.Load())
+}
+
+func TestIncomplete(t *testing.T) {
+	s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
+		assert.True(t, r.URL.Query().Has("uploads"))
+		_, _ = io.WriteString(w, `<ListMultipartUploadsResult><EncodingType>url</EncodingType><Upload><Key>p/a+b</Key><UploadId>1</UploadId></Upload>
+			<Upload><Key>other</Key><UploadId>2</UploadId></Upload></ListMultipartUploadsResult>`)
+	})
+	s.inParts = true
+	assert.Equal(t, []incomplete{{"p/a b", "1"}}, s.remains(t.Context(), "p/"))
+}
+
+// listed is a bucket that can be listed, in pages of ten.
+type listed struct {
+	// keys in the order of the listing; each object's size is its place.
+	keys []string
+	// encoded: keys are escaped if the client asks for it.
+	encoded bool
+	pages   int
+}
+
+func (l *listed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	type object struct {
+		Key  string
+		Size int
+	}
+	var out struct {
+		XMLName      xml.Name `xml:"ListBucketResult"`
+		Contents     []object
+		IsTruncated  bool
+		EncodingType string `xml:",omitempty"`
+	}
+	l.pages++
+	q := r.URL.Query()
+	encode := l.encoded && q.Get("encoding-type") == "url"
+	if encode {
+		out.EncodingType = "url"
+	}
+	for i, k := range l.keys {
+		if k <= q.Get("start-after") {
+			continue
+		}
+		if out.IsTruncated = len(out.Contents) == 10; out.IsTruncated {
+			break
+		}
+		if encode {
+			k = url.QueryEscape(k)
+		}
+		out.Contents = append(out.Contents, object{k, i})
+	}
+	_ = xml.NewEncoder(w).Encode(out)
+}
+
+// find looks the keys up in a new listing: their sizes, -1 if there is none, -2 if it is
+// not known.
+func (l *listed) find(t *testing.T, keys ...string) (sizes []int) {
+	found := &listing{store: storeAt(t, l.ServeHTTP)}
+	for _, k := range keys {
+		o, known, err := found.find(t.Context(), k)
+		require.NoError(t, err)
+		size := -2
+		if o != nil {
+			size = int(o.size)
+		} else if known {
+			size = -1
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes
+}
+
+func numbered(n int) (keys []string, sizes []int) {
+	for i := range n {
+		keys, sizes = append(keys, fmt.Sprintf("%04d", i)), append(sizes, i)
+	}
+	return keys, sizes
+}
+
+func TestListingIsReadPageByPage(t *testing.T) {
+	keys, sizes := numbered(35)
+	l := &listed{keys: keys, encoded: true}
+	assert.Equal(t, append(sizes, -1), l.find(t, append(keys, "9999")...))
+	assert.Equal(t, 4, l.pages)
+	l = &listed{keys: []string{"b", "d", "d/x"}, encoded: true}
+	assert.Equal(t, []int{-1, 0, -1, 1, 2, -1, -1}, l.find(t, "a", "b", "c", "d", "d/x", "e", "f"))
+	assert.Equal(t, 1, l.pages)
+	assert.Equal(t, []int{-1, -1}, new(listed).find(t, "a", "b"))
+}
+
+// A bucket with very many objects between the files is not listed from end to end.
+func TestListingSkipsGaps(t *testing.T) {
+	keys, _ := numbered(10_000)
+	l := &listed{keys: keys, encoded: true}
+	assert.Equal(t, []int{0, 1, 7000, 7001, 9999}, l.find(t, "0000", "0001", "7000", "7001", "9999"))
+	assert.LessOrEqual(t, l.pages, 6)
+}
+
+func TestListingOutOfOrderIsNotTrusted(t *testing.T) {
+	l := &listed{keys: []string{"b", "a", "c"}}
+	assert.Equal(t, []int{-2, -2, -2}, l.find(t, "a", "b", "c"))
+}
+
+func TestListingOfOddKeys(t *testing.T) {
+	l := &listed{keys: []string{"\x01", " ", "%41", "+", "a\nb", "é"}, encoded: true}
+	assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, l.find(t, l.keys...))
+}
+
+// A page without end, of a store that does not know of pages, does not fill the memory.
+func TestListingDoesNotReadAPageWithoutEnd(t *testing.T) {
+	var written atomic.Int64
+	s := storeAt(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, "<ListBucketResult><Contents><Key>")
+		for x := bytes.Repeat([]byte("x"), 1<<20); err == nil && written.Load() < 600<<20; {
+			_, err = w.Write(x)
+			written.Add(int64(len(x)))
+		}
+	})
+	_, _, err := (&listing{store: s}).find(t.Context(), "a")
+	var long *http.MaxBytesError
+	require.True(t, errors.As(err, &long), err)
+	assert.Less(t, written.Load(), int64(64<<20), "what is read, and what is on the way")
+}

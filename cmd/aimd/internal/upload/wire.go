@@ -1,0 +1,95 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+)
+
+const (
+	// answerMost is the longest answer that is read, in bytes. Our choice: a page of a
+	// listing, a thousand keys of 1 KiB and what belongs to each, has some 5 MiB.
+	answerMost = 16 << 20
+	// answerTime is how long a request that was sent as a whole waits for its answer
+	// after its context has ended. Our choice: more than a working store takes.
+	answerTime = 5 * time.Second
+)
+
+// wire is the HTTP client below the SDK. It counts the bytes of files as they are sent,
+// and ends a request that changes the store in order. If the context ends while the
+// request is sent, the request is cut off, and the store has nothing of it. If the request
+// was sent as a whole, the store may keep it, so its answer is waited for.
+type wire struct {
+	aws.HTTPClient
+	// sent is how many bytes went out; what has to go once more counts once.
+	sent atomic.Int64
+	// trouble is the error of the last request; nil: it was answered.
+	trouble atomic.Error
+}
+
+// Do implements the SDK's HTTP client.
+func (w *wire) Do(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		resp, err := w.HTTPClient.Do(r)
+		w.saw(ctx, err)
+		if err == nil {
+			resp.Body = http.MaxBytesReader(nil, resp.Body, answerMost)
+		}
+		return resp, err
+	}
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, end) })()
+	body := &sending{ReadCloser: r.Body, ctx: ctx, sent: &w.sent}
+	r = r.WithContext(lasting)
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = body
+	}
+	resp, err := w.HTTPClient.Do(r)
+	w.saw(ctx, err)
+	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
+		w.sent.Add(-body.n.Load())
+	}
+	if err != nil {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, answerMost))
+	resp.Body = io.NopCloser(bytes.NewReader(all))
+	return resp, err
+}
+
+func (w *wire) saw(ctx context.Context, err error) {
+	if err == nil {
+		w.trouble.Store(nil)
+	} else if ctx.Err() == nil {
+		w.trouble.Store(reach.Innermost(err))
+	}
+}
+
+// sending is the body of a request on its way.
+type sending struct {
+	io.ReadCloser
+	ctx  context.Context
+	sent *atomic.Int64
+	n    atomic.Int64
+}
+
+// Read fails once the context has ended.
+func (s *sending) Read(p []byte) (int, error) {
+	if err := context.Cause(s.ctx); err != nil {
+		return 0, err
+	}
+	n, err := s.ReadCloser.Read(p)
+	s.n.Add(int64(n))
+	s.sent.Add(int64(n))
+	return n, err
+}
