@@ -7,7 +7,7 @@ import (
 
 // Attempt is one attempt of an operation: its guards have admitted it, and it has a slot.
 // limiter.Limiter.Begin makes it. It ends with the first call of End or Drop, or with the
-// body of Body; later calls do nothing.
+// body of Body; later calls have no effect.
 //
 // End, Drop and the methods of the body are safe for any number of goroutines. One
 // goroutine calls the other methods, before the end, and Next after it.
@@ -29,7 +29,7 @@ type Attempt interface {
 	// zero Verdict if the attempt had ended before. If the classifier panics, the attempt
 	// ends as with Drop, and the panic continues.
 	End(err error) Verdict
-	// Drop ends an attempt from which nothing can be learned. It is neutral, unless
+	// Drop ends an attempt without a result. It is neutral, unless
 	// Answered noted an overload.
 	Drop()
 	// Next begins the attempt after this one, which has failed and ended. It is for SDKs

@@ -9,42 +9,34 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Classify is the default classifier. It looks through the error's whole tree,
-// in this order:
+// Classify is the default classifier. It looks through the error's whole tree, in this order
+// ("again" means that another attempt may succeed, otherwise the error is final):
 //
-//   - ErrQuota and ErrNoContact: neutral and final, the reason with it.
-//   - Verdict() Verdict: an error that knows by itself. Those of the integrations
-//     do where nothing was sent, or the service forbade a retry.
-//   - context.Canceled: neutral, final.
-//   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes
-//     are overload, time-out codes timeout, InternalError neutral; all of
-//     these may be tried again. Codes that say out of quota are neutral and final,
-//     for the reason ErrQuota. A code it does not know leaves the word to the status.
-//   - HTTPStatusCode() int, from 400: 429, 503 and 529, and a 403 with a Retry-After,
-//     are overload, 408 and 504 timeout, 500, 502 and every other 5xx but 501 and
-//     505 neutral; all of these may be tried again. Every other 4xx is a client error,
-//     a final answer of a service that is well. The rest is neutral and final.
-//   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
-//     DEADLINE_EXCEEDED timeout, all to be tried again. INVALID_ARGUMENT,
-//     NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
-//     FAILED_PRECONDITION and OUT_OF_RANGE are final answers of a service that
-//     is well, client errors; every other code is neutral and final.
-//   - SQLState() string, of a PostgreSQL server (pgx, pq): too many connections and
-//     a server that starts are overload, a statement's timeout is a timeout; a
-//     server that stops and a transaction that lost to another one are neutral; all of
-//     these may be tried again. driver.ErrBadConn is neutral and tried again. Other
-//     states leave the word to what follows.
-//   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are
-//     overload, INTERNAL_ERROR and CANCEL neutral; all to be tried again.
-//   - Timeout() bool, as of net.Error and context.DeadlineExceeded: timeout, to
-//     be tried again.
-//   - Temporary() bool, a connection that was refused, reset or cut off, a host
-//     or network out of reach: neutral, to be tried again. Such errors tell that
-//     the service is away, not how much it can take; ConnectionsAsOverload reads
-//     them otherwise.
-//   - Everything else it does not know: the zero Verdict.
+//   - ErrQuota and ErrNoContact: neutral, with that reason.
+//   - Verdict() Verdict: the error's own verdict.
+//   - context.Canceled: neutral.
+//   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes are overload,
+//     time-out codes timeout, InternalError neutral; again. Codes of a used quota are neutral,
+//     for the reason ErrQuota. Other codes leave the decision to the status.
+//   - HTTPStatusCode() int, from 400: 429, 503, 529, and a 403 with a Retry-After, are
+//     overload, 408 and 504 timeout, every other 5xx but 501 and 505 neutral; again. Every
+//     other 4xx is a client error, the answer of a healthy service. The rest is neutral.
+//   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED
+//     timeout; again. INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+//     UNAUTHENTICATED, FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other
+//     code is neutral.
+//   - SQLState() string, of a PostgreSQL server (pgx, pq): too many connections and a server
+//     that starts are overload, a statement's timeout is a timeout, a server that stops and a
+//     transaction that lost to another one are neutral; again. So is driver.ErrBadConn.
+//   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are overload,
+//     INTERNAL_ERROR and CANCEL neutral; again.
+//   - Timeout() bool, as with net.Error and context.DeadlineExceeded: timeout; again.
+//   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out
+//     of reach: neutral; again. Such a service is away, and its load is unknown;
+//     ConnectionsAsOverload decides otherwise.
+//   - Every other error: the zero Verdict.
 //
-// RetryAfter() time.Duration, where the error has it, is the service's Retry-After.
+// RetryAfter() time.Duration of the error is the service's Retry-After.
 func Classify(err error) Verdict {
 	for _, reason := range []error{ErrQuota, ErrNoContact} {
 		if errors.Is(err, reason) {

@@ -17,9 +17,8 @@ func classifyCode(err error, _ time.Duration) Verdict {
 	return Verdict{}
 }
 
-// classifyStatus is Classify for an HTTP status. An error with a status of success,
-// or none, is about something else: an SDK puts it around a request that was not
-// answered.
+// classifyStatus is Classify for an HTTP status. SDKs use a status of success, or 0, for a
+// request that was not answered.
 func classifyStatus(err error, retryAfter time.Duration) Verdict {
 	var answer interface{ HTTPStatusCode() int }
 	if !errors.As(err, &answer) || answer.HTTPStatusCode() < 400 {
@@ -66,8 +65,8 @@ var states = map[string]Verdict{
 	"40P01": {Outcome: window.Neutral, Retry: true},  // deadlock_detected
 }
 
-// streamError is net/http's error of a stream of HTTP/2 that the server reset, which
-// errors.As puts into any struct of these fields.
+// streamError is net/http's error of a stream of HTTP/2 that the server reset. errors.As
+// puts it into any struct with the same fields.
 type streamError struct {
 	StreamID uint32
 	Code     uint32 // https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
@@ -114,8 +113,8 @@ var codes = func() map[string]Verdict {
 			m[name] = Verdict{Outcome: o, Retry: true}
 		}
 	}
-	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"): it
-	// will be so for hours, whatever the status. AWS's, S3 servers', Google's and OpenAI's codes.
+	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"), whatever the
+	// status. AWS's, S3 servers', Google's and OpenAI's codes.
 	for _, name := range []string{
 		"QuotaExceeded", "QuotaExceededException", "ServiceQuotaExceededException", "XMinioAdminBucketQuotaExceeded",
 		"quotaExceeded", "dailyLimitExceeded", "insufficient_quota", "billing_hard_limit_reached",

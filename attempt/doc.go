@@ -1,42 +1,30 @@
-// Package attempt is one attempt of an operation, from the wait for its slot to
-// its end, and what follows a failure. It is what limiters, retry policies,
-// throttles and all integrations (HTTP, gRPC, SDKs) have in common.
+// Package attempt has the vocabulary of an attempt: what its error means, whether another one
+// follows, and who is asked before it. Limiters, retry policies, throttles and all
+// integrations (HTTP, gRPC, SDKs) share it.
 //
 // An integration is a few lines around a call:
 //
-//	a, err := limiter.Begin(ctx, attempt.Number(ctx))
+//	a, err := limiter.Begin(ctx)
 //	if err != nil {
-//		return err // nothing was sent
+//		return err // the request was not sent
 //	}
-//	defer a.Drop() // a panic leaves nothing behind
+//	defer a.Drop() // after a panic
 //	reply, err := call(a.Context())
 //	a.End(err)
 //
-// One that tries again by itself goes on with the attempt that failed, which waits for
-// as long as it should, at the front of the queue:
+// An integration that tries again by itself continues with the attempt that failed. Next
+// waits for as long as it should, at the front of the queue:
 //
 //	next, err := a.Next(ctx)
 //
-// [Attempt] is the one place that asks the guards, puts a retry at the front of
-// the queue, classifies the error, tells whose time ran out and whether the
-// service answered, and gives the slot back whatever happens.
+//	event                                              outcome
+//	the caller cancels                                 neutral
+//	the caller's deadline passes                       timeout, if the attempt had half of the time
+//	the attempt's own timeout passes                   timeout, and tried again
+//	the service was never reached, or hangs up         neutral, tried again for the time of the first contact
+//	the context has a slot of the same limiter         the attempt uses that slot, and asks no guard
+//	a function, classifier, policy or guard panics     the slot is given back, the panic continues
 //
-// [Runner] runs whole operations: it is the loop of limiter.Do, aimd.Each and
-// retry.Do. [Decide] is its pure half.
-//
-// What happens if
-//   - the context holds a slot of the same limiter already: the attempt is made
-//     under that slot. It waits for no other, asks no guard again and tells the
-//     limiter nothing: that is for the attempt that has the slot.
-//   - the caller's deadline passes: that is a timeout if the attempt had at least
-//     half of the time from the request to the deadline, else neutral. The
-//     rest of the time went in the queue, and a window that narrows for
-//     that makes the queue slower still.
-//   - the caller cancels: neutral.
-//   - the attempt's own timeout passes, and the caller's does not: a timeout, and
-//     tried again, unless the classifier knows better from the error.
-//   - nobody is there, or hangs up at once, and nobody answered since the limiter was made: neutral, tried again
-//     for as long as the limiter's first contact may take, and then final (ErrNoContact).
-//   - the function, the classifier, the policy or a guard panics or ends its
-//     goroutine: the slot is given back, the guards are told, and it goes on.
+// If the wait for the slot took most of the time, a deadline says that the queue was too long,
+// and a narrower window would make the queue slower still.
 package attempt

@@ -18,6 +18,6 @@ type Guard interface {
 	// reason. Admit must not wait.
 	Admit(ctx context.Context, attempt int) error
 	// Ended reports how an admitted attempt ended. The zero Outcome means that the service
-	// did not answer: the caller cancelled, the connection failed, or nothing was sent.
+	// did not answer: the caller cancelled, the connection failed, or the request was not sent.
 	Ended(ctx context.Context, o window.Outcome)
 }

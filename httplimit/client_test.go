@@ -188,7 +188,7 @@ func TestAPortThatIsClosed(t *testing.T) {
 	require.NoError(t, err)
 	_, err = httplimit.Client(l).Get(s.URL)
 	require.ErrorIs(t, err, attempt.ErrNoContact)
-	require.ErrorContains(t, err, "nobody answers there")
+	require.ErrorContains(t, err, "the service has never answered")
 }
 
 // A Tagger above what retries keeps the number of the attempt.

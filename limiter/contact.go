@@ -41,7 +41,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 		return true, nil
 	}
 	if left, bounded := s.contactTime(now); bounded && left <= 0 {
-		return false, fmt.Errorf("%w, for %v", attempt.ErrNoContact, l.config.Load().FirstContact)
+		return false, fmt.Errorf("%w in %v", attempt.ErrNoContact, l.config.Load().FirstContact)
 	}
 	return false, nil
 }

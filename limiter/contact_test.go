@@ -58,7 +58,7 @@ func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
 			require.Equal(t, 100, items)
 			require.Equal(t, want, time.Since(start))
 			err := l.Do(t.Context(), func(context.Context) error { return nobody })
-			require.EqualError(t, err, "gave up after 1 attempt: nobody answers there, and nobody has yet, for "+want.String()+
+			require.EqualError(t, err, "gave up after 1 attempt: the service has never answered in "+want.String()+
 				"; last error: dial tcp: connect: connection refused")
 			require.Equal(t, want, time.Since(start), "at once")
 		})

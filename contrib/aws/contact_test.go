@@ -37,7 +37,7 @@ func testAWrongPort(t *testing.T) {
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, attempt.ErrNoContact)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	require.ErrorContains(t, err, "nobody answers there")
+	require.ErrorContains(t, err, "the service has never answered")
 	require.Equal(t, 10*time.Second, time.Since(start))
 
 	away.Store(false)

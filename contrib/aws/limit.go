@@ -11,18 +11,21 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limit puts the limiter under every client that is made from the config from
-// now on. It adds Middleware, sets Retryer instead of any other, and clears
-// RetryMaxAttempts: an operation goes on until it is done, its error is final, its
-// context ends, or the limiter's limit of attempts is reached.
+// Limit puts the limiter under every client that is made from the config from now on. It adds
+// Middleware, sets Retryer instead of any other, and clears RetryMaxAttempts: an operation is
+// tried until it succeeds, its error is final, its context ends, or the limiter's limit of
+// attempts is reached. It panics if cfg or l is nil.
 //
-// One limiter stands for one service (or bucket, or whatever has a limit of its
-// own), so clients of different services should come from different configs,
-// and a client that only fetches credentials from one without a limiter.
+// One limiter stands for one service, or whatever has a limit of its own. So clients of
+// different services should come from different configs, and a client that only fetches
+// credentials from one without a limiter.
 //
-// Called again with another limiter, each attempt takes a slot of both. Take
-// the same order everywhere then.
+// Called again with another limiter, each attempt takes a slot of both. Use the same order
+// everywhere then.
 func Limit(cfg *aws.Config, l *limiter.Limiter) {
+	if cfg == nil {
+		panic("aimdaws: the config is nil")
+	}
 	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), Middleware(l))
 	cfg.Retryer = Retryer
@@ -37,8 +40,8 @@ func Limit(cfg *aws.Config, l *limiter.Limiter) {
 //		o.Retryer = aimdaws.Retryer()
 //	})
 //
-// It goes with any retryer, aws.NopRetryer among them. Where nothing is sent, as
-// for a presigned request, it does nothing.
+// It works with any retryer, also aws.NopRetryer. It has no effect on a presigned request. It
+// panics if l is nil.
 func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
 	if l == nil {
 		panic("aimdaws: the limiter is nil")
@@ -48,8 +51,7 @@ func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
 			// A presigned request: no attempt is made.
 			return nil
 		}
-		// The SDK makes a stack for each call of an operation, so this is the
-		// place that all attempts of one operation see, and nothing else.
+		// The SDK makes a stack for each call of an operation: all its attempts share o.
 		o := &operation{l: l}
 		if _, ok := stack.Finalize.Get(o.ID()); ok {
 			return nil // the same limiter twice

@@ -26,15 +26,15 @@ type operation struct {
 	attempts int
 	last     attempt.Attempt
 	cause    error
-	// useless is how many attempts in a row failed before they were sent, or in a way
-	// that only the SDK takes for one that may pass.
+	// useless counts attempts in a row that failed before they were sent, or in a way that
+	// only the SDK tries again.
 	useless int
-	// stopped: no attempt was made though the SDK wanted one, or, for the reason, none is
-	// of any use.
+	// stopped: the SDK wanted an attempt and got none. reason is why no further attempt
+	// helps, if the verdict has a reason.
 	stopped bool
 	reason  error
 
-	// sent and body are those of the attempt at hand. body is nil if it is empty.
+	// sent and body belong to the attempt at hand. body is nil if it is empty.
 	sent bool
 	body *body
 }
@@ -50,7 +50,7 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 ) {
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	if err != nil && o.body != nil {
-		// An interceptor made an error of a good answer: nobody else closes its body.
+		// An interceptor made an error of a good answer, and left its body open.
 		_ = o.body.Close()
 	}
 	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
@@ -80,7 +80,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	o.sent, o.body = false, nil
 	open := false
 	defer func() {
-		if !open { // after an end this does nothing
+		if !open { // no effect after an end
 			a.Drop()
 		}
 	}()
@@ -124,10 +124,10 @@ func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
 // failed ends an attempt that failed, and returns the error for the retryer.
 func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
 	o.last, o.cause = a, err
-	told := withRetryAfter(err)
+	known := withRetryAfter(err)
 	var v attempt.Verdict
 	if o.sent {
-		v = a.End(told)
+		v = a.End(known)
 	} else {
 		a.Drop() // the service was not asked
 	}
@@ -136,7 +136,7 @@ func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
 	}
 	switch {
 	case within:
-		return &decided{error: told} // what has the slot makes the next attempt
+		return &decided{error: known} // the holder of the slot makes the next attempt
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}

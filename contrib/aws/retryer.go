@@ -8,16 +8,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 )
 
-// Retryer is the part of Limit that lets the SDK go on, to be used with
-// Middleware. Its rules:
+// Retryer is the part of Limit that lets the SDK try again, to be used with Middleware:
 //
-//   - No limit on attempts but that of the limiter (aimd.WithMaxAttempts).
-//   - No retry quota on the client's side: the window already holds back, and
-//     the SDK's quota makes operations fail that only have to wait.
-//   - No delay: Middleware backs off, as Do of the limiter does, and the queue paces
-//     what was refused.
-//   - Again: what the SDK would try again, and whatever the limiter's classifier
-//     says to. Middleware tells any retryer of the SDK of the latter.
+//   - Its only limit on attempts is the limiter's (aimd.WithMaxAttempts).
+//   - It has no retry quota on the client's side. The window holds back already, and the SDK's
+//     quota fails operations that only have to wait.
+//   - It has no delay. Middleware backs off, as the limiter's Do does.
+//   - It tries again if the SDK or the limiter's classifier would. Middleware marks the
+//     errors for the latter, for any retryer of the SDK.
 func Retryer() aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.RateLimiter = ratelimit.None

@@ -13,12 +13,12 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 )
 
-// uselessMax is how often in a row an attempt may fail before it is sent, or with what is
-// no use to us though the SDK would try again: as often as the SDK itself does. To wait
-// for missing credentials, or for an HTTPS server that tells HTTP clients so, is no use.
+// uselessMax is the most attempts in a row that fail before they are sent, or in a way that
+// only the SDK would try again: as many as the SDK makes by itself. Waiting for missing
+// credentials, or for an HTTPS server that refuses HTTP, does not help.
 const uselessMax = retry.DefaultMaxAttempts
 
-// decided is an error that tells the SDK's retryers whether there is another
+// decided is an error that decides for the SDK's retryers whether there is another
 // attempt.
 type decided struct {
 	error
@@ -45,7 +45,7 @@ func withRetryAfter(err error) error {
 	}
 	after, _ := httplimit.RetryAfter(answer.Response.Header, time.Now())
 	if answer.Response.StatusCode < http.StatusMultipleChoices && answer.Err != nil {
-		// The failure is another than the status tells. The SDK puts an empty
+		// The failure is not the status. The SDK puts an empty
 		// answer of status 0 around a request that could not be sent.
 		err = answer.Err
 	}

@@ -20,49 +20,43 @@ const (
 	// pushback is the trailer in which a service says when to try again, in
 	// milliseconds, or not to at all (gRFC A6, "Server Pushback").
 	pushback = "grpc-retry-pushback-ms"
-	// longestDelay is the longest that is believed; the same as httplimit's. (How
-	// much of it is obeyed is the limiter's setting, minutes rather.)
+	// longestDelay is the longest that is believed, as in httplimit.
 	longestDelay = 365 * 24 * time.Hour
 )
 
-// Classify is an attempt.Classifier for clients without the interceptors of this
-// package, which do the same: attempt.Classify knows the codes, but not what
-// else is in a status. It leaves errors that are no status to the next of
-// attempt.FirstOf:
+// Classify is an attempt.Classifier for clients without the interceptors of this package,
+// which do the same. It leaves errors that are no status to the next classifier:
 //
 //	aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify))
 //
-// It says:
+// It reads the code as attempt.Classify does. Besides:
 //
-//   - RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED
-//     timeout, all to be tried again; the rest is final: a client error or
-//     neutral, as attempt.Classify says.
-//   - RetryInfo in the details is the service's Retry-After, or the longer if the
-//     interceptors of this package saw a grpc-retry-pushback-ms beside it. What cannot
-//     be meant is none: a negative one, or one of more than a year.
+//   - RetryInfo in the details is the service's Retry-After. The interceptors take the longer
+//     delay if there is a grpc-retry-pushback-ms too. Negative delays, and those over a year,
+//     do not count.
 //   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason
-//     attempt.ErrQuota, unless there is a RetryInfo: then it is a quota that comes back
-//     soon, as Google's per minute do.
-//   - A RESOURCE_EXHAUSTED that says that a message is too large is neutral and
-//     final: gRPC has no code of its own for that, and it stays too large.
+//     attempt.ErrQuota, unless there is a RetryInfo: then the quota comes back soon, as
+//     Google's quotas per minute do.
+//   - A RESOURCE_EXHAUSTED for a message that is too large is neutral and final: gRPC has no
+//     code of its own for that.
 func Classify(err error) attempt.Verdict {
 	if _, ok := status.FromError(err); !ok {
 		return attempt.Verdict{}
 	}
-	return attempt.Classify(told(err, nil, true))
+	return attempt.Classify(read(err, nil, true))
 }
 
-// answerError is the error of a call with what else the service said, in the
-// way that classifiers look for it. To everybody else it is that error.
+// answerError is the error of a call with the service's further information, in the form in
+// which classifiers look for it.
 type answerError struct {
 	error
-	// after is how long the service asks to wait; 0: it does not say.
+	// after is how long the service asks to wait, or 0.
 	after time.Duration
 	// hopeless: another attempt is forbidden, or can only end in the same way.
 	hopeless bool
-	// tooLarge: it is the message, not the service, that has too much.
+	// tooLarge: the message is over a limit of its size.
 	tooLarge bool
-	// quota: what the service allows is used up.
+	// quota: the quota is used up.
 	quota bool
 	// unreached: the status is gRPC's own, since there was no way to the service.
 	unreached bool
@@ -87,10 +81,10 @@ func (e *answerError) Verdict() attempt.Verdict {
 	return v
 }
 
-// told returns the error with what its status and the call's trailer say beyond the code,
+// read returns the error with what its status and the call's trailer say beyond the code,
 // or the same error if they say nothing. reached: the service sent a header or a trailer;
 // an UNAVAILABLE without them is gRPC's own.
-func told(err error, trailer metadata.MD, reached bool) error {
+func read(err error, trailer metadata.MD, reached bool) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
 		return err
@@ -109,7 +103,7 @@ func told(err error, trailer metadata.MD, reached bool) error {
 	return &e
 }
 
-// retryInfo returns the delay of the status's RetryInfo, 0 if there is none.
+// retryInfo returns the delay of the status's RetryInfo, or 0.
 func retryInfo(s *status.Status) time.Duration {
 	for _, detail := range s.Details() {
 		info, ok := detail.(*errdetails.RetryInfo)

@@ -72,7 +72,7 @@ func TestAWrongPort(t *testing.T) {
 		start := time.Now()
 		err = call(t.Context(), client)
 		require.ErrorIs(t, err, attempt.ErrNoContact)
-		require.Regexp(t, "^gave up after [0-9]+ attempts: nobody answers there, and nobody has yet, for 10s; last error: rpc error", err.Error())
+		require.Regexp(t, "^gave up after [0-9]+ attempts: the service has never answered in 10s; last error: rpc error", err.Error())
 		requireCode(t, codes.Unavailable, err)
 		require.LessOrEqual(t, time.Since(start), 10*time.Second)
 		require.EqualValues(t, 20, l.State().Cwnd, "nothing was learned")

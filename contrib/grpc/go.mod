@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/aimd-go/aimd v0.1.0
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/atomic v1.12.0
 	go.uber.org/goleak v1.3.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260706201446-f0a921348800
 	google.golang.org/grpc v1.84.0
@@ -13,7 +14,6 @@ require (
 
 require (
 	github.com/benbjohnson/clock v1.3.5 // indirect
-	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.57.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect

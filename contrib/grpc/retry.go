@@ -16,24 +16,21 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// Retry returns an option by which every unary call of a client is one operation
-// of do, and so may be made several times: the Do of a limiter, or that of a
-// retry.Policy's Runner.
+// Retry returns an option that makes every unary call of a client an operation of do, so that
+// it may be made several times. do is the Do of a limiter, or of a retry.Policy's Runner:
 //
 //	opts := append([]grpc.DialOption{aimdgrpc.Retry(lim.Do), creds}, aimdgrpc.Limit(lim)...)
 //
 // It comes before the options of Limit and Tag, so that these see each attempt.
 //
-// A policy is told that a call may be made twice (retry.WithIdempotent) if its
-// method says so in its .proto file: option idempotency_level = IDEMPOTENT or
-// NO_SIDE_EFFECTS. A limiter without a policy does not ask: it tries again what
-// was refused, was unavailable or timed out, though that may have been done.
+// For a policy, a call may be made twice (retry.WithIdempotent) if its .proto file says so:
+// option idempotency_level = IDEMPOTENT or NO_SIDE_EFFECTS. A limiter without a policy does
+// not ask: it tries again after a refusal, an UNAVAILABLE or a timeout, though the call may
+// have been executed.
 //
-// A call whose first attempt fails for good fails with that error. Otherwise the
-// error tells the whole story: it is an *attempt.Error, with the code of the last
-// attempt, or that of the context if it has ended.
-//
-// Streams are left alone: only the caller knows where to begin anew.
+// A call whose first attempt fails for good fails with that error. Otherwise the error is an
+// *attempt.Error, with the code of the last attempt or of the context's end. Streams are not
+// retried: only the caller knows where to begin again. Retry panics if do is nil.
 func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {
 	if do == nil {
 		panic("aimdgrpc: Retry with a nil function")
@@ -77,8 +74,7 @@ func whole(err error) error {
 	return &callError{story}
 }
 
-// explained is the error of a call, with the reason if it is known that another
-// attempt is of no use.
+// explained adds the verdict's reason, if there is one, to the error of a call.
 func explained(v attempt.Verdict, err error) error {
 	if v.Reason == nil {
 		return err
@@ -92,7 +88,7 @@ type callError struct{ story *attempt.Error }
 func (e *callError) Error() string { return e.story.Error() }
 func (e *callError) Unwrap() error { return e.story }
 
-// GRPCStatus returns the last attempt's status, or that of the context's end.
+// GRPCStatus returns the status of the last attempt, or of the context's end.
 func (e *callError) GRPCStatus() *status.Status {
 	if s := status.FromContextError(e.story.Reason); s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded {
 		return status.New(s.Code(), e.Error())

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync/atomic"
 	"time"
 
+	"go.uber.org/atomic"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -19,7 +19,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// server is what a server's interceptors have in common.
+// server has the interceptors of a server.
 type server struct {
 	controller *admission.Controller
 	settings   ServerConfig
@@ -30,7 +30,7 @@ func (g *server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err != nil {
 		return nil, err
 	}
-	// Also on a panic, and runtime.Goexit: the place is given back, and they go on.
+	// Also after a panic, and runtime.Goexit.
 	defer s.end()
 	reply, err := handle(s.ctx, req)
 	s.ended(err)
@@ -69,7 +69,7 @@ func (g *server) admit(ctx context.Context, method string, setTrailer func(metad
 	return s, nil
 }
 
-// milliseconds rounds up: to come back early is to be shed again.
+// milliseconds rounds up, since a client that comes back early is refused again.
 func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
@@ -88,7 +88,7 @@ type service struct {
 	head atomic.Int64
 }
 
-// Context is that of the call, with the permit and the tags.
+// Context is the context of the call, with the permit and the tags.
 func (s *service) Context() context.Context { return s.ctx }
 
 // SendHeader notes that the answer begins.
@@ -109,14 +109,14 @@ func (s *service) begin() {
 	}
 }
 
-// ended is told what the handler returned.
+// ended notes the error of the handler.
 func (s *service) ended(err error) {
-	s.begin() // a handler that sent nothing answers now
+	s.begin() // the answer of a handler that did not send
 	set := &s.server.settings
 	o := set.Outcome(codeOf(err))
 	switch {
 	case s.ctx.Err() == context.Canceled:
-		// Whatever was answered then: many handlers make UNAVAILABLE of it.
+		// Whatever was answered: many handlers answer UNAVAILABLE then.
 		o = window.Neutral
 	case o == window.Overload:
 	case set.Slow > 0 && time.Duration(s.head.Load()) > set.Slow:
@@ -147,7 +147,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.GRPCStatus().Err().Error() + ": " + r.shed.Error() }
 func (r *refusal) Unwrap() error { return r.shed }
 
-// GRPCStatus is what the client gets: no word about other callers.
+// GRPCStatus is the status for the client, without a word about other callers.
 func (r *refusal) GRPCStatus() *status.Status {
 	s := status.New(r.code, "overloaded, try again later")
 	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(r.shed.RetryAfter)}); err == nil {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 	"slices"
-	"sync/atomic"
 
+	"go.uber.org/atomic"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -16,9 +16,9 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// StreamClientInterceptor is the part of Limit for streams: each waits for a slot
-// before it is opened, and holds it to its end, or with SlotPerMessage while a
-// message of it is unanswered.
+// StreamClientInterceptor is the part of Limit for streams. Each stream waits for a slot
+// before it is opened, and holds it to its end, or with SlotPerMessage while one of its
+// messages is unanswered.
 func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
 	return newClient(l).stream
 }
@@ -26,20 +26,20 @@ func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
 func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s := &stream{client: c, caller: ctx}
 	if isPerMessage(opts) {
-		s.ctx, s.cancel = context.WithCancel(ctx)
+		ctx, s.cancel = context.WithCancel(ctx)
+		s.ctx = context.WithValue(ctx, fact.NumberKey{}, 1) // a message is no retry
 		s.unused = true
-		ctx = s.ctx
 	}
 	a, err := c.admit(ctx)
 	if err != nil {
-		s.letGo()
+		s.free()
 		return nil, err
 	}
 	s.held.Store(a)
 	var header, trailer metadata.MD
 	opts = append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer), grpc.OnFinish(func(err error) {
-		// Also when the connection was closed and nobody reads the stream.
-		s.finished(told(err, trailer, len(header)+len(trailer) > 0))
+		// Also if the connection was closed while the stream was not read.
+		s.finished(read(err, trailer, len(header)+len(trailer) > 0))
 	}))
 	err = s.during(func() error {
 		var err error
@@ -51,40 +51,37 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	if err != nil {
 		return nil, err
 	}
-	if s.ctx != nil {
-		s.ctx = context.WithValue(s.ctx, fact.NumberKey{}, 1) // no message is a retry
-	}
 	s.watch()
 	return s, nil
 }
 
-// stream is a client's stream that holds a slot. SendMsg, RecvMsg, the end of
-// the context and that of the connection may come at the same time.
+// stream is a client's stream that holds a slot. SendMsg, RecvMsg, and the ends of the context
+// and of the connection may come at the same time.
 type stream struct {
 	grpc.ClientStream
 	client *client
 	// caller is the context with which the stream was opened.
 	caller context.Context
-	// held is the attempt at hand; nil: it has ended. Whoever swaps it out ends it.
+	// held is the attempt at hand, nil after its end. Whoever swaps it out ends it.
 	held atomic.Pointer[run.Attempt]
 	// busy counts the calls of the stream's methods that have not returned.
 	busy atomic.Int32
 	// over: the stream has ended. It is set before held is swapped out.
 	over atomic.Bool
-	// hopeless is what the stream came to if there is a reason not to try again.
+	// hopeless is the stream's verdict, if that has a reason not to try again.
 	hopeless atomic.Pointer[attempt.Verdict]
-	// forget ends the watch over the context; nil: it is not watched.
+	// forget ends the watch over the context, nil without a watch.
 	forget atomic.Pointer[func() bool]
 
-	// With SlotPerMessage: the stream's own context, and unused while the slot
-	// with which it was opened waits for the first message. Of other streams, nil.
+	// With SlotPerMessage: the context of its messages, and whether the slot with which the
+	// stream was opened still waits for the first message. nil for other streams.
 	ctx    context.Context
 	cancel context.CancelFunc
 	unused bool
 }
 
-// watch gives the slot back when the context ends. gRPC tells of that too, by OnFinish,
-// unless another interceptor stands between.
+// watch gives the slot back when the context ends. gRPC's OnFinish does that too, unless
+// another interceptor stands between.
 func (s *stream) watch() {
 	if s.caller.Done() == nil {
 		return
@@ -105,15 +102,15 @@ func (s *stream) SendMsg(m any) error {
 	}
 	return s.during(func() error {
 		err := s.ClientStream.SendMsg(m)
-		if err != nil && err != io.EOF { // io.EOF: RecvMsg tells how the stream ended
-			err = told(err, nil, true)
+		if err != nil && err != io.EOF { // after io.EOF, RecvMsg has the stream's error
+			err = read(err, nil, true)
 			s.finished(err)
 		}
 		return err
 	})
 }
 
-// RecvMsg receives a message, or how the stream ended.
+// RecvMsg receives a message, or the end of the stream.
 func (s *stream) RecvMsg(m any) error {
 	return s.during(func() error {
 		err := s.ClientStream.RecvMsg(m)
@@ -140,10 +137,10 @@ func (s *stream) Header() (md metadata.MD, err error) {
 	return md, err
 }
 
-// failed is told with what the stream failed, and returns that for the caller, with the
-// reason if another stream is of no use.
+// failed ends the stream, and returns the error for the caller, with the reason if another
+// stream would fail too. OnFinish has ended gRPC's own streams before.
 func (s *stream) failed(err error, trailer metadata.MD) error {
-	err = told(err, trailer, true) // OnFinish knows whether it was reached
+	err = read(err, trailer, true)
 	s.finished(err)
 	if v := s.hopeless.Load(); v != nil {
 		err = explained(*v, err)
@@ -151,16 +148,16 @@ func (s *stream) failed(err error, trailer metadata.MD) error {
 	return err
 }
 
-// during runs a call of the stream. If it panics, that is the stream's end.
+// during runs a call of the stream. A panic in the call ends the stream.
 func (s *stream) during(call func() error) error {
 	returned := false
-	s.busy.Add(1)
+	s.busy.Inc()
 	defer func() {
-		s.busy.Add(-1)
+		s.busy.Dec()
 		if !returned {
 			s.over.Store(true)
 			s.drop()
-			s.letGo()
+			s.free()
 		}
 	}()
 	err := call()
@@ -168,21 +165,19 @@ func (s *stream) during(call func() error) error {
 	return err
 }
 
-// finished is told how the stream ended, nil for well, perhaps several times.
+// finished ends the stream, with nil after a success. It may be called several times.
 func (s *stream) finished(err error) {
 	s.over.Store(true)
-	defer s.letGo()
+	defer s.free()
 	if s.busy.Load() > 0 {
 		s.release(err)
 	} else {
-		// The context or the connection ended while nothing waited for the service: if
-		// anything was slow, it was the reader.
-		s.drop()
+		s.drop() // no call waited for the service: the reader was slow
 	}
 }
 
-// letGo frees what the stream keeps besides its slot.
-func (s *stream) letGo() {
+// free frees the stream's context and its watch.
+func (s *stream) free() {
 	if forget := s.forget.Load(); forget != nil {
 		(*forget)()
 	}
@@ -200,7 +195,7 @@ func (s *stream) release(err error) {
 	}
 }
 
-// drop is release where nothing was learned.
+// drop drops the attempt at hand, if it has not ended.
 func (s *stream) drop() {
 	if a := s.held.Swap(nil); a != nil {
 		a.Drop()

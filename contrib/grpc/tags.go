@@ -14,16 +14,14 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Tag returns the options that tell the server about each call of a client, in
-// metadata: who calls, by the program's name and version, and from the call's
-// context (package tag) its feature, its criticality and which attempt it is.
-// The keys are the headers of package httplimit in lower case, "aimd-client" and
-// so on, and so are the rules of what is in them.
+// Tag returns the options that add tags to the metadata of each call of a client: the program's
+// name and version, and from the call's context the feature and criticality (package tag) and
+// the attempt. The keys are the headers of package httplimit in lower case, "aimd-client" and
+// so on, with the same rules.
 //
-// Tags that a call's metadata has already stay, as with httplimit.AddTags. What retries
-// must come before these options, so that each attempt passes through them. Without a name, name
-// and version are those of the context, if it has any. The error says what is wrong
-// with a name.
+// Tags that the metadata has already stay, as with httplimit.AddTags. Interceptors that retry
+// must come before these options. Without a name, name and version are the context's, if it
+// has any. The error names the name that is not allowed.
 func Tag(client, version string) ([]grpc.DialOption, error) {
 	if _, err := httplimit.NewTagger(nil, client, version); err != nil {
 		return nil, fmt.Errorf("aimdgrpc: %w", err)
@@ -49,8 +47,7 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version
 	}
-	// A call that is made in the service of one that was a retry is no better than
-	// that, so the attempt is the higher of the two numbers.
+	// A call in the service of a call that was a retry is a retry too.
 	tags.Attempt = max(tags.Attempt, attempt.Number(ctx))
 	md, ok := metadata.FromOutgoingContext(ctx) // a copy
 	if !ok {
@@ -66,14 +63,11 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags
-// does those in a header: one that is malformed, or given more than once, counts as
-// not given, and the error says which they are.
-//
-// They are what the client says of itself; nothing proves it.
+// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags returns those
+// in a header.
 func ParseTags(md metadata.MD) (tag.Tags, error) { return httplimit.ParseTags(headerOf(md)) }
 
-// headerOf is what the metadata says of the tags, as a header.
+// headerOf is the part of the metadata with tags, as a header.
 func headerOf(md metadata.MD) http.Header {
 	header := make(http.Header, len(tagKeys))
 	for key, name := range tagKeys {

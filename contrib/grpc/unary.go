@@ -11,7 +11,7 @@ import (
 )
 
 // UnaryClientInterceptor is the part of Limit for calls with one request and one
-// answer: each waits for a slot, and gives it back when it returned.
+// answer: each waits for a slot, and gives it back when it returns.
 func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
 	return newClient(l).unary
 }
@@ -26,9 +26,9 @@ func (c *client) unary(ctx context.Context, method string, req, reply any, cc *g
 	return explained(a.End(err), err)
 }
 
-// answered makes a call, and returns what told says of its error.
+// answered makes a call, and reads its error.
 func answered(ctx context.Context, invoke grpc.UnaryInvoker, method string, req, reply any, cc *grpc.ClientConn, opts []grpc.CallOption) error {
 	var header, trailer metadata.MD
 	err := invoke(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer))...)
-	return told(err, trailer, len(header)+len(trailer) > 0)
+	return read(err, trailer, len(header)+len(trailer) > 0)
 }

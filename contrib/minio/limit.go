@@ -7,6 +7,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -22,14 +23,19 @@ const (
 	idleConnections = 1024
 )
 
-// Limit puts the limiter under the client that is made from the options. It puts
-// the options' transport, or that of [Transport] if they have none, behind the
-// limiter, and sets MaxRetries to 36 unless it is set already, the most that minio-go
-// spaces out.
+// Limit puts the limiter under the client that is made from the options. It puts the options'
+// transport, or one of [Transport], behind the limiter, and sets MaxRetries to 36 unless it is
+// set already, the most that minio-go spaces out. The error names the argument that is nil.
 //
-// One limiter stands for one service (or bucket, or whatever has a limit of its
-// own). Call Limit once for each set of options.
+// One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit
+// once for each set of options.
 func Limit(opts *minio.Options, l *limiter.Limiter) error {
+	if opts == nil {
+		return fmt.Errorf("aimdminio: %w", setting.Nil("options"))
+	}
+	if l == nil {
+		return fmt.Errorf("aimdminio: %w", setting.Nil("limiter"))
+	}
 	if opts.Transport == nil {
 		t, err := Transport(l, opts.Secure)
 		if err != nil {
@@ -47,8 +53,10 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 
 // Transport is the part of Limit that waits for slots: minio-go's own default
 // transport with enough idle connections for a wide window, behind the limiter.
-// It panics if l is nil.
 func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
+	if l == nil {
+		return nil, fmt.Errorf("aimdminio: %w", setting.Nil("limiter"))
+	}
 	base, err := minio.DefaultTransport(secure)
 	if err != nil {
 		return nil, fmt.Errorf("aimdminio: minio-go's default transport: %w", err)
@@ -59,15 +67,5 @@ func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
 }
 
 func wrap(base http.RoundTripper, l *limiter.Limiter) *httplimit.Transport {
-	return httplimit.New(&revealing{beneath{base}}, l)
-}
-
-// beneath is what the round trippers of this package have below them.
-type beneath struct{ base http.RoundTripper }
-
-// CloseIdleConnections is for http.Client.CloseIdleConnections.
-func (b beneath) CloseIdleConnections() {
-	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
+	return httplimit.New(&revealing{base}, l)
 }

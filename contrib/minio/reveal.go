@@ -18,7 +18,14 @@ const errorDocument = 1 << 20
 // revealing corrects the status of an answer that says 200 and has an error inside: S3
 // sends the status of a long operation before it is done. The limiter sees the status
 // only, and would take a SlowDown for a success.
-type revealing struct{ beneath }
+type revealing struct{ base http.RoundTripper }
+
+// CloseIdleConnections is for http.Client.CloseIdleConnections.
+func (r *revealing) CloseIdleConnections() {
+	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
 
 // RoundTrip implements http.RoundTripper.
 func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -57,8 +64,7 @@ func long(req *http.Request) bool {
 	return false
 }
 
-// meant is the status for the error in a body, 0 if there is none or if it is
-// one that another try does not help.
+// meant is the status for the error in a body, or 0 if another try does not help.
 func meant(body []byte) int {
 	var e struct {
 		XMLName xml.Name `xml:"Error"`

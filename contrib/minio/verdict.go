@@ -19,7 +19,7 @@ import (
 //
 //	aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify))
 //
-// Codes and statuses are read as attempt.Classify does. Beside these, 499 and
+// Codes and statuses are read as attempt.Classify does. Besides, 499 and
 // 520, which minio-go itself tries again, are neutral and tried again.
 func Classify(err error) attempt.Verdict {
 	var answer minio.ErrorResponse

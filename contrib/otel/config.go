@@ -17,8 +17,8 @@ const (
 	outcomeKey = attribute.Key("aimd.outcome")
 )
 
-// version is that of this module in the program, and of the instrumentation scope;
-// "(devel)" or "" where the program was built from a work tree.
+// version is the module's in the program, and the instrumentation scope's; "(devel)" or "" if
+// the program was built from a work tree.
 var version = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionIn(info)

@@ -4,7 +4,7 @@
 //	_, err := aimdotel.Register(live.Keyed(buckets))     // one for each key
 //	_, err := aimdotel.Register(transport.Limiters)      // one for each host
 //
-// All of it is read when the SDK collects, so a limiter at work costs the same with it.
+// They are read when the SDK collects, so a limiter at work costs the same.
 // The instrumentation scope is github.com/aimd-go/aimd/contrib/otel.
 // The instruments, each with the attribute aimd.limiter.name, the limiter's name
 // (aimd.WithName) or key:
@@ -17,11 +17,10 @@
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
 //	aimd.pauses                counter, {pause}: pauses for everybody
 //
-// Limiters of one name are one: what they have is added up. What a limiter counted
-// stays in its name's counters after it is gone, as those of a Keyed go when they are
-// idle. Where more keys are asked for than a Keyed holds, see [Registration.Evicted].
-// The first 1000 names are told apart, the rest are one, "other". The SDK has a limit
-// of its own on how many sets of attributes an instrument may have.
+// The numbers of limiters with one name are added up. A name's counters keep the counts of a
+// limiter that is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
+// [Registration.Evicted]. The first 1000 names have attributes of their own, the rest share
+// "other". The SDK also bounds the sets of attributes of an instrument.
 //
 // # Histograms
 //
@@ -30,7 +29,7 @@
 //
 //	observe, err := aimdotel.NewObserver()
 //	...
-//	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(observe))
+//	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(observe))
 //
 //	aimd.queue.wait            histogram, s: how long operations waited that had to
 //	aimd.attempt.duration      histogram, s: from slot to answer, with aimd.outcome

@@ -13,7 +13,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// buckets are those of OpenTelemetry's conventions for durations of requests.
+// buckets follow OpenTelemetry's conventions for durations of requests.
 var buckets = metric.WithExplicitBucketBoundaries(
 	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
@@ -23,7 +23,7 @@ type observer struct {
 	names          tally.ByName[attributes]
 }
 
-// attributes are those of one name, made once.
+// attributes are made once for each name.
 type attributes struct {
 	name      []metric.RecordOption
 	byOutcome [window.ClientError + 1][]metric.RecordOption
@@ -32,7 +32,7 @@ type attributes struct {
 // NewObserver returns an observer for aimd.WithObserver that measures how long
 // operations waited and attempts took, see the package. It goes by the limiter's own
 // name (aimd.WithName): give the limiters of a Keyed their key for a name. One is enough
-// for all limiters; it is safe for any number of them and of goroutines.
+// for all limiters; it is safe for any number of goroutines.
 //
 // An error is one of the meter's.
 func NewObserver(opts ...Option) (func(limiter.Event), error) {
@@ -50,7 +50,7 @@ func NewObserver(opts ...Option) (func(limiter.Event), error) {
 }
 
 func (o *observer) observe(e limiter.Event) {
-	ctx := context.Background() // an event has none
+	ctx := context.Background() // an event has no context
 	switch {
 	case e.Kind == limiter.Admitted:
 		o.wait.Record(ctx, e.Wait.Seconds(), o.names.Of(e.Name, newAttributes).name...)

@@ -20,10 +20,10 @@ type instruments struct {
 }
 
 // Register measures the limiters, see the package, until the registration is
-// unregistered. limiters yields those that there are now, each with a name, "" for that
-// of the limiter itself; several goroutines may call it at once. live.Of and live.Keyed
-// make such a function, and httplimit.Transport.Limiters is one. Each limiter's lock is
-// taken once, shortly, when the SDK collects. Register all limiters at once: of two registrations with limiters of the same name,
+// unregistered. limiters yields the present limiters, each with a name, "" for the limiter's own;
+// several goroutines may call it at once. live.Of and live.Keyed make such a function, and
+// httplimit.Transport.Limiters is one. Each limiter's lock is taken once, shortly, when the SDK
+// collects. Register all limiters at once: of two registrations with limiters of the same name,
 // the SDK may keep one.
 //
 // An error is one of the meter's. Register panics if limiters is nil. It is safe for any
@@ -54,9 +54,9 @@ type Registration struct {
 	tally *tally.Tally
 }
 
-// Evicted counts a limiter that is gone, under its own name (aimd.WithName) if it was
-// never read: a limiter.KeyedConfig.Evicted. Without it, those that a Keyed makes and
-// lets go between two reads are not counted.
+// Evicted is a limiter.KeyedConfig.Evicted. It counts a limiter that is gone, under its own name
+// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops
+// between two reads are not counted.
 func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {

@@ -4,7 +4,7 @@
 //	prometheus.MustRegister(aimdprom.New(live.Keyed(buckets)))     // one for each key
 //	prometheus.MustRegister(aimdprom.New(transport.Limiters))      // one for each host
 //
-// All of it is read when Prometheus asks, so a limiter at work costs the same with it.
+// They are read when Prometheus asks, so a limiter at work costs the same.
 // The metrics, each with the label limiter, the limiter's name (aimd.WithName) or key:
 //
 //	aimd_cwnd, aimd_ssthresh         the window and the slow-start threshold, in attempts
@@ -15,10 +15,9 @@
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
 //	aimd_pauses_total                pauses for everybody
 //
-// Limiters of one name are one: what they have is added up. What a limiter counted
-// stays in its name's counters after it is gone, as those of a Keyed go when they are
-// idle. Where more keys are asked for than a Keyed holds, see [Collector.Evicted]. The
-// first 1000 names have series of their own, the rest are one, "other".
+// The numbers of limiters with one name are added up. A name's counters keep the counts of a
+// limiter that is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
+// [Collector.Evicted]. The first 1000 names have series of their own, the rest share "other".
 //
 // # Histograms
 //
@@ -27,13 +26,12 @@
 //
 //	h := aimdprom.NewHistograms()
 //	prometheus.MustRegister(h)
-//	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(h.Observe))
+//	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(h.Observe))
 //
 //	aimd_queue_wait_seconds          how long operations waited that had to
 //	aimd_attempt_duration_seconds    from slot to answer, with the label outcome
 //
 // # Dashboard
 //
-// The folder of this package has dashboard.json, a dashboard for Grafana that shows all
-// of these.
+// The folder of this package has dashboard.json, a dashboard for Grafana.
 package aimdprom

@@ -16,13 +16,13 @@ type Histograms struct {
 	names          tally.ByName[series]
 }
 
-// series are those of one name.
+// series are made once for each name.
 type series struct {
 	wait      prometheus.Observer
 	byOutcome [window.ClientError + 1]prometheus.Observer
 }
 
-// NewHistograms returns Histograms with nothing in them. Their buckets are
+// NewHistograms returns empty Histograms. Their buckets are
 // prometheus.DefBuckets, 5 ms to 10 s.
 func NewHistograms() *Histograms {
 	return &Histograms{

@@ -16,14 +16,14 @@ import (
 // Facts are what an error says of how far its attempt came. The zero value: the
 // service answered.
 type Facts struct {
-	// Unsent: nothing was sent.
+	// Unsent: the request was not sent.
 	Unsent bool
 	// Unanswered: the service gave no answer.
 	Unanswered bool
 	// Unreached: there was no way to the service. The dial, the name's resolution or the
 	// TLS handshake failed.
 	Unreached bool
-	// OfContext: the error is that of a context.
+	// OfContext: the error is a context's.
 	OfContext bool
 }
 
@@ -62,7 +62,7 @@ func unreached(err error) bool {
 		errors.Is(err, syscall.ECONNREFUSED) || says(err, func(e interface{ Unreached() bool }) bool { return e.Unreached() })
 }
 
-// Undialed reports whether the connection could not be made, so that nothing was sent.
+// Undialed reports whether the connection could not be made, so that the request was not sent.
 func Undialed(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
@@ -81,7 +81,7 @@ func OfTLS(err error) bool {
 // CutOff reports whether the connection failed, and not the service.
 func CutOff(err error) bool {
 	// net/http reports a connection that was closed before the answer as a bare EOF in a
-	// url.Error, or as an error that has nothing but its words.
+	// url.Error, or as an error without a type.
 	return is(err, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
 		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF) || closed.MatchString(err.Error())
 }

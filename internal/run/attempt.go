@@ -19,7 +19,7 @@ type Attempt struct {
 	runner *Runner
 	// ctx is the caller's.
 	ctx context.Context
-	// ticket is that of the slot, if the attempt owns one.
+	// ticket is the slot's, if the attempt owns one.
 	ticket window.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
@@ -56,8 +56,8 @@ type rest struct {
 	// limited is the caller's context with the attempt's own timeout.
 	limited context.Context
 	cancel  context.CancelFunc
-	// verdict is what the head of the answer said, and then what the attempt came to;
-	// settled is when it ended. Both are zero for a success.
+	// verdict is the verdict on the head of the answer, and then on the attempt; settled is
+	// when it ended. Both are zero for a success.
 	verdict attempt.Verdict
 	settled time.Time
 }
@@ -163,7 +163,7 @@ func (a *Attempt) settle(v attempt.Verdict, heard window.Outcome) {
 	}
 }
 
-// head is what the head of the answer said.
+// head is the verdict on the head of the answer.
 func (a *Attempt) head() attempt.Verdict {
 	if a.rest == nil || !a.rest.verdict.Outcome.Valid() {
 		return attempt.Verdict{Outcome: window.Success}
@@ -181,8 +181,8 @@ func (a *Attempt) verdict(err error, f fact.Facts) attempt.Verdict {
 	return a.judged(err, f)
 }
 
-// judged is the classifier's verdict. If the classifier says no more than that time ran
-// out, or nothing, the verdict depends on whose time that was.
+// judged is the classifier's verdict. If the classifier only sees that time ran out, or does
+// not know, the verdict depends on whose time that was.
 func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
 	v := a.runner.classify(err)
 	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.OfContext && !f.Unsent {
@@ -194,7 +194,7 @@ func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
 	return v
 }
 
-// timed is the verdict by whose time ran out, or v if nobody's did.
+// timed is the verdict by whose time ran out, or v if no time did.
 func (a *Attempt) timed(v attempt.Verdict) attempt.Verdict {
 	switch over := a.over(); {
 	case over == nil && a.rest != nil && a.rest.limited != nil && a.passed(a.rest.limited) != nil:

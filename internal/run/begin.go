@@ -11,10 +11,10 @@ import (
 
 // Begin asks the guards and waits for a slot. The context says which attempt of its
 // operation it is (attempt.Number); a retry waits at the front of the queue. The error is
-// that of the context, of a guard or of the limiter, and nothing was begun then.
+// the context's, a guard's or the limiter's.
 //
 // If ctx holds a slot of the runner already, the attempt is part of the one that took it:
-// Begin asks no guard and waits for nothing.
+// Begin does not wait and asks no guard.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
 	return r.begin(ctx, try{number: attempt.Number(ctx), asked: r.asked(ctx)})
 }
@@ -39,7 +39,7 @@ func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 	return next, nil
 }
 
-// try is what is to be begun.
+// try is an attempt to be begun.
 type try struct {
 	number int
 	// again: the operation has failed before.
@@ -63,7 +63,7 @@ func (r *Runner) asked(ctx context.Context) time.Duration {
 // now is the time since 1970.
 func (r *Runner) now() time.Duration { return time.Duration(r.clock().Now().UnixNano()) }
 
-// begin begins an attempt. The guards come first: what they refuse is reported at once,
+// begin begins an attempt. The guards come first: their refusal is reported at once, and
 // not after the delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	held := r.Slots != nil && holds(ctx, r.Slots)
@@ -73,7 +73,7 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	// The attempt that holds the slot has asked the guards, but not for a retry within.
 	guarded := len(r.Guards) > 0 && (!held || t.again)
 	if guarded {
-		// An operation that is over already is none of the guards' business.
+		// The guards do not count an operation that is over already.
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -106,8 +106,7 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	return a, nil
 }
 
-// inTime reports that the context's deadline comes before the next attempt. To wait for
-// the deadline would help nobody.
+// inTime returns an error if the context's deadline comes before the next attempt.
 func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
 	if at, bounded := ctx.Deadline(); bounded && delay > 0 && r.clock().Until(at) < delay {
 		return fmt.Errorf("the next attempt is due in %v: %w", delay, context.DeadlineExceeded)
@@ -146,7 +145,7 @@ func (r *Runner) sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	var shut <-chan struct{} // without a limiter nobody closes it
+	var shut <-chan struct{} // never closed without a limiter
 	var reason error
 	if r.Slots != nil {
 		shut, reason = r.Slots.Closed()

@@ -6,7 +6,7 @@ import (
 )
 
 // body is an Attempt as the body of its answer. As the bodies of net/http it has Read and
-// Close only: a WriteTo of the body beneath would bypass Read. It buffers nothing.
+// Close only: a WriteTo of the body beneath would bypass Read. It has no buffer.
 //
 // Read, Close and the end of the context may come at the same time.
 type body Attempt
@@ -26,7 +26,7 @@ func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 }
 
 // Connection is Body for an answer whose connection becomes another protocol's. With
-// net/http it outlives the context, so its slot does too, and an error says nothing.
+// net/http it outlives the context, so its slot does too, and an error is neutral.
 func (a *Attempt) Connection(inner io.ReadCloser) io.ReadCloser {
 	a.inner = connection{inner}
 	return (*body)(a)

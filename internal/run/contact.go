@@ -22,7 +22,7 @@ func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verd
 			return v // the caller has gone
 		}
 		if made, reason := s.Contact(false, err); !made {
-			// A service that was never there says nothing about its load.
+			// The load of a service that was never there is unknown.
 			v.Outcome, v.Reason = window.Neutral, reason
 			v.Retry = v.Retry && reason == nil
 		}
@@ -43,12 +43,12 @@ func (a *Attempt) suspect(v attempt.Verdict, err error) {
 // refusal is how the text of a refusal looks.
 var refusal = regexp.MustCompile(`(?i)\b429\b|rate.?limit|throttl|too many requests`)
 
-// brief is how soon a connection ends if the other side wants nothing of it. Our choice:
-// some round trips, less than an upload takes before a poor network breaks it off.
+// brief is how soon a connection ends that the other side does not want. Our choice: some
+// round trips, less than an upload takes before a poor network breaks it off.
 const brief = time.Second
 
 // hungUp reports whether a service that never answered closed the connection at once, as
-// a proxy or a tunnel with nothing behind it does.
+// a proxy or a tunnel without a service behind it does.
 func (a *Attempt) hungUp(v attempt.Verdict, f fact.Facts) bool {
 	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.Unanswered && !f.Unsent &&
 		a.runner.now()-a.began < brief

@@ -7,8 +7,8 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// scope is an Attempt as the context of what is done within it. It is two
-// context.WithValue for the price of none.
+// scope is an Attempt as the context of the work within it. It is two context.WithValue
+// without an allocation.
 type scope Attempt
 
 func (s *scope) Deadline() (time.Time, bool) { return s.ctx.Deadline() }

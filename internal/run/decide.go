@@ -11,8 +11,8 @@ import (
 // needs no clock, no context and no lock.
 //
 // policy decides; without one the verdict does. pacing is the limiter's, nil without a
-// limiter: then nothing is tried again without a policy. most is the limiter's limit of
-// attempts, 0 for none. Decide sets f.Backoff.
+// limiter: then only a policy tries again. most is the limiter's limit of attempts, 0 for no
+// limit. Decide sets f.Backoff.
 func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, pacing Pacing, most int) attempt.Decision {
 	if f.Verdict.Reason != nil {
 		return attempt.Decision{Reason: f.Verdict.Reason}

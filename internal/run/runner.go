@@ -1,6 +1,6 @@
 // Package run is the life of an attempt and the loop of an operation: limiters, retry
-// policies, throttles and all integrations share it. Package attempt has what their
-// users see of it.
+// policies, throttles and all integrations share it. Package attempt has the part
+// that their users see.
 //
 // [Attempt] is the one place that asks the guards, puts a retry at the front of the
 // queue, reads the error, decides whose time ran out and whether the service answered,
@@ -19,13 +19,13 @@ import (
 // Runner begins single attempts, for integrations, and runs whole operations: attempt
 // after attempt, until one succeeds or there is a reason to stop.
 //
-// It is safe for any number of goroutines as long as nobody changes it. The zero value
+// It is safe for any number of goroutines as long as it is not changed. The zero value
 // makes one attempt of each operation, at once.
 type Runner struct {
-	// Slots is the limiter, nil for none.
+	// Slots is the limiter, or nil.
 	Slots Slots
 	// Policy decides what is tried again. nil: with Slots the classifier decides, without
-	// them nothing is tried again.
+	// them there is one attempt.
 	Policy attempt.Policy
 	// Guards are asked before each attempt, before the delay that precedes it.
 	Guards []attempt.Guard
@@ -96,7 +96,7 @@ func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(fun
 
 // Drive runs the operation whose first attempt this is, and returns what Runner.Do does. If
 // the runner has no policy, may decides in the verdict's place whether there is another
-// attempt; its error is the reason if there is none. nil leaves it to the verdict.
+// attempt; its error is the reason if there is no other. nil leaves it to the verdict.
 func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure) (bool, error)) error {
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)

@@ -40,9 +40,9 @@ type Slots interface {
 type Pacing interface {
 	// Backoffs returns how many times an operation has to have backed off by itself after
 	// that many failures in a row, last being the outcome of the latest: the number of
-	// the delay that is due now, 0 for none.
+	// the delay that is due now, or 0.
 	Backoffs(failures int, last window.Outcome) int
 	// RetryDelay returns how long the operation waits before it queues again, 0 or more.
-	// retryAfter is the service's Retry-After, 0 if there was none.
+	// retryAfter is the service's Retry-After, or 0.
 	RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
 }
