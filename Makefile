@@ -1,9 +1,10 @@
-# make test     every module's tests, with the race detector where there is a C compiler
-# make short    the quick tests, without it: at most a minute, to run between edits
+# make test     every module's tests that need nothing but Go, -race if there is a C compiler
+# make e2e      the tests with real servers, a browser and Prometheus; RUNS=5 holds the figures
+#               to their real bounds, by five runs of each law, on a quiet machine
+# make short    the quick tests, without the race detector: at most a minute, between edits
 # make lint     gofmt, vet and staticcheck over every module
 # make vet-os   vet for the other systems that the library runs on
 # make fuzz     every fuzz target, FUZZTIME each
-# make e2e      the figures against real servers, RUNS of each, on a quiet machine: five minutes and more
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
 # make names    the exported names of every package, and their sum
@@ -15,31 +16,34 @@ MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
 # A count, not a time: go test before 1.27 may report the end of a time as a failure (golang/go#75804).
 FUZZTIME  ?= 50000x
 BENCHTIME ?= 1s
-RUNS      ?= 1
+RUNS      ?=
 # The race detector needs cgo.
 RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
-STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: test short lint vet-os fuzz e2e bench bench-peers names tidy rehearse release
 
-# TIMED measure time, one after the other. The simulator starts no goroutine, and the race
-# detector would make it ten times slower. At the end of each package it would sleep for a second.
-test: TIMED := live/browser e2e benchmarks
+# The race detector looks at the library and at the other packages that start goroutines. It
+# does not look at the simulator, which starts none and would take ten times as long.
+NO_RACE   := ^github.com/aimd-go/aimd/sim$$
+HERMETIC  := $(filter-out e2e,$(MODULES))
+TEST      := go test -vet=off -shuffle=on -timeout 10m
+
+# vet is part of make lint. The race detector would sleep for a second at each package's end.
 test: export GORACE := atexit_sleep_ms=0
 test:
 	$(if $(RACE),,@echo 'no C compiler: testing without the race detector')
-	go test $(RACE) -shuffle=on -timeout 10m $$(go list $(patsubst %,./%/...,$(filter-out $(TIMED),$(MODULES))) | grep -v '^github.com/aimd-go/aimd/sim$$')
-	go test $(RACE) -shuffle=on -timeout 10m -p 1 $(patsubst %,./%/...,$(TIMED))
-	go test -shuffle=on -timeout 10m . ./sim ./cmd/aimd/internal/simulate
+	starters=$$(git grep -lE '\bgo func|\.Go\(' -- 'cmd/*.go' ':!*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|'); \
+	raced=$$(go list ./... $$starters | grep -v '$(NO_RACE)'); \
+	$(TEST) $(RACE) $$raced && \
+	$(TEST) $$(go list $(patsubst %,./%/...,$(HERMETIC)) | grep -vxF "$$raced")
 
-# e2e needs real servers, live/browser a browser, benchmarks time, and the recipes much of
-# others' code: all are for make test.
+# benchmarks and docs/recipes compile much code of others.
 short:
-	@set -e; for m in $(filter-out e2e benchmarks docs/recipes live/browser,$(MODULES)); do (cd $$m && echo "== $$m" && go test -short -timeout 2m ./...); done
+	go test -short -vet=off -timeout 2m $(patsubst %,./%/...,$(filter-out benchmarks docs/recipes,$(HERMETIC)))
 
 lint:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }
-	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && go vet ./... && $(STATICCHECK) ./...); done
+	@set -e; for m in $(MODULES); do (cd $$m && echo "== $$m" && go vet ./... && go tool staticcheck ./...); done
 
 # e2e starts and stops processes with POSIX signals.
 vet-os:
@@ -52,7 +56,7 @@ fuzz:
 	    echo "== $$f"; (cd $$p && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); done; done; done
 
 e2e:
-	cd e2e && E2E_RUNS=$(RUNS) go test -v -count=1 -timeout 2h .
+	cd e2e && E2E_RUNS=$(RUNS) go test -v -count=1 -p 1 -timeout 2h ./...
 
 bench:
 	@set -e; for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...); done

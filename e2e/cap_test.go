@@ -100,7 +100,6 @@ func TestVersitygwCapMinio(t *testing.T) {
 
 // nginx's limit_conn.
 func TestNginxCap(t *testing.T) {
-	nginxBinary(t)
 	judge(t, underCap, compared, func(t *testing.T, w law) cost {
 		ctx := begin(t)
 		c := newCapped(ctx, t, w, noCap)
@@ -116,7 +115,6 @@ func TestNginxCap(t *testing.T) {
 // a time. What is refused near the end makes all a second longer.
 func TestNginxRate(t *testing.T) {
 	const rate = 300
-	nginxBinary(t)
 	judge(t, cost{span: mostOptimum, attempts: 1.10}, compared, func(t *testing.T, w law) cost {
 		ctx := begin(t)
 		c := newCapped(ctx, t, w, noCap)

@@ -34,7 +34,6 @@ func TestThrottledDownloads(t *testing.T) {
 		size  = 64 << 10
 	)
 	downloads := amount(2000, 1000)
-	nginxBinary(t)
 	attempt(t, func(t *testing.T) bool {
 		ctx := begin(t)
 		g := startGateway(t, noCap)

@@ -8,6 +8,8 @@ import (
 	"text/template"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/program"
 )
 
 // haproxyConfig is what of haproxy's configuration differs between tests.
@@ -26,7 +28,7 @@ type haproxyConfig struct {
 // startHAProxy starts haproxy in front of the upstream address, and returns its own.
 func startHAProxy(t *testing.T, upstream string, c haproxyConfig) string {
 	t.Helper()
-	binary := serverBinary(t, "haproxy", "haproxy")
+	binary := program.Path(t, "haproxy", "haproxy")
 	c.Listen, c.Upstream = freeAddress(t), upstream
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
 	f, err := os.Create(path)
@@ -35,22 +37,6 @@ func startHAProxy(t *testing.T, upstream string, c haproxyConfig) string {
 	require.NoError(t, f.Close())
 	listening(t, c.Listen, startServer(t, binary, "-db", "-f", path))
 	return c.Listen
-}
-
-// serverBinary finds a server. Without it the test is skipped by hand, and fails in CI.
-func serverBinary(t *testing.T, name, pkg string) string {
-	t.Helper()
-	for _, n := range []string{name, "/usr/sbin/" + name} {
-		if path, err := exec.LookPath(n); err == nil {
-			return path
-		}
-	}
-	reason := "no " + name + " in the PATH or at /usr/sbin; Debian has it in " + pkg
-	if os.Getenv("CI") == "true" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-	return ""
 }
 
 // startServer starts a server that does not look at its standard input: the shell ends

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/program"
 )
 
 // proxy is nginx in front of a gateway: a master and a worker process.
@@ -38,16 +40,10 @@ type proxyConfig struct {
 	Root             bool
 }
 
-// nginxBinary finds nginx.
-func nginxBinary(t *testing.T) string {
-	t.Helper()
-	return serverBinary(t, "nginx", "nginx-light")
-}
-
 // startNginx starts nginx in front of the upstream address.
 func startNginx(t *testing.T, upstream string, c proxyConfig) *proxy {
 	t.Helper()
-	binary := nginxBinary(t)
+	binary := program.Path(t, "nginx", "nginx-light")
 	c.Listen, c.Upstream, c.Root = freeAddress(t), upstream, os.Geteuid() == 0
 	p := &proxy{address: c.Listen, dir: t.TempDir(), config: c}
 	for _, d := range []string{"logs", "run"} {

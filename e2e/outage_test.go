@@ -26,7 +26,6 @@ var enough, all = amount(500, 350), amount(2500, 1400)
 // The cap goes from 32 to 8 and back.
 func TestCapChanges(t *testing.T) {
 	const narrow = 8
-	nginxBinary(t)
 	attempt(t, func(t *testing.T) bool {
 		ctx := begin(t)
 		c := newCapped(ctx, t, probe, noCap)

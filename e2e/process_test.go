@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +94,9 @@ var port atomic.Int32
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	const first, last = 10_000, 30_000
+	// A process that another test starts meanwhile would keep the port until its exec.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for range last - first {
 		p := first + (os.Getpid()*100+int(port.Add(1)))%(last-first)
 		address := fmt.Sprintf("127.0.0.1:%d", p)

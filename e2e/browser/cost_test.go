@@ -30,13 +30,13 @@ const role = "LIVE_ROLE"
 
 func init() {
 	if os.Getenv(role) != "" {
-		os.Exit(program())
+		os.Exit(serveAlone())
 	}
 }
 
-// program serves a limiter's page until its standard input ends, in a process of its
+// serveAlone serves a limiter's page until its standard input ends, in a process of its
 // own: this one is busy with what the browser says of the page.
-func program() int {
+func serveAlone() int {
 	l, err := aimd.NewReno()
 	if err != nil {
 		panic(err)
@@ -65,7 +65,7 @@ func program() int {
 func start(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), role+"=program")
+	cmd.Env = append(os.Environ(), role+"=alone")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -118,7 +118,7 @@ func TestAnOpenPageCostsNextToNothing(t *testing.T) {
 		time.Sleep(span)
 		return cpu() - before
 	}
-	soon(t, span/1000*slower, func() time.Duration {
+	soon(t, span/1000, func() time.Duration {
 		b.do(chromedp.Navigate(url))
 		b.until(drawn)
 		page := spent()

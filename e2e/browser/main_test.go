@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -15,6 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/e2e/program"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,16 +48,10 @@ type tab struct {
 	console []string
 }
 
-// browse opens an address. It skips the test where there is no Chromium, unless it is
-// one of CI, which installs it.
+// browse opens an address in a browser of its own.
 func browse(t *testing.T, url string) *tab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skip("SKIP: there is no chromium here (apt-get install chromium):", err)
-	}
-	require.NoError(t, err, "CI installs it")
-	options := append(append(chromedp.DefaultExecAllocatorOptions[:], flags...), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()))
+	options := append(append(chromedp.DefaultExecAllocatorOptions[:], flags...), chromedp.ExecPath(program.Path(t, "chromium", "chromium")), chromedp.UserDataDir(t.TempDir()))
 	bound, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	allocator, end := chromedp.NewExecAllocator(bound, options...)
 	ctx, quit := chromedp.NewContext(allocator)

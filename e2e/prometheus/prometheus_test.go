@@ -1,4 +1,4 @@
-package aimdprom_test
+package prometheus
 
 import (
 	"bytes"
@@ -21,37 +21,39 @@ import (
 	"testing"
 	"time"
 
+	client "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/e2e/program"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 )
 
-// command is a program of Debian's package prometheus. It skips the test where there is
-// none, unless it is one of CI, which installs it.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// command is a program of Debian's package prometheus.
 func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skipf("SKIP: there is no %s here (apt-get install prometheus): %v", name, err)
-	}
-	require.NoError(t, err, "CI installs it")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, path, args...)
+	return exec.CommandContext(ctx, program.Path(t, name, "prometheus"), args...)
 }
 
-// program is a limiter at work on a service that takes four at a time, until the test
-// is over or it is stopped.
-func program(t *testing.T) (l *limiter.Limiter, metrics *httptest.Server, stop func()) {
+// atWork returns a limiter at work on a service that takes four requests at a time, until
+// the test ends or calls stop.
+func atWork(t *testing.T) (l *limiter.Limiter, metrics *httptest.Server, stop func()) {
 	t.Helper()
 	h := aimdprom.NewHistograms()
-	l = reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2), aimd.WithObserver(h.Observe))
-	metrics = httptest.NewServer(promhttp.HandlerFor(registry(t, h, aimdprom.New(live.Of(l))), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
+	l, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithInitialWindow(2), aimd.WithObserver(h.Observe))
+	require.NoError(t, err)
+	registry := client.NewPedanticRegistry()
+	registry.MustRegister(h, aimdprom.New(live.Of(l)))
+	metrics = httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
 	t.Cleanup(metrics.Close)
 	ctx, cancel := context.WithCancel(context.Background())
 	worked := make(chan struct{})
@@ -94,7 +96,7 @@ func work(ctx context.Context, l *limiter.Limiter) {
 
 func TestPromtoolFindsNothingToSay(t *testing.T) {
 	check := command(t, "promtool", "check", "metrics")
-	_, metrics, _ := program(t)
+	_, metrics, _ := atWork(t)
 	resp, err := http.Get(metrics.URL)
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -110,10 +112,7 @@ func TestPromtoolFindsNothingToSay(t *testing.T) {
 // A real Prometheus scrapes a limiter at work, and each expression of the dashboard
 // finds something there.
 func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a Prometheus for some seconds")
-	}
-	l, metrics, stop := program(t)
+	l, metrics, stop := atWork(t)
 	p := startPrometheus(t, metrics.Listener.Addr().String())
 	expressions, variables := dashboard(t)
 	require.GreaterOrEqual(t, len(expressions), 15)
@@ -158,7 +157,7 @@ var grafana = strings.NewReplacer("$__rate_interval", "10s", "$__range", "10s", 
 // dashboard has the expressions of its panels, and of its variables.
 func dashboard(t *testing.T) (expressions, variables []string) {
 	t.Helper()
-	text, err := os.ReadFile("dashboard.json")
+	text, err := os.ReadFile("../../contrib/prometheus/dashboard.json")
 	require.NoError(t, err)
 	var d struct {
 		Panels []struct {
