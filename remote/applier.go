@@ -7,40 +7,38 @@ import (
 	"github.com/aimd-go/aimd/schedule"
 )
 
-// Applier brings documents to a part of the program: Limiters, Features,
-// ToPolicy, ToBudget, ToSchedule, or one of your own.
+// Applier brings documents to a part of the program: Limiters, Features, ToPolicy,
+// ToBudget, ToSchedule, or one of your own.
 //
-// A document is put in force in two steps. First every applier of a Client is
-// asked whether it can take it; if one cannot, nothing changes anywhere. Then each
-// applies it. A Client calls its appliers one at a time; they must not call the
-// Client's Refresh or Close.
+// A document is put in force in two steps. First a Client asks every applier whether it
+// can take the document; if one cannot, nothing changes anywhere. Then each applies it. A
+// Client calls its appliers one at a time; they must not call its Refresh or Close.
 type Applier interface {
-	// Check returns an error, a *FieldError best, if the document, which is
-	// valid, does not fit here. It changes nothing.
+	// Check returns an error, a *FieldError best, if the document, which is valid, does not
+	// fit here. It changes nothing.
 	Check(Document) error
 	// Apply puts a document in force that Check has let pass.
 	Apply(Document)
 }
 
-// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, as its
-// caps: the former instead of what the policy has, the latter as a bound of what the
-// policy's backoff says. Without them the caps are those that the policy has now. It
-// panics if p is nil: that policy is everybody's.
+// ToPolicy brings retry.max_attempts and retry.max_pause to the policy: the former instead
+// of what the policy has, the latter as a bound of what the policy's backoff says. If a
+// document lacks them, the policy has the caps that it has now. It panics if p is nil:
+// that policy is everybody's.
 func ToPolicy(p *retry.Policy) Applier {
 	if p == nil {
 		panic("remote: ToPolicy with a nil policy")
 	}
 	own := p.Caps()
 	return applier(func(d Document) {
-		caps := own
-		caps.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, caps.MaxAttempts)
-		caps.PauseMax = cmp.Or(d.Retry.MaxPause, caps.PauseMax)
-		_ = p.SetCaps(caps)
+		_ = p.SetCaps(retry.Caps{
+			MaxAttempts: cmp.Or(d.Retry.MaxAttempts, own.MaxAttempts), PauseMax: cmp.Or(d.Retry.MaxPause, own.PauseMax),
+		})
 	})
 }
 
-// ToBudget brings retry.budget_share to the budget. Without it the share is the
-// one that the budget has now.
+// ToBudget brings retry.budget_share to the budget. If a document lacks it, the share is
+// the one that the budget has now.
 func ToBudget(b *retry.Budget) Applier {
 	own := b.Settings()
 	return applier(func(d Document) {
@@ -50,14 +48,14 @@ func ToBudget(b *retry.Budget) Applier {
 	})
 }
 
-// ToSchedule brings schedule.period to the schedule. Without it the period is
+// ToSchedule brings schedule.period to the schedule. If a document lacks it, the period is
 // the one that the schedule has now.
 func ToSchedule(s *schedule.Schedule) Applier {
 	own := s.Snapshot().Period
 	return applier(func(d Document) { _ = s.SetPeriod(cmp.Or(d.Schedule.Period, own)) })
 }
 
-// applier applies documents, of which any that is valid fits.
+// applier applies documents; any valid one fits.
 type applier func(Document)
 
 func (applier) Check(Document) error { return nil }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/schedule"
 )
@@ -17,9 +20,63 @@ import (
 // ErrClosed is returned by Start and Refresh after Close.
 var ErrClosed = errors.New("remote: closed")
 
-// Client keeps a program's settings as its source says. It looks at the source at
-// Start and then on a jittered schedule, and puts each new good document in force:
-// whole, or not at all. Whatever else the source does changes nothing.
+// Settings are what a Client may be made with. Zero fields take the documented default.
+type Settings struct {
+	// Period is the time from one look at the source to the next, on average: looks are
+	// jittered (package schedule), so that many clients never ask together. 1 s to 24 h; 0
+	// means 5 min: "period = 300 // Once every 5 minutes" (Safe Client Behaviour).
+	Period time.Duration
+	// Timeout bounds one look at the source, the look in Start included: 1 ms to 10 min; 0
+	// means 10 s. Our choice: longer than a good source ever takes, and short enough for a
+	// program that starts while its source is down.
+	Timeout time.Duration
+	// Store is the path of a file, in a directory that exists, that keeps the last good
+	// document for the next start, with mode 0600; "": none. If the path names a device, a
+	// pipe or a directory, that is left alone, and Snapshot.StoreError names it. A link is
+	// followed once, and the file behind it replaced.
+	Store string
+	// Observer is called with the state after each look at the source, by the goroutine that
+	// looked: the place for a line in a log. It should be quick, and must not call Refresh or
+	// Close. nil: none.
+	Observer func(Snapshot)
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+}
+
+// Snapshot is how a Client stood at one moment.
+type Snapshot struct {
+	// Document is in force, and Version is its version; zero: none.
+	Document Document `json:"document,omitzero"`
+	Version  uint64   `json:"version"`
+	// From is where the document came from: the source, or the store. Applied is when it
+	// was put in force.
+	From    string    `json:"from,omitempty"`
+	Applied time.Time `json:"applied,omitzero"`
+	// Source is the name of the source.
+	Source string `json:"source"`
+	// Looked is when the source was last looked at, and Confirmed when a look last showed
+	// that the document in force is the present one.
+	Looked    time.Time `json:"looked,omitzero"`
+	Confirmed time.Time `json:"confirmed,omitzero"`
+	// Looks counts the looks at the source since the start, Failures the looks that failed.
+	Looks    uint64 `json:"looks"`
+	Failures uint64 `json:"failures"`
+	// LastError is why the last look failed, "" if it did not.
+	LastError string `json:"last_error,omitempty"`
+	// StoreError is why the store was not written, or what it held was not used; "" if
+	// neither.
+	StoreError string `json:"store_error,omitempty"`
+}
+
+// String returns the snapshot in one line.
+func (s Snapshot) String() string {
+	return fmt.Sprintf("version=%d from=%q looks=%d failures=%d error=%q store-error=%q",
+		s.Version, s.From, s.Looks, s.Failures, s.LastError, s.StoreError)
+}
+
+// Client keeps a program's settings as its source has them. It looks at the source at
+// Start and then on a jittered schedule, and puts each new good document in force: whole,
+// or not at all. Nothing else that the source does changes anything.
 //
 // It is safe for any number of goroutines. Make one with New.
 type Client struct {
@@ -31,32 +88,37 @@ type Client struct {
 	// closing ends when Close is called.
 	closing context.Context
 	close   context.CancelFunc
-	// turn has an element while the source is looked at; it guards mark and last.
+
+	// turn has an element while the source or the store is looked at. It guards last, what
+	// was put in force last: its mark is sent to the source.
 	turn chan struct{}
-	// mark is what the source knows the document in force by.
-	mark string
-	// last is what was put in force last, for a store that could not take it.
 	last record
 
 	mu      sync.Mutex
-	state   Snapshot // guarded by mu, as is all below
+	state   Snapshot // guarded by mu, as is started
 	started bool
 	polling sync.WaitGroup
 }
 
-// New returns a Client that brings the source's documents to the appliers, or an
-// error that names the setting that is wrong, its value and what is allowed. It
-// does nothing before Start.
+// New returns a Client that brings the source's documents to the appliers, or an error
+// that names the setting that is wrong, its value and what is allowed. It does nothing
+// before Start.
 func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
-	s, err := s.withDefaults()
-	file, isFile := source.(*fileSource)
+	if s.Clock == nil {
+		s.Clock = clock.New()
+	}
+	err := cmp.Or(
+		setting.Duration("Period", &s.Period, 5*time.Minute, time.Second, 24*time.Hour),
+		setting.Duration("Timeout", &s.Timeout, 10*time.Second, time.Millisecond, 10*time.Minute),
+	)
+	file, isFile := source.(fileSource)
 	switch {
 	case source == nil:
 		err = setting.Nil("source")
 	case slices.Contains(appliers, nil):
 		err = setting.Nil("applier")
-	case err == nil && isFile && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(file.path):
-		err = setting.Wrong("store", strconv.Quote(s.Store), "another file than the source")
+	case err == nil && isFile && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(string(file)):
+		err = setting.Wrong("Store", strconv.Quote(s.Store), "another file than the source")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
@@ -71,52 +133,49 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	return c, nil
 }
 
-// Start puts the stored document in force, if there is one, looks at the source
-// once, and then goes on doing so until Close. It returns after the first look,
-// within Settings.Timeout or when ctx ends, whichever is first; ctx bounds that
-// look and nothing else.
+// Start puts the stored document in force, if there is one, looks at the source once, and
+// then at each time of its schedule until Close. It returns after the first look, within
+// Settings.Timeout or when ctx ends, whichever is first; ctx bounds that look only.
 //
-// That the source is away, or has nothing good, is no error of Start: the
-// program runs with the stored document, or with its own settings, and Snapshot
-// tells. It returns an error after Close, ErrClosed, and if it is called a second time.
+// If the source is away, or has no good document, Start returns no error: the program runs
+// with the stored document, or with its own settings, and Snapshot has the reason. Start
+// returns ErrClosed after Close, and an error if it is called a second time.
 func (c *Client) Start(ctx context.Context) error {
 	c.mu.Lock()
-	err := c.closing.Err()
-	switch {
-	case err != nil:
-		err = ErrClosed
-	case c.started:
-		err = errors.New("remote: started already")
-	default:
-		c.started = true
-		c.polling.Add(1)
-	}
+	again := c.started
+	c.started = true
 	c.mu.Unlock()
-	if err != nil {
-		return err
+	if c.closing.Err() != nil {
+		return ErrClosed
+	} else if again {
+		return errors.New("remote: started already")
 	}
-	started := false
-	defer func() {
-		if !started { // an applier, or the observer, panicked
-			c.polling.Done()
-		}
-	}()
-	c.restore()
-	_ = c.Refresh(ctx) // Snapshot tells
-	started = true
-	go func() {
-		defer c.polling.Done()
-		// It ends with the context.
-		_ = c.polls.Run(c.closing, func(ctx context.Context) { _ = c.Refresh(ctx) })
-	}()
+	_ = c.refresh(ctx, true) // Snapshot has the error
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing.Err() == nil {
+		c.polling.Go(func() { // until Close
+			_ = c.polls.Run(c.closing, func(ctx context.Context) { _ = c.Refresh(ctx) })
+		})
+	}
 	return nil
 }
 
-// Refresh looks at the source now, after a look that is under way. It returns nil if
-// the document in force is now the one that the source has, and else why not.
-func (c *Client) Refresh(ctx context.Context) error {
-	if err := c.take(ctx); err != nil {
-		return err
+// Refresh looks at the source now, or after a look that is under way. It returns nil if
+// the document in force is now the source's, and else the reason.
+func (c *Client) Refresh(ctx context.Context) error { return c.refresh(ctx, false) }
+
+func (c *Client) refresh(ctx context.Context, first bool) error {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closing.Done():
+		return ErrClosed
+	}
+	if first && c.settings.Store != "" {
+		c.restore()
 	}
 	err := c.look(ctx)
 	if observe := c.settings.Observer; observe != nil && !errors.Is(err, ErrClosed) {
@@ -126,15 +185,14 @@ func (c *Client) Refresh(ctx context.Context) error {
 }
 
 // Close ends the looks at the source and returns when none is under way. The document
-// stays in force. It may be called more than once, but not by an Applier, a Source or
-// the Observer.
+// stays in force. It may be called more than once, but not by an Applier, a Source or the
+// Observer.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.close()
 	c.mu.Unlock()
 	c.polling.Wait()
-	// A Refresh under way has ended when the turn is free.
-	c.turn <- struct{}{}
+	c.turn <- struct{}{} // a Refresh under way has ended
 	<-c.turn
 }
 
@@ -147,97 +205,73 @@ func (c *Client) Snapshot() Snapshot {
 	return s
 }
 
-// take takes the turn.
-func (c *Client) take(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.closing.Done():
-		return ErrClosed
-	}
-	if c.closing.Err() != nil {
-		<-c.turn
-		return ErrClosed
-	}
-	return nil
-}
-
 // restore puts the stored document in force.
 func (c *Client) restore() {
-	if c.settings.Store == "" || c.take(context.Background()) != nil {
-		return
+	r, err := read(c.settings.Store, c.source.String())
+	if err == nil && r.Document.Version > 0 {
+		err = c.offer(r, c.settings.Store)
 	}
-	defer func() { <-c.turn }()
-	r, err := readStore(c.settings.Store, c.source.String())
-	if err == nil && r != nil {
-		err = c.offered(r.Document, r.Mark, c.settings.Store)
-	}
-	c.stored(err)
+	c.note(func(s *Snapshot) { s.StoreError = said(err, "remote: store: ") })
 }
 
-// look looks at the source once, and gives the turn back.
+// look looks at the source once.
 func (c *Client) look(ctx context.Context) error {
-	defer func() { <-c.turn }()
+	if c.closing.Err() != nil {
+		return ErrClosed
+	}
 	ctx, cancel := c.settings.Clock.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
 
-	data, mark, err := c.source.Fetch(ctx, c.mark)
+	before := c.last.Document.Version
+	data, mark, err := c.source.Fetch(ctx, c.last.Mark)
 	if c.closing.Err() != nil {
 		return ErrClosed
 	}
 	now := c.settings.Clock.Now()
-	switch {
-	case errors.Is(err, ErrUnchanged) && c.Snapshot().Version > 0:
+	if err == nil {
+		var d Document
+		if d, err = parse(data); err == nil {
+			err = c.offer(record{Source: c.source.String(), Mark: mark, Fetched: now, Document: d}, c.source.String())
+		}
+		if err != nil {
+			err = fmt.Errorf("remote: %s: %w", c.source, err)
+		}
+	} else if errors.Is(err, ErrUnchanged) && before > 0 {
 		err = nil
-	case err == nil:
-		err = c.fetched(data, mark, now)
+	}
+	var stored error
+	keep := err == nil && c.settings.Store != "" && (c.last.Document.Version != before || c.Snapshot().StoreError != "")
+	if keep { // a store that could not be written may be writable now
+		stored = write(c.settings.Store, c.last)
 	}
 	c.note(func(s *Snapshot) {
 		s.Looks++
 		s.Looked = now
-		s.LastError = ""
+		s.LastError = said(err, "")
 		if err != nil {
 			s.Failures++
-			s.LastError = cut(err.Error(), 1000)
 		} else {
 			s.Confirmed = now
 		}
+		if keep {
+			s.StoreError = said(stored, "remote: store: ")
+		}
 	})
-	if err == nil && c.Snapshot().StoreError != "" && c.last.Document.Version > 0 {
-		c.keep(c.last) // the disk may take it now
-	}
 	return err
 }
 
-// fetched takes what the source sent.
-func (c *Client) fetched(data []byte, mark string, now time.Time) error {
-	d, err := parse(data)
-	if err == nil {
-		before := c.Snapshot().Version
-		if err = c.offered(d, mark, c.source.String()); err == nil && d.Version != before {
-			c.last = record{Source: c.source.String(), Mark: mark, Fetched: now, Document: d}
-			c.keep(c.last)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("remote: %s: %w", c.source, err)
-	}
-	return nil
-}
-
-// offered puts a valid document in force, or returns why not and changes nothing.
-// The caller holds the turn.
-func (c *Client) offered(d Document, mark, from string) error {
-	s := c.Snapshot()
+// offer puts a valid document in force, or returns why not and changes nothing. Call it
+// within the turn.
+func (c *Client) offer(r record, from string) error {
+	d, have := r.Document, c.last.Document
 	switch {
-	case d.Version < s.Version:
-		return wrong("version", fmt.Sprint(d.Version), fmt.Sprintf("%d, which is in force, or more", s.Version))
-	case d.Version == s.Version && !d.equal(s.Document):
-		return wrong("version", fmt.Sprintf("%d with other contents than what is in force by that version", d.Version), fmt.Sprintf("more than %d", s.Version))
-	case d.Version == s.Version:
-		c.mark = mark
+	case d.Version < have.Version:
+		return setting.Wrong("version", d.Version, "%d, which is in force, or more", have.Version)
+	case d.Version == have.Version && !d.equal(have):
+		return setting.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", have.Version)
+	case d.Version == have.Version:
+		c.last.Mark = r.Mark
 		return nil
 	}
 	for _, a := range c.appliers {
@@ -248,34 +282,23 @@ func (c *Client) offered(d Document, mark, from string) error {
 	for _, a := range c.appliers {
 		a.Apply(d.clone())
 	}
-	c.mark = mark
+	c.last = r
 	c.note(func(s *Snapshot) {
 		s.Document, s.Version, s.From, s.Applied = d, d.Version, from, c.settings.Clock.Now()
 	})
 	return nil
 }
 
-// keep stores the document for the next start. If that fails the document is in
-// force all the same.
-func (c *Client) keep(r record) {
-	if c.settings.Store == "" {
-		return
-	}
-	c.stored(writeStore(c.settings.Store, r))
-}
-
-// stored notes how reading or writing the store went.
-func (c *Client) stored(err error) {
-	c.note(func(s *Snapshot) {
-		s.StoreError = ""
-		if err != nil {
-			s.StoreError = "remote: store: " + err.Error()
-		}
-	})
-}
-
 func (c *Client) note(change func(*Snapshot)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.state)
+}
+
+// said is the error's text, not too long; "" if there is none.
+func said(err error, before string) string {
+	if err == nil {
+		return ""
+	}
+	return cut(before+err.Error(), 1000)
 }

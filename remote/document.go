@@ -1,63 +1,71 @@
 package remote
 
 import (
+	"cmp"
 	_ "embed"
-	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/window"
 )
 
-// Bounds of a document. Our choice, all of them: room for any use that makes
-// sense, and too little to harm a reader.
+// Bounds of a document. Our choice, all of them: room for any use that makes sense, and
+// too little to harm a reader.
 const (
 	// format is the format of documents that this package reads and writes.
 	format = 1
 	// maxSize is the most bytes that a document may have.
 	maxSize = 256 << 10
-	// maxVersion is the highest version: the highest whole number that all
-	// readers of JSON agree on (RFC 8259, section 6).
+	// maxVersion is the highest version: the highest whole number that all readers of JSON
+	// agree on (RFC 8259, section 6).
 	maxVersion = 1<<53 - 1
-	// maxFeatures is the most features that may be off, maxFeature the most
-	// bytes in the name of one.
-	maxFeatures = 1000
-	maxFeature  = 128
+	// maxFeatures is the most features that may be off, maxFeature the most bytes in the
+	// name of one.
+	maxFeatures, maxFeature = 1000, 128
+
+	minPause, maxPause   = time.Millisecond, time.Hour
+	minPeriod, maxPeriod = time.Second, 168 * time.Hour
 )
 
-// Document is what the service tells its clients: "Remote configure your
-// clients! Configure periodicity remotely. Maintain a remotely configured client
-// feature blacklist" (Safe Client Behaviour).
+// Document is what the service asks of its clients: "Remote configure your clients!
+// Configure periodicity remotely. Maintain a remotely configured client feature
+// blacklist" (Safe Client Behaviour).
 //
-// It says what is to be different from the program's own settings: a field that
-// is absent, in Go zero, leaves the program's own in force. So a document
-// without a field that the one before it had gives the program its own back.
+// A field that is absent, in Go zero, leaves the program's own setting in force. So if a
+// document lacks a field that the document before it had, the program's own setting
+// returns.
 //
-// A plain value; as JSON it is what Parse reads, with the names that the package's
-// comment lists. Schema returns its JSON schema.
+// It is a plain value. In JSON it has the names that the package's comment lists, and
+// Schema is its JSON schema.
 type Document struct {
 	// Format must be 1.
 	Format int
-	// Version orders a source's documents: 1 to 2^53 - 1. A document is put in
-	// force only if its version is above that of the one in force; so to go back,
-	// publish the old contents with a new version.
+	// Version orders a source's documents: 1 to 2^53 - 1. A document is put in force only
+	// if its version is above the version in force; so to go back, publish the old contents
+	// with a new version.
 	Version uint64
 	// Window is for limiters.
 	Window struct {
 		// Min and Max bound the window, in attempts: 1 <= Min <= Max <= 1048576.
 		Min, Max float64
-		// Factor is what a cut keeps of the window: greater than 0, less than 1.
+		// Factor is the part of the window that a cut keeps: greater than 0, less than 1.
 		Factor float64
 	}
 	// Retry is for all that tries again.
 	Retry struct {
-		// MaxAttempts is the most attempts for one operation, the first one among
-		// them: 1 (no retries) to 1000.
+		// MaxAttempts is the most attempts for one operation, the first one included: 1 (no
+		// retries) to 1000.
 		MaxAttempts int
-		// MaxPause is the longest pause between attempts that clients choose by
-		// themselves: 1 ms to 1 h.
+		// MaxPause is the longest pause between attempts that clients choose by themselves:
+		// 1 ms to 1 h.
 		MaxPause time.Duration
-		// BudgetShare is the most of all requests that may be retries: greater than
-		// 0, less than 1.
+		// BudgetShare is the most of all requests that may be retries: greater than 0, less
+		// than 1.
 		BudgetShare float64
 	}
 	// Schedule is for work that repeats.
@@ -65,41 +73,67 @@ type Document struct {
 		// Period is the time from one run to the next: 1 s to 168 h, a week.
 		Period time.Duration
 	}
-	// FeaturesOff has the features (tag.Tags.Feature) that must send nothing
-	// now: at most 1000, each once, of 1 to 128 bytes of printable
-	// text with no space at its ends.
+	// FeaturesOff are the features (tag.Tags.Feature) that must send nothing now: at most
+	// 1000, each once, of 1 to 128 bytes of printable text with no space at its ends.
 	FeaturesOff []string
 }
 
-// MarshalJSON writes what Parse reads: what is absent is left out, and a duration is
-// text, as "1m30s".
-func (d Document) MarshalJSON() ([]byte, error) {
-	document := map[string]any{}
-	for _, f := range fields {
-		v, _ := f.check(&d)
-		if v == nil {
-			continue
-		}
-		if t, ok := v.(time.Duration); ok {
-			v = t.String()
-		}
-		section, name, nested := strings.Cut(f.path, ".")
-		if !nested {
-			document[section] = v
-			continue
-		}
-		if document[section] == nil {
-			document[section] = map[string]any{}
-		}
-		document[section].(map[string]any)[name] = v
-	}
-	if len(d.FeaturesOff) > 0 {
-		document["features_off"] = d.FeaturesOff
-	}
-	return json.Marshal(document)
+// FieldError names a field of a document ("window.max", "features_off[3]", "document" for
+// the whole), its value, cut short if it is long, and what is allowed. All packages of
+// this module have this error for a wrong setting.
+type FieldError = setting.Error
+
+func wrong(field, value, want string) error {
+	return &FieldError{Name: field, Value: value, Want: want}
 }
 
-// equal reports whether the documents say the same, features in any order.
+// Validate returns a *FieldError about the first field whose value is not allowed, nil if
+// there is none.
+func (d Document) Validate() error {
+	if err := d.validate(); err != nil {
+		return fmt.Errorf("remote: %w", err)
+	}
+	return nil
+}
+
+// The bounds' functions take a zero, which is an absent field, as a value that is allowed.
+func (d Document) validate() error {
+	w, r := &d.Window, &d.Retry
+	err := cmp.Or(
+		setting.Number("window.min", &w.Min, 1, window.MinWindow, window.MaxWindow),
+		setting.Number("window.max", &w.Max, window.MaxWindow, window.MinWindow, window.MaxWindow),
+		setting.Share("window.factor", &w.Factor, 0.5),
+		setting.Count("retry.max_attempts", &r.MaxAttempts, 1, 1, 1000),
+		setting.Duration("retry.max_pause", &r.MaxPause, maxPause, minPause, maxPause),
+		setting.Share("retry.budget_share", &r.BudgetShare, 0.5),
+		setting.Duration("schedule.period", &d.Schedule.Period, maxPeriod, minPeriod, maxPeriod),
+	)
+	switch {
+	case d.Format != format:
+		return setting.Wrong("format", d.Format, "the number %d", format)
+	case d.Version < 1 || d.Version > maxVersion:
+		return setting.Wrong("version", d.Version, "a whole number from 1 to %d", uint64(maxVersion))
+	case err != nil:
+		return err
+	case w.Min > w.Max:
+		return setting.Wrong("window.min", setting.Plain(w.Min), "a number from 1 to window.max, which is %s", setting.Plain(w.Max))
+	case len(d.FeaturesOff) > maxFeatures:
+		return setting.Wrong("features_off", fmt.Sprint(len(d.FeaturesOff), " features"), "%d features at most", maxFeatures)
+	}
+	for i, name := range d.FeaturesOff {
+		odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+		field := fmt.Sprintf("features_off[%d]", i)
+		switch {
+		case name == "" || len(name) > maxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, odd):
+			return wrong(field, text(name), fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", maxFeature))
+		case slices.Contains(d.FeaturesOff[:i], name):
+			return wrong(field, fmt.Sprintf("%q a second time", name), "each feature once")
+		}
+	}
+	return nil
+}
+
+// equal reports whether the documents have the same contents, features in any order.
 func (d Document) equal(e Document) bool {
 	a, b := slices.Sorted(slices.Values(d.FeaturesOff)), slices.Sorted(slices.Values(e.FeaturesOff))
 	return d.Format == e.Format && d.Version == e.Version && d.Window == e.Window &&
@@ -115,7 +149,7 @@ func (d Document) clone() Document {
 //go:embed schema.json
 var schema string
 
-// Schema returns the JSON schema (draft 2020-12) of documents, for editors and
-// for publishers. Parse is stricter in what a schema cannot say: each field
-// at most once, min not above max.
+// Schema returns the JSON schema (draft 2020-12) of documents, for editors and for
+// publishers. Parse also refuses what a schema cannot: a field that is there twice, and a
+// min above max.
 func Schema() string { return schema }

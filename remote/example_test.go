@@ -117,8 +117,8 @@ func ExampleDocument_Validate() {
 	d.Retry.MaxAttempts = -1
 	fmt.Println(d.Validate())
 	// Output:
-	// {"format":1,"schedule":{"period":"10m0s"},"version":3} <nil>
-	// remote: retry.max_attempts: -1 is not allowed, want a whole number from 1 to 1000
+	// {"format":1,"version":3,"schedule":{"period":"10m0s"}} <nil>
+	// remote: retry.max_attempts: -1 is not allowed, want a number from 1 to 1000
 }
 
 func ExampleSchema() {

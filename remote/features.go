@@ -13,20 +13,18 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrFeatureOff: the feature that the request belongs to must send nothing now.
-// Errors that match it with errors.Is tell which feature. Limiters read them as
-// neutral and final.
+// ErrFeatureOff: the feature that the request belongs to must send nothing now. The text
+// of an error that matches it names the feature. Limiters read it as neutral and final.
 var ErrFeatureOff = errors.New("remote: feature is off")
 
-// Features holds back the requests of features that a document has in
-// features_off: "Maintain a remotely configured client feature blacklist" (Safe
-// Client Behaviour). A request belongs to the feature of its context's tags
-// (tag.WithFeature); one without a feature is never held back.
+// Features refuses the requests of features that a document has in features_off:
+// "Maintain a remotely configured client feature blacklist" (Safe Client Behaviour). A
+// request belongs to the feature of its context's tags (tag.WithFeature); a request
+// without a feature is never refused.
 //
-// It is an Applier; an attempt.Guard, for Do and Each, which then ask before
-// each attempt; and it makes a RoundTripper, for HTTP clients. It is safe for any
-// number of goroutines, and answers without a lock. The zero value holds
-// nothing back.
+// It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the
+// integrations ask it before each attempt), and makes a RoundTripper. It is safe for any number of goroutines, and
+// answers without a lock. The zero value refuses nothing.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }
@@ -37,8 +35,7 @@ func (f *Features) Off(feature string) bool {
 	return off != nil && (*off)[feature]
 }
 
-// Admit returns an error that matches ErrFeatureOff if the context's feature is
-// off.
+// Admit returns an error that matches ErrFeatureOff if the context's feature is off.
 func (f *Features) Admit(ctx context.Context, _ int) error {
 	if feature := tag.FromContext(ctx).Feature; f.Off(feature) {
 		return featureOff(feature)
@@ -49,10 +46,10 @@ func (f *Features) Admit(ctx context.Context, _ int) error {
 // Ended is there for attempt.Guard; how attempts end makes no difference.
 func (f *Features) Ended(context.Context, window.Outcome) {}
 
-// Check: a list that is valid fits.
+// Check returns nil: a valid document fits.
 func (f *Features) Check(Document) error { return nil }
 
-// Apply holds back the features that the document has, and no others.
+// Apply refuses the features that the document has, and no others.
 func (f *Features) Apply(d Document) {
 	off := make(map[string]bool, len(d.FeaturesOff))
 	for _, feature := range d.FeaturesOff {
@@ -61,38 +58,37 @@ func (f *Features) Apply(d Document) {
 	f.off.Store(&off)
 }
 
-// Transport returns a RoundTripper that sends what is not held back with base;
-// nil means http.DefaultTransport.
-//
-// Around a httplimit.Transport it refuses before a slot is taken. Within one it also
-// refuses what waited for a slot while its feature was turned off:
+// Transport returns a RoundTripper that refuses requests of features that are off, and
+// sends the others with base; nil means http.DefaultTransport. Within a
+// httplimit.Transport it also refuses requests that waited for a slot while their feature
+// was turned off:
 //
 //	features.Transport(httplimit.New(features.Transport(nil), lim))
 func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {
-	return &transport{f, base}
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return transport{f, base}
 }
 
 type transport struct {
 	features *Features
-	base     http.RoundTripper
+	http.RoundTripper
 }
 
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.features.Admit(req.Context(), 0); err != nil {
 		if req.Body != nil {
 			req.Body.Close() // a RoundTripper always does
 		}
 		return nil, err
 	}
-	if t.base == nil {
-		return http.DefaultTransport.RoundTrip(req)
-	}
-	return t.base.RoundTrip(req)
+	return t.RoundTripper.RoundTrip(req)
 }
 
 // CloseIdleConnections closes those of the base, if it can.
-func (t *transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+func (t transport) CloseIdleConnections() {
+	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
@@ -103,8 +99,8 @@ type featureOff string
 func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeatureOff, string(f)) }
 func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 
-// NotSent tells the guards that the service said nothing.
+// NotSent is for the guards: the service has not answered.
 func (f featureOff) NotSent() bool { return true }
 
-// Verdict is what limiters make of it.
+// Verdict is how limiters count it.
 func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

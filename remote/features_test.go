@@ -149,3 +149,7 @@ func TestTransportUsesTheDefaultOne(t *testing.T) {
 	_, err = f.Transport(roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.ErrUnsupported })).RoundTrip(&http.Request{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

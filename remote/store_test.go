@@ -89,8 +89,8 @@ func TestAStoreThatIsNoGoodIsNotUsed(t *testing.T) {
 		"empty":          {"", "unexpected end of JSON input"},
 		"cut off":        {record("script", version(1, 8))[:40], "unexpected end of JSON input"},
 		"bad document":   {record("script", version(0, 8)), "version: 0 is not allowed"},
-		"no document":    {`{"source": "script"}`, "format: nothing is not allowed"},
-		"null":           {record("script", "null"), "document: null is not allowed, want an object"},
+		"no document":    {`{"source": "script"}`, "format: 0 is not allowed"},
+		"null":           {record("script", "null"), "format: null is not allowed, want the number 1"},
 		"another source": {record("https://other.example/", version(1, 8)), `a document of "https://other.example/" is not allowed, want one of "script"`},
 		"huge":           {strings.Repeat(" ", 2<<20), "more than 1589248 bytes is not allowed"},
 	} {
