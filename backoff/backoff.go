@@ -32,17 +32,16 @@ type State struct {
 }
 
 // Backoff says how long to wait before an attempt that failed is followed by
-// another. Those of this package are immutable values: they may be compared,
+// another. The Backoffs of this package are immutable values: they may be compared,
 // copied, and used by any number of goroutines, each with a Rand of its own.
 type Backoff interface {
 	// Delay returns how long to wait, 0 to MaxDelay, or false: no further retry.
 	Delay(s State, r Rand) (time.Duration, bool)
 }
 
-// Check returns an error that names the first setting of b that is wrong, its
-// value, and what is allowed. Delay never fails: instead of a setting that
-// Check refuses it uses the default. So code that takes a Backoff from a user
-// checks it once.
+// Check returns an error that names the first wrong setting of b, its value, and the allowed
+// ones. Delay never fails: it uses the default instead of a wrong setting. So code that takes
+// a Backoff from a user checks it once.
 //
 // A Backoff from elsewhere is checked if it has a method Check() error.
 func Check(b Backoff) error {
@@ -58,13 +57,13 @@ func Check(b Backoff) error {
 	return nil
 }
 
-// first tells whether s asks for the delay before the first retry.
+// first reports whether s asks for the delay before the first retry.
 func (s State) first() bool { return s.Retry <= 1 }
 
-// duration is x nanoseconds: no NaN, nothing negative, nothing beyond MaxDelay.
+// duration is x nanoseconds, within 0 and MaxDelay.
 //
-// Here and wherever else a product is added to, it is rounded first by a
-// conversion: some machines fuse x*y + z, and delays are to be the same on all.
+// A product is rounded by a conversion before something is added to it: some machines fuse
+// x*y + z, and delays have to be the same on all.
 func duration(x float64) time.Duration {
 	switch {
 	case x >= float64(MaxDelay):

@@ -11,14 +11,14 @@ import "time"
 //	delay = min(delay * Factor, MaxDelay)
 //	delay = delay + norm_variate(delay * Jitter)
 //
-// The first delay is exactly Min, without jitter; the cap comes before the
-// jitter ("excluding Jitter"). No delay grows from less than Min, which the text
-// leaves open: after a delay of 0 all would be 0. It needs State.Last.
+// The first delay is exactly Min, without jitter; the cap comes before the jitter ("excluding
+// Jitter"). No delay grows from less than Min, which the text leaves open: after a delay of 0
+// all would be 0. It needs State.Last.
 //
-// Jitter should be 1 on average: Normal or Proportional. What shortens (Full,
-// Equal) does so again at each retry, and with Full nothing grows.
+// Jitter should be 1 on average: Normal or Proportional. Full and Equal shorten again at each
+// retry, and with Full the delays do not grow.
 //
-// The zero value is {100 ms, 30 s, 2, none}. The two published sets are
+// The zero value is {100 ms, 30 s, 2} without jitter. The two published sets are
 // {Min: 100ms, Max: 10min, Factor: 2.7, Jitter: Normal(0.1)} ("blue") and
 // {Min: 1s, Max: 5min, Factor: 1.5, Jitter: Normal(0.1)} ("green").
 type Compound struct {
@@ -27,9 +27,9 @@ type Compound struct {
 	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
 	// [Crash]: "for example, 15 minutes".
 	Max time.Duration
-	// Factor is that of growth: 1 to 1000; 0 means 2.
+	// Factor is the growth: 1 to 1000; 0 means 2.
 	Factor float64
-	// Jitter is the random part; the zero value: none. That of [Crash] is Normal.
+	// Jitter is the random part, which [Crash] has as Normal.
 	Jitter Jitter
 }
 

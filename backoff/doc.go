@@ -2,50 +2,27 @@
 // followed by another: "If you retry, back off!" and "Jitter everything!"
 // ([SafeClients]).
 //
-// It is pure: a [Backoff] is a value, what it needs to know is in a [State], and
-// the random source is an argument. Whether to retry at all is not asked here;
-// package retry does, and waits.
+// It is pure: a [Backoff] is a value, a [State] says how far the operation is, and the random
+// source is an argument. Package retry decides whether to retry, and waits.
 //
-// Most callers want Exponential{Jitter: Full()}, which is quick at first and
-// spreads best. The forms:
+// Most callers want Exponential{Jitter: Full()}, which is quick at first and spreads best:
 //
-//   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any
-//     jitter; those of [Ethernet] and [Syncmusings] are of this kind.
+//   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any jitter, as in
+//     [Ethernet] and [Syncmusings].
 //   - [Compound]: the loop of [Crash], each delay grown from the one before.
 //   - [Decorrelated]: random between Min and three times the delay before.
-//   - [LastTry]: the growing waits of [Clojure], then one last try; the capped
-//     retries of [SafeClients].
+//   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of
+//     [SafeClients].
 //   - [Constant] and [Fibonacci].
 //
-// [WithJitter], [Cap], [LimitAttempts] and [LimitElapsed] go around any of them.
-// A delay is never negative and never longer than [MaxDelay], whatever the
-// settings and the number of the retry; [Check] says whether the settings are
-// right.
+// [WithJitter], [Cap], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is
+// never negative and never longer than [MaxDelay], whatever the settings and the number of the
+// retry; [Check] says whether the settings are right.
 //
-// # Jitter and cap
-//
-// The forms of [Jitter], for a delay d:
-//
-//	none              d
-//	Full()            d * U(0, 1)
-//	Equal()           d * U(1/2, 1)
-//	Proportional(j)   d * U(1-j, 1+j)
-//	Uniform(lo, hi)   d * U(lo, hi)
-//	Normal(j)         d * (1 + j*N(0, 1)), at least 0
-//	Decorrelated      U(Min, 3*last)
-//
-// Which comes first, the cap or the jitter, matters for those that lengthen:
-//
-//	Crash             cap, then jitter; the jitter grows into the next delay
-//	Ethernet          jitter, then cap
-//	Clojure           no jitter; it ends where others cap
-//	SafeClients       looks at the bound, then jitter; it ends where others cap
-//	Syncmusings       jitter, then cap
-//	Full, Equal       cap, then jitter
-//	Decorrelated      jitter, then cap
-//
-// In [Exponential] it is CapLast; elsewhere it is the order in which Backoffs are
-// put around each other: WithJitter(Cap(b, m), j) caps first,
+// The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes
+// first, and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter
+// comes first. [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is
+// CapLast. Elsewhere it is the nesting: WithJitter(Cap(b, m), j) caps first,
 // Cap(WithJitter(b, j), m) last.
 //
 // # Delays
@@ -83,8 +60,7 @@
 //	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
-// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's: the texts
-// give none.
+// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's.
 //
 // [NewPlan] computes a Max with which a service can bear all its clients, and the time
 // until they notice that it is back.

@@ -13,8 +13,8 @@ import (
 // {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2), CapLast: true}.
 // The client of [Syncmusings] is
 // {Min: 50ms, Factor: 2, Max: 30s, Jitter: Proportional(0.6), CapLast: true},
-// of which it publishes 50 ms, 2 and 30 s: it says "add some jitter", and 0.6 before
-// the cap is our reading, which comes nearest to its figures.
+// It publishes 50 ms, 2 and 30 s, and says "add some jitter": 0.6 before the cap is our reading,
+// which comes nearest to its figures.
 type Exponential struct {
 	// Min is the delay before the first retry: 1 ns to Max; 0 means 100 ms, or
 	// Max if that is shorter. [Ethernet]: it "should be set at the outer limits of
@@ -27,7 +27,7 @@ type Exponential struct {
 	Max time.Duration
 	// Factor is by how much each delay is longer: 1 to 1000; 0 means 2.
 	Factor float64
-	// Jitter is the random part; the zero value: none.
+	// Jitter is the random part.
 	Jitter Jitter
 	// CapLast adds the jitter, then caps: no delay exceeds the cap, and at the cap many
 	// are exactly equal. [Ethernet] and [Syncmusings] have this. Without it the cap comes

@@ -9,7 +9,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Jitter is how randomness is added to a delay d: "Jitter everything!" ([SafeClients]). The zero value is none. Values can be compared.
+// Jitter is how randomness is added to a delay d: "Jitter everything!" ([SafeClients]). The
+// zero value adds no randomness. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal",
 // "proportional:J", "normal:J" or "uniform:LO:HI".
@@ -65,8 +66,7 @@ func (j Jitter) check() error {
 	return nil
 }
 
-// apply is d with the jitter. A jitter that is not allowed is Full: too much
-// rather than none.
+// apply is d with the jitter. A jitter that is not allowed counts as Full.
 func (j Jitter) apply(d time.Duration, r Rand) time.Duration {
 	if j.check() != nil {
 		j = Full()
@@ -104,8 +104,8 @@ func (j Jitter) String() string {
 func (j Jitter) MarshalText() ([]byte, error) { return []byte(j.String()), j.check() }
 
 // UnmarshalText reads "none", "full", "equal", "proportional:J", "normal:J" or
-// "uniform:LO:HI", or returns an error that says what is allowed, and then
-// changes nothing.
+// "uniform:LO:HI", or returns an error that says what is allowed, and does
+// not change j.
 func (j *Jitter) UnmarshalText(text []byte) error {
 	v, err := parseJitter(string(text))
 	if err == nil {
@@ -144,9 +144,7 @@ func parseJitter(s string) (j Jitter, err error) {
 	return j, j.check()
 }
 
-// WithJitter is b with jitter added to each of its delays, after whatever b
-// does: the order in which Backoffs are put around each other is the order of
-// the steps.
+// WithJitter is b with jitter added to each of its delays, after the steps of b.
 func WithJitter(b Backoff, j Jitter) Backoff { return jittered{b, j} }
 
 type jittered struct {

@@ -3,23 +3,19 @@ package backoff
 import "time"
 
 // LastTry is exponential-backoff of [Clojure]: the waits are Time, Time*Rate,
-// Time*Rate^2 and so on, as long as they are shorter than Max; after the last of
-// them comes one last try, and then no more:
+// Time*Rate^2 and so on, as long as they are shorter than Max. After the last wait comes one
+// last try:
 //
 //	(if (>= time max) ;; we're over budget, just call f
 //
-// With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five
-// calls, the fifth of them the last try: its failure is final. 16 s is not
-// waited. (The prose, "when it waits 10 seconds, it won't retry any
-// more", is looser than the code.) If Time >= Max there is one call and no retry.
+// With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five calls. The fifth
+// is the last try: its failure is final. If Time >= Max there is one call and no retry.
 //
-// There is no jitter; WithJitter adds it after the bound has been looked at.
-// So the capped retries of [SafeClients], whose loop goes on "while not success && delay <=
-// period" and waits "delay * random(.5, 1.5)", are
+// There is no jitter; WithJitter adds it after the check of the bound. The loop of
+// [SafeClients] runs "while not success && delay <= period" and waits "delay * random(.5,
+// 1.5)". It still waits a delay equal to the bound, hence the nanosecond:
 //
 //	WithJitter(LastTry{Time: 10s, Rate: 2, Max: 300s + 1ns}, Proportional(0.5))
-//
-// the nanosecond because that loop still waits a delay equal to the bound.
 //
 // The zero value has the defaults of the macro there: {1 s, 2, 10 s}.
 type LastTry struct {
@@ -28,7 +24,7 @@ type LastTry struct {
 	// Rate is by how much each wait is longer: 1 to 1000; 0 means 2. At 1
 	// the waits never end, unless Time >= Max.
 	Rate float64
-	// Max is what a wait must be shorter than: 1 ns to MaxDelay; 0 means 10 s.
+	// Max is longer than every wait: 1 ns to MaxDelay; 0 means 10 s.
 	Max time.Duration
 }
 

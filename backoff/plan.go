@@ -8,8 +8,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Demand is what the choice of M, the longest delay, depends on by the rule of
-// [Ethernet]: M "should be as low as possible to keep your
+// Demand decides the choice of M, the longest delay, by the rule of [Ethernet]: M "should be as low as possible to keep your
 // customers happy, but high enough that the system can definitely handle
 // requests from all clients at that sustained rate".
 type Demand struct {
@@ -32,19 +31,19 @@ type Demand struct {
 }
 
 // Plan is the answer to a Demand. While the service is away, all clients come to wait M
-// between attempts; when it is back, the last of them finds out after M. So M settles
-// both the rate that the service must bear and the time to recovery.
+// between attempts; when it is back, the last client notices after M. So M settles both the
+// rate that the service must bear and the time to recovery.
 type Plan struct {
-	// Possible tells whether the wanted recovery time can be had.
+	// Possible reports whether the wanted recovery time can be had.
 	Possible bool
 	// Max is M: the shortest delay at which all clients together stay within
 	// the capacity, Clients/Capacity, but not less than T.
 	Max time.Duration
-	// Rate is how many requests per second all clients send at M, each of them
-	// failed at once: at most the capacity.
+	// Rate is the requests per second of all clients at M, each failed at once: at most the
+	// capacity.
 	Rate float64
 	// Recovery is the longest time from the service's return until the last
-	// client's next attempt: M. The mean is half of it.
+	// client's next attempt: M. The mean is M/2.
 	Recovery time.Duration
 	// Retries is how many a client has made, at most, when it comes to wait M.
 	Retries int
@@ -89,8 +88,8 @@ func NewPlan(d Demand) (Plan, error) {
 	return p, nil
 }
 
-// settle counts the delays shorter than M: most of them at R = 1, which grows
-// slowest; they last longest, each on its own, at R = 2.
+// settle counts the delays shorter than M: there are most at R = 1, which grows slowest, and
+// each lasts longest at R = 2.
 func (p *Plan) settle() {
 	b := p.Backoff
 	for x := float64(b.Min); x < float64(p.Max); x *= b.Factor {
@@ -99,7 +98,7 @@ func (p *Plan) settle() {
 	}
 }
 
-// RecoveryAfter is the longest time from the end of an outage of that length
+// RecoveryAfter is the longest time from the end of an outage, which lasted that long,
 // until a client's next attempt. A short outage ends before the delays are at M:
 // "extend the time to recovery after a failure by about a factor of
 // two", three at R = 2. Attempts take no time.

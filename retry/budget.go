@@ -20,8 +20,8 @@ var ErrBudget = errors.New("retry: budget exhausted")
 
 // budgetError says how a budget was exhausted.
 type budgetError struct {
-	// requests are those within the time over, retries those of them that were
-	// retries: one more would be too many.
+	// requests are the requests within the time over, and retries their retries: one more
+	// would be too many.
 	requests, retries int
 	// over is the budget's window, or its newest tenth if the share is used up
 	// there alone.
@@ -37,7 +37,7 @@ func (e *budgetError) Error() string {
 
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
-// NotSent says that nothing was sent; other guards count the attempt for nothing.
+// NotSent says that the request was not sent; other guards do not count the attempt.
 func (e *budgetError) NotSent() bool { return true }
 
 // BudgetSettings are the rules of a retry budget. Zero fields take the documented
@@ -49,18 +49,17 @@ type BudgetSettings struct {
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
 	Window time.Duration
 	// Floor is how many retries there may be within the Window in any case, for
-	// clients that send little: 1 or more; 0 means 3, negative none.
+	// clients that send little: 1 or more; 0 means 3, negative no floor.
 	Floor int
 }
 
 // Budget bounds the retries of all that use it to a share of all their requests.
 // One Budget speaks for one service. Share it among all callers of the process:
-// where each has one of its own, the floor rules rather than the share (aimd sim
-// run retry-budget). It is safe for any number of goroutines.
-// Make one with NewBudget.
+// if each has one of its own, the floor rules rather than the share (aimd sim run
+// retry-budget). It is safe for any number of goroutines. Make one with NewBudget.
 //
-// It is a guard of limiters and of retry policies. Put it last among the
-// guards: what those before it reject was not sent, and is not counted then.
+// It is a guard of limiters and of retry policies. Put it last among the guards: requests
+// that the others reject are not sent, and must not count.
 type Budget struct {
 	clock clock.Clock
 	// mu guards core.
@@ -68,9 +67,8 @@ type Budget struct {
 	core budget.Core
 }
 
-// NewBudget returns a budget for a client that has sent nothing, or an error that
-// names the setting that is wrong, its value and what is allowed. c is the
-// source of time, nil the real one.
+// NewBudget returns a budget without requests, or an error that names the wrong setting, its
+// value and the allowed ones. c is the source of time, nil the real one.
 func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	core, err := budget.New(budget.Settings(s))
 	if err != nil {
@@ -82,7 +80,7 @@ func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	return &Budget{clock: c, core: core}, nil
 }
 
-// Admit counts an operation's attempt of that number. The first (or 0, not known) is
+// Admit counts an operation's attempt. The first (or 0, not known) is
 // always admitted; the others are retries, and get an [ErrBudget] when the budget is
 // exhausted.
 func (b *Budget) Admit(_ context.Context, attempt int) error {
@@ -104,7 +102,7 @@ func (b *Budget) Admit(_ context.Context, attempt int) error {
 // Ended makes no difference: a retry is paid for however it ends.
 func (b *Budget) Ended(context.Context, window.Outcome) {}
 
-// Counts are the requests within the window, and how many of them were retries.
+// Counts returns the requests within the window, and how many were retries.
 func (b *Budget) Counts() (requests, retries int) {
 	now := b.clock.Now()
 	b.mu.Lock()
@@ -119,8 +117,8 @@ func (b *Budget) Settings() BudgetSettings {
 	return BudgetSettings(b.core.Settings())
 }
 
-// Reconfigure puts the budget under new rules while it works, or returns an
-// error that names the setting that is wrong and changes nothing.
+// Reconfigure puts the budget under new rules while it works. If it returns an error, which
+// names the wrong setting, the old rules stay.
 func (b *Budget) Reconfigure(s BudgetSettings) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,17 +12,16 @@
 // [Sense] looks before it sends.
 //
 // What happens if
-//   - the work may not be done twice: it is not tried again, unless it certainly was
-//     not sent. Say [WithIdempotent], or Config.Idempotent, if it may.
-//   - the service asks to stay away (Retry-After): the operation does, for at least
-//     as long, up to a bound.
+//   - the work may not be done twice: it is not tried again, unless it certainly was not sent.
+//     If it may, say so with [WithIdempotent] or Config.Idempotent.
+//   - the service sends a Retry-After: the operation waits for at least that long, up to a
+//     bound.
 //   - the budget is exhausted, or a throttle refuses: the operation fails at once with
 //     [ErrBudget] or throttle.ErrThrottled, and with its last error.
-//   - ctx ends: the operation fails at once with its error, and its last error.
-//   - ctx's deadline comes before the next attempt would: it fails at once too,
-//     since to wait would help nobody.
-//   - there is bulk work to do: a few attempts and a budget give much of it up when
-//     the service refuses. A limiter's Do, or Each, is for that.
-//   - fn itself retries (an SDK does): attempts multiply, three times three are
-//     nine. Retry in one place.
+//   - ctx ends, or its deadline comes before the next attempt would: the operation fails at
+//     once with its last error.
+//   - there is bulk work to do: with a few attempts and a budget, much of the work fails when
+//     the service refuses. Use a limiter's Do or Each.
+//   - fn itself retries (an SDK does): attempts multiply, three times three are nine. Retry in
+//     one place.
 package retry

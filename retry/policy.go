@@ -21,7 +21,7 @@ import (
 // failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
 const defaultAttempts = 3
 
-// defaultRetryAfterMax is that of limiters; our choice: a mistaken or malicious
+// defaultRetryAfterMax is the same as for limiters; our choice: a mistaken or malicious
 // header must not stop a client for good.
 const defaultRetryAfterMax = 5 * time.Minute
 
@@ -29,14 +29,14 @@ const defaultRetryAfterMax = 5 * time.Minute
 // delay * 2", from 100 ms to 30 s.
 var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
 
-// Config is what a Policy is made from. Zero fields take the documented default.
+// Config has the settings of a Policy. Zero fields take the documented default.
 type Config struct {
 	// Backoff is how long an operation waits before each retry, and whether
 	// there is a further one; nil: 100 ms, doubling up to 30 s,
 	// each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// MaxAttempts is the most attempts of an operation, the first among them: from
-	// 1, which means no retries; 0 means 3, or what the Backoff says if that ends by
+	// 1, which means no retries; 0 means 3, or the number of the Backoff if that ends by
 	// itself, as backoff.LastTry does; negative no limit.
 	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the
@@ -46,10 +46,9 @@ type Config struct {
 	// Timeouts lets a timeout be followed by a retry though the work is not
 	// idempotent: it may then be done twice.
 	Timeouts bool
-	// If decides alone which errors are tried again, in the place of all other
-	// terms: idempotent or not (Exponential Backoff: "All of the try3 warnings apply. The stuff
-	// you're doing inside needs to be idempotent!"). nil: the terms of Policy.
-	// What is out of quota, and a service that was never there, are final all the same
+	// If decides alone which errors are tried again, idempotent or not (Exponential Backoff: "All of the try3 warnings apply. The stuff
+	// you're doing inside needs to be idempotent!"). nil means the terms of Policy. A
+	// used quota, and a service that was never there, are final all the same
 	// (attempt.Verdict.Reason).
 	If func(error) bool
 	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
@@ -60,16 +59,16 @@ type Config struct {
 	Rand backoff.Rand
 
 	// Guards are asked before each attempt: a throttle, a Budget. The budget comes
-	// last, since it counts what is sent. In a limiter they are asked after those
-	// of the limiter, so give a guard to one of the two.
+	// last, since it counts what is sent. In a limiter they are asked after the
+	// limiter's own, so give a guard to one of the two.
 	Guards []attempt.Guard
 
 	// A limiter has these three itself, and its own count there.
 
-	// Classifier tells what an attempt's error means; nil: attempt.Classify.
+	// Classifier reads an attempt's error; nil means attempt.Classify.
 	Classifier attempt.Classifier
 	// AttemptTimeout ends the context of a single attempt, which then counts as a
-	// timeout; 0: none.
+	// timeout; 0 means no limit.
 	AttemptTimeout time.Duration
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -103,7 +102,7 @@ type Config struct {
 // default policy.
 type Policy struct {
 	c Config
-	// runner is that of Do.
+	// runner runs Do.
 	runner run.Runner
 	// caps are nil until SetCaps.
 	caps atomic.Pointer[Caps]
@@ -111,8 +110,8 @@ type Policy struct {
 	mu sync.Mutex
 }
 
-// New returns a policy, or an error that names the setting that is wrong, its
-// value and what is allowed.
+// New returns a policy, or an error that names the wrong setting, its
+// value and the allowed ones.
 func New(c Config) (*Policy, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -154,9 +153,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// ends reports whether the backoff ends by itself, as backoff.LastTry and what is
-// within LimitAttempts or LimitElapsed do: whether there is no retry after a million of
-// them and the longest time.
+// ends reports whether the backoff ends by itself, as backoff.LastTry and LimitAttempts do: no
+// retry follows a million retries and the longest time.
 func ends(b backoff.Backoff) bool {
 	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay, Elapsed: backoff.MaxDelay}
 	_, more := b.Delay(s, rand.New(rand.NewPCG(1, 1)))

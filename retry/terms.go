@@ -10,7 +10,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// What a policy says no with, beside attempt.ErrAttempts.
+// Reasons of a policy, besides attempt.ErrAttempts.
 var (
 	// ErrNotIdempotent: the error might pass, but the work may have been done,
 	// and it is not known that it may be done twice.
@@ -23,7 +23,7 @@ type idempotentKey struct{}
 
 // WithIdempotent returns a context that says that the work done under it may be
 // done twice, with the same effect as once: reading, putting a value in a
-// place, deleting; not adding to a list or charging a card, unless a key tells
+// place, deleting; not adding to a list or charging a card, unless a key shows
 // the service that it is the same again.
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
@@ -48,7 +48,7 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	return false, ErrNotIdempotent
 }
 
-// notSent reports whether nothing of a request reached the service: it got no slot
+// notSent reports whether the request did not reach the service: it got no slot
 // (NotSent() bool), or there was no connection.
 func notSent(err error) bool {
 	var story *attempt.Error

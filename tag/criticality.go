@@ -9,8 +9,8 @@ import (
 
 // Criticality is how bad it is if a request fails: the four levels of the SRE
 // book, chapter "Handling Overload", which "Safe Client Behaviour"
-// points to. What is less critical is shed first. The zero value is Critical, so
-// that a caller that says nothing is neither preferred nor dropped first. Values are ordered.
+// points to. Less critical requests are shed first. The zero value is Critical, so that a
+// request without a criticality is neither preferred nor dropped first. Values are ordered.
 type Criticality int8
 
 const (
@@ -19,7 +19,7 @@ const (
 	// SheddablePlus may fail now and then: batch work that is tried again.
 	// Background work is of this kind.
 	SheddablePlus
-	// Critical is what a user notices: interactive requests. The default.
+	// Critical is for interactive requests, which a user notices. The default.
 	Critical
 	// CriticalPlus must not fail: what everything else hangs on.
 	CriticalPlus
@@ -41,7 +41,7 @@ func (c Criticality) String() string {
 	return fmt.Sprintf("Criticality(%d)", int8(c))
 }
 
-// MarshalText returns the name, or an error if c is none of Criticalities.
+// MarshalText returns the name, or an error if c is not among Criticalities.
 func (c Criticality) MarshalText() ([]byte, error) {
 	n, ok := names[c]
 	if !ok {
@@ -50,8 +50,7 @@ func (c Criticality) MarshalText() ([]byte, error) {
 	return []byte(n), nil
 }
 
-// UnmarshalText reads a name, or returns an error that says which there are, and
-// then changes nothing.
+// UnmarshalText reads a name, or returns an error that lists the names and leaves c as it is.
 func (c *Criticality) UnmarshalText(text []byte) error {
 	for _, known := range Criticalities {
 		if names[known] == string(text) {

@@ -1,7 +1,7 @@
-// Package tag is what a client tells about a request beside the request: which client
-// sends it, for which feature, how bad it is if it fails, and which attempt it is. "Expose information to server. Tag requests with client name and version,
-// feature that triggered the request, severity of failing the request, retry or
-// initial request" ([Safe Client Behaviour], 2018).
+// Package tag has the tags of a request: which client sends it, for which feature, how bad it is
+// if it fails, and which attempt it is. "Expose information to server. Tag requests with client
+// name and version, feature that triggered the request, severity of failing the request, retry
+// or initial request" ([Safe Client Behaviour], 2018).
 //
 // The tags travel in the context. The integrations (httplimit, contrib/grpc)
 // put them on the wire and take them from it; throttle, admission and remote
@@ -12,8 +12,8 @@ package tag
 
 import "context"
 
-// Tags are what a request says about itself. The zero value says nothing: an
-// unknown client, no feature, Critical, attempt 0.
+// Tags describe a request. The zero value is an unknown client, no feature, Critical, and an
+// unknown attempt.
 type Tags struct {
 	// Client and Version name the program that sends: "backup", "1.4.2".
 	Client, Version string
@@ -29,15 +29,15 @@ type Tags struct {
 // Retry reports whether the request is known to be a retry.
 func (t Tags) Retry() bool { return t.Attempt > 1 }
 
-// key is that of the tags in a context.
+// key is the key of the tags in a context.
 type key struct{}
 
-// NewContext returns a context with the tags, instead of those it had.
+// NewContext returns a context with the tags instead of its own.
 func NewContext(ctx context.Context, t Tags) context.Context {
 	return context.WithValue(ctx, key{}, t)
 }
 
-// FromContext returns the context's tags, the zero Tags if it has none.
+// FromContext returns the context's tags, or the zero Tags.
 func FromContext(ctx context.Context) Tags {
 	t, _ := ctx.Value(key{}).(Tags)
 	return t

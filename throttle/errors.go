@@ -8,7 +8,7 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// ErrThrottled: the request was rejected at the client; nothing was sent. The
+// ErrThrottled: the request was rejected at the client, and not sent. The
 // errors of Admit and Do match it with errors.Is.
 var ErrThrottled = errors.New("throttle: rejected by the client")
 
@@ -18,7 +18,7 @@ type Error struct {
 	Rejection float64
 	// Criticality is the request's.
 	Criticality tag.Criticality
-	// Requests and Accepts are those of this criticality within the Window.
+	// Requests and Accepts are the counts of this criticality within the Window.
 	Requests, Accepts int
 	Window            time.Duration
 }
@@ -31,6 +31,6 @@ func (e *Error) Error() string {
 // Is reports whether the target is ErrThrottled.
 func (e *Error) Is(target error) bool { return target == ErrThrottled }
 
-// NotSent says that nothing was sent: a retry policy may act upon it, and other
-// guards count the request for nothing.
+// NotSent says that the request was not sent: a retry policy may act upon it, and other guards
+// do not count it.
 func (e *Error) NotSent() bool { return true }

@@ -16,8 +16,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Throttle rejects requests at the client while the service refuses most of
-// them. One Throttle speaks for one service. It is safe for any number of
+// Throttle rejects requests at the client while the service refuses most. One Throttle speaks for one service. It is safe for any number of
 // goroutines. Make one with New.
 //
 // It is a guard (attempt.Guard) of limiters and of retry policies, and so of the
@@ -25,34 +24,34 @@ import (
 // A request should pass it once.
 type Throttle struct {
 	clock clock.Clock
-	// runner is that of Do.
+	// runner runs Do.
 	runner run.Runner
 	// mu guards core.
 	mu   sync.Mutex
 	core rejection.Core
 }
 
-// Config is what a Throttle is made from. Zero fields take the documented default.
+// Config has the settings of a Throttle. Zero fields take the documented default.
 type Config struct {
 	// Window is how far back requests count: 1 s to 1 h; 0 means 2 min.
 	Window time.Duration
 	// K is how many requests are sent for each that is accepted, 1 to 100; 0
 	// means 2. Smaller rejects more and sooner.
 	K float64
-	// Probe is the floor: a request goes, whatever the probability, if none of its
-	// criticality went for this time. 1 ms to Window; 0 means 1 s.
+	// Probe is the floor: a request goes, whatever the probability, if its
+	// criticality sent no request for this time. 1 ms to Window; 0 means 1 s.
 	Probe time.Duration
-	// Rand is the source of chance, used by nothing else at the same time; nil:
+	// Rand is the source of chance, which must not be used elsewhere at the same time; nil:
 	// one with a random seed.
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Classifier tells Do what an error means; nil: attempt.Classify.
+	// Classifier reads the errors of Do; nil: attempt.Classify.
 	Classifier attempt.Classifier
 }
 
-// New returns a throttle that has seen nothing, or an error that names the
-// setting that is wrong, its value and what is allowed.
+// New returns a throttle without requests, or an error that names the wrong setting, its value
+// and the allowed ones.
 func New(c Config) (*Throttle, error) {
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -71,7 +70,7 @@ func New(c Config) (*Throttle, error) {
 
 // Do runs fn, once, unless the request is rejected: then it returns an [*Error],
 // which is an ErrThrottled. Else it returns what fn returned, and counts that as
-// the classifier says. If fn panics, nothing is counted.
+// the classifier says. A panic in fn does not count.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx)
 	if err != nil {
@@ -85,7 +84,7 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 
 // Admit says whether a request, with the criticality of the context
 // (tag.WithCriticality), may be sent. It returns nil, and then Ended is to be called
-// once, or an [*Error], which is an ErrThrottled; then nothing is to be sent.
+// once, or an [*Error], which is an ErrThrottled; then the request must not be sent.
 //
 // The attempt's number makes no difference: a retry is a request like others.
 func (t *Throttle) Admit(ctx context.Context, attempt int) error {
@@ -100,10 +99,9 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
 }
 
-// Ended tells how a request that was admitted ended, with the context that
-// Admit had. What counts as accepted stands in the package's comment. The zero
-// Outcome, nothing known, is not counted, and neither is Neutral once the context has
-// ended: then the caller gave up, and the service said nothing.
+// Ended reports the end of an admitted request, with the context that Admit had. The package's
+// comment says which outcomes are accepts. The zero Outcome does not count, and neither does
+// Neutral once the context has ended: then the caller gave up.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
@@ -114,7 +112,7 @@ func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	t.core.Ended(now, of, o)
 }
 
-// Rejection is the probability with which a request of that criticality would be
+// Rejection is the probability with which a request of the criticality would be
 // rejected now.
 func (t *Throttle) Rejection(of tag.Criticality) float64 {
 	now := t.clock.Now()
@@ -123,7 +121,7 @@ func (t *Throttle) Rejection(of tag.Criticality) float64 {
 	return t.core.Rejection(now, of)
 }
 
-// Counts are the requests and the accepts of that criticality within the window.
+// Counts returns the requests and the accepts of the criticality within the window.
 func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int) {
 	now := t.clock.Now()
 	t.mu.Lock()

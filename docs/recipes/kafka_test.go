@@ -20,7 +20,7 @@ func kafkaLimiter() (*aimd.Limiter, error) {
 		if errors.Is(err, kafka.ThrottlingQuotaExceeded) {
 			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
 		}
-		return attempt.Verdict{} // what may pass, kafka-go says by Timeout and Temporary
+		return attempt.Verdict{} // kafka-go has Timeout and Temporary for the others
 	}
 	return aimd.New(aimd.WithClassifier(attempt.FirstOf(throttled, attempt.Classify)))
 }

@@ -14,12 +14,11 @@ const (
 	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe
 	// Client Behaviour", 2018).
 	DefaultShare = 0.1
-	// DefaultWindow: our choice. Short, so that what was saved up while all
-	// was well is soon used up in an outage.
+	// DefaultWindow: our choice. Short, so that the share of a good time is soon used up in an
+	// outage.
 	DefaultWindow = 10 * time.Second
-	// DefaultFloor: our choice. One operation, or two, can use up their retries
-	// though nothing else was sent. A client of three requests a second has
-	// its three retries in ten seconds by the share anyhow.
+	// DefaultFloor: our choice. One operation, or two, can use up their retries without other
+	// requests. A client of three requests a second has its three retries by the share.
 	DefaultFloor = 3
 )
 
@@ -33,7 +32,7 @@ type Settings struct {
 	// DefaultWindow.
 	Window time.Duration
 	// Floor is how many retries there may be within the Window in any case, for
-	// clients that send little: 1 or more; 0 means DefaultFloor, negative none.
+	// clients that send little: 1 or more; 0 means DefaultFloor, negative no floor.
 	Floor int
 }
 
@@ -62,10 +61,9 @@ func (s Settings) withDefaults() (Settings, error) {
 //	crowding out legitimate requests." ("Safe Client Behaviour", 2018)
 //
 // Invariant: whenever a retry goes, no more than the share of all requests are
-// retries, over the window and also over the newest tenth of it, or no
-// more than the floor. The tenth is there for the service: what was saved up over the window
-// would otherwise go in one burst when an outage begins, and in another each
-// time that the one before is forgotten.
+// retries, over the window and also over its newest tenth, or no more than the floor. Without
+// the tenth, the share of the whole window would go in one burst when an outage begins, and in
+// another each time that the one before is forgotten.
 //
 // now is the time of the event; a time before the last one counts as the last
 // one. Make a Core with New.
@@ -81,8 +79,8 @@ const (
 	newestBuckets = budgetBuckets / 10
 )
 
-// New returns a budget for a client that has sent nothing, or an error
-// that names the setting that is wrong, its value and what is allowed.
+// New returns a budget without requests, or an error that names the wrong setting, its value
+// and the allowed ones.
 func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -97,11 +95,10 @@ func New(s Settings) (Core, error) {
 
 // Events.
 
-// Sent tells of an operation's first attempt.
+// Sent counts an operation's first attempt.
 func (b *Core) Sent(now time.Time) { b.counted(now, 0) }
 
-// Asked tells that a retry is about to be sent, and reports whether it may be.
-// If so, it is booked.
+// Asked reports whether a retry may be sent, and if so, counts it.
 func (b *Core) Asked(now time.Time) bool {
 	if !b.Allows(now) {
 		return false
@@ -110,16 +107,15 @@ func (b *Core) Asked(now time.Time) bool {
 	return true
 }
 
-// counted counts a request, and whether it is a retry. Both counters are told, so
-// that their buckets are the same and a request leaves both at once.
+// counted counts a request, and whether it is a retry. Both counters get it, so that a request
+// leaves both at once.
 func (b *Core) counted(now time.Time, retries int) {
 	b.requests.Added(now, 1)
 	b.retries.Added(now, retries)
 }
 
-// Reconfigured puts the budget under new rules, or returns an error that names
-// the setting that is wrong and changes nothing. With another window the
-// counts begin anew.
+// Reconfigured puts the budget under new rules, or returns an error that names the wrong
+// setting, and keeps the old rules. With another window the counts begin again.
 func (b *Core) Reconfigured(s Settings) error {
 	n, err := New(s)
 	if err != nil {
@@ -140,16 +136,15 @@ func (b *Core) Allows(now time.Time) bool {
 		b.allows(b.retries.Within(now, newestBuckets), b.requests.Within(now, newestBuckets))
 }
 
-// allows decides over a span with so many retries and requests.
+// allows decides over a span with that many retries and requests.
 func (b *Core) allows(retries, requests int) bool {
 	// Both with the one that is asked for.
 	retries, requests = retries+1, requests+1
 	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
 }
 
-// Exhausted says over which time a retry that Allows refuses would be one too
-// many, and what was counted there: the window, or its newest tenth if the share
-// is used up there alone.
+// Exhausted returns the time over which a refused retry would be one too many, and the counts
+// there: the window, or its newest tenth if the share is used up only there.
 func (b *Core) Exhausted(now time.Time) (over time.Duration, requests, retries int) {
 	over = b.rules.Window
 	requests, retries = b.Counts(now)
@@ -160,7 +155,7 @@ func (b *Core) Exhausted(now time.Time) (over time.Duration, requests, retries i
 	return over, requests, retries
 }
 
-// Counts are the requests within the window, and how many of them were retries.
+// Counts returns the requests within the window, and how many were retries.
 func (b *Core) Counts(now time.Time) (requests, retries int) {
 	return b.requests.Sum(now), b.retries.Sum(now)
 }

@@ -17,9 +17,9 @@ const (
 	MaxPeriod = 365 * 24 * time.Hour
 )
 
-// tolerance is how late a run may be: a hundredth of the period, so that of many
-// clients that stood still one in a hundred runs at once; but a second at the
-// least, which a busy machine may need. Our choice.
+// tolerance is how late a run may be: a hundredth of the period, so that one in a hundred
+// clients that stood still runs at once; but at least a second, which a busy machine may need.
+// Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
 // Settings are the rules of a Core.
@@ -28,19 +28,18 @@ type Settings struct {
 	// which is aligned to the zero time in UTC: MinPeriod to MaxPeriod. [SafeClients]
 	// has 300 s, "once every 5 minutes".
 	Period time.Duration
-	// StartWithin spreads the first run: it begins any time from the start until
-	// so long after; up to MaxPeriod. Many clients may start together, so it
-	// should not be much less than the period. 0: the first run is in the first
-	// whole cell of the grid, as in the text, nothing to two periods from the
-	// start.
+	// StartWithin spreads the first run: it begins at most this long after the start; up to
+	// MaxPeriod. Many clients may start together, so it should not be much less than the
+	// period. 0 puts the first run into the first whole cell of the grid, as in the text, at
+	// most two periods from the start.
 	StartWithin time.Duration
 	// JitterPeriod jitters the period, not the time on the grid: each run begins a
 	// period times U(0.5, 1.5) after the one before has ended, the first one after
 	// the start, unless StartWithin says otherwise. "wait(period * random(.5,
 	// 1.5))" ([SafeClients]), which the text leaves for the grid.
 	JitterPeriod bool
-	// Rand is the source of jitter, used by nothing else at the same time. nil:
-	// a source with a fixed seed, so that a Core alone always does the same.
+	// Rand is the source of jitter, which must not be used elsewhere. nil is a source with a
+	// fixed seed.
 	Rand *rand.Rand
 }
 
@@ -63,7 +62,7 @@ func checkPeriod(p time.Duration) error {
 
 // Core says when work that repeats is to be done. It is pure: the time is the
 // first argument of every method that needs it; a time older than the last one
-// counts as that. A driver waits until Next, asks Begin, does the work, and tells
+// counts as that. A driver waits until Next, asks Begin, does the work, and calls
 // Ended. Make one with New. It is not safe for several goroutines at once.
 //
 // Invariant: between New or Ended and a Begin that is granted, a run is
@@ -73,18 +72,18 @@ type Core struct {
 	// jitterPeriod is as in Settings.
 	jitterPeriod bool
 	rand         *rand.Rand
-	// now is the latest time that was told.
+	// now is the latest time of an event.
 	now time.Time
 	// next is when the run that is planned, or that is under way, was to begin.
 	next    time.Time
 	running bool
-	// postponed: the run was late already and has been planned anew.
+	// postponed: the run was late already and has been planned again.
 	postponed bool
 	missed    uint64
 }
 
-// New returns a Core that starts now, or an error that names the setting
-// that is wrong, its value and what is allowed.
+// New returns a Core that starts now, or an error that names the wrong setting, its value and
+// the allowed ones.
 func New(now time.Time, s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -99,10 +98,9 @@ func New(now time.Time, s Settings) (Core, error) {
 	return c, nil
 }
 
-// Begin asks to begin the run, and returns whether that is right: not before its
-// time, not while one is under way, and not long after its time: then the run
-// has been planned anew and Next has changed. Ended must follow a Begin that was
-// granted.
+// Begin reports whether the run may begin: not before its time, and not while one is under way.
+// Long after its time it may not either; then the run is planned again, and Next has changed.
+// Ended must follow a Begin that was granted.
 func (c *Core) Begin(now time.Time) bool {
 	now = c.at(now)
 	late := now.Sub(c.next)
@@ -119,10 +117,9 @@ func (c *Core) Begin(now time.Time) bool {
 	return true
 }
 
-// Ended tells that the run is over, and plans the next one: in the cell after
-// that of the last plan. "next_execution = truncate(next_execution, period);
+// Ended ends the run, and plans the next one in the cell after the last plan. "next_execution = truncate(next_execution, period);
 // next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if that has passed,
-// in the cell after this one. Where the period is jittered it counts from now.
+// in the cell after this one. A jittered period counts from now.
 func (c *Core) Ended(now time.Time) {
 	if !c.running {
 		panic("grid: Ended without a run under way")
@@ -145,7 +142,7 @@ func (c *Core) Ended(now time.Time) {
 
 // SetPeriod changes the period, or returns an error if it is not allowed. The
 // run that is planned comes on the new grid if that is sooner; else the change
-// counts from the run after it. The same period again changes nothing.
+// counts from the run after it. The same period again has no effect.
 func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
 	if err := checkPeriod(p); err != nil {
 		return err

@@ -17,7 +17,7 @@ type Listener struct {
 	once     sync.Once
 }
 
-// Listen returns a listener that nobody has dialed yet.
+// Listen returns a listener without connections.
 func Listen() *Listener {
 	return &Listener{arriving: make(chan net.Conn), closed: make(chan struct{})}
 }

@@ -22,7 +22,7 @@ type Core struct {
 	levels [len(tag.Criticalities)]level
 }
 
-// level is what is known of the requests of one criticality.
+// level has the counts of one criticality.
 type level struct {
 	// requests counts those that were sent and answered, and those rejected.
 	requests sliding.Counter
@@ -34,8 +34,8 @@ type level struct {
 	begun bool
 }
 
-// counted counts a request, and whether it was accepted. Both counters are told,
-// so that their buckets are the same and a request leaves both at once.
+// counted counts a request, and whether it was accepted. Both counters get it, so that a
+// request leaves both at once.
 func (l *level) counted(now time.Time, accepts int) {
 	l.requests.Added(now, 1)
 	l.accepts.Added(now, accepts)
@@ -45,8 +45,8 @@ func (l *level) counted(now time.Time, accepts int) {
 // leaves two seconds late at the most.
 const buckets = 60
 
-// New returns a core that has seen nothing, or an error that names the
-// setting that is wrong, its value and what is allowed.
+// New returns a core without requests, or an error that names the wrong setting, its value and
+// the allowed ones.
 func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -61,9 +61,8 @@ func New(s Settings) (Core, error) {
 
 // Events.
 
-// Asked tells that a request of that criticality is about to be sent, and
-// reports whether it may be. If not, it was rejected, and counts as a request
-// that the service did not accept. If so, tell with Ended how it ended.
+// Asked reports whether a request of the criticality may be sent. If not, it counts as a
+// request that the service did not accept. If so, Ended has to follow.
 func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	l := c.level(of)
 	if p := c.Rejection(now, of); p > 0 && c.rules.Rand.Float64() < p {
@@ -76,11 +75,9 @@ func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	return true
 }
 
-// Ended tells how a request that went ended. Success, ClientError and
-// Neutral are accepts: the service answered, be it with a 404 or a 500. Overload
-// and Timeout are none. The zero Outcome says that nothing is known, such as of a request that the
-// caller cancelled or whose connection failed: it counts neither as a request
-// nor as an accept.
+// Ended counts a request at its end. Success, ClientError and Neutral are accepts: the service
+// answered, be it with a 404 or a 500. Overload and Timeout are not. The zero Outcome does not
+// count: the caller cancelled the request, or its connection failed.
 //
 // Requests count when they end, not when they are sent: those in flight are no
 // refusals, and a client that starts with many at once must not reject its own.
@@ -97,13 +94,13 @@ func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
 
 // Questions.
 
-// Rejection is the probability with which a request of that criticality is
-// rejected: from 0 to less than 1.
+// Rejection is the probability with which a request of the criticality is rejected, from 0 to
+// less than 1.
 //
 //	"Client request rejection probability: max(0, (requests - K * accepts) / (requests + 1))"
 //
-// (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 when for the
-// time Settings.Probe none of that criticality was asked for and went.
+// (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 if the
+// criticality sent no request for the time Settings.Probe.
 func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 	l := c.level(of)
 	if !l.begun || now.Sub(l.sent) >= c.rules.Probe {
@@ -113,7 +110,7 @@ func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 	return max(0, (float64(requests)-float64(c.rules.K*float64(accepts)))/(float64(requests)+1))
 }
 
-// Counts are the requests and the accepts of that criticality within the
+// Counts returns the requests and the accepts of the criticality within the
 // window. Rejected requests are among the requests.
 func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int) {
 	l := c.level(of)
@@ -123,7 +120,7 @@ func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int)
 // Window is the time that is looked back upon.
 func (c *Core) Window() time.Duration { return c.rules.Window }
 
-// level is that of the criticality; one that is none counts as the nearest.
+// level is the level of the criticality, an invalid one being the nearest.
 func (c *Core) level(of tag.Criticality) *level {
 	return &c.levels[min(max(of, tag.Sheddable), tag.CriticalPlus)-tag.Sheddable]
 }

@@ -17,9 +17,8 @@ const (
 	// Twice as much as the service accepts reaches it, so that a service that
 	// takes more again is noticed soon.
 	DefaultK = 2.0
-	// DefaultProbe: our choice. Where all is refused, the formula alone lets
-	// about one request pass in a window, whatever their rate; a service that is back
-	// would be found after minutes.
+	// DefaultProbe: our choice. If all requests are refused, the formula alone lets about one
+	// pass in a window; a service that is back would be found after minutes.
 	DefaultProbe = time.Second
 )
 
@@ -30,11 +29,11 @@ type Settings struct {
 	// K is how many requests are sent for each that is accepted, 1 to 100; 0
 	// means DefaultK. Smaller rejects more and sooner.
 	K float64
-	// Probe is the floor: a request goes, whatever the probability, if none of its
-	// criticality went for this time. 1 ms to Window; 0 means DefaultProbe.
+	// Probe is the floor: a request goes, whatever the probability, if its
+	// criticality sent no request for this time. 1 ms to Window; 0 means DefaultProbe.
 	Probe time.Duration
-	// Rand is the source of chance, used by nothing else at the same time. nil: a
-	// source with a fixed seed, so that a Core alone always does the same.
+	// Rand is the source of chance, which must not be used elsewhere. nil is a
+	// source with a fixed seed.
 	Rand *rand.Rand
 }
 

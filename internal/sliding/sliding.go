@@ -5,8 +5,8 @@ package sliding
 import "time"
 
 // Counter is the number of events within the last while, kept in buckets of
-// equal width. A sum covers the time asked for, and up to one bucket more:
-// events leave a bucket at a time, and none leaves early.
+// equal width. A sum covers the time asked for, and up to one bucket more: events leave a
+// bucket at a time, and not early.
 //
 // A time before the last one counts as the last one. Make a Counter with New;
 // copies share their buckets.
@@ -15,7 +15,7 @@ type Counter struct {
 	// ring has a bucket for each part of the window and one for the newest
 	// part, which is not over yet.
 	ring []int
-	// sum is that of all buckets.
+	// sum is the sum of all buckets.
 	sum int
 	// origin is the time of the first event; the buckets count from there.
 	origin time.Time
@@ -24,8 +24,8 @@ type Counter struct {
 	begun  bool
 }
 
-// New returns a counter over the window in so many buckets. The window is to
-// be at least as many nanoseconds as there are buckets.
+// New returns a counter over the window with that number of buckets. The window has at least
+// as many nanoseconds as buckets.
 func New(window time.Duration, buckets int) Counter {
 	return Counter{width: window / time.Duration(buckets), ring: make([]int, buckets+1)}
 }
@@ -37,7 +37,7 @@ func (c *Counter) Added(now time.Time, n int) {
 	}
 	for at := c.bucket(now); c.newest < at; {
 		if at-c.newest > int64(len(c.ring)) {
-			c.newest = at - int64(len(c.ring)) // all of them are over
+			c.newest = at - int64(len(c.ring)) // all are over
 		}
 		c.newest++
 		b := c.at(c.newest)
@@ -57,8 +57,7 @@ func (c *Counter) Sum(now time.Time) int {
 	return c.Within(now, len(c.ring)-1)
 }
 
-// Within is the number of events within the last so many buckets, at most all
-// of them, and in the one that is not over yet.
+// Within is the number of events within the last buckets, and in the one that is not over yet.
 func (c *Counter) Within(now time.Time, buckets int) int {
 	sum := 0
 	for n := c.bucket(now) - int64(min(buckets, len(c.ring)-1)); n <= c.newest; n++ {
