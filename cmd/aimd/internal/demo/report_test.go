@@ -92,7 +92,7 @@ func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, example().Page().HTML(&b))
 	html := b.String()
-	assert.Equal(t, 3, strings.Count(html, "<svg "))
+	assert.Equal(t, 3, strings.Count(html, `<svg class="figure"`))
 	assert.Contains(t, html, "A store &lt;with limits&gt;.")
 	assert.Contains(t, html, `<td class=" bad">1784</td>`)
 	assert.Contains(t, html, "reno 0.9 (interrupted)")

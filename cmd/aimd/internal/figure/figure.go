@@ -1,155 +1,149 @@
-// Package figure draws curves and maps in panels under a legend, as SVG and as
-// PNG, such that they are legible at half their size.
+// Package figure makes files and elements of a page of gonum's plots.
 package figure
 
 import (
-	"math"
+	"bytes"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Sizes, chosen so that the text is legible at half the size.
-const (
-	width = 10 * vg.Inch
-	// legendRow is the height of each row of the legend, margin what is above and
-	// below all of them together.
-	legendRow, margin = 0.3 * vg.Inch, 0.2 * vg.Inch
-	// axisHeight is what the labels of the x axis take, below the last panel.
-	axisHeight   = 0.6 * vg.Inch
-	small, large = 15, 17
-	dpi          = 120
-)
+// width is the width of every figure. The text is legible at half of it.
+const width = 7.2 * vg.Inch
 
-// Figure is some panels of the same width, one above the other, under a legend.
+// Figure is plots, one above the other, under one legend.
 type Figure struct {
 	// Name is the file's name without extension.
 	Name    string
 	Caption string
-	Legend  []Curve
-	Panels  []*Panel
-	// X and Y are the labels of the panels' axes, with the unit.
-	X, Y string
-	// PanelHeight is the height of each panel without the labels of the x axis.
-	PanelHeight vg.Length
-	// Note stands below all; "": nothing.
-	Note string
+	Plots   []*plot.Plot
+	// Height is the height of each plot.
+	Height vg.Length
+	legend []entry
 }
 
-func (f Figure) height() vg.Length {
-	return f.legendHeight() + vg.Length(len(f.Panels))*f.PanelHeight + axisHeight + f.noteHeight()
+type entry struct {
+	text  string
+	looks []plot.Thumbnailer
 }
 
-func (f Figure) noteHeight() vg.Length {
-	if f.Note == "" {
-		return 0
-	}
-	return 0.12 * vg.Inch // most of it stands where the x axis leaves room
+// Explain adds a line to the legend.
+func (f *Figure) Explain(text string, looks ...plot.Thumbnailer) {
+	f.legend = append(f.legend, entry{text, looks})
 }
 
-// draw draws the whole figure and returns where the data of each panel are. The
-// labels of the axes, which are the same for all panels, stand once. (gonum's own
-// label would stand too high at a logarithmic axis.)
-func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
-	return f.drawPanels(f.drawTexts(c))
-}
-
-// drawTexts draws what stands around the panels, and returns their canvas.
-func (f Figure) drawTexts(c draw.Canvas) draw.Canvas {
-	f.drawLegend(draw.Crop(c, 0, 0, c.Max.Y-c.Min.Y-f.legendHeight(), 0))
-	note := labelStyle()
-	note.XAlign, note.YAlign = draw.XCenter, draw.YBottom
-	c.FillText(note, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Min.Y + vg.Points(6)}, f.Note)
-	c = draw.Crop(c, 0, -vg.Points(14), vg.Points(4)+f.noteHeight(), -f.legendHeight())
-	label := labelStyle()
-	label.XAlign, label.YAlign, label.Rotation = draw.XCenter, draw.YTop, math.Pi/2
-	c.FillText(label, vg.Point{X: c.Min.X, Y: (c.Min.Y + axisHeight + c.Max.Y) / 2}, f.Y)
-	return draw.Crop(c, label.Height(f.Y)+vg.Points(8), 0, 0, 0)
-}
-
-func (f Figure) drawPanels(c draw.Canvas) (all []vg.Rectangle) {
-	last := len(f.Panels) - 1
-	// What stands beside the data, in the panels that need most.
-	var left, right vg.Length
-	for i, panel := range f.Panels {
-		p := panel.plot
-		if i == last {
-			p.X.Label.Text = f.X
-		} else {
-			p.X.Tick.Marker = unlabelled{p.X.Tick.Marker}
-			p.X.Tick.Label.Font.Size = 1
+// legends returns the legend in as many columns as fit.
+func (f Figure) legends() []plot.Legend {
+	fill := func(some []entry) plot.Legend {
+		l := plot.NewLegend()
+		l.Top, l.Left, l.Padding, l.ThumbnailWidth = true, true, vg.Points(3), vg.Points(28)
+		for _, e := range some {
+			l.Add(e.text, e.looks...)
 		}
-		data := p.DataCanvas(c)
-		left, right = max(left, data.Min.X-c.Min.X), max(right, c.Max.X-data.Max.X)
+		return l
 	}
-	height := (c.Max.Y - c.Min.Y - axisHeight) / vg.Length(len(f.Panels))
-	for i, panel := range f.Panels {
-		at := c
-		at.Max.Y = c.Max.Y - vg.Length(i)*height
-		at.Min.Y = at.Max.Y - height
-		data := panel.plot.DataCanvas(at)
-		at.Min.X += left - (data.Min.X - at.Min.X)
-		at.Max.X -= right - (at.Max.X - data.Max.X)
-		// The data end at the same height in every panel, above its labels.
-		at.Min.Y -= data.Min.Y - at.Min.Y - vg.Points(14)
-		panel.plot.Draw(at)
-		all = append(all, panel.plot.DataCanvas(at).Rectangle)
+	all := fill(f.legend)
+	// A browser without the font may need 15% more.
+	columns := max(1, min(len(f.legend), int(width/(1.15*all.Rectangle(draw.Canvas{}).Size().X+vg.Points(18)))))
+	legends := make([]plot.Legend, columns)
+	for i := range legends {
+		legends[i] = fill(f.legend[i*len(f.legend)/columns : (i+1)*len(f.legend)/columns])
 	}
-	return all
+	return legends
 }
 
-func labelStyle() text.Style {
-	style := plot.New().X.Label.TextStyle
-	style.Font.Size, style.Font.Variant = small, "Sans"
-	return style
+func (f Figure) legendHeight() (height vg.Length) {
+	for _, l := range f.legends() {
+		height = max(height, l.Rectangle(draw.Canvas{}).Size().Y)
+	}
+	return height + vg.Points(10)
 }
 
-// Widths in the legend.
-const (
-	legendLeft = 50 // where each row begins
-	legendLine = 36 // the piece of the curve
-	legendGap  = 24 // between two curves
-	// wider is by how much at most a browser without our font draws a text.
-	wider = 1.15
+func (f Figure) height() vg.Length { return f.legendHeight() + vg.Length(len(f.Plots))*f.Height }
+
+func (f Figure) draw(c draw.Canvas) {
+	legends := f.legends()
+	for i := range legends {
+		legends[i].Draw(draw.Tiles{Cols: len(legends), Rows: 1, PadTop: vg.Points(6), PadLeft: vg.Points(40)}.At(c, i, 0))
+	}
+	rows := make([][]*plot.Plot, len(f.Plots))
+	for i, p := range f.Plots {
+		rows[i] = []*plot.Plot{p}
+	}
+	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadTop: f.legendHeight(), PadRight: vg.Points(10), PadY: vg.Points(4)}
+	for i, at := range plot.Align(rows, tiles, c) {
+		f.Plots[i].Draw(at[0])
+	}
+}
+
+// frame is an SVG around gonum's: it has its fonts, or others of the same measures, and
+// is dark if the reader's screen is.
+const frame = `<svg class="figure" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" aria-label="%s" width="%.0f" height="%.0f" viewBox="0 0 %[2]g %[3]g">
+<style>.figure{background:#fff}.figure text{font-family:'Liberation Sans',Arial,Helvetica,sans-serif!important}@media(prefers-color-scheme:dark){.figure{filter:invert(.92) hue-rotate(180deg)}}</style>
+%[4]s</svg>
+`
+
+// SVG returns the figure as a file, or as an element of a page.
+func (f Figure) SVG() ([]byte, error) {
+	canvas := vgsvg.New(width, f.height())
+	f.draw(draw.New(canvas))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("drawing %s.svg: %w", f.Name, err)
+	}
+	_, picture, _ := strings.Cut(b.String(), "<svg ") // without the head of a file
+	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+picture), nil
+}
+
+// PNG returns the figure as a picture on white.
+func (f Figure) PNG() ([]byte, error) {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(168))
+	f.draw(draw.New(canvas))
+	var b bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("drawing %s.png: %w", f.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// Form is a form of a figure's file: SVG or PNG.
+type Form struct {
+	extension string
+	draw      func(Figure) ([]byte, error)
+}
+
+// The forms of Write.
+var (
+	SVG = Form{".svg", Figure.SVG}
+	PNG = Form{".png", Figure.PNG}
 )
 
-func (f Figure) legendRows() [][]Curve {
-	style, room := labelStyle(), width-vg.Points(legendLeft)
-	rows, x := [][]Curve{nil}, vg.Length(0)
-	for _, e := range f.Legend {
-		w := vg.Points(legendLine+6) + wider*style.Width(e.Text)
-		if x > 0 && x+w > room {
-			rows, x = append(rows, nil), 0
-		}
-		last := len(rows) - 1
-		rows[last] = append(rows[last], e)
-		x += w + vg.Points(legendGap)
+// Write writes the figures into the directory that a flag names, in each of the forms,
+// and returns the names of the files. If dir is "", it writes nothing.
+func Write(flag, dir string, figures []Figure, forms ...Form) (files []string, err error) {
+	if dir == "" {
+		return nil, nil
 	}
-	return rows
-}
-
-func (f Figure) legendHeight() vg.Length {
-	return margin + vg.Length(len(f.legendRows()))*legendRow
-}
-
-func (f Figure) drawLegend(c draw.Canvas) {
-	style := labelStyle()
-	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
-	for i, row := range f.legendRows() {
-		x, y := c.Min.X+vg.Points(legendLeft), c.Max.Y-margin/2-(vg.Length(i)+0.5)*legendRow
-		for _, e := range row {
-			end := x + vg.Points(legendLine)
-			if e.Width > 0 {
-				c.StrokeLine2(e.LineStyle, x, y, end, y)
+	for _, f := range figures {
+		for _, form := range forms {
+			file := filepath.Join(dir, f.Name+form.extension)
+			b, err := form.draw(f)
+			if err == nil {
+				err = os.WriteFile(file, b, 0o644)
 			}
-			if e.Mark != nil {
-				c.DrawGlyph(e.glyph(), vg.Point{X: (x + end) / 2, Y: y})
+			if err != nil {
+				return files, fmt.Errorf("--%s: %w", flag, err)
 			}
-			x = end + vg.Points(6)
-			c.FillText(style, vg.Point{X: x, Y: y}, e.Text)
-			x += wider*style.Width(e.Text) + vg.Points(legendGap)
+			files = append(files, file)
 		}
 	}
+	return files, nil
 }

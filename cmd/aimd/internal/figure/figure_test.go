@@ -2,11 +2,7 @@ package figure
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
-	"fmt"
-	"image"
-	"image/color"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -16,18 +12,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 )
 
-func curves(names ...string) (all []Curve) {
-	for i, n := range names {
-		all = append(all, Nth(n, i))
+func simple(names ...string) Figure {
+	f := Figure{Name: "simple", Caption: "A <caption>", Height: 2 * vg.Inch}
+	var curves []plot.Plotter
+	for i, name := range names {
+		line, glyph := Nth(i)
+		curves = append(curves, f.Curve(name, plotter.XYs{{X: -5, Y: 1}, {X: 5, Y: 1000}, {X: 50, Y: 1}}, line, glyph)...)
 	}
-	return all
-}
-
-func simple(p *Panel, legend ...Curve) Figure {
-	return Figure{Name: "simple", Legend: legend, Panels: []*Panel{p}, X: "time (s)", Y: "requests", PanelHeight: 2 * vg.Inch}
+	f.Plots = []*plot.Plot{New("requests", Axis{Label: "time (s)", Max: 10}, Axis{Max: 5}, curves...)}
+	return f
 }
 
 func svg(t *testing.T, f Figure) string {
@@ -39,131 +37,72 @@ func svg(t *testing.T, f Figure) string {
 }
 
 func TestFiles(t *testing.T) {
-	p := NewPanel("one", Axis{Max: 10}, Axis{Max: 5})
-	p.Line(Nth("a", 0), Points{{X: 0, Y: 1}, {X: 10, Y: 4}})
 	dir := t.TempDir()
-	f := simple(p, Nth("a", 0))
-	files, err := Write("out", dir, []Figure{f}, SVG, PNG)
+	files, err := Write("out", dir, []Figure{simple("a")}, SVG, PNG)
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(dir, "simple.svg"), filepath.Join(dir, "simple.png")}, files)
-	text, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	require.NoError(t, xml.Unmarshal(text, new(struct{})))
-	assert.Contains(t, string(text), "prefers-color-scheme:dark")
-	assert.Contains(t, string(text), `<rect class="paper"`)
 	picture, err := os.ReadFile(files[1])
 	require.NoError(t, err)
 	c, err := png.DecodeConfig(bytes.NewReader(picture))
 	require.NoError(t, err)
-	assert.Equal(t, 1200, c.Width)
-	_, err = Write("out", filepath.Join(dir, "no", "such"), []Figure{f}, SVG)
+	assert.InDelta(t, 1210, c.Width, 1)
+	_, err = Write("out", filepath.Join(dir, "no", "such"), []Figure{simple("a")}, SVG)
 	assert.ErrorIs(t, err, os.ErrNotExist)
+	files, err = Write("out", "", []Figure{simple("a")}, SVG)
+	assert.NoError(t, err)
+	assert.Empty(t, files)
 }
 
-// In a page the figure has the page's colours, and each curve of the legend is found
-// by the style that data-pointer names.
-func TestInAPage(t *testing.T) {
-	p := NewPanel("", Axis{Max: 10}, Axis{Min: 1, Max: 100, Log: true})
-	var legend []Curve
-	for i := range 8 {
-		c := Nth(fmt.Sprintf("<%d>", i), i)
-		p.Line(c, Points{{X: 0, Y: 1}, {X: 10, Y: 40}})
-		legend = append(legend, c)
+// The same text is a file and an element of a page, light and dark.
+func TestSVG(t *testing.T) {
+	got := svg(t, simple("<one>", "two"))
+	assert.True(t, strings.HasPrefix(got, "<svg "))
+	for _, text := range []string{"prefers-color-scheme:dark", `aria-label="A &lt;caption&gt;"`, ">&lt;one&gt;<", ">time (s)<", ">requests<"} {
+		assert.Contains(t, got, text)
 	}
-	p.Shade(1, 2)
-	text := svg(t, simple(p, append(legend, Area("down"))...))
-	assert.NotContains(t, text, "#000000")
-	assert.NotContains(t, text, "#FFFFFF", "nothing is painted behind the panels")
-	var root struct {
-		Pointer string `xml:"data-pointer,attr"`
-	}
-	require.NoError(t, xml.Unmarshal([]byte(text), &root))
-	var r Reading
-	require.NoError(t, json.Unmarshal([]byte(root.Pointer), &r))
-	require.Len(t, r.Curves, 8, "an area is none")
-	for _, c := range r.Curves {
-		assert.Contains(t, text, `style="`+c.Style+`"`, c.Text)
-	}
-	require.Len(t, r.Panels, 1)
-	assert.True(t, r.Panels[0]["y"].Log)
-	assert.Equal(t, []float64{0, 10, 1, 100}, []float64{r.Panels[0]["x"].Min, r.Panels[0]["x"].Max, r.Panels[0]["y"].Min, r.Panels[0]["y"].Max})
-	assert.Less(t, r.Panels[0]["x"].From, r.Panels[0]["x"].To)
+	assert.Equal(t, got, svg(t, simple("<one>", "two")))
 }
 
-// A script goes through the curves: a map, which has none, has an empty list of them.
-func TestAMapHasNoCurvesToRead(t *testing.T) {
-	assert.Contains(t, svg(t, simple(NewPanel("", Axis{Max: 1}, Axis{Max: 1}), Area("down"))), `&#34;curves&#34;:[]`)
-}
-
-// What is outside of the axes is not drawn, and does not stretch them.
+// Data outside of the axes do not stretch them.
 func TestAxesStayAsTheyAre(t *testing.T) {
-	p := NewPanel("", Axis{Max: 10}, Axis{Max: 5})
-	p.Line(Nth("a", 0), Points{{X: -5, Y: 1}, {X: 5, Y: 1000}, {X: 50, Y: 1}})
-	p.Level(Line("limit", Black, 1), 3)
-	p.Shade(-3, 100)
-	assert.NotContains(t, svg(t, simple(p)), ">1000<")
-	assert.Equal(t, 5.0, p.plot.Y.Max)
+	f := simple("a")
+	assert.NotContains(t, svg(t, f), ">1000<")
+	assert.Equal(t, []float64{0, 10, 0, 5}, []float64{f.Plots[0].X.Min, f.Plots[0].X.Max, f.Plots[0].Y.Min, f.Plots[0].Y.Max})
 }
 
-func TestZerosOnALogarithmicAxisAreAtItsBottom(t *testing.T) {
-	p := NewPanel("", Axis{Min: 1, Max: 100, Log: true}, Axis{Min: 1, Max: 100, Log: true})
-	p.Steps(Nth("a", 0), Points{{X: 1, Y: 0}, {X: 100, Y: 50}})
-	p.Bars(Nth("a", 0), Points{{X: 10, Y: 0}}, [][2]float64{{0, 1000}})
-	assert.Contains(t, svg(t, simple(p)), ">100<")
-}
-
-// "legend": it goes on in another row, and the figure is as much higher.
 func TestTheLegendHasAsManyRowsAsItNeeds(t *testing.T) {
-	p := NewPanel("", Axis{Max: 1}, Axis{Max: 1})
-	one := simple(p, curves("a", "b", "c")...)
-	assert.Len(t, one.legendRows(), 1)
-	long := simple(p, curves(strings.Repeat("long ", 16), strings.Repeat("long ", 16), strings.Repeat("long ", 16))...)
-	assert.Len(t, long.legendRows(), 3)
-	assert.InDelta(t, float64(2*legendRow), float64(long.height()-one.height()), 1e-9)
-	noted := one
-	noted.Note = "below"
-	assert.Greater(t, noted.height(), one.height())
-	assert.Contains(t, svg(t, noted), ">below<")
+	short, long := simple("a", "b", "c"), simple(strings.Repeat("long ", 10), "b", "c")
+	assert.Len(t, short.legends(), 3)
+	assert.Len(t, long.legends(), 1)
+	assert.Greater(t, long.height(), short.height())
+	assert.Len(t, simple().legends(), 1)
 }
 
-// "colours that work for the colour-blind": and no two of eight look the same.
+// Curves differ without their colours too.
 func TestCurvesDiffer(t *testing.T) {
 	seen := map[string]bool{}
-	for i := range 16 {
-		c := Nth("x", i)
-		p := NewPanel("", Axis{Max: 1}, Axis{Max: 1})
-		p.Line(Curve{LineStyle: c.LineStyle}, Points{{}, {X: 1, Y: 1}})
-		styles := regexp.MustCompile(`style="[^"]*"`).FindAllString(svg(t, simple(p)), -1)
-		look := styles[len(styles)-1]
-		assert.False(t, seen[look], "%d: %s", i, look)
+	for i := range 7 {
+		line, glyph := Nth(i)
+		f := Figure{Height: vg.Inch}
+		f.Plots = []*plot.Plot{New("", Axis{Max: 1}, Axis{Max: 1}, f.Curve("", plotter.XYs{{}, {X: 1, Y: 1}}, line, glyph)...)}
+		look := regexp.MustCompile(`#[0-9A-F]{6}`).ReplaceAllString(svg(t, f), "")
+		assert.False(t, seen[look], i)
 		seen[look] = true
 	}
 }
 
-func TestCells(t *testing.T) {
-	p := NewPanel("", Axis{Labels: []string{"1", "1000"}}, Axis{Labels: []string{"few", "many"}})
-	p.Cells([]Cell{{Text: "left", Tone: -1}, {Column: 1, Row: 1, Text: "right", Tone: 1}})
-	f := simple(p)
-	text := svg(t, f)
-	for _, s := range []string{">few<", ">many<", ">1000<", ">left<", ">right<"} {
-		assert.Contains(t, text, s)
-	}
-	b, err := f.PNG()
-	require.NoError(t, err)
-	picture, err := png.Decode(bytes.NewReader(b))
-	require.NoError(t, err)
-	assert.Positive(t, count(picture, Vermillion))
-	assert.Positive(t, count(picture, Blue))
-	assert.Equal(t, color.NRGBA{0, 0x72, 0xB2, 1}, tone(0))
-}
-
-func count(p image.Image, c color.RGBA) (n int) {
-	for x := range p.Bounds().Dx() {
-		for y := range p.Bounds().Dy() {
-			if r, g, b, _ := p.At(x, y).RGBA(); uint8(r>>8) == c.R && uint8(g>>8) == c.G && uint8(b>>8) == c.B {
-				n++
+func TestTicks(t *testing.T) {
+	labels := func(ticks []plot.Tick) (all []string) {
+		for _, t := range ticks {
+			if t.Label != "" {
+				all = append(all, t.Label)
 			}
 		}
+		return all
 	}
-	return n
+	for high, want := range map[float64]string{6.8: "0 1 2 3 4 5 6", 18: "0 5 10 15", 0.75: "0 0.1 0.2 0.3 0.4 0.5 0.6 0.7", 1300: "0 200 400 600 800 1000 1200"} {
+		assert.Equal(t, strings.Fields(want), labels(steps(0, high)), "to %v", high)
+	}
+	assert.Equal(t, []string{"1", "2", "5", "10", "20", "50"}, labels(decades(1, 60)))
+	assert.Equal(t, []string{"1", "10", "100", "1000"}, labels(decades(1, 1500)))
 }

@@ -16,8 +16,6 @@ var (
 	text string
 	//go:embed page.css
 	css string
-	//go:embed page.js
-	js string
 
 	form = template.Must(template.New("page").Funcs(template.FuncMap{"svg": func(f figure.Figure) (template.HTML, error) {
 		svg, err := f.SVG()
@@ -108,6 +106,5 @@ func (p Page) HTML(w io.Writer) error {
 	return form.Execute(w, struct {
 		Page
 		CSS template.CSS
-		JS  template.JS
-	}{p, template.CSS(css), template.JS(js)})
+	}{p, template.CSS(css)})
 }

@@ -78,12 +78,12 @@ func TestFigures(t *testing.T) {
 		"as it suits without a window": {strings.Replace(base, ", reno-0.9", "", 1), []string{"small-answers"}, nil},
 		"as it suits a sweep":          {base + sweep, []string{"small-attempts", "small-p99"}, []string{"attempts per operation", "operations", "bars: their least and most"}},
 		"as it suits a grid":           {base + grid, nil, nil},
-		"requests":                     {base + "plot: [{kind: requests, per: 300ms}]\n", []string{"small"}, []string{"retries among them", "requests while the service is down)"}},
-		"requests of one":              {base + "plot: [{kind: requests, log_y: true, strategies: [backoff]}]\n", []string{"small"}, []string{"peak over mean of single seconds: "}},
+		"requests":                     {base + "plot: [{kind: requests, per: 300ms}]\n", []string{"small"}, []string{"retries among them", " while the service is down)"}},
+		"requests of one":              {base + "plot: [{kind: requests, log_y: true, strategies: [backoff]}]\n", []string{"small"}, []string{"peak over mean: "}},
 		"a part of the time":           {base + "plot: [{kind: requests, from: 500ms, to: 600ms, strategies: [backoff]}]\n", []string{"small"}, []string{"requests per second"}},
 		"window":                       {base + "plot: [{name: w, kind: window}]\n", []string{"small-w"}, []string{"cwnd", "ssthresh", "limit (5)", "requests at a time"}},
 		"load":                         {base + "plot: [{kind: load, top: 10}]\n", []string{"small"}, []string{"requests at the service"}},
-		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, backoff-compound]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before it (s)", "number of the attempt"}},
+		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, backoff-compound]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before the attempt (s)", "number of the attempt"}},
 		"curve":                        {base + sweep + "plot: [{kind: curve, measure: makespan_s, log_x: true, log_y: true}]\n", []string{"small"}, []string{"time for all operations (s)"}},
 		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "requests sent while the service is down"}},
 		"curve over words":             {base + "sweep: [{field: server.spread.kind, values: [constant, exponential]}]\nplot: [{kind: curve, measure: jain}]\n", []string{"small"}, []string{"constant", "exponential"}},
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, p.HTML(&b))
 	html := b.String()
-	assert.Equal(t, 2, strings.Count(html, "<svg "))
+	assert.Equal(t, 2, strings.Count(html, `<svg class="figure"`))
 	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class="bad">40 (not as expected)</td>`, "aimd sim run small.yaml", "the median of runs"} {
 		assert.Contains(t, html, text)
 	}

@@ -2,11 +2,14 @@ package chart
 
 import (
 	"fmt"
-	"regexp"
+	"math"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
@@ -35,31 +38,34 @@ func lawChapter(families []Family) page.Chapter {
 	return c
 }
 
-// word is as much of a scenario's name as there is room for: store-32.
-var word = regexp.MustCompile(`^[^-]+(-[^-]+)?`)
-
-// Figure has a panel for each measure, with a point for each scenario and strategy.
+// Figure has a plot for each measure, with a point for each scenario and strategy.
 func (f Family) Figure() figure.Figure {
-	all := f.strategies()
-	x := figure.Axis{}
-	var titles []string
+	fig := figure.Figure{Name: f.Name, Height: 2.6 * vg.Inch, Caption: f.Title}
+	var words []string
 	for _, s := range f.Studies {
-		short := word.FindString(strings.TrimPrefix(s.Name, "law-"))
-		x.Labels = append(x.Labels, short)
-		titles = append(titles, short+": "+s.Title)
+		words = append(words, strings.TrimPrefix(s.Name, "law-"))
 	}
-	fig := figure.Figure{Name: f.Name, X: "scenario", PanelHeight: 2.6 * vg.Inch, Caption: strings.Join(titles, "; ") + "."}
-	for i, name := range all {
-		c := figure.Nth(name, i)
-		c.Width = 0
-		fig.Legend = append(fig.Legend, c)
-	}
-	for _, m := range f.Measures {
-		p := figure.NewPanel(label(m), x, f.axis(m))
+	all := f.strategies()
+	for n, m := range f.Measures {
+		x := figure.Axis{Words: words}
+		var values []float64
+		var shown []plot.Plotter
 		for i, name := range all {
-			p.Line(fig.Legend[i], f.points(name, m, 0.1*(float64(i)-float64(len(all)-1)/2)))
+			points := f.points(name, m, 0.1*(float64(i)-float64(len(all)-1)/2))
+			for _, p := range points {
+				values = append(values, p.Y)
+			}
+			line, glyph := figure.Nth(i)
+			line.Width = 0
+			legend := &fig
+			if n > 0 {
+				x.Words, legend = make([]string, len(words)), new(figure.Figure)
+			}
+			shown = append(shown, legend.Curve(name, points, line, glyph)...)
 		}
-		fig.Panels = append(fig.Panels, p)
+		p := figure.New(label(m), x, axis(true, values...), shown...)
+		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/8, draw.XRight, draw.YTop
+		fig.Plots = append([]*plot.Plot{p}, fig.Plots...)
 	}
 	return fig
 }
@@ -79,10 +85,10 @@ func (f Family) strategies() (all []string) {
 }
 
 // points are a strategy's medians, each beside the others of its scenario.
-func (f Family) points(strategy, measure string, beside float64) (all figure.Points) {
+func (f Family) points(strategy, measure string, beside float64) (all plotter.XYs) {
 	for i, s := range f.Studies {
 		if r, ok := s.Row(strategy, nil); ok && told(r, measure) {
-			all = append(all, figure.Point{X: float64(i) + beside, Y: r.Of(measure).Median.Value})
+			all = append(all, plotter.XY{X: float64(i) + beside, Y: r.Of(measure).Median.Value})
 		}
 	}
 	return all
@@ -92,17 +98,6 @@ func (f Family) points(strategy, measure string, beside float64) (all figure.Poi
 // time, attempts per operation say nothing.
 func told(r experiment.Row, measure string) bool {
 	return r.Of(measure).Applies && (measure != "attempts_per_op" || !r.Of("makespan_s").Median.AtLeast)
-}
-
-func (f Family) axis(measure string) figure.Axis {
-	var values []float64
-	for _, name := range f.strategies() {
-		for _, p := range f.points(name, measure, 0) {
-			values = append(values, p.Y)
-		}
-	}
-	least, most := extent(values)
-	return figure.Axis{Min: least / 1.2, Max: most * 1.2, Log: true}
 }
 
 // table has a row for each scenario and a column for each strategy.

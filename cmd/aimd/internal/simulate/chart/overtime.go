@@ -1,11 +1,15 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
@@ -13,195 +17,182 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// course is a series over time that a figure draws.
+// course is a curve over time: the sum of some series of a run.
 type course struct {
-	figure.Curve
-	// of are the series that are added up.
-	of []string
-	// held: each value holds for the whole interval, as a rate does.
+	text  string
+	look  draw.LineStyle
+	names []string
+	// held reports that a value holds for its whole interval, as a rate does.
 	held bool
 }
 
-func (c course) values(t sim.Traces) (all []float64) {
-	for _, name := range c.of {
-		for i, v := range t.Of(name) {
-			if i == len(all) {
-				all = append(all, 0)
-			}
-			all[i] += v
-		}
-	}
-	return all
-}
-
+// level is a line in steps.
 type level struct {
-	figure.Curve
-	at float64
+	text  string
+	steps plotter.XYs
 }
 
-// answers are the requests that succeed and that do not, each row in a panel of its own.
-func (d drawing) answers() figure.Figure {
-	return d.overTime("requests per second", []course{
-		{figure.Line("succeeded", figure.Blue, 2.2), []string{"successes"}, true},
-		{figure.Line("refused or failed", figure.Vermillion, 1.8, 6, 2.5), []string{"refusals", "failures"}, true},
-		{figure.Line("no answer in time", figure.Orange, 1.8, 2.5, 2), []string{"timeouts"}, true},
-	}, d.capacity())
-}
-
-// requests are those that are sent. Below them stands how uneven they are.
-func (d drawing) requests() figure.Figure {
-	f := d.overTime("requests per second", []course{
-		{figure.Line("requests", figure.Blue, 2.2), []string{"requests"}, true},
-		{figure.Line("retries among them", figure.Vermillion, 1.8, 6, 2.5), []string{"retries"}, true},
-	}, d.capacity())
-	if len(d.rows) == 1 && d.From == 0 {
-		f.Note = "peak over mean of single seconds: " + d.rows[0].Of("peak_over_mean").Median.String()
-	}
-	return f
-}
-
-// window is cwnd and ssthresh. The scale is cwnd's: ssthresh begins far above it.
-func (d drawing) window() figure.Figure {
-	cwnd := course{figure.Line("cwnd", figure.Blue, 2.2), []string{"cwnd"}, false}
-	ssthresh := course{figure.Line("ssthresh", figure.Orange, 2.2, 9, 4), []string{"ssthresh"}, true}
-	if d.Top == 0 {
-		d.Top = d.highest(d.rows, []course{cwnd}, d.slots())
-	}
-	if first := ssthresh.values(d.rows[0].Typical.Traces); len(first) > 0 && first[0] > d.Top {
-		ssthresh.Text = fmt.Sprintf("ssthresh (first %s, off the scale)", experiment.Show(first[0]))
-	}
-	return d.overTime("requests at a time", []course{cwnd, ssthresh}, d.slots())
-}
-
-func (d drawing) load() figure.Figure {
-	return d.overTime("requests at a time", []course{
-		{figure.Line("requests at the service", figure.Blue, 2.2), []string{"concurrency"}, false},
-	}, d.slots())
-}
-
-// capacity is what the service can serve per second, if that is one number.
-func (d drawing) capacity() []level {
-	v := d.Server
-	rate := v.Rate.PerSecond
-	if slots := limit(v); slots > 0 && v.Service > 0 && (rate == 0 || rate > slots/v.Service.Seconds()) {
-		rate = slots / v.Service.Seconds()
-	}
-	if rate == 0 || len(v.Capacity) > 0 {
-		return nil
-	}
-	return []level{{dotted("the service's capacity (%s/s)", rate), rate}}
-}
-
-func (d drawing) slots() []level {
-	if slots := limit(d.Server); slots > 0 && len(d.Server.Capacity) == 0 {
-		return []level{{dotted("the service's limit (%s)", slots), slots}}
-	}
-	return nil
-}
-
-// limit is the concurrency that the server serves as well as ever, 0 if there is no such.
-func limit(v sim.Server) float64 {
-	least := 0
-	for _, n := range []int{v.Slots, v.Slowdown.Limit, v.Knee.At} {
-		if n > 0 && (least == 0 || n < least) {
-			least = n
+// overTime draws each row in a plot of its own, the first on top, all to one scale.
+func (d drawing) overTime() figure.Figure {
+	rate := func(text string, look draw.LineStyle, names ...string) course { return course{text, look, names, true} }
+	cwnd := course{"cwnd", figure.Line(figure.Blue), []string{"cwnd"}, false}
+	y, levels := "requests at a time", d.limits("the service's limit", "")
+	var courses []course
+	switch d.Plot.Kind {
+	case scenario.Window:
+		ssthresh := rate("ssthresh", figure.Line(figure.Orange, 8, 4), "ssthresh")
+		if d.Top == 0 { // the scale is that of cwnd: ssthresh begins far above it
+			d.Top = d.highest(d.rows, []course{cwnd}, levels)
+		}
+		if first := sum(d.rows[0].Typical.Traces, "ssthresh"); len(first) > 0 && first[0] > d.Top {
+			ssthresh.text = fmt.Sprintf("ssthresh (first %s, off the scale)", experiment.Show(first[0]))
+		}
+		courses = []course{cwnd, ssthresh}
+	case scenario.Load:
+		courses = []course{{"requests at the service", figure.Line(figure.Blue), []string{"concurrency"}, false}}
+	case scenario.Requests:
+		y, levels = "requests per second", d.limits("the service's capacity", "/s")
+		courses = []course{
+			rate("requests", figure.Line(figure.Blue), "requests"),
+			rate("retries among them", figure.Line(figure.Vermillion, 6, 2.5), "retries"),
+		}
+	default:
+		y, levels = "requests per second", d.limits("the service's capacity", "/s")
+		courses = []course{
+			rate("succeeded", figure.Line(figure.Blue), "successes"),
+			rate("refused or failed", figure.Line(figure.Vermillion, 6, 2.5), "refusals", "failures"),
+			rate("no answer in time", figure.Line(figure.Orange, 2.5, 2), "timeouts"),
 		}
 	}
-	return float64(least)
+	return d.plots(y, courses, levels)
 }
 
-func dotted(text string, v float64) figure.Curve {
-	return figure.Line(fmt.Sprintf(text, experiment.Show(v)), figure.Black, 1.2, 2, 3)
-}
-
-// overTime draws the courses of each row in a panel of its own, the last on top, all to
-// the same scale. What is zero in all of them is left out.
-func (d drawing) overTime(y string, courses []course, levels []level) figure.Figure {
+// plots draws the courses that are not zero in all rows.
+func (d drawing) plots(y string, courses []course, levels []level) figure.Figure {
 	courses = slices.DeleteFunc(courses, func(c course) bool {
 		return !slices.ContainsFunc(d.rows, func(r experiment.Row) bool {
-			return slices.ContainsFunc(c.values(r.Typical.Traces), func(v float64) bool { return v > 0 })
+			return slices.ContainsFunc(sum(r.Typical.Traces, c.names...), func(v float64) bool { return v > 0 })
 		})
 	})
-	f := figure.Figure{X: "time (s)", Y: y, PanelHeight: panelHeight(len(d.rows))}
+	f := figure.Figure{Height: map[bool]vg.Length{true: 2.9 * vg.Inch, false: 1.75 * vg.Inch}[len(d.rows) == 1]}
 	x, yAxis := d.timeAxis(), figure.Axis{Max: d.highest(d.rows, courses, levels), Log: d.LogY}
 	if d.LogY {
 		yAxis.Min = 1
 	}
-	for _, c := range courses {
-		f.Legend = append(f.Legend, c.Curve)
-	}
-	for _, l := range levels {
-		f.Legend = append(f.Legend, l.Curve)
-	}
-	f.Legend = append(f.Legend, d.troubleLegend()...)
 	for i, r := range d.rows {
 		if d.Measured && !d.LogY {
 			yAxis.Max = d.highest(d.rows[i:i+1], courses, levels)
 		}
-		p := figure.NewPanel(d.title(r), x, yAxis)
-		for _, s := range d.trouble() {
-			p.Shade(max(s[0], x.Min), min(s[1], x.Max))
+		var shown []plot.Plotter
+		add := func(text string, p interface {
+			plot.Plotter
+			plot.Thumbnailer
+		}) {
+			if shown = append(shown, p); i == 0 {
+				f.Explain(text, p)
+			}
+		}
+		text, times := d.trouble()
+		for j, t := range times {
+			if shade := figure.Box(t[0], t[1], yAxis.Min, yAxis.Max, figure.Shade); j == 0 {
+				add(text, shade)
+			} else {
+				shown = append(shown, shade)
+			}
 		}
 		for _, l := range levels {
-			p.Level(l.Curve, l.at)
+			add(l.text, &plotter.Line{XYs: l.steps, StepStyle: plotter.PostStep, LineStyle: figure.Line(figure.Black, 2, 3)})
 		}
 		for _, c := range courses {
-			draw := p.Line
+			line := &plotter.Line{XYs: d.points(c, r.Typical.Traces), LineStyle: c.look}
 			if c.held {
-				draw = p.Steps
+				line.StepStyle = plotter.PostStep
 			}
-			draw(c.Curve, c.points(r.Typical.Traces, x, d.Per))
+			add(c.text, line)
 		}
-		f.Panels = append(f.Panels, p)
+		if i == len(d.rows)-1 {
+			x.Label = "time (s)"
+		}
+		f.Plots = append(f.Plots, figure.New(d.title(r, y), x, yAxis, shown...))
 	}
 	return f
 }
 
-// title is the strategy's name, where it has to be told, and the number that its
-// requests come to, where these are drawn.
-func (d drawing) title(r experiment.Row) string {
-	switch {
-	case len(d.rows) == 1 && !d.Measured:
-		return ""
-	case d.Plot.Kind == scenario.Requests && r.Of("outage_sent").Applies:
-		return fmt.Sprintf("%s (%s requests while the service is down)", r.Strategy.Name, r.Of("outage_sent").Median)
-	case d.Plot.Kind == scenario.Requests:
-		return fmt.Sprintf("%s (peak over mean: %s)", r.Strategy.Name, r.Of("peak_over_mean").Median)
+// title returns the name of the strategy, unless it is the only one, y, and the number
+// that belongs to its requests.
+func (d drawing) title(r experiment.Row, y string) string {
+	if len(d.rows) > 1 || d.Measured {
+		y = r.Strategy.Name + ": " + y
 	}
-	return r.Strategy.Name
+	switch {
+	case d.Plot.Kind != scenario.Requests:
+	case len(d.rows) > 1 && r.Of("outage_sent").Applies:
+		y += fmt.Sprintf(" (%s while the service is down)", r.Of("outage_sent").Median)
+	case d.From == 0:
+		y += fmt.Sprintf(" (peak over mean: %s)", r.Of("peak_over_mean").Median)
+	}
+	return y
 }
 
-func panelHeight(panels int) vg.Length {
-	switch {
-	case panels == 1:
-		return 3.4 * vg.Inch
-	case panels > 3:
-		return 1.7 * vg.Inch
+// limits returns the limit of the service over time, at a time or per second, or nothing if it has none.
+func (d drawing) limits(text, unit string) []level {
+	v := d.Server
+	var xys plotter.XYs
+	for _, c := range append([]sim.Change{{}}, v.Capacity...) {
+		v.Slots, v.Service = cmp.Or(c.Slots, v.Slots), cmp.Or(c.Service, v.Service)
+		v.Rate.PerSecond = cmp.Or(c.Rate, v.Rate.PerSecond)
+		n := limit(v)
+		if unit != "" {
+			n /= max(v.Service, 1).Seconds()
+			if rate := v.Rate.PerSecond; n == 0 || rate > 0 && rate < n {
+				n = rate
+			}
+		}
+		if n == 0 {
+			return nil
+		}
+		xys = append(xys, plotter.XY{X: c.At.Seconds(), Y: n})
 	}
-	return 2.2 * vg.Inch
+	if len(xys) == 1 {
+		text += fmt.Sprintf(" (%s%s)", experiment.Show(xys[0].Y), unit)
+	}
+	return []level{{text, append(xys, plotter.XY{X: d.timeAxis().Max, Y: xys[len(xys)-1].Y})}}
+}
+
+// limit is the concurrency up to which the server neither refuses nor slows down, or 0
+// if it always does, or never.
+func limit(v sim.Server) float64 {
+	limits := slices.DeleteFunc([]int{v.Slots, v.Slowdown.Limit, v.Knee.At}, func(n int) bool { return n <= 0 })
+	if len(limits) == 0 {
+		return 0
+	}
+	return float64(slices.Min(limits))
 }
 
 func (d drawing) timeAxis() figure.Axis {
 	to := d.To.Seconds()
-	if to == 0 {
-		for _, r := range d.rows {
+	for _, r := range d.rows {
+		if d.To == 0 {
 			to = max(to, r.Typical.End.Seconds())
 		}
 	}
 	return figure.Axis{Min: d.From.Seconds(), Max: max(to, d.From.Seconds()+0.001)}
 }
 
+// highest returns the end of an axis for these rows.
 func (d drawing) highest(rows []experiment.Row, courses []course, levels []level) float64 {
 	if d.Top > 0 {
 		return d.Top
 	}
-	top, x := 1.0, d.timeAxis()
+	top := 1.0
 	for _, l := range levels {
-		top = max(top, l.at)
+		for _, xy := range l.steps {
+			top = max(top, xy.Y)
+		}
 	}
 	for _, r := range rows {
 		for _, c := range courses {
-			for _, xy := range c.points(r.Typical.Traces, x, d.Per) {
+			for _, xy := range d.points(c, r.Typical.Traces) {
 				top = max(top, xy.Y)
 			}
 		}
@@ -212,11 +203,24 @@ func (d drawing) highest(rows []experiment.Row, courses []course, levels []level
 	return top * 1.06
 }
 
-// points are those of the course that are on the axis. Rates are taken over per,
-// if that is longer than the interval of the traces.
-func (c course) points(t sim.Traces, x figure.Axis, per time.Duration) (xys figure.Points) {
-	step, values := t.Interval.Seconds(), c.values(t)
-	if n := int(per / max(t.Interval, 1)); c.held && n > 1 {
+// sum adds up series of a run.
+func sum(t sim.Traces, names ...string) (all []float64) {
+	for _, name := range names {
+		for i, v := range t.Of(name) {
+			if i == len(all) {
+				all = append(all, 0)
+			}
+			all[i] += v
+		}
+	}
+	return all
+}
+
+// points returns the points of the course that are on the axis. Rates are means over
+// d.Per, if that is longer than the interval of the traces.
+func (d drawing) points(c course, t sim.Traces) (xys plotter.XYs) {
+	x, step, values := d.timeAxis(), t.Interval.Seconds(), sum(t, c.names...)
+	if n := int(d.Per / max(t.Interval, 1)); c.held && n > 1 {
 		step, values = step*float64(n), means(values, n)
 	}
 	for i, v := range values {
@@ -225,16 +229,19 @@ func (c course) points(t sim.Traces, x figure.Axis, per time.Duration) (xys figu
 			at += step
 		}
 		if x.Min <= at && at <= x.Max {
-			xys = append(xys, figure.Point{X: at, Y: v})
+			if d.LogY {
+				v = max(v, 1) // at the bottom of the axis
+			}
+			xys = append(xys, plotter.XY{X: at, Y: v})
 		}
 	}
 	if n := len(xys); c.held && n > 0 {
-		xys = append(xys, figure.Point{X: min(xys[n-1].X+step, x.Max), Y: xys[n-1].Y})
+		xys = append(xys, plotter.XY{X: min(xys[n-1].X+step, x.Max), Y: xys[n-1].Y})
 	}
 	return xys
 }
 
-// means are those of every n values. A short rest would be the mean of a few requests.
+// means returns the means of every n values. A short rest would be the mean of a few requests.
 func means(values []float64, n int) (all []float64) {
 	for some := range slices.Chunk(values, n) {
 		if len(some) < n/2 && len(all) > 0 {
@@ -249,30 +256,23 @@ func means(values []float64, n int) (all []float64) {
 	return all
 }
 
-// trouble are the stretches of time with an outage or with failures, in seconds.
-func (d drawing) trouble() [][2]float64 {
-	var all [][2]float64
+// trouble returns the times of outages or failures that are on the axis, in seconds, and their name.
+func (d drawing) trouble() (text string, times [][2]float64) {
+	x, f := d.timeAxis(), d.Server.Failures
+	add := func(from, length time.Duration) {
+		if t := [2]float64{max(from.Seconds(), x.Min), min((from + length).Seconds(), x.Max)}; t[0] < t[1] {
+			times = append(times, t)
+		}
+	}
 	for _, o := range d.Server.Outages {
-		all = append(all, [2]float64{o.From.Seconds(), (o.From + o.For).Seconds()})
+		add(o.From, o.For)
 	}
-	if f := d.Server.Failures; f.Rate > 0 && f.For > 0 {
-		all = append(all, [2]float64{f.From.Seconds(), (f.From + f.For).Seconds()})
+	if len(d.Server.Outages) > 0 {
+		return "service down", times
 	}
-	return all
-}
-
-func (d drawing) troubleLegend() []figure.Curve {
-	x := d.timeAxis()
-	inside := slices.ContainsFunc(d.trouble(), func(s [2]float64) bool { return s[0] < x.Max && s[1] > x.Min })
-	switch {
-	case !inside:
-		return nil
-	case len(d.Server.Outages) > 0:
-		return []figure.Curve{figure.Area("service down")}
+	if f.Rate > 0 {
+		add(f.From, f.For)
 	}
-	of := "requests"
-	if d.Server.Failures.Sticky {
-		of = "clients"
-	}
-	return []figure.Curve{figure.Area(fmt.Sprintf("%s%% of %s fail", experiment.Show(100*d.Server.Failures.Rate), of))}
+	of := map[bool]string{true: "clients", false: "requests"}[f.Sticky]
+	return fmt.Sprintf("%s%% of %s fail", experiment.Show(100*f.Rate), of), times
 }

@@ -40,25 +40,47 @@ func Text(w io.Writer, s experiment.Study) error {
 	return err
 }
 
-// Sizes of a graph, in characters.
+// Sizes of the graphs.
 const (
-	graphWidth  = 66
-	graphHeight = 4
-	// mostGraphs bounds what is shown of many strategies.
+	graphWidth = 66 // characters
 	mostGraphs = 6
 )
 
-// graphs are small charts of the study, one for each strategy, to the same scale.
+// graphs are small charts of the requests per second, one for each strategy, to the same
+// logarithmic scale. For a figure of delays they are the delays. A sweep has its table alone.
 func graphs(s experiment.Study) string {
 	switch {
 	case len(s.Plot) > 0 && s.Plot[0].Kind == scenario.Delays:
 		return textDelays(s)
-	case len(s.Sweep) == 0:
-		return rateGraphs(s)
-	case len(s.Sweep) == 1:
-		return sweepGraphs(s)
+	case len(s.Sweep) > 0:
+		return ""
 	}
-	return ""
+	rows := s.Rows[:min(len(s.Rows), mostGraphs)]
+	end, top := 0.0, 1.0
+	for _, r := range rows {
+		end = max(end, r.Typical.End.Seconds())
+	}
+	series := make([][]float64, len(rows))
+	for i, r := range rows {
+		series[i] = logarithms(r.Typical.Traces, end)
+		top = max(top, math.Ceil(slices.Max(series[i])))
+	}
+	var b strings.Builder
+	for i, r := range rows {
+		options := []asciigraph.Option{
+			asciigraph.Width(graphWidth), asciigraph.Height(int(top)), asciigraph.LowerBound(0), asciigraph.UpperBound(top),
+			asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%6s", experiment.Show(math.Round(math.Pow(10, v)))) }),
+		}
+		if i == len(rows)-1 {
+			options = append(options, asciigraph.XAxisRange(0, end), asciigraph.XAxisValueFormatter(experiment.Show))
+		}
+		b.WriteString(r.Strategy.Name + "\n" + asciigraph.Plot(series[i], options...) + "\n")
+	}
+	caption := "requests per second over time (s), logarithmic"
+	if len(rows) < len(s.Rows) {
+		caption += fmt.Sprintf("; the first %d of %d strategies", len(rows), len(s.Rows))
+	}
+	return caption + "\n" + b.String()
 }
 
 func textDelays(s experiment.Study) string {
@@ -73,36 +95,10 @@ func textDelays(s experiment.Study) string {
 	return b.String()
 }
 
-// rateGraphs are the requests per second over time, on a logarithmic scale.
-func rateGraphs(s experiment.Study) string {
-	rows := s.Rows[:min(len(s.Rows), mostGraphs)]
-	end, top := 0.0, 1.0
-	for _, r := range rows {
-		end = max(end, r.Typical.End.Seconds())
-	}
-	g := graphSet{caption: "requests per second over time (s), logarithmic"}
-	if len(rows) < len(s.Rows) {
-		g.caption += fmt.Sprintf("; the first %d of %d strategies", len(rows), len(s.Rows))
-	}
-	for _, r := range rows {
-		values := logarithms(r.Typical.Traces, end)
-		top = max(top, slices.Max(values))
-		g.names, g.series = append(g.names, r.Strategy.Name), append(g.series, values)
-	}
-	decades := math.Ceil(top)
-	g.scale = []asciigraph.Option{
-		asciigraph.Height(int(decades)), asciigraph.LowerBound(0), asciigraph.UpperBound(decades),
-		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%6s", experiment.Show(math.Round(math.Pow(10, v)))) }),
-	}
-	g.axis = []asciigraph.Option{asciigraph.XAxisRange(0, end), asciigraph.XAxisValueFormatter(experiment.Show)}
-	return g.String()
-}
-
-// logarithms are those of the rates of requests, one for each of the graph's columns.
-// Less than one per second counts as one.
+// logarithms returns the logarithm of the rate of requests in each column of a graph.
+// Less than one request per second counts as one.
 func logarithms(t sim.Traces, end float64) []float64 {
-	rates := t.Of("requests")
-	all := make([]float64, graphWidth)
+	rates, all := t.Of("requests"), make([]float64, graphWidth)
 	if len(rates) == 0 || end == 0 {
 		return all // the run was interrupted before its first sample
 	}
@@ -115,62 +111,6 @@ func logarithms(t sim.Traces, end float64) []float64 {
 		}
 	}
 	return all
-}
-
-// sweepGraphs are the first measure that the scenario draws, over the sweep.
-func sweepGraphs(s experiment.Study) string {
-	i := slices.IndexFunc(s.Plot, func(p scenario.Plot) bool { return p.Kind == scenario.Curve })
-	if i < 0 || len(s.Rows) == 0 {
-		return ""
-	}
-	measure, sweep := s.Plot[i].Measure, s.Sweep[0]
-	g, top := graphSet{caption: label(measure) + ", over " + sweepLabel(sweep)}, 0.0
-	for _, st := range (drawing{Study: s, rows: s.Rows}).strategies() {
-		var all []float64
-		for _, v := range sweep.Values {
-			if r, ok := s.Row(st, []string{sweep.Field + "=" + v}); ok {
-				all = append(all, r.Of(measure).Median.Value)
-				top = max(top, all[len(all)-1])
-			}
-		}
-		if len(all) == len(sweep.Values) && len(g.names) < mostGraphs {
-			g.names, g.series = append(g.names, st), append(g.series, all)
-		}
-	}
-	g.scale = []asciigraph.Option{
-		asciigraph.Height(graphHeight), asciigraph.LowerBound(0), asciigraph.UpperBound(top),
-		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%6s", experiment.Show(v)) }),
-	}
-	last := len(sweep.Values) - 1
-	g.axis = []asciigraph.Option{
-		asciigraph.XAxisRange(0, float64(last)), asciigraph.XAxisTickCount(min(last+1, 8)),
-		asciigraph.XAxisValueFormatter(func(v float64) string { return sweep.Values[min(int(math.Round(v)), last)] }),
-	}
-	return g.String()
-}
-
-// graphSet is one graph per series, each under its name. The last has the horizontal
-// axis of all.
-type graphSet struct {
-	caption     string
-	names       []string
-	series      [][]float64
-	scale, axis []asciigraph.Option
-}
-
-func (g graphSet) String() string {
-	var b strings.Builder
-	for i, s := range g.series {
-		if i == 0 {
-			b.WriteString(g.caption + "\n")
-		}
-		options := append([]asciigraph.Option{asciigraph.Width(graphWidth)}, g.scale...)
-		if i == len(g.series)-1 {
-			options = append(options, g.axis...)
-		}
-		b.WriteString(g.names[i] + "\n" + asciigraph.Plot(s, options...) + "\n")
-	}
-	return b.String()
 }
 
 func writeMap(w io.Writer, d drawing) error {
