@@ -1,0 +1,278 @@
+package core
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/internal/jitter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Gate decides when the next attempt may be sent, whatever the order of those that wait:
+// a window, the pauses for all, and the gap of a law that spaces its sends. It is pure: no
+// goroutine, lock, context, clock or global randomness.
+//
+// now is the time of the event, counted from any start that stays the same. A time before
+// the last one counts as the last one; so 0 will do for an event that needs no time: see
+// Timed.
+type Gate struct {
+	window window.Window
+	rules  Settings
+
+	// now is the latest time that was seen.
+	now time.Duration
+	// pausedUntil is the end of the pause for all. Until then nothing is sent.
+	pausedUntil time.Duration
+	// sent is the last send of a law that spaces its sends: the time it was due, if only
+	// the timer was late. A send that is not timed counts from the time seen last.
+	sent time.Duration
+	// spaced: when Next was last asked, the gap alone kept the operation at the front from
+	// being sent. The next send is then as late as the timer.
+	spaced bool
+	// spread is the factor of the next gap, if it is spread.
+	spread float64
+}
+
+// lateness is how late a timer may be without delaying the sends after it. A timer of a
+// busy machine is many milliseconds late: with 2 ms here, a law with a gap of 3 ms took a
+// twentieth more time for a store.
+const lateness = 20 * time.Millisecond
+
+// NewGate returns a gate in its initial state, or an error that names the wrong setting,
+// its value and what is allowed.
+func NewGate(law window.NewLaw, s Settings) (Gate, error) {
+	s, err := s.WithDefaults()
+	if err != nil {
+		return Gate{}, err
+	}
+	w, err := window.New(law, s.Window)
+	return Gate{window: w, rules: s, sent: -2 * window.MaxGap, spread: 1}, err
+}
+
+// Events.
+
+// Restored puts the window to a state that was learned earlier, or returns an error that
+// names what is wrong with it.
+func (g *Gate) Restored(s window.State) error { return g.window.Restored(s) }
+
+// Tried sends an attempt before which nothing waits. It reports false if the attempt has
+// to wait: the window is full, or there is a pause or a gap.
+func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
+	if !g.window.Open() || g.Timed() && !g.open(now) {
+		return window.Ticket{}, false
+	}
+	g.spaced = false
+	return g.send(), true
+}
+
+// Withdrawn takes back a ticket that was given and not used. It reports false if the
+// attempt is not in flight.
+func (g *Gate) Withdrawn(t window.Ticket) bool { return g.window.Withdrawn(t) }
+
+// Answered ends an attempt, with the service's Retry-After (0: none), and returns what
+// that changed. An attempt that is not in flight is window.Late and changes nothing: a
+// second answer, or a late one.
+func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
+	change := g.window.Answered(g.seen(now), t, o)
+	if change == window.Cut || change == window.Ignored {
+		g.overloaded(change == window.Cut, retryAfter)
+	}
+	return change
+}
+
+// overloaded begins a pause for all, if it is time to.
+//
+// The first cut after an accepted answer begins no pause: the window alone reacts. A
+// second cut, with no answer accepted since and all attempts of the first one answered,
+// shows that the window is not enough. Each such cut pauses all sends, twice as long as the
+// one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that spaces its sends
+// at a window of one has that in its gap, and gets no pause.
+//
+// A Retry-After pauses all only if these pauses did not help either (Settings.Patience). A
+// service with a smooth rate cap and short answers refuses twice within milliseconds and
+// accepts a moment later: a client that stops for its "1 second" each time gets a
+// fifteenth of what the service gives (TestRetryAfterOfASmoothRateCap in package sim).
+func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
+	streak := g.window.Streak()
+	if streak < 2 {
+		return
+	}
+	var d time.Duration
+	if cut && !g.spaces() {
+		d = g.pause(streak - 2)
+	}
+	if retryAfter > 0 && streak >= g.rules.Patience {
+		d = max(d, g.retryAfter(retryAfter))
+		g.window.Restarted()
+	}
+	if d > 0 {
+		g.pausedUntil = max(g.pausedUntil, g.now+d)
+	}
+}
+
+// Reconfigured puts the gate under new rules while attempts are in flight, or returns an
+// error that names the wrong setting and changes nothing.
+//
+//   - The window and its law change as window.Window.Reconfigured says, and only if
+//     Settings.Window did change.
+//   - A pause that is longer than the new rules allow ends as if it had begun now under
+//     them. So a pause or a Retry-After that was set too long can be called off.
+//
+// Settings.Rand and Settings.Window.Timed have no effect.
+func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
+	s.Rand, s.Window.Timed = g.rules.Rand, g.rules.Window.Timed
+	s, err := s.WithDefaults()
+	if err != nil {
+		return err
+	}
+	if s.Window != g.rules.Window {
+		if err := g.window.Reconfigured(law, s.Window); err != nil {
+			return err
+		}
+	}
+	g.rules = s
+	// The longest that pause and retryAfter return.
+	longest := max(s.PauseMax+s.PauseMax/2, s.RetryAfterMax+min(s.RetryAfterMax/2, time.Second))
+	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
+	return nil
+}
+
+// Effects.
+
+// Next books the attempt of the operation that is the next one of those that wait, and
+// reports false if none may go now.
+func (g *Gate) Next(now time.Duration, waiting bool) (window.Ticket, bool) {
+	if !waiting || !g.open(now) {
+		g.spaced = waiting && g.window.Open() && g.now >= g.pausedUntil
+		return window.Ticket{}, false
+	}
+	return g.send(), true
+}
+
+// Deadline returns when to call Next again though nothing happened, and false if only an
+// event can let the next attempt go. Its value may change with every event.
+func (g *Gate) Deadline(waiting bool) (time.Duration, bool) {
+	at := g.pausedUntil
+	if g.window.Open() {
+		at = max(at, g.due())
+	}
+	return at, waiting && at > g.now
+}
+
+// RetryDelay returns how long an operation waits by itself after that many failures in a
+// row, without a slot and outside the queue, before it rejoins. last is the outcome of the
+// latest one.
+//
+// A Retry-After delays the operation that got it. Besides, the window paces overloads, so
+// an operation backs off by itself only after several of them (Settings.Patience); a
+// neutral failure is the operation's own affair from the first one.
+func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+	var d time.Duration
+	if n := g.Backoffs(failures, last); n > 0 {
+		d = g.pause(n - 1)
+	}
+	return max(d, g.retryAfter(retryAfter))
+}
+
+// Questions.
+
+// Timed reports whether the next event needs the time: round-trip times are measured,
+// there is a pause, or the law spaces its sends. An overload always needs it.
+func (g *Gate) Timed() bool {
+	return g.window.Timed() || g.pausedUntil > g.now || g.window.Gap() > 0
+}
+
+// Backoffs is that of Settings, under the rules in force.
+func (g *Gate) Backoffs(failures int, last window.Outcome) int {
+	return g.rules.Backoffs(failures, last)
+}
+
+// Law is the type of the law.
+func (g *Gate) Law() string { return g.window.Law() }
+
+// State is the window's state.
+func (g *Gate) State() window.State { return g.window.State() }
+
+// Flying is the number of attempts in flight.
+func (g *Gate) Flying() int { return g.window.Flying() }
+
+// RTT is the round-trip time of the attempt that was answered last; 0 if the window
+// measures none.
+func (g *Gate) RTT() time.Duration { return g.window.RTT() }
+
+// PausedUntil is when the last pause for all ends or ended.
+func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
+
+// seen notes the time, which never goes back, and returns the latest one.
+func (g *Gate) seen(now time.Duration) time.Duration {
+	g.now = max(g.now, now)
+	return g.now
+}
+
+// open reports whether one more attempt may be sent.
+func (g *Gate) open(now time.Duration) bool {
+	return g.seen(now) >= g.pausedUntil && g.window.Open() && g.now >= g.due()
+}
+
+// spaces reports whether the law's window is the least, so that the gap alone sets the rate.
+func (g *Gate) spaces() bool {
+	return g.window.Gap() > 0 && g.window.State().Cwnd <= window.MinWindow
+}
+
+// due is the earliest time of the next send of a law that spaces its sends: the gap of now
+// after the last send. With the gap of that send, a change would come one send too late.
+// While refusals follow one another the gap is spread at random by half: many clients that
+// stopped together would otherwise stay in step.
+func (g *Gate) due() time.Duration {
+	gap := g.window.Gap()
+	if gap > 0 && g.window.Streak() > 0 && g.spaces() {
+		gap = time.Duration(float64(gap) * g.spread)
+	}
+	return g.sent + gap
+}
+
+func (g *Gate) send() window.Ticket {
+	if g.window.Gap() == 0 {
+		g.sent = g.now
+	} else {
+		g.space()
+	}
+	return g.window.Sent(g.now)
+}
+
+// space notes a send that the next gap counts from: the time it was due, if only the timer
+// made it late. If the window was full or nothing waited, that would be a credit, and a
+// burst of two for a bucket that holds one token.
+func (g *Gate) space() {
+	due := g.now
+	if g.spaced {
+		due = max(g.due(), g.now-lateness)
+	}
+	g.sent = due
+	g.spread = 1
+	if g.spaces() {
+		g.spread = g.jitter()
+	}
+}
+
+// jitter is a random number from 0.5 to 1.5.
+func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
+
+// pause is the shortest pause doubled n times, at most the longest, times a random number
+// from 0.5 to 1.5, so that many clients that stopped together do not start together
+// ("Jitter Everything!", Safe Client Behaviour).
+func (g *Gate) pause(n int) time.Duration {
+	lo, hi := g.rules.PauseMin, g.rules.PauseMax
+	if hi < 0 {
+		return 0
+	}
+	d := hi
+	// 62 doublings of a nanosecond are 146 years; past that it would overflow.
+	if n <= 62 && lo < hi>>n {
+		d = lo << n
+	}
+	return time.Duration(float64(d) * g.jitter())
+}
+
+func (g *Gate) retryAfter(asked time.Duration) time.Duration {
+	return jitter.RetryAfter(asked, g.rules.RetryAfterMax, g.rules.Rand)
+}
