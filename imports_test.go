@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"schedule":  {"internal/grid"},
 	"attempt":   {"window", "internal/fact"},
 	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/keep", "internal/setting"},
-	"admission": {"window", "queue", "tag", "internal/setting"},
+	"admission": {"window", "queue", "tag", "internal/core", "internal/setting"},
 	"httplimit": {"limiter", "attempt", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
@@ -123,7 +123,7 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 // cores are pure though they live beside their drivers.
 var cores = map[string][]string{
 	"internal/run": {"decide.go"},
-	"admission":    {"core.go", "line.go", "limit.go", "reason.go", "retryafter.go", "rule.go", "config.go"},
+	"admission":    {"core.go", "line.go", "limit.go", "retryafter.go", "rule.go", "config.go"},
 }
 
 func TestTheCoresArePure(t *testing.T) {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,68 +15,60 @@ import (
 // Defaults of the settings.
 const (
 	// defaultQueueBound: our choice. A queue is for a burst; no queue helps against an
-	// overload that lasts. The SRE book, chapter "Addressing Cascading Failures", wants
-	// it short against the number of threads, "50% or less".
+	// overload that lasts. The SRE book, chapter "Addressing Cascading Failures", wants a
+	// queue short against the number of threads, "50% or less".
 	defaultQueueBound = 64
-	// defaultQueueTime: our choice; somebody in front of a screen hardly notices it.
+	// defaultQueueTime: our choice; a person in front of a screen hardly notices it.
 	defaultQueueTime = 200 * time.Millisecond
-	// defaultRetryAfterMin and defaultRetryAfterMax: our choice. HTTP's
-	// Retry-After has a grain of a second, and half a minute after an outage
-	// all are back.
+	// defaultRetryAfterMin and defaultRetryAfterMax: our choice. HTTP's Retry-After has a
+	// grain of a second, and half a minute after an outage all clients are back.
 	defaultRetryAfterMin = time.Second
 	defaultRetryAfterMax = 30 * time.Second
 )
 
 // Config is what a Controller is made from. Zero fields take the documented default.
 type Config struct {
-	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative:
-	// none waits, and what does not fit is shed at once.
+	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative: none
+	// waits, and a request that finds the limit reached is shed at once.
 	QueueBound int
-	// QueueTime is the longest that a request waits, then it is shed: 1 ms to 1
-	// min; 0 means 200 ms.
+	// QueueTime is the longest wait of a request, then it is shed: 1 ms to 1 min; 0 means
+	// 200 ms.
 	QueueTime time.Duration
 	// Rules say which requests are shed before, or after, all others. The first that
 	// matches counts.
 	Rules []Rule
-	// RetryAfterMin and RetryAfterMax bound the mean of the Retry-After that shed
-	// requests are answered with: 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means
-	// 1 s and 30 s. See the package's comment.
+	// RetryAfterMin and RetryAfterMax bound the mean of the Retry-After of shed requests:
+	// 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means 1 s and 30 s. See the
+	// package's comment.
 	RetryAfterMin, RetryAfterMax time.Duration
-	// Rand is the source of jitter, for one Controller alone; nil: one with a random
-	// seed.
+	// Rand is the source of jitter, for one Controller alone; nil: one with a random seed.
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the
-	// goroutine that caused it, or by a timer's: the controller is then already as
-	// the event says, and calls back into it are fine. Several goroutines may call
-	// it at once. It should be quick. It must not panic: the requests of others
-	// would be lost with it. nil: none.
+	// Observer is called for every event, after the lock is released, by the goroutine
+	// that caused it or by a timer's: the controller is then already as the event says,
+	// and calls back into it are fine. Several goroutines may call it at once. It should be
+	// quick, and must not panic: the requests of others would be lost with it. nil: none.
 	Observer func(Event)
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.QueueBound == 0 {
-		c.QueueBound = defaultQueueBound
-	}
-	c.QueueBound = max(0, c.QueueBound)
-	if err := setting.Duration("QueueTime", &c.QueueTime, defaultQueueTime, time.Millisecond, time.Minute); err != nil {
-		return c, err
-	}
-	if err := setting.Duration("RetryAfterMax", &c.RetryAfterMax, min(max(defaultRetryAfterMax, c.RetryAfterMin), time.Hour), 100*time.Millisecond, time.Hour); err != nil {
-		return c, err
-	}
-	if err := setting.Duration("RetryAfterMin", &c.RetryAfterMin, min(defaultRetryAfterMin, c.RetryAfterMax), 100*time.Millisecond, c.RetryAfterMax); err != nil {
-		return c, err
-	}
+	c.QueueBound = max(0, cmp.Or(c.QueueBound, defaultQueueBound))
+	longest := min(max(defaultRetryAfterMax, c.RetryAfterMin), time.Hour)
+	err := cmp.Or(
+		setting.Duration("QueueTime", &c.QueueTime, defaultQueueTime, time.Millisecond, time.Minute),
+		setting.Duration("RetryAfterMax", &c.RetryAfterMax, longest, 100*time.Millisecond, time.Hour),
+		setting.Duration("RetryAfterMin", &c.RetryAfterMin, min(defaultRetryAfterMin, c.RetryAfterMax), 100*time.Millisecond, c.RetryAfterMax),
+	)
 	c.Rules = slices.Clone(c.Rules)
 	for i, r := range c.Rules {
-		if err := r.check(); err != nil {
-			return c, fmt.Errorf("rule %d: %w", i+1, err)
-		}
+		err = cmp.Or(err, setting.OneOf(fmt.Sprintf("Rules[%d].Shed", i), r.Shed, First, Ordinary, Last))
+	}
+	if c.Clock == nil {
+		c.Clock = clock.New()
 	}
 	if c.Rand == nil {
-		c.Rand = rand.New(rand.NewPCG(5, 5))
+		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	return c, nil
+	return c, err
 }

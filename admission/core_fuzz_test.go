@@ -35,8 +35,8 @@ func FuzzCoreAgainstALiteralQueue(f *testing.F) {
 // model is a Core and what is known of it from outside.
 type model struct {
 	t    *testing.T
-	core core[int]
-	now  time.Time
+	core core
+	now  time.Duration
 	// bound and limit are those of the queue and of the window; the limit is 0
 	// where the law decides.
 	bound, limit int
@@ -49,9 +49,10 @@ type model struct {
 }
 
 type waits struct {
-	item    *item[int]
+	request *request
+	n       int
 	arrival int
-	since   time.Time
+	since   time.Duration
 	turn    Turn
 }
 
@@ -61,7 +62,7 @@ const queueTime = time.Second
 var rules = []Rule{{Client: "storm*", Shed: Last}, {Client: "bug*", Shed: First}}
 
 func newModel(t *testing.T, limit, bound byte) *model {
-	m := &model{t: t, now: time.Unix(0, 0), bound: int(bound % 8), ended: map[int]string{}}
+	m := &model{t: t, bound: int(bound % 8), ended: map[int]string{}}
 	l := Adaptive(aimd.Reno, window.Settings{Initial: float64(1 + limit%16)})
 	if limit&16 == 0 {
 		m.limit = 1 + int(limit%16)
@@ -71,7 +72,7 @@ func newModel(t *testing.T, limit, bound byte) *model {
 	if m.bound == 0 {
 		s.QueueBound = -1
 	}
-	core, err := newCore[int](l, s)
+	core, err := newCore(l, s)
 	require.NoError(t, err)
 	m.core = core
 	return m
@@ -92,47 +93,47 @@ func (m *model) step(b byte) {
 	case 6:
 		m.late(which)
 	case 7:
-		m.now = m.now.Add(time.Duration(which) * 50 * time.Millisecond)
+		m.now += time.Duration(which) * 50 * time.Millisecond
 		m.expire()
 		m.drain()
 	}
 }
 
-func (m *model) open() bool { return len(m.flying) < int(m.core.window.State().Cwnd) }
+func (m *model) open() bool { return len(m.flying) < int(m.core.gate.State().Cwnd) }
 
 func (m *model) arrive(which int, retry bool) {
-	w := &waits{arrival: m.requests, since: m.now, item: &item[int]{Value: m.requests}}
+	w := &waits{arrival: m.requests, since: m.now, request: &request{}, n: m.requests}
 	m.requests++
-	w.item.Tags.Criticality = tag.Criticalities[which%4]
+	w.request.tags.Criticality = tag.Criticalities[which%4]
 	if retry {
-		w.item.Tags.Attempt = 2
+		w.request.tags.Attempt = 2
 	}
 	switch which / 4 % 4 {
 	case 2:
-		w.item.Tags.Client, w.turn = "stormy", Last
+		w.request.tags.Client, w.turn = "stormy", Last
 	case 3:
-		w.item.Tags.Client, w.turn = "buggy", First
+		w.request.tags.Client, w.turn = "buggy", First
 	}
 	m.expire()
 	ticket, ok := m.core.Tried(m.now)
 	require.Equal(m.t, m.open(), ok, "a place is free")
 	if ok {
 		m.flying = append(m.flying, ticket)
-		m.end(w.item.Value, "admitted")
+		m.end(w.n, "admitted")
 		m.drain()
 		return
 	}
 	m.waiting = append(m.waiting, w)
 	if len(m.waiting) > m.bound {
 		least := m.sorted()[len(m.waiting)-1]
-		require.Equal(m.t, least != w, m.core.Queued(m.now, w.item))
+		require.Equal(m.t, least != w, m.core.Queued(m.now, w.request))
 		why := Displaced
 		if least == w {
 			why = Full
 		}
 		m.refuse(least, why)
 	} else {
-		require.True(m.t, m.core.Queued(m.now, w.item))
+		require.True(m.t, m.core.Queued(m.now, w.request))
 	}
 	m.drain()
 }
@@ -144,8 +145,8 @@ func (m *model) sorted() []*waits {
 	slices.SortFunc(all, func(a, b *waits) int {
 		for _, d := range []int{
 			int(b.turn) - int(a.turn),
-			int(b.item.Tags.Criticality) - int(a.item.Tags.Criticality),
-			a.item.Tags.Attempt - b.item.Tags.Attempt,
+			int(b.request.tags.Criticality) - int(a.request.tags.Criticality),
+			a.request.tags.Attempt - b.request.tags.Attempt,
 			a.arrival - b.arrival,
 		} {
 			if d != 0 {
@@ -161,7 +162,7 @@ func (m *model) sorted() []*waits {
 func (m *model) next() *waits {
 	best := m.waiting[0]
 	for _, w := range m.waiting {
-		if w.turn > best.turn || w.turn == best.turn && w.item.Tags.Criticality > best.item.Tags.Criticality {
+		if w.turn > best.turn || w.turn == best.turn && w.request.tags.Criticality > best.request.tags.Criticality {
 			best = w
 		}
 	}
@@ -169,28 +170,27 @@ func (m *model) next() *waits {
 }
 
 func (m *model) expire() {
-	for len(m.waiting) > 0 && m.now.Sub(m.waiting[0].since) >= queueTime {
+	for len(m.waiting) > 0 && m.now-m.waiting[0].since >= queueTime {
 		w := m.waiting[0]
 		// The core sheds them by itself at its next event, and tells of each.
-		m.core.Cancelled(m.now, &item[int]{})
+		m.core.Cancelled(m.now, &request{})
 		m.refuse(w, Expired)
 	}
 }
 
 // refuse expects that this one is the next that the core tells to be shed.
 func (m *model) refuse(w *waits, why Reason) {
-	i, r := m.core.Shed()
-	require.NotNil(m.t, i)
-	require.Equal(m.t, w.item.Value, i.Value, "%v", why)
-	require.Equal(m.t, why, r.Reason)
-	require.GreaterOrEqual(m.t, r.RetryAfter, defaultRetryAfterMin/2)
-	require.Less(m.t, r.RetryAfter, defaultRetryAfterMax*3/2)
+	r := m.core.Shed()
+	require.Same(m.t, w.request, r, "%v", why)
+	require.Equal(m.t, why, r.shed.Reason)
+	require.GreaterOrEqual(m.t, r.shed.RetryAfter, defaultRetryAfterMin/2)
+	require.Less(m.t, r.shed.RetryAfter, defaultRetryAfterMax*3/2)
 	m.forget(w, why.String())
 }
 
 func (m *model) forget(w *waits, how string) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(x *waits) bool { return x == w })
-	m.end(w.item.Value, how)
+	m.end(w.n, how)
 }
 
 func (m *model) end(request int, how string) {
@@ -206,13 +206,12 @@ func (m *model) drain() {
 		}
 		require.True(m.t, m.open(), "one too many is admitted")
 		w := m.next()
-		require.Equal(m.t, w.item.Value, i.Value, "who is served next")
-		require.Equal(m.t, m.now.Sub(w.since), m.core.Waited(i))
+		require.Same(m.t, w.request, i, "who is served next")
+		require.Equal(m.t, m.now-w.since, m.core.Waited(i))
 		m.flying = append(m.flying, ticket)
 		m.forget(w, "admitted")
 	}
-	i, _ := m.core.Shed()
-	require.Nil(m.t, i, "shed for nothing")
+	require.Nil(m.t, m.core.Shed(), "shed for nothing")
 }
 
 func (m *model) answer(which int, o window.Outcome) {
@@ -234,8 +233,8 @@ func (m *model) cancel(which int) {
 		return
 	}
 	w := m.waiting[which%len(m.waiting)]
-	require.True(m.t, m.core.Cancelled(m.now, w.item))
-	require.False(m.t, m.core.Cancelled(m.now, w.item))
+	require.True(m.t, m.core.Cancelled(m.now, w.request))
+	require.False(m.t, m.core.Cancelled(m.now, w.request))
 	m.forget(w, "vanished")
 	m.drain()
 }
@@ -250,26 +249,26 @@ func (m *model) late(which int) {
 }
 
 func (m *model) check() {
-	require.Equal(m.t, len(m.flying), m.core.window.Flying())
+	require.Equal(m.t, len(m.flying), m.core.gate.Flying())
 	require.Equal(m.t, len(m.waiting), m.core.line.len())
 	require.LessOrEqual(m.t, len(m.waiting), m.bound, "the queue is bounded in number")
 	require.False(m.t, len(m.waiting) > 0 && m.open(), "nobody waits while a place is free")
 	if m.limit > 0 {
 		require.LessOrEqual(m.t, len(m.flying), m.limit)
-		require.Equal(m.t, float64(m.limit), m.core.window.State().Cwnd, "a fixed limit stays")
+		require.Equal(m.t, float64(m.limit), m.core.gate.State().Cwnd, "a fixed limit stays")
 	}
 	require.Equal(m.t, m.requests, len(m.ended)+len(m.waiting), "nobody is lost")
 	at, ok := m.core.Deadline()
 	require.Equal(m.t, len(m.waiting) > 0, ok)
 	if ok {
-		require.Equal(m.t, m.waiting[0].since.Add(queueTime), at)
-		require.True(m.t, at.After(m.now), "the queue is bounded in time")
+		require.Equal(m.t, m.waiting[0].since+queueTime, at)
+		require.Greater(m.t, at, m.now, "the queue is bounded in time")
 	}
 }
 
 // settle lets time go by and everything be served: nobody is stranded.
 func (m *model) settle() {
-	m.now = m.now.Add(queueTime)
+	m.now += queueTime
 	m.expire()
 	m.check()
 	require.Empty(m.t, m.waiting)

@@ -14,17 +14,19 @@ import (
 // trace is a Core with one place, which is taken, in virtual time.
 type trace struct {
 	t      *testing.T
-	core   core[string]
-	now    time.Time
+	core   core
+	now    time.Duration
 	ticket window.Ticket
-	items  map[string]*item[string]
+	// requests are those that came, names theirs.
+	requests map[string]*request
+	names    map[*request]string
 }
 
 func newTrace(t *testing.T, s Config) *trace {
 	t.Helper()
-	core, err := newCore[string](Fixed(1), s)
+	core, err := newCore(Fixed(1), s)
 	require.NoError(t, err)
-	x := &trace{t: t, core: core, now: time.Unix(0, 0), items: map[string]*item[string]{}}
+	x := &trace{t: t, core: core, requests: map[string]*request{}, names: map[*request]string{}}
 	ticket, ok := x.core.Tried(x.now)
 	require.True(t, ok)
 	x.ticket = ticket
@@ -36,9 +38,9 @@ func (x *trace) comes(name string, tags tag.Tags) *trace {
 	x.t.Helper()
 	_, ok := x.core.Tried(x.now)
 	require.False(x.t, ok, "the place is taken")
-	i := &item[string]{Value: name, Tags: tags}
-	x.items[name] = i
-	x.core.Queued(x.now, i)
+	r := &request{tags: tags}
+	x.requests[name], x.names[r] = r, name
+	x.core.Queued(x.now, r)
 	return x
 }
 
@@ -46,14 +48,13 @@ func (x *trace) comes(name string, tags tag.Tags) *trace {
 func (x *trace) shed(why Reason, names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
-		i, r := x.core.Shed()
-		require.NotNil(x.t, i, "%s is shed", want)
-		require.Equal(x.t, want, i.Value)
-		require.Equal(x.t, why, r.Reason)
-		require.Positive(x.t, r.RetryAfter)
+		r := x.core.Shed()
+		require.NotNil(x.t, r, "%s is shed", want)
+		require.Equal(x.t, want, x.names[r])
+		require.Equal(x.t, why, r.shed.Reason)
+		require.Positive(x.t, r.shed.RetryAfter)
 	}
-	i, _ := x.core.Shed()
-	require.Nil(x.t, i, "and nobody else")
+	require.Nil(x.t, x.core.Shed(), "and no other")
 	return x
 }
 
@@ -62,16 +63,16 @@ func (x *trace) served(names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
 		require.Equal(x.t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
-		var i *item[string]
-		i, x.ticket = x.core.Next(x.now)
-		require.NotNil(x.t, i, "%s is served", want)
-		require.Equal(x.t, want, i.Value)
+		var r *request
+		r, x.ticket = x.core.Next(x.now)
+		require.NotNil(x.t, r, "%s is served", want)
+		require.Equal(x.t, want, x.names[r])
 	}
 	return x
 }
 
 func (x *trace) passes(d time.Duration) *trace {
-	x.now = x.now.Add(d)
+	x.now += d
 	i, _ := x.core.Next(x.now)
 	require.Nil(x.t, i)
 	return x
@@ -144,16 +145,16 @@ func TestWaitsAreBounded(t *testing.T) {
 		comes("first", background).passes(400*time.Millisecond).comes("second", vital)
 	at, ok := x.core.Deadline()
 	require.True(t, ok)
-	assert.Equal(t, x.now.Add(600*time.Millisecond), at)
+	assert.Equal(t, x.now+600*time.Millisecond, at)
 	x.passes(600*time.Millisecond-1).shed(0).
 		passes(1).shed(Expired, "first").
 		passes(400*time.Millisecond).shed(Expired, "second")
 	_, ok = x.core.Deadline()
 	assert.False(t, ok)
-	require.False(t, x.core.Cancelled(x.now, x.items["first"]))
+	require.False(t, x.core.Cancelled(x.now, x.requests["first"]))
 
 	x.comes("third", vital)
-	x.now = x.now.Add(time.Second)
+	x.now += time.Second
 	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	i, _ := x.core.Next(x.now)
 	require.Nil(t, i)
@@ -162,48 +163,48 @@ func TestWaitsAreBounded(t *testing.T) {
 
 func TestTimeNeverGoesBack(t *testing.T) {
 	x := newTrace(t, Config{}).passes(time.Hour)
-	x.now = x.now.Add(-time.Minute)
+	x.now -= time.Minute
 	x.comes("waits", vital)
 	at, _ := x.core.Deadline()
-	assert.Equal(t, x.now.Add(time.Minute+defaultQueueTime), at)
-	assert.Zero(t, x.core.Waited(x.items["waits"]))
+	assert.Equal(t, x.now+time.Minute+defaultQueueTime, at)
+	assert.Zero(t, x.core.Waited(x.requests["waits"]))
 }
 
 // How long Retry-After is goes by how long requests take, and how many at a time.
 func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	x := newTrace(t, Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
 	assert.Zero(t, x.core.service)
-	x.now = x.now.Add(8 * time.Second)
+	x.now += 8 * time.Second
 	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	assert.Equal(t, 8*time.Second, x.core.service)
 	x.ticket, _ = x.core.Tried(x.now)
 	x.core.Answered(x.now, x.ticket, window.Success)
 	assert.Equal(t, 7*time.Second, x.core.service, "7/8 of the old, 1/8 of the new")
 	x.ticket, _ = x.core.Tried(x.now)
-	x.now = x.now.Add(time.Hour)
+	x.now += time.Hour
 	x.core.Answered(x.now, x.ticket, window.Neutral)
 	assert.Equal(t, 7*time.Second, x.core.service, "of successes alone")
 	x.ticket, _ = x.core.Tried(x.now)
 	for n := range 4 {
-		x.core.Queued(x.now, &item[string]{})
-		_, r := x.core.Shed()
+		x.core.Queued(x.now, &request{})
+		r := x.core.Shed().shed
 		// One at a time, 7 s each, and half of that for those who return.
 		assert.InDelta(t, float64(n+1)*14, r.RetryAfter.Seconds(), float64(n+1)*7)
 	}
 }
 
 func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
-	core, err := newCore[int](Fixed(100), Config{QueueBound: -1, RetryAfterMax: time.Minute})
+	core, err := newCore(Fixed(100), Config{QueueBound: -1, RetryAfterMax: time.Minute})
 	require.NoError(t, err)
-	now := time.Unix(0, 0)
+	now := time.Duration(0)
 	for range 100 {
 		_, ok := core.Tried(now)
 		require.True(t, ok)
 	}
-	var r refusal
+	var r *Shed
 	for range 5000 { // 100 at a time, 100 ms each, half of that: 500 in a second
-		core.Queued(now, &item[int]{})
-		_, r = core.Shed()
+		core.Queued(now, &request{})
+		r = core.Shed().shed
 	}
 	assert.InDelta(t, 10, r.RetryAfter.Seconds(), 5)
 }
@@ -215,26 +216,29 @@ func TestRulesAreCopied(t *testing.T) {
 	x.comes("bug", tag.Tags{Client: "bug"}).comes("background", background).shed(Displaced, "bug")
 }
 
-// A law that paces is obeyed.
+// A law that paces is obeyed by the rules of window.Law: the gap of now counts from the last
+// send, and a timer that is late does not stretch the next one.
 func TestALawMayPace(t *testing.T) {
-	core, err := newCore[string](Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Config{})
+	core, err := newCore(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Config{})
 	require.NoError(t, err)
-	now := time.Unix(0, 0)
-	p, ok := core.Tried(now)
+	const gap = 10 * time.Millisecond
+	p, ok := core.Tried(0)
 	require.True(t, ok)
-	core.Answered(now, p, window.Success)
-	_, ok = core.Tried(now)
-	require.True(t, ok)
-	_, ok = core.Tried(now)
+	core.Answered(0, p, window.Success) // which sets the gap
+	_, ok = core.Tried(gap - 1)
 	require.False(t, ok)
-	core.Queued(now, &item[string]{Value: "next"})
+	for range 2 {
+		core.Queued(gap-1, &request{})
+	}
 	at, ok := core.Deadline()
 	require.True(t, ok)
-	assert.Equal(t, now.Add(10*time.Millisecond), at)
-	i, _ := core.Next(at.Add(-1))
-	require.Nil(t, i)
-	i, _ = core.Next(at)
-	require.NotNil(t, i)
+	require.Equal(t, gap, at)
+	r, _ := core.Next(at - 1)
+	require.Nil(t, r)
+	r, _ = core.Next(at + gap/2)
+	require.NotNil(t, r)
+	at, _ = core.Deadline()
+	require.Equal(t, 2*gap, at)
 }
 
 type pacing struct{}
@@ -247,7 +251,7 @@ func (pacing) Timed() bool { return true }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	core := func(l Limit, s Config) error {
-		_, err := newCore[int](l, s)
+		_, err := newCore(l, s)
 		return err
 	}
 	good := Fixed(1)
@@ -265,7 +269,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"RetryAfterMax: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMax: 2 * time.Hour},
 		"RetryAfterMin: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
 		"RetryAfterMin: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
-		"rule 2: shed: Turn(2) is not allowed, want first, ordinary or last":         {Rules: []Rule{{}, {Shed: 2}}},
+		"Rules[1].Shed: none is not allowed, want first, ordinary or last":           {Rules: []Rule{{}, {Shed: 2}}},
 	} {
 		assert.EqualError(t, core(good, s), want)
 	}
@@ -274,7 +278,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	assert.Equal(t, []string{"first", "ordinary", "last", "Turn(2)"},
+	assert.Equal(t, []string{"first", "ordinary", "last", "none"},
 		[]string{First.String(), Ordinary.String(), Last.String(), Turn(2).String()})
 	assert.Equal(t, []string{"full", "displaced", "expired", "none"},
 		[]string{Full.String(), Displaced.String(), Expired.String(), Reason(9).String()})

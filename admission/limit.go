@@ -1,8 +1,10 @@
 package admission
 
 import (
+	"math/rand/v2"
 	"time"
 
+	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
@@ -21,7 +23,7 @@ func Fixed(requests int) Limit {
 	if n < window.MinWindow || n > window.MaxWindow {
 		return Limit{err: setting.Wrong("limit", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
 	}
-	return Limit{law: fixed, settings: window.Settings{Initial: n, Min: n, Max: n}}
+	return Limit{law: func(window.Settings) window.Law { return constant{} }, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
 
 // Adaptive is a limit that a law decides, such as aimd.Probe. A success widens the limit
@@ -30,7 +32,7 @@ func Fixed(requests int) Limit {
 // If a load test can show how many requests the service serves at a time, use [Fixed] with
 // that number. A law finds the number only by exceeding it, and a service that then gets
 // slower at once pays for each try. In the simulated overloads of TestWhichLawServes and
-// TestFixedServesMoreThanAdaptive, aimd.Probe serves 0.75 to 1 of the requests that the best
+// TestFixedServesMoreThanAdaptive, aimd.Probe serves 0.7 to 1 of the requests that the best
 // fixed limit serves in time. Reno with a factor of 0.5 serves 0.2 to 0.85 of them.
 //
 // If the number is unknown or changes, use Adaptive with aimd.Probe, which sees that
@@ -44,22 +46,21 @@ func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	return Limit{law: law, settings: s}
 }
 
-// window makes the window.
-func (l Limit) window() (window.Window, error) {
+// gate makes what the limit is obeyed by.
+func (l Limit) gate(r *rand.Rand) (gate.Gate, error) {
 	switch {
 	case l.err != nil:
-		return window.Window{}, l.err
+		return gate.Gate{}, l.err
 	case l.law == nil:
-		return window.Window{}, setting.Wrong("limit", "the zero Limit", "Fixed or Adaptive")
+		return gate.Gate{}, setting.Wrong("limit", "the zero Limit", "Fixed or Adaptive")
 	}
-	// The spread of Retry-After goes by how long a request takes.
+	// The spread of Retry-After goes by how long a request takes. A server has no other
+	// pause than the gap of the law.
 	l.settings.Timed = true
-	return window.New(l.law, l.settings)
+	return gate.NewGate(l.law, gate.Settings{Window: l.settings, PauseMax: -1, Rand: r})
 }
 
-// fixed is the law that leaves the window as it is.
-func fixed(window.Settings) window.Law { return constant{} }
-
+// constant is the law that leaves the window as it is.
 type constant struct{}
 
 func (constant) Answered(_ time.Duration, s window.State, _ window.Answer) window.State { return s }

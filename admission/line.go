@@ -7,109 +7,99 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// item is a request that waits. The driver sets Value and Tags before core.Queued, and
-// must not copy the item after that.
-type item[T any] struct {
-	Value T
-	Tags  tag.Tags
-
-	// since is when it began to wait.
-	since time.Time
-	// level is how important it is, 0 the least.
+// request is a request that waits. It must not be copied.
+type request struct {
+	tags tag.Tags
+	// since is when it began to wait, level how important it is, 0 the least.
+	since time.Duration
 	level int
-	// refused is why it was shed.
-	refused refusal
 	// arrival, turn and retry are its places in the lists of the line.
-	arrival, turn, retry queue.Item[*item[T]]
+	arrival, turn, retry queue.Item[*request]
+
+	// shed is set if it was shed, permit if it was admitted. The driver closes ready then.
+	shed   *Shed
+	permit Permit
+	ready  chan struct{}
 }
 
-// refusal is what the client of a shed request is told.
-type refusal struct {
-	Reason Reason
-	// RetryAfter is when to come back, jittered; more than 0.
-	RetryAfter time.Duration
-}
-
-// line is the queue. Requests are served from the highest level down, within a level
-// first come, first served. They are shed from the lowest level up, within a level
-// retries before the others, and of these the latest first: it has waited the least,
-// and would have been served last.
+// line is the queue. Requests are served from the highest level down, within a level first
+// come, first served. They are shed from the lowest level up, within a level retries before
+// the others, and of these the latest first: it has waited the least.
 //
 // The zero value is an empty line. All methods take constant time.
-type line[T any] struct {
-	// arrivals has all, the oldest first.
-	arrivals queue.Queue[*item[T]]
-	levels   [levels]level[T]
+type line struct {
+	// arrivals has all requests, the oldest first.
+	arrivals queue.Queue[*request]
+	// levels have those of a level, and the retries among them, the oldest first.
+	levels [len(turns) * len(tag.Criticalities)]struct{ all, retries queue.Queue[*request] }
 }
 
-type level[T any] struct {
-	// all has the level's items, the oldest first, retries those of them that are.
-	all, retries queue.Queue[*item[T]]
+// levelOf is the level of a request: by the first rule that matches, then by criticality.
+func levelOf(rules []Rule, t tag.Tags) int {
+	for _, r := range rules {
+		if r.Matches(t) {
+			return int(r.Shed-First)*len(tag.Criticalities) + rank(t.Criticality)
+		}
+	}
+	return int(Ordinary-First)*len(tag.Criticalities) + rank(t.Criticality)
 }
 
-// levels is how many levels there are.
-const levels = len(turns) * len(tag.Criticalities)
-
-// levelOf is the level of a request: first by what a rule says, then by its
-// criticality.
-func levelOf(t Turn, c tag.Criticality) int {
-	return int(t-First)*len(tag.Criticalities) + rank(c)
-}
-
-// rank is the criticality's place among all there are, 0 the least. One that
-// does not exist counts as the nearest.
+// rank is the criticality's place among all there are, 0 the least. One that does not exist
+// counts as the nearest.
 func rank(c tag.Criticality) int {
 	return int(min(max(c, tag.Sheddable), tag.CriticalPlus) - tag.Sheddable)
 }
 
-func (l *line[T]) push(i *item[T]) {
-	i.arrival.Value, i.turn.Value, i.retry.Value = i, i, i
-	l.arrivals.Push(&i.arrival)
-	l.levels[i.level].all.Push(&i.turn)
-	if i.Tags.Retry() {
-		l.levels[i.level].retries.Push(&i.retry)
+func (l *line) push(r *request) {
+	r.arrival.Value, r.turn.Value, r.retry.Value = r, r, r
+	l.arrivals.Push(&r.arrival)
+	l.levels[r.level].all.Push(&r.turn)
+	if r.tags.Retry() {
+		l.levels[r.level].retries.Push(&r.retry)
 	}
 }
 
-// remove reports false if the item is not in the line.
-func (l *line[T]) remove(i *item[T]) bool {
-	if !l.arrivals.Remove(&i.arrival) {
+// remove reports false if the request is not in the line.
+func (l *line) remove(r *request) bool {
+	if !l.arrivals.Remove(&r.arrival) {
 		return false
 	}
-	l.levels[i.level].all.Remove(&i.turn)
-	l.levels[i.level].retries.Remove(&i.retry)
+	l.levels[r.level].all.Remove(&r.turn)
+	l.levels[r.level].retries.Remove(&r.retry)
 	return true
 }
 
-// oldest is the request that has waited the longest, nil if none waits.
-func (l *line[T]) oldest() *item[T] {
-	if first := l.arrivals.First(); first != nil {
-		return first.Value
-	}
-	return nil
-}
+// oldest, next and least are the request that has waited the longest, the one to serve next
+// and the one to shed next; nil if none waits.
+func (l *line) oldest() *request { return of(l.arrivals.First()) }
 
-// next is the request to serve next, nil if none waits.
-func (l *line[T]) next() *item[T] {
-	for n := levels - 1; n >= 0; n-- {
-		if first := l.levels[n].all.First(); first != nil {
-			return first.Value
+func (l *line) next() *request {
+	for n := len(l.levels) - 1; n >= 0; n-- {
+		if first := of(l.levels[n].all.First()); first != nil {
+			return first
 		}
 	}
 	return nil
 }
 
-// least is the request to shed next, nil if none waits.
-func (l *line[T]) least() *item[T] {
+func (l *line) least() *request {
 	for n := range l.levels {
-		if last := l.levels[n].retries.Last(); last != nil {
-			return last.Value
+		if last := of(l.levels[n].retries.Last()); last != nil {
+			return last
 		}
-		if last := l.levels[n].all.Last(); last != nil {
-			return last.Value
+		if last := of(l.levels[n].all.Last()); last != nil {
+			return last
 		}
 	}
 	return nil
 }
 
-func (l *line[T]) len() int { return l.arrivals.Len() }
+// of is the request of a place, nil for no place.
+func of(i *queue.Item[*request]) *request {
+	if i == nil {
+		return nil
+	}
+	return i.Value
+}
+
+func (l *line) len() int { return l.arrivals.Len() }

@@ -2,33 +2,33 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Permit is the place of one request that is served, and the duty to give it
-// back: exactly one call of Done. It is a small value; copies are the same
-// permit, and the first release counts. The zero Permit is released already.
+// Permit is the place of one request that is served, and the duty to give it back: exactly
+// one call of Done. It is a small value; copies are the same permit, and the first release
+// counts. The zero Permit is released already.
 type Permit struct {
 	c      *Controller
 	ticket window.Ticket
 	tags   tag.Tags
 	// at is when it was given.
-	at     time.Time
-	waited time.Duration
+	at, waited time.Duration
 }
 
-// Done gives the place back and says how the request ended: Success if it was
-// served, Overload or Timeout if what is behind was too loaded for it, Neutral
-// if it says nothing about load, ClientError if the answer was final and no success. A
-// second call is an error and changes nothing. It panics if o is not an outcome.
+// Done gives the place back and says how the request ended: Success if it was served,
+// Overload or Timeout if the service behind was too loaded for it, Neutral if its end says
+// nothing about load, ClientError if the answer was final and no success. A second call is
+// an error and changes nothing. Done panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error {
+	if !o.Valid() {
+		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
+	}
 	if p.c == nil {
-		if !o.Valid() {
-			panic(wrongOutcome(o))
-		}
 		return errReleased
 	}
 	return p.c.release(p, o)
@@ -37,26 +37,25 @@ func (p Permit) Done(o window.Outcome) error {
 // Waited is how long the request waited for its place; 0: it got it at once.
 func (p Permit) Waited() time.Duration { return p.waited }
 
-// Held is the time since the permit was given, by the controller's clock; 0 for
-// the zero Permit.
+// Held is the time since the permit was given, by the controller's clock; 0 for the zero
+// Permit.
 func (p Permit) Held() time.Duration {
 	if p.c == nil {
 		return 0
 	}
-	return p.c.clock.Since(p.at)
+	return p.c.now() - p.at
 }
 
 type (
-	// permitKey is that of the permit in a context.
+	// permitKey is the key of the permit in a context.
 	permitKey struct{}
-	// permitOf is the key under which a context tells that its request has a
-	// permit of the controller.
+	// permitOf is the key under which a context says that its request has a permit of the
+	// controller.
 	permitOf struct{ c *Controller }
 )
 
 // NewContext returns a context for the service of the request that has the permit, as
-// httplimit.Handler and contrib/grpc give to the application. The zero Permit adds
-// nothing to it.
+// httplimit.Handler and contrib/grpc give to the application. The zero Permit adds nothing.
 func NewContext(ctx context.Context, p Permit) context.Context {
 	if p.c == nil {
 		return ctx
@@ -64,9 +63,9 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
 }
 
-// FromContext returns the permit of the context's request, and false if there is none.
-// An application may release it early, when the work is done and what goes on costs
-// nothing, such as a stream of events. The later release by httplimit.Handler or
+// FromContext returns the permit of the context's request, and false if there is none. An
+// application may release it early, when the work is done and only something cheap
+// continues, such as a stream of events. The later release by httplimit.Handler or
 // contrib/grpc then has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)

@@ -9,33 +9,33 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
 
 // "Make sure to jitter retry periods on the server side": "period * random(.5, 1.5)" (Safe Client Behaviour).
 func TestRetryAfterIsJittered(t *testing.T) {
-	assert.Equal(t, 5*time.Second, retryAfter(10*time.Second, 0))
-	assert.Equal(t, 10*time.Second, retryAfter(10*time.Second, 0.5))
-	assert.Less(t, retryAfter(10*time.Second, 0.999999), 15*time.Second)
+	for u, want := range map[float64]time.Duration{0: 5 * time.Second, 0.5: 10 * time.Second, 1: 15 * time.Second} {
+		r := returns{Min: 10 * time.Second, Max: 10 * time.Second}
+		assert.Equal(t, want, r.Shed(0, 0, u))
+	}
 }
 
 // Few who are shed come back soon, many over as long as they take.
 func TestReturnsBookTheTimeAhead(t *testing.T) {
 	r := returns{Min: time.Second, Max: 30 * time.Second}
-	now := time.Unix(0, 0)
+	now := time.Duration(0)
 	const each, mid = 10 * time.Millisecond, 0.5
 	for range 100 {
 		assert.Equal(t, time.Second, r.Shed(now, each, mid))
 	}
 	assert.Equal(t, 1010*time.Millisecond, r.Shed(now, each, mid))
-	now = now.Add(time.Second)
+	now += time.Second
 	assert.Equal(t, time.Second, r.Shed(now, each, mid), "time goes by")
 	for range 10_000 {
 		r.Shed(now, each, mid)
 	}
 	assert.Equal(t, 30*time.Second, r.Shed(now, each, mid))
-	now = now.Add(time.Hour)
+	now += time.Hour
 	assert.Equal(t, time.Second, r.Shed(now, each, mid), "and nothing is saved up")
 	assert.Equal(t, time.Second, r.Shed(now, -time.Hour, mid), "a time below 0 is none")
 }
@@ -49,7 +49,7 @@ func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 		const perSecond = 100
 		seconds := map[int]int{}
 		for range n {
-			seconds[int(r.Shed(time.Unix(0, 0), time.Second/perSecond, random.Float64())/time.Second)]++
+			seconds[int(r.Shed(0, time.Second/perSecond, random.Float64())/time.Second)]++
 		}
 		for s, got := range seconds {
 			assert.LessOrEqual(t, got, 2*perSecond, "%d shed: second %d", n, s)
@@ -63,8 +63,8 @@ func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 // all lose their connections then. The service takes 100 ms and 32 at a time,
 // and in the outage it does not answer.
 func TestAfterAnOutage(t *testing.T) {
-	jittered := outage(t, func(r refusal) time.Duration { return r.RetryAfter })
-	fixed := outage(t, func(refusal) time.Duration { return 10 * time.Second })
+	jittered := outage(t, func(r *Shed) time.Duration { return r.RetryAfter })
+	fixed := outage(t, func(*Shed) time.Duration { return 10 * time.Second })
 	t.Logf("first second after the outage over the mean: %.2f with jitter, %.2f with a fixed Retry-After", jittered, fixed)
 	assert.LessOrEqual(t, jittered, 2.0)
 	assert.Greater(t, fixed, 5.0)
@@ -72,11 +72,11 @@ func TestAfterAnOutage(t *testing.T) {
 
 // outage returns the requests of the first second after the outage, as a
 // multiple of the mean before it.
-func outage(t *testing.T, retryAfter func(refusal) time.Duration) float64 {
+func outage(t *testing.T, retryAfter func(*Shed) time.Duration) float64 {
 	t.Helper()
 	const clients = 1000
 	period, begin, end := 10*time.Second, 60*time.Second, 90*time.Second
-	core, err := newCore[int](Fixed(32), Config{})
+	core, err := newCore(Fixed(32), Config{})
 	require.NoError(t, err)
 	w := &world{core: core, t: t}
 	random := rand.New(rand.NewPCG(3, 3))
@@ -99,16 +99,16 @@ func outage(t *testing.T, retryAfter func(refusal) time.Duration) float64 {
 		case w.now >= end && w.now < end+time.Second:
 			after++
 		}
-		w.request(client, func(ticket window.Ticket) {
+		w.request(func(ticket window.Ticket) {
 			takes := 100 * time.Millisecond
 			if at := w.now + takes; at > begin && at < end {
 				takes = end + time.Duration(random.Int64N(int64(100*time.Millisecond))) - w.now
 			}
 			w.at(w.now+takes, func() {
-				w.core.Answered(w.time(), ticket, window.Success)
+				w.core.Answered(w.now, ticket, window.Success)
 				done(client)
 			})
-		}, func(r refusal) { next(client, retryAfter(r)) })
+		}, func(r *Shed) { next(client, retryAfter(r)) })
 	}
 	for c := range clients {
 		w.at(time.Duration(random.Int64N(int64(period))), func() { request(c, 0) })
@@ -126,37 +126,35 @@ func outage(t *testing.T, retryAfter func(refusal) time.Duration) float64 {
 // world is a Core on virtual time.
 type world struct {
 	t      *testing.T
-	core   core[int]
+	core   core
 	now    time.Duration
 	events agenda
 	seq    int
 	// waiting has what is to be done with those who wait.
-	waiting map[*item[int]]hopes
+	waiting map[*request]hopes
 }
 
 type hopes struct {
 	admitted func(window.Ticket)
-	refused  func(refusal)
+	refused  func(*Shed)
 }
-
-func (w *world) time() time.Time { return time.Unix(0, 0).Add(w.now) }
 
 func (w *world) at(when time.Duration, do func()) {
 	w.seq++
 	heap.Push(&w.events, event{when, w.seq, do})
 }
 
-func (w *world) request(client int, admitted func(window.Ticket), refused func(refusal)) {
-	if ticket, ok := w.core.Tried(w.time()); ok {
+func (w *world) request(admitted func(window.Ticket), refused func(*Shed)) {
+	if ticket, ok := w.core.Tried(w.now); ok {
 		admitted(ticket)
 		return
 	}
-	i := &item[int]{Value: client, Tags: tag.Tags{}}
+	i := &request{}
 	if w.waiting == nil {
-		w.waiting = map[*item[int]]hopes{}
+		w.waiting = map[*request]hopes{}
 	}
 	w.waiting[i] = hopes{admitted, refused}
-	w.core.Queued(w.time(), i)
+	w.core.Queued(w.now, i)
 }
 
 // run runs until then: event, drain, and again.
@@ -168,14 +166,14 @@ func (w *world) run(until time.Duration) {
 			return
 		}
 		e.do()
-		for i, ticket := w.core.Next(w.time()); i != nil; i, ticket = w.core.Next(w.time()) {
+		for i, ticket := w.core.Next(w.now); i != nil; i, ticket = w.core.Next(w.now) {
 			w.take(i).admitted(ticket)
 		}
-		for i, refusal := w.core.Shed(); i != nil; i, refusal = w.core.Shed() {
-			w.take(i).refused(refusal)
+		for r := w.core.Shed(); r != nil; r = w.core.Shed() {
+			w.take(r).refused(r.shed)
 		}
 		if at, ok := w.core.Deadline(); ok {
-			if at := at.Sub(time.Unix(0, 0)); at != armed {
+			if at != armed {
 				armed = at
 				w.at(at, func() {})
 			}
@@ -183,7 +181,7 @@ func (w *world) run(until time.Duration) {
 	}
 }
 
-func (w *world) take(i *item[int]) hopes {
+func (w *world) take(i *request) hopes {
 	h, ok := w.waiting[i]
 	require.True(w.t, ok, "decided about twice")
 	delete(w.waiting, i)

@@ -1,10 +1,8 @@
 package admission
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -12,28 +10,25 @@ import (
 type Turn int8
 
 const (
-	// First: shed before all others, whatever their criticality, and served after
-	// them. For a client with a bug that one must work around.
+	// First: shed before all others, whatever their criticality, and served after them.
+	// For a client with a bug.
 	First Turn = iota - 1
 	// Ordinary: by criticality, as without a rule.
 	Ordinary
-	// Last: shed after all others, and served before them. For requests that are more
-	// work to refuse than to serve: those of a client in the field that answers a
+	// Last: shed after all others, and served before them. For a client that answers a
 	// refusal with a burst of retries.
 	Last
 )
 
-// turns are all there are, in the order of their values.
+// turns are the names, in the order of their values.
 var turns = [...]string{"first", "ordinary", "last"}
-
-func (t Turn) valid() bool { return t >= First && t <= Last }
 
 // String returns the turn's name in lower case.
 func (t Turn) String() string {
-	if t.valid() {
-		return turns[t-First]
+	if t < First || t > Last {
+		return "none"
 	}
-	return fmt.Sprintf("Turn(%d)", int8(t))
+	return turns[t-First]
 }
 
 // Rule says when requests with certain tags are shed. Safe Client Behaviour, of what a
@@ -41,24 +36,20 @@ func (t Turn) String() string {
 // storm", "Work around client bugs".
 //
 // Client, Version and Feature are patterns: a * stands for any characters, or none, and
-// everything else for itself. An empty pattern matches all, and an empty tag matches
+// every other character for itself. An empty pattern matches all, and an empty tag matches
 // only an empty pattern and *. All three must match.
 //
-// For a client that makes retry storms, use [Last] while it cannot be mended: to refuse
-// one of its requests costs several more, to serve it costs one. They then go before
-// critical work and, if they are many, starve it. Once the client sends more than
-// fits, only [First] helps, or a change at the client (package remote).
+// For a client that makes retry storms, use [Last] until the client is mended: to refuse one
+// of its requests costs several more, to serve it costs one. They then go before critical
+// work and, if they are many, starve it. If the client sends more than the server can
+// serve, only [First] helps, or a change at the client (package remote).
 //
-// Tags are what a client says of itself. Where a client may lie, make its tags from its
+// Tags are what a client says of itself. If a client may lie, make its tags from its
 // credentials instead; see httplimit.HandlerConfig.Tags.
 type Rule struct {
 	Client, Version, Feature string
 	// Shed is when these requests are shed.
 	Shed Turn
-}
-
-func (r Rule) check() error {
-	return setting.OneOf("shed", r.Shed, First, Ordinary, Last)
 }
 
 // Matches reports whether the rule is about requests with these tags.

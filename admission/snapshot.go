@@ -66,59 +66,50 @@ func (s Snapshot) String() string {
 func (c *Controller) Snapshot() Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := c.core.window.State()
+	state, n := c.core.gate.State(), &c.counts.outcomes
 	s := Snapshot{
 		Limit: state.Cwnd, Ssthresh: state.Ssthresh,
-		InFlight: c.core.window.Flying(), Queued: c.core.line.len(), Service: c.core.service,
-		Successes: c.outcomes[window.Success], Overloads: c.outcomes[window.Overload],
-		Timeouts: c.outcomes[window.Timeout], Neutrals: c.outcomes[window.Neutral], ClientErrors: c.outcomes[window.ClientError],
-		ByCriticality: make(map[tag.Criticality]Counts, len(c.counts)),
+		InFlight: c.core.gate.Flying(), Queued: c.core.line.len(), Service: c.core.service,
+		Successes: n[window.Success], Overloads: n[window.Overload], Timeouts: n[window.Timeout],
+		Neutrals: n[window.Neutral], ClientErrors: n[window.ClientError],
+		ByCriticality: make(map[tag.Criticality]Counts, len(tag.Criticalities)),
 	}
 	for _, of := range tag.Criticalities {
-		s.ByCriticality[of] = c.counts[rank(of)]
+		s.ByCriticality[of] = c.counts.of[rank(of)]
 	}
 	return s
 }
 
-// tally counts what became of requests.
-type tally struct {
-	// counts are by criticality, the least critical first.
-	counts [len(tag.Criticalities)]Counts
-	// outcomes counts how the admitted ones ended.
+// counts counts what became of requests.
+type counts struct {
+	// of are by criticality, the least critical first.
+	of [len(tag.Criticalities)]Counts
+	// outcomes counts how the admitted requests ended.
 	outcomes [window.ClientError + 1]uint64
 }
 
-func (t *tally) of(tags tag.Tags) *Counts { return &t.counts[rank(tags.Criticality)] }
-
-func (t *tally) queued(tags tag.Tags) { t.of(tags).Queued++ }
-
-func (t *tally) admitted(tags tag.Tags) { t.of(tags).Admitted++ }
-
-func (t *tally) delayed(tags tag.Tags) {
-	n := t.of(tags)
-	n.Queued--
-	n.Admitted++
-	n.Delayed++
-}
-
-func (t *tally) refused(s *Shed) {
-	n := t.of(s.Tags)
-	n.Queued--
-	switch s.Reason {
-	case Full:
-		n.Full++
-	case Displaced:
-		n.Displaced++
-	case Expired:
-		n.Expired++
+// note counts an event. queued: the request waited in the queue, or does now.
+func (c *counts) note(e Event, queued bool) {
+	n := &c.of[rank(e.Tags.Criticality)]
+	if queued && e.Kind != Queued {
+		n.Queued--
 	}
-	if s.Tags.Retry() {
-		n.ShedRetries++
+	switch e.Kind {
+	case Queued:
+		n.Queued++
+	case Admitted:
+		n.Admitted++
+		if queued {
+			n.Delayed++
+		}
+	case Refused:
+		*[]*uint64{Full: &n.Full, Displaced: &n.Displaced, Expired: &n.Expired}[e.Reason]++
+		if e.Tags.Retry() {
+			n.ShedRetries++
+		}
+	case Vanished:
+		n.Vanished++
+	case Released:
+		c.outcomes[e.Outcome]++
 	}
-}
-
-func (t *tally) vanished(tags tag.Tags) {
-	n := t.of(tags)
-	n.Queued--
-	n.Vanished++
 }
