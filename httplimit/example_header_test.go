@@ -71,7 +71,7 @@ func ExampleRetryAfter() {
 // A loop of your own marks its retries, so that they do not wait at the end again.
 // The limiter is closed here: nothing is sent, and the error says so.
 func ExampleWithRetry() {
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		panic(err)
 	}

@@ -22,7 +22,7 @@ func ExampleTransport() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		panic(err)
 	}
@@ -56,7 +56,7 @@ func ExamplePerHost() {
 
 	transport, err := httplimit.PerHost(base, func(host string) (*limiter.Limiter, error) {
 		fmt.Println("new:", host)
-		return aimd.NewReno(aimd.WithFactor(0.9))
+		return aimd.New()
 	}, limiter.KeyedConfig{})
 	if err != nil {
 		panic(err)
@@ -94,7 +94,7 @@ func ExampleRetrier() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		panic(err)
 	}
@@ -138,7 +138,7 @@ func ExampleCheck() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		panic(err)
 	}

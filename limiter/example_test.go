@@ -30,7 +30,7 @@ func ExampleNew() {
 func ExampleNewKeyed() {
 	buckets, err := limiter.NewKeyed(func(bucket string) (*limiter.Limiter, error) {
 		fmt.Println("a limiter for", bucket)
-		return aimd.NewReno()
+		return aimd.New()
 	}, limiter.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)
@@ -49,7 +49,7 @@ func ExampleNewKeyed() {
 
 // A limiter in expvar, which serves it below /debug/vars.
 func ExampleLimiter_Snapshot() {
-	lim, err := aimd.NewReno(aimd.WithName("photos"))
+	lim, err := aimd.New(aimd.WithName("photos"))
 	if err != nil {
 		panic(err)
 	}
@@ -67,7 +67,7 @@ func ExampleLog() {
 		}
 		return a
 	}}))
-	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(logger, 10)))
+	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(logger, 10)))
 	if err != nil {
 		panic(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleHandler() {
-	lim, err := aimd.NewReno(aimd.WithName("api.example.com"))
+	lim, err := aimd.New(aimd.WithName("api.example.com"))
 	if err != nil {
 		panic(err)
 	}
@@ -33,7 +33,7 @@ func ExampleHandler() {
 // All limiters of a Keyed, as they come and go.
 func ExampleKeyed() {
 	buckets, err := limiter.NewKeyed(func(bucket string) (*limiter.Limiter, error) {
-		return aimd.NewReno(aimd.WithName(bucket))
+		return aimd.New(aimd.WithName(bucket))
 	}, limiter.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)

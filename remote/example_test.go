@@ -31,7 +31,7 @@ func Example() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		panic(err)
 	}
@@ -186,7 +186,7 @@ func ExampleLimiters_Add() {
 	limiters.Apply(document) // as the Client does
 
 	hosts, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) {
-		l, err := aimd.NewReno()
+		l, err := aimd.New()
 		if err != nil {
 			return nil, err
 		}

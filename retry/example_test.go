@@ -86,7 +86,7 @@ func ExampleNew() {
 	err = retry.Do(context.Background(), policy, func(context.Context) error { return busy })
 	fmt.Println(err)
 
-	lim, err := aimd.NewReno(aimd.WithPolicy(policy))
+	lim, err := aimd.New(aimd.WithPolicy(policy))
 	if err != nil {
 		panic(err)
 	}

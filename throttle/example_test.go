@@ -39,7 +39,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	lim, err := aimd.NewReno(aimd.WithGuard(th))
+	lim, err := aimd.New(aimd.WithGuard(th))
 	if err != nil {
 		panic(err)
 	}

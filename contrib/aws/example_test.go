@@ -21,7 +21,7 @@ func ExampleLimit() {
 	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
 	defer stop()
 
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func ExampleLimit_downloads() {
 	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
 	defer stop()
 
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}

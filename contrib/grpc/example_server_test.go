@@ -36,7 +36,7 @@ func ExampleAdmit() {
 	address, stop := demo(16, opts...) // in your program: grpc.NewServer(opts...)
 	defer stop()
 
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func ExampleLimit() {
 	address, stop := demo(8) // a server that serves 8 calls at a time
 	defer stop()
 
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ExampleRetry() {
 	address, stop := demo(8)
 	defer stop()
 
-	lim, err := aimd.NewReno(aimd.WithFactor(0.9))
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func ExampleSlotPerMessage() {
 	address, stop := demo(8)
 	defer stop()
 
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func ExampleSlotPerMessage() {
 // Within Do around a client without the interceptors, for what a status says
 // besides its code.
 func ExampleClassify() {
-	lim, err := aimd.NewReno(aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)))
+	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)))
 	if err != nil {
 		log.Fatal(err)
 	}
