@@ -13,8 +13,7 @@ type arrivals struct {
 	left int
 	// burst is how many of a burst are still to be born.
 	burst int
-	// n is how many of all clients together were born, where no client has its own
-	// times.
+	// n is how many were born of all clients together, if no client has times of its own.
 	n int
 }
 
@@ -39,7 +38,7 @@ func (b *arrivals) init(e *engine) {
 	}
 }
 
-// at makes the next birth happen at that time, before all else.
+// at makes the next birth happen at that time, before all other events of the time.
 func (b *arrivals) at(e *engine, t time.Duration) {
 	e.queue.push(event{at: t, seq: firstBirth + uint64(b.n), kind: bornKind})
 }
@@ -56,17 +55,12 @@ func (b *arrivals) next(e *engine) {
 		b.left--
 		e.bear(c)
 	}
-	if b.left == 0 {
-		return
-	}
-	switch b.conf.Arrivals {
-	case poisson:
+	switch {
+	case b.left == 0:
+	case b.conf.Arrivals == poisson:
 		b.at(e, e.now+b.gap(e))
-	case steadyWord:
-		b.at(e, every(b.n, b.conf.Rate))
-	case onOff:
-		on := every(b.n, b.conf.Rate)
-		b.at(e, on+stretched(b.conf.Off, float64(on/b.conf.On)))
+	case b.conf.Arrivals == steadyWord:
+		b.at(e, stretched(time.Duration(b.n)*time.Second, 1/b.conf.Rate))
 	}
 }
 
@@ -75,11 +69,6 @@ func (b *arrivals) bursts(e *engine) {
 	for ; b.burst > 0; b.burst-- {
 		e.bear(&e.clients[(b.conf.Burst.Operations-b.burst)%len(e.clients)])
 	}
-}
-
-// every is the time of the nth of events at a constant rate.
-func every(n int, rate float64) time.Duration {
-	return stretched(time.Duration(n)*time.Second, 1/rate)
 }
 
 // gap is a random time of a Poisson process.
@@ -103,8 +92,8 @@ func (b *arrivals) first(e *engine, c *client) {
 	case b.conf.Arrivals == closedWord:
 		d = b.think(e)
 	case b.conf.Form == jitteredTime:
-		c.schedule = checked(grid.New(epoch, grid.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
-		d = b.planned(c)
+		c.schedule = checked(grid.New(beginning, grid.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
+		d = planned(c)
 	case b.conf.Form == jitteredSlip:
 		d = b.period(e, c)
 	case b.conf.Start == jittered:
@@ -117,8 +106,8 @@ func (b *arrivals) first(e *engine, c *client) {
 
 // turn: it is the client's turn.
 func (b *arrivals) turn(e *engine, c *client) {
-	if c.schedule != nil && !c.schedule.Begin(epoch.Add(e.now)) {
-		e.at(b.planned(c), turnKind, c.id, 0)
+	if c.schedule != nil && !c.schedule.Begin(e.date()) {
+		e.at(planned(c), turnKind, c.id, 0)
 		return
 	}
 	n := 1
@@ -134,13 +123,11 @@ func (b *arrivals) turn(e *engine, c *client) {
 
 // finished: a client's operation has ended.
 func (b *arrivals) finished(e *engine, c *client) {
-	if c.left == 0 {
-		return
-	}
-	switch b.conf.Arrivals {
-	case closedWord:
+	switch {
+	case c.left == 0:
+	case b.conf.Arrivals == closedWord:
 		e.after(b.think(e), turnKind, c.id, 0)
-	case periodicWord:
+	case b.conf.Arrivals == periodicWord:
 		e.at(b.period(e, c), turnKind, c.id, 0)
 	}
 }
@@ -153,9 +140,9 @@ func (b *arrivals) think(e *engine) time.Duration {
 }
 
 // planned is when the client's schedule has its next operation.
-func (b *arrivals) planned(c *client) time.Duration {
+func planned(c *client) time.Duration {
 	next, _ := c.schedule.Next()
-	return next.Sub(epoch)
+	return next.Sub(beginning)
 }
 
 // jittered is "period * random(.5, 1.5)".
@@ -165,21 +152,20 @@ func (b *arrivals) jittered(e *engine) time.Duration {
 
 // period is when a periodic client has its next operation.
 func (b *arrivals) period(e *engine, c *client) time.Duration {
-	p := b.conf.Period
-	switch b.conf.Form {
+	switch p := b.conf.Period; b.conf.Form {
 	case fixedPeriod:
 		return e.now + p
 	case jitteredPeriod:
 		return e.now + b.jittered(e)
 	case jitteredSlip:
-		// "next_execution += random(1.0, 2.0) * period" and then "truncate(
-		// next_execution, period)": the wrong way round.
+		// "next_execution += random(1.0, 2.0) * period" and then "truncate(next_execution,
+		// period)": the wrong way round.
 		c.grid = (c.grid + stretched(p, 1+e.random.Float64())) / p * p
 		return c.grid
 	}
-	c.schedule.Ended(epoch.Add(e.now))
-	return b.planned(c)
+	c.schedule.Ended(e.date())
+	return planned(c)
 }
 
-// over reports whether no more will be born.
+// over reports whether no operation will be born any longer.
 func (b *arrivals) over() bool { return b.left == 0 && b.burst == 0 }

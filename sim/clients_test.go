@@ -30,7 +30,6 @@ func TestArrivals(t *testing.T) {
 		"once: one for each client": {sim.Clients{Count: 7}, []float64{7}},
 		"constant":                  {sim.Clients{Operations: 5, Rate: 2}, []float64{2, 2, 1}},
 		"constant: without end":     {sim.Clients{Rate: 2}, []float64{2, 2, 2, 2, 2, 1}}, // the last at 5 s
-		"on-off":                    {sim.Clients{Operations: 25, Arrivals: "on-off", Rate: 10, On: sec, Off: sec}, []float64{10, 0, 10, 0, 5}},
 		// Each client's operation takes 1 s, and the next one follows at once.
 		"closed":                         {sim.Clients{Count: 3, Arrivals: "closed"}, []float64{3, 3, 3, 3, 3, 3}},
 		"closed: seven, in turns":        {sim.Clients{Count: 3, Operations: 7, Arrivals: "closed"}, []float64{3, 3, 1, 0}},

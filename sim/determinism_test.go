@@ -32,7 +32,7 @@ func everything() []sim.Scenario {
 				Service: 10 * ms, Spread: sim.Spread{Kind: "exponential"}, Refusal: busy,
 				Rate: sim.Rate{PerSecond: 100, Burst: 10}, Capacity: []sim.Change{{At: 2 * sec, Rate: 33}},
 			},
-			Clients: sim.Clients{Operations: 500, Arrivals: "on-off", Rate: 500, On: 200 * ms, Off: 300 * ms},
+			Clients: sim.Clients{Operations: 500, Rate: 200},
 		}, {
 			Name: "slowdown",
 			Server: sim.Server{

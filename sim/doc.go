@@ -1,33 +1,34 @@
-// Package sim is a discrete-event simulator of clients and a service on
-// virtual time: what a strategy would do to a service, seen in seconds and
-// before it is shipped.
+// Package sim is a discrete-event simulator of clients and a service on virtual time: it shows
+// in seconds what a strategy does to a service, before the strategy is shipped.
 //
-// A [Scenario] says what the service is like, how much its clients ask for, and which
-// strategies are compared; [Run] plays it once, with one strategy and one
-// seed of randomness, and returns a [Result] with the measures and traces.
+// A [Scenario] describes the service, the load of its clients, and the strategies to compare.
+// [Run] plays it once, with one strategy and one seed of randomness, and returns a [Result] with
+// measures and traces.
 //
 //	clients          strategy                       server
 //	an operation --> guards, queue, window, sense --> connection --> outage, failure --> rate --> medium --> slots or queue --> service
 //	is born           ^                                                 |                  |        |           |                |
 //	                  '---- the wait before a retry <----- an error ----'------------------'--------'-----------'             success
 //
-// What decides in a run is the library itself: the limiter's Core, the laws,
-// the backoffs, the budget, the throttle and the schedule are those that users
-// run. Only the world around them is simulated here, and what is wrong on
-// purpose: the badly repeated work of Safe Client Behaviour.
+// The decisions in a run are made by the library itself: the limiter's Core, the laws, the
+// backoffs, the budget, the throttle and the schedule are the code that users run. Only the world around
+// them is simulated here, and one mistake: the badly repeated work of Safe Client Behaviour.
 //
-// A run is pure and deterministic: no goroutine, clock or global randomness.
-// Events are ordered by time, then by the order in which they were made; every
-// random number is from one source that is seeded, and what differs from
-// machine to machine (fused multiplications, the instructions for logarithms)
-// is kept away. The same scenario, strategy and seed give the same result
-// everywhere. Runs may go on in parallel.
+// A run is pure and deterministic: it has no goroutine, clock or global randomness. Events are
+// ordered by time, then by the order in which they were made; every random number is from one
+// seeded source. Operations that differ between machines (fused multiplications, instructions
+// for logarithms) are avoided. The same scenario, strategy and seed give the same result
+// everywhere. Runs may be parallel.
 //
-// Every run ends: when all operations have ended, at the horizon of virtual time, or
-// after so many events; Result.Ended says which. Clients that never stop asking too much
-// of a service make events without end, so "events" is a result as well: it will not
-// recover.
+// Every run ends: when all operations have ended, at the horizon of virtual time, or after too
+// many events; Result.Ended says which. Clients that ask too much of a service for ever make
+// events without end, so "events" is a result as well: the service will not recover.
 //
-// What is not there: bandwidth and the sizes of requests, answers that take time
-// to arrive, single lost packets, and clients that tell the server when they give up.
+// The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive,
+// no single lost packets, and no clients that say to the server that they gave up.
+//
+// Files refer to files that stand later in this order: run, optimum, arrivals, operation,
+// service, station, meter, result, tracer, random, scenario, strategies, strategy, clients,
+// server, errors, heap. The exceptions are the engine, which is in run, and the types of
+// operation.
 package sim

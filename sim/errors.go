@@ -12,42 +12,46 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// FieldError says which field of a scenario is wrong, and why. Where several are, an
-// error holds all of them in the order of the fields, as errors.Join has it.
+// Bounds of a scenario, so that every run ends and fits into memory. Our choice.
+const (
+	maxOperations = 10_000_000
+	maxClients    = 100_000 // some 800 MB if each has a throttle
+	maxHorizon    = 30 * 24 * time.Hour
+	maxDuration   = 100 * 365 * 24 * time.Hour // of a single time
+	maxRate       = 1e7                        // a second
+	maxSlots      = 10_000_000                 // or workers, or places
+)
+
+// FieldError says which field of a scenario is wrong, and why. An error about several fields
+// joins one FieldError for each, in the order of the fields.
 type FieldError struct {
 	// Path names the field as in a scenario file: "server.outages[1].from".
 	Path string
-	// Problem is the value and what is allowed: "-1 is not allowed, want a
-	// number from 0 to 1".
+	// Problem is the value and what is allowed: "-1 is not allowed, want a number from 0 to 1".
 	Problem string
 }
 
 // Error returns "path: problem".
 func (e *FieldError) Error() string { return e.Path + ": " + e.Problem }
 
-// checker collects what is wrong below one path.
+// checker collects the errors of the fields below one path.
 type checker struct {
 	path string
 	errs *[]error
 }
 
-// in is the checker of a field that has fields itself.
-func (c checker) in(field string) checker { return checker{c.join(field), c.errs} }
+// in is the checker of the fields below a field.
+func (c checker) in(field string) checker {
+	return checker{strings.Trim(c.path+"."+field, "."), c.errs}
+}
 
 // item is the checker of one element of a list.
 func (c checker) item(field string, i int) checker {
 	return c.in(field + "[" + strconv.Itoa(i) + "]")
 }
 
-func (c checker) join(field string) string {
-	if c.path == "" || field == "" {
-		return c.path + field
-	}
-	return c.path + "." + field
-}
-
 func (c checker) fail(field, format string, args ...any) {
-	*c.errs = append(*c.errs, &FieldError{c.join(field), fmt.Sprintf(format, args...)})
+	*c.errs = append(*c.errs, &FieldError{c.in(field).path, fmt.Sprintf(format, args...)})
 }
 
 func (c checker) number(field string, v, lo, hi float64) {
@@ -62,10 +66,45 @@ func (c checker) duration(field string, v, lo, hi time.Duration) {
 	c.of(field, setting.Duration(field, &v, 0, lo, hi))
 }
 
-// of notes what is wrong with one field.
-func (c checker) of(field string, err error) { c.setting(err, map[string]string{field: field}) }
+// of notes an error of one of our packages about a field.
+func (c checker) of(field string, err error) {
+	var wrong *setting.Error
+	switch {
+	case errors.As(err, &wrong):
+		c.fail(field, "%s", wrong.Problem())
+	case err != nil:
+		c.fail(field, "%v", err)
+	}
+}
 
-// oneOf allows some words, and nothing at all.
+// setting notes an error of one of our packages about a setting: fields has the fields of
+// those settings that have another name here.
+func (c checker) setting(err error, fields map[string]string) {
+	var wrong *setting.Error
+	if errors.As(err, &wrong) {
+		if field, ok := fields[wrong.Name]; ok {
+			c.of(field, err)
+			return
+		}
+		c.of(snake(wrong.Name), err)
+		return
+	}
+	c.of("", err)
+}
+
+// snake is the name in a file of a Go field: pause_min for PauseMin.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return strings.ToLower(b.String())
+}
+
+// oneOf allows some words, and the empty one.
 func (c checker) oneOf(field, v string, allowed ...string) {
 	if !slices.Contains(allowed, v) && v != "" {
 		last := len(allowed) - 1
@@ -73,8 +112,7 @@ func (c checker) oneOf(field, v string, allowed ...string) {
 	}
 }
 
-// unused refuses settings that nothing would look at: those that are set, each as
-// its name and its value.
+// unused refuses settings that have no effect: each is its name and its value.
 func (c checker) unused(without string, settings ...any) {
 	for i := 0; i < len(settings); i += 2 {
 		if v := settings[i+1]; !reflect.ValueOf(v).IsZero() {
@@ -83,16 +121,9 @@ func (c checker) unused(without string, settings ...any) {
 	}
 }
 
-// setting puts an error of a package of ours about a setting down to the field
-// that the setting has here.
-func (c checker) setting(err error, fields map[string]string) {
-	if err == nil {
-		return
-	}
-	var wrong *setting.Error
-	if errors.As(err, &wrong) && fields[wrong.Name] != "" {
-		c.fail(fields[wrong.Name], "%s", wrong.Problem())
-	} else {
-		c.fail("", "%v", err)
+func orDefault[T comparable](v *T, fallback T) {
+	var zero T
+	if *v == zero {
+		*v = fallback
 	}
 }

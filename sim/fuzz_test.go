@@ -124,13 +124,11 @@ func (p *picker) server() Server {
 
 func (p *picker) clients() Clients {
 	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration(), Lateness: p.duration()}
-	switch c.Arrivals = p.word(onceWord, steadyWord, poisson, onOff, closedWord, periodicWord); c.Arrivals {
+	switch c.Arrivals = p.word(onceWord, steadyWord, poisson, closedWord, periodicWord); c.Arrivals {
 	case onceWord:
 		c.Stagger = p.duration()
 	case steadyWord, poisson:
 		c.Rate, c.Burst = p.rate(), Burst{p.duration(), p.count()}
-	case onOff:
-		c.Rate, c.On, c.Off = p.rate(), p.duration(), p.duration()
 	case closedWord:
 		c.Think, c.Stagger = p.duration(), p.duration()
 	case periodicWord:
@@ -149,8 +147,8 @@ func (p *picker) strategy() Strategy {
 	}
 	if p.yes() {
 		s.Retry = Retry{
-			Kind: p.word("none", "constant", "exponential", "compound", "decorrelated", "fibonacci", "last-try"),
-			Min:  p.duration(), Factor: float64(p.byte()) / 20, Attempts: p.count(), Elapsed: p.duration(), RetryAfter: p.yes(),
+			Kind: p.word("none", "constant", "exponential", "compound", "last-try"),
+			Min:  p.duration(), Factor: float64(p.byte()) / 20, Attempts: p.count(), RetryAfter: p.yes(),
 			Jitter: []backoff.Jitter{{}, backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[p.byte()%5],
 		}
 	}
@@ -186,7 +184,6 @@ func FuzzRun(f *testing.F) {
 		p := picker{bytes}
 		s := Scenario{Server: p.server(), Clients: p.clients(), Horizon: p.duration(), MaxEvents: 700}
 		s.Watch, s.Regain = Watch{p.duration(), p.duration()}, p.share()
-		s.Warmup = min(p.duration(), s.Horizon/2)
 		st := p.strategy()
 		s.Strategies = []Strategy{st}
 		if s.Validate() != nil {

@@ -111,10 +111,6 @@ func TestRates(t *testing.T) {
 	assert.InDelta(t, 110, r.ReturnRate, 1e-9)
 	assert.Equal(t, 400+r.Retries, r.Attempts)
 	assert.InEpsilon(t, float64(r.Attempts)/39.9, r.MeanRate, 1e-9)
-	s.Warmup = 21 * sec
-	r = run(t, s, fixed(sec))
-	assert.InDelta(t, 10, r.PeakRate, 1e-9)
-	assert.InEpsilon(t, 190/18.9, r.MeanRate, 1e-9)
 }
 
 // Each has a name of its own; what does not apply says so.

@@ -20,31 +20,32 @@ type meter struct {
 	outageSent                       int
 	// sinceBirth and sinceSend are the latencies of done operations.
 	sinceBirth, sinceSend []time.Duration
-	// requests are those sent in each second.
+	// requests are the requests sent in each second.
 	requests []int32
-	// warmup is what the rates leave out, and warm how many attempts were sent
-	// after it.
-	warmup   time.Duration
-	warm     int
 	regained regained
 	watch    watch
 	tracer   tracer
-	// interactive and background are how the two kinds of operations fared.
+	// interactive and background count the two kinds of operations.
 	interactive, background fared
 }
 
 func (m *meter) init(s Scenario, windowed bool) {
-	m.warmup = s.Warmup
 	m.regained = newRegained(s)
-	m.watch = newWatch(s)
+	m.watch = watch{conf: s.Watch, dones: make([]int, s.Clients.Count)}
 	m.tracer.init(s.Trace, windowed)
 }
-
-// Events.
 
 func (m *meter) born(op *operation) {
 	m.births++
 	m.kind(op).Operations++
+}
+
+// kind counts operations like this one.
+func (m *meter) kind(op *operation) *fared {
+	if op.background {
+		return &m.background
+	}
+	return &m.interactive
 }
 
 func (m *meter) sent(e *engine, again bool) {
@@ -54,7 +55,9 @@ func (m *meter) sent(e *engine, again bool) {
 		m.retries++
 		m.tracer.counts[retries]++
 	}
-	m.watch.sent(e.now)
+	if m.watch.on(e.now) {
+		m.watch.Attempts++
+	}
 	m.inFlight++
 	m.peakInFlight = max(m.peakInFlight, m.inFlight)
 	if e.server.down != nil {
@@ -65,30 +68,32 @@ func (m *meter) sent(e *engine, again bool) {
 		m.requests = append(m.requests, 0)
 	}
 	m.requests[second]++
-	if e.now >= m.warmup {
-		m.warm++
-	}
 }
 
 // ended: an attempt ended for its client.
 func (m *meter) ended(now time.Duration, o window.Outcome) {
 	m.inFlight--
-	m.watch.ended(now, o)
+	if o != window.Success && m.watch.on(now) {
+		m.watch.Errors++
+	}
 	m.outcomes[o]++
 	m.tracer.counts[byOutcome[o]]++
 }
 
-func (m *meter) done(e *engine, op *operation) {
+func (m *meter) done(now time.Duration, op *operation) {
 	m.dones++
 	m.kind(op).Done++
-	m.makespan = e.now
-	m.sinceBirth = append(m.sinceBirth, e.now-op.born)
-	m.sinceSend = append(m.sinceSend, e.now-op.sent)
-	m.regained.done(e.now)
-	m.watch.done(e.now, op.client.id)
+	m.makespan = now
+	m.sinceBirth = append(m.sinceBirth, now-op.born)
+	m.sinceSend = append(m.sinceSend, now-op.sent)
+	m.regained.done(now)
+	if m.watch.on(now) {
+		m.watch.Done++
+		m.watch.dones[op.client.id]++
+	}
 }
 
-// concurrent: the server has so many requests.
+// concurrent: the server has n requests.
 func (m *meter) concurrent(n int) { m.peakConcurrency = max(m.peakConcurrency, n) }
 
 // worked: the server spent time on an attempt.
@@ -132,16 +137,16 @@ func (m *meter) result(e *engine) Result {
 			r.ReturnRate = m.rate(o.end())
 		}
 	}
-	if e.now > m.warmup {
-		r.MeanRate = float64(m.warm) / (e.now - m.warmup).Seconds()
+	if e.now > 0 {
+		r.MeanRate = float64(m.attempts) / e.now.Seconds()
 	}
-	if first := int((m.warmup + time.Second - 1) / time.Second); first < len(m.requests) {
-		r.PeakRate = float64(slices.Max(m.requests[first:]))
+	if len(m.requests) > 0 {
+		r.PeakRate = float64(slices.Max(m.requests))
 	}
 	return r
 }
 
-// rate is how many were sent in the second of that time.
+// rate is how many requests were sent in the second at that time.
 func (m *meter) rate(t time.Duration) float64 {
 	if i := int(t / time.Second); i < len(m.requests) {
 		return float64(m.requests[i])
@@ -149,7 +154,7 @@ func (m *meter) rate(t time.Duration) float64 {
 	return 0
 }
 
-// latency sorts all and sums it up.
+// latency sorts all times and sums them up.
 func latency(all []time.Duration) Latency {
 	if len(all) == 0 {
 		return Latency{}
@@ -168,13 +173,12 @@ func latency(all []time.Duration) Latency {
 	}
 }
 
-// percentile is the smallest of the sorted that p percent do not exceed.
+// percentile is the smallest of the sorted times that p percent do not exceed.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// jain is Jain's fairness index of the clients' throughputs, each until its
-// last operation was done.
+// jain is the fairness of the clients' throughputs, each until its last operation was done.
 func jain(clients []client) float64 {
 	shares := make([]float64, len(clients))
 	for i := range clients {
@@ -185,7 +189,7 @@ func jain(clients []client) float64 {
 	return fairness(shares)
 }
 
-// fairness is Jain's index of shares, (sum x)^2 / (n * sum x^2); 0 of none.
+// fairness is Jain's index of shares, (sum x)^2 / (n * sum x^2); 0 without shares.
 func fairness(shares []float64) float64 {
 	var sum, squares float64
 	for _, x := range shares {
@@ -198,14 +202,55 @@ func fairness(shares []float64) float64 {
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// regained tells when the throughput was at a share of what it can be.
+// watch counts in the time of a Watch.
+type watch struct {
+	conf Watch
+	Watched
+	// dones is how many operations of each client were done.
+	dones []int
+}
+
+// on reports whether that time is watched.
+func (w *watch) on(now time.Duration) bool {
+	return now >= w.conf.From && now-w.conf.From < w.conf.For
+}
+
+// watched returns the counts at the end of a run.
+func (w *watch) watched(s Server, end time.Duration) Watched {
+	if w.conf.For == 0 || end <= w.conf.From {
+		return Watched{}
+	}
+	r := w.Watched
+	r.Applies = true
+	r.Capacity = s.capacity(w.conf.From, min(end, w.conf.From+w.conf.For))
+	shares := make([]float64, len(w.dones))
+	for i, n := range w.dones {
+		shares[i] = float64(n)
+	}
+	r.Jain = fairness(shares)
+	return r
+}
+
+// regained says when the throughput was a share of the throughput that is possible.
 type regained struct {
-	// want is how many operations a second there can be; +Inf: no bound, and
-	// nothing to measure.
+	// want is how many operations a second there can be; +Inf: no bound, and no measure.
 	want func(at time.Duration) float64
-	// width is that of a bucket, and done how many were done in each.
+	// width is the width of a bucket, and dones how many operations were done in each bucket.
 	width time.Duration
 	dones []int32
+}
+
+// buckets is how many buckets make up the time over which the throughput is taken.
+const buckets = 10
+
+func newRegained(s Scenario) regained {
+	want := func(at time.Duration) float64 { return min(s.Server.throughput(at), s.Clients.demand(s.Server)) }
+	// A second, or until 20 operations can be expected, but at most a million buckets.
+	span := time.Second
+	if w := want(0); w > 0 {
+		span = max(span, min(stretched(time.Second, 20/w), s.Horizon))
+	}
+	return regained{want: want, width: max(span/buckets, s.Horizon/1_000_000, 1)}
 }
 
 func (r *regained) done(now time.Duration) {
@@ -214,20 +259,6 @@ func (r *regained) done(now time.Duration) {
 		r.dones = append(r.dones, 0)
 	}
 	r.dones[i]++
-}
-
-// buckets is how many buckets make up the time over which the throughput is
-// looked at.
-const buckets = 10
-
-func newRegained(s Scenario) regained {
-	want := func(at time.Duration) float64 { return min(s.Server.throughput(at), s.Clients.demand(s.Server)) }
-	// A second, or until 20 can be expected, but at most a million buckets.
-	span := time.Second
-	if w := want(0); w > 0 {
-		span = max(span, min(stretched(time.Second, 20/w), s.Horizon))
-	}
-	return regained{want: want, width: max(span/buckets, s.Horizon/1_000_000, 1)}
 }
 
 // since is how long after the time from the throughput was at that share.

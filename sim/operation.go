@@ -15,15 +15,42 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// operation is what a client wants done once.
+// party is the library's part of a client, or of all clients together.
+type party struct {
+	id int32
+	// core is the limiter, or nil.
+	core *core.Core[*operation]
+	// wake is when the core must be looked at again.
+	wake time.Duration
+	// budget and throttle are the guards, or nil.
+	budget   *budget.Core
+	throttle *rejection.Core
+}
+
+// client asks the service.
+type client struct {
+	id int32
+	*party
+	// left is how many operations it may still bear, negative: no end.
+	left int
+	// schedule plans the times of a client of jitteredTime; grid is the time of a client of
+	// jitteredSlip.
+	schedule *grid.Core
+	grid     time.Duration
+	// done is how many operations were done, and last the time of the last one.
+	done int
+	last time.Duration
+}
+
+// operation is work that a client wants done once.
 type operation struct {
 	id     int32
 	client *client
 	item   queue.Item[*operation]
-	// born is when, and sent when its first attempt was, negative before.
+	// born is when it was born, sent when its first attempt was sent, negative before.
 	born, sent time.Duration
-	// failures is how many times it failed, and waited the backoff's own wait
-	// after the last, without what Retry-After added: loop.Failure's Last.
+	// failures is how many attempts failed, and waited the backoff's own wait after the last
+	// one, without a Retry-After: loop.Failure's Last.
 	failures int
 	waited   time.Duration
 	// number counts the operations of the run from 0, in the order of their birth.
@@ -32,31 +59,38 @@ type operation struct {
 	background bool
 }
 
-// party is what a client has of the library, by itself or with all others.
-type party struct {
-	id int32
-	// core is the limiter; nil: none.
-	core *core.Core[*operation]
-	// wake is when the core is to be looked at again.
-	wake time.Duration
-	// budget and throttle are the guards; nil: none.
-	budget   *budget.Core
-	throttle *rejection.Core
-}
+// phase is where an attempt is; 0: on its way to the server, or in its backlog.
+type phase uint8
 
-// client is one of those that ask.
-type client struct {
-	id int32
-	*party
-	// left is how many operations it may still bear, negative: no end.
-	left int
-	// schedule is that of a client of jitteredTime, grid the time of one of
-	// jitteredSlip.
-	schedule *grid.Core
-	grid     time.Duration
-	// done is how many operations were done, the last of them at the time last.
-	done int
-	last time.Duration
+const (
+	queued   phase = iota + 1 // it waits at the server
+	serving                   // it is being served
+	refusing                  // an error is on its way
+)
+
+// attempt is one request. It lasts as long as its client waits for it or the server has it.
+type attempt struct {
+	// op and client are its owners; op only while the client waits, since an operation may end
+	// before the server has served it.
+	op     *operation
+	client int32
+	id     int32
+	gen    uint32
+	ticket window.Ticket
+	// number and background are those of the operation, which may have ended; tries is how many
+	// of its attempts failed before.
+	number, tries int
+	background    bool
+	// waited: the client waits for the answer. held: it is under way or at the server.
+	waited, held bool
+	phase        phase
+	// place is its index in server.serving.
+	place int
+	// began is when the service began, takes the service time.
+	began, takes time.Duration
+	// outcome and retryAfter are the answer to be.
+	outcome    window.Outcome
+	retryAfter time.Duration
 }
 
 func newParty(e *engine, id int32) *party {
@@ -81,14 +115,12 @@ func checked[T any](v T, err error) *T {
 	return &v
 }
 
-// Events.
-
 // bear makes a new operation for a client.
 func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
 	*op = operation{id: id, client: c, born: e.now, sent: -1, number: e.meter.births}
-	op.background = e.scenario.Clients.background(op.number)
 	op.item.Value = op
+	op.background = e.scenario.Clients.background(op.number)
 	e.meter.born(op)
 	switch {
 	case !e.admitted(op):
@@ -101,25 +133,24 @@ func (e *engine) bear(c *client) {
 	}
 }
 
-// admitted asks the guards about an operation's next attempt: before the delay
-// that precedes it, as a run.Runner does, and the budget last.
+// admitted asks the guards about an operation's next attempt: before the delay that precedes
+// the attempt, as a loop.Runner does, and the budget last.
 func (e *engine) admitted(op *operation) bool {
-	now := epoch.Add(e.now)
 	p := op.client.party
-	if p.throttle != nil && !p.throttle.Asked(now, tag.Critical) {
+	if p.throttle != nil && !p.throttle.Asked(e.date(), tag.Critical) {
 		return false
 	}
 	switch {
 	case p.budget == nil:
 		return true
 	case op.failures == 0:
-		p.budget.Sent(now)
+		p.budget.Sent(e.date())
 		return true
-	case p.budget.Asked(now):
+	case p.budget.Asked(e.date()):
 		return true
 	}
 	if p.throttle != nil {
-		p.throttle.Ended(now, tag.Critical, 0)
+		p.throttle.Ended(e.date(), tag.Critical, 0)
 	}
 	return false
 }
@@ -131,7 +162,7 @@ func (e *engine) giveUp(op *operation) {
 	e.over(op)
 }
 
-// drain sends what the limiter lets go, and arms its timer.
+// drain sends the operations that the limiter admits, and arms its timer.
 func (e *engine) drain(p *party) {
 	for i, t := p.core.Next(e.now); i != nil; i, t = p.core.Next(e.now) {
 		e.send(i.Value, t)
@@ -142,17 +173,61 @@ func (e *engine) drain(p *party) {
 	}
 }
 
-// try sends an attempt of an operation that no limiter holds back.
+// try sends an attempt of an operation without a limiter.
 func (e *engine) try(op *operation) {
 	if s := e.strategy.Sense; s.Free > 0 && e.server.free(e.now) < s.Free {
 		e.meter.rejected++
 		if t := op.client.throttle; t != nil {
-			t.Ended(epoch.Add(e.now), tag.Critical, 0)
+			t.Ended(e.date(), tag.Critical, 0)
 		}
 		e.failed(op, window.Overload, 0)
 		return
 	}
 	e.send(op, window.Ticket{})
+}
+
+func (e *engine) send(op *operation, t window.Ticket) {
+	id, a := e.attempts.take()
+	*a = attempt{
+		op: op, client: op.client.id, id: id, gen: a.gen, ticket: t,
+		number: op.number, tries: op.failures, background: op.background, waited: true, held: true,
+	}
+	e.meter.sent(e, op.sent >= 0)
+	if op.sent < 0 {
+		op.sent = e.now
+	}
+	e.after(e.random.spread(e.scenario.Server.Connect, e.scenario.Server.ConnectSpread), arriveKind, id, a.gen)
+	if d := e.scenario.Clients.Timeout; d > 0 {
+		e.after(e.late(d), timeoutKind, id, a.gen)
+	}
+}
+
+// answered: the server has answered an attempt.
+func (e *engine) answered(a *attempt) {
+	a.held = false
+	if a.waited && !e.server.lost(e) {
+		a.waited = false
+		e.ending(a, a.outcome, a.retryAfter)
+	}
+	e.settled(a)
+}
+
+// timedOut: a client has waited long enough.
+func (e *engine) timedOut(a *attempt) {
+	if a.waited {
+		a.waited = false
+		e.ending(a, window.Timeout, 0)
+		e.settled(a)
+	}
+}
+
+// settled frees an attempt that neither the client nor the server has any longer.
+func (e *engine) settled(a *attempt) {
+	if !a.waited && !a.held {
+		a.gen++
+		a.op = nil
+		e.attempts.give(a.id)
+	}
 }
 
 // ending: an attempt has ended for its client.
@@ -163,12 +238,12 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 		c.core.Answered(e.now, a.ticket, o, retryAfter)
 	}
 	if c.throttle != nil {
-		c.throttle.Ended(epoch.Add(e.now), tag.Critical, o)
+		c.throttle.Ended(e.date(), tag.Critical, o)
 	}
 	if o == window.Success {
 		c.done++
 		c.last = e.now
-		e.meter.done(e, op)
+		e.meter.done(e.now, op)
 		e.over(op)
 	} else {
 		e.failed(op, o, retryAfter)
@@ -182,20 +257,18 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duration) {
 	op.failures++
 	d, again := e.delay(op, o, retryAfter)
-	if !again {
+	switch {
+	case !again:
 		e.meter.givenUp++
 		e.over(op)
-		return
-	}
-	if !e.admitted(op) {
+	case !e.admitted(op):
 		e.giveUp(op)
-		return
+	default:
+		e.after(e.late(d), retryKind, op.id, 0)
 	}
-	e.after(e.late(d), retryKind, op.id, 0)
 }
 
-// delay is how long an operation waits before its next attempt, and whether
-// there is one.
+// delay is how long an operation waits before its next attempt, and whether there is one.
 func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
 	since := op.sent
 	if since < 0 { // carrier sense kept back every attempt so far

@@ -64,7 +64,8 @@ func TestARequestKeepsItsKindAfterItsOperation(t *testing.T) {
 	s.Clients.Background, s.Server.Spread, s.Server.Slots = 0.35, sim.Spread{}, 1000
 	s.Server.Connect, s.Clients.Timeout = 100*ms, 50*ms
 	// All is over before the run is.
-	s.Clients.Arrivals, s.Clients.On, s.Clients.Off, s.Horizon = "on-off", sec, 10*sec, 2*sec
+	s.Clients.Arrivals, s.Clients.Rate, s.Horizon = "constant", 0.001, 2*sec
+	s.Clients.Burst.Operations = 1000
 	got := run(t, s, named(t, "none"))
 	require.Equal(t, got.Operations, got.TimedOut)
 	require.Greater(t, got.Interactive.Operations, 500)
@@ -73,7 +74,7 @@ func TestARequestKeepsItsKindAfterItsOperation(t *testing.T) {
 
 func TestWrongPriorities(t *testing.T) {
 	for want, change := range map[string]func(*sim.Scenario){
-		"server.reserve: 0.1 is not allowed without slots, of which it is a share":   func(s *sim.Scenario) { s.Server.Slots = 0 },
+		"server.reserve: 0.1 is not allowed without slots":                           func(s *sim.Scenario) { s.Server.Slots = 0 },
 		"server.reserve: 0.1 is not allowed with a queue, which knows no priorities": func(s *sim.Scenario) { s.Server.Queue = 5 },
 		"server.reserve: 2 is not allowed, want a number from 0 to 1":                func(s *sim.Scenario) { s.Server.Reserve = 2 },
 		"clients.background: -0.1 is not allowed, want a number from 0 to 1":         func(s *sim.Scenario) { s.Clients.Background = -0.1 },

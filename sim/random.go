@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// random is the one source of a run. Its numbers are the same on every machine,
-// which those of math.Exp, math.Log, and what rand makes of them, need not be:
-// some machines have instructions of their own for them, and some fuse x*y + z. Where
-// a product is added to something it is rounded first, by a conversion.
+// random is the one source of a run. Its numbers are the same on every machine. The functions
+// math.Exp and math.Log, and deviates of package rand that use them, differ: some machines have
+// instructions for them, and some fuse x*y + z. So a product is rounded by a conversion before
+// an addition.
 type random struct{ *rand.Rand }
 
 func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 4))} }
@@ -27,7 +27,7 @@ func (r random) NormFloat64() float64 {
 	}
 }
 
-// spread is one time of that mean and spread.
+// spread is one time with that mean and spread.
 func (r random) spread(mean time.Duration, s Spread) time.Duration {
 	switch s.Kind {
 	case uniformWord:

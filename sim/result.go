@@ -10,86 +10,79 @@ const (
 	endedStopped = "stopped"
 )
 
-// Result is what came of one run.
+// Result is the result of one run.
 //
-// An operation is born when a client wants it done, and takes one attempt or more;
-// it is done after a success, or given up. Times are virtual.
+// An operation is born when a client wants it done, and takes one attempt or more; it is done
+// after a success, or given up. Times are virtual.
 type Result struct {
-	// Scenario, Strategy and Seed say which run it was.
+	// Scenario, Strategy and Seed identify the run.
 	Scenario, Strategy string
 	Seed               uint64
-	// Ended says why the run ended: "done", every operation was done or given up;
-	// "horizon", the virtual time was up, as it should be for clients without a number
-	// of operations; "events", there were too many; "stopped", by Scenario.Stop.
+	// Ended says why the run ended: "done", every operation was done or given up; "horizon", the
+	// virtual time was up, as for clients without a number of operations; "events", there were
+	// too many; "stopped", by Scenario.Stop.
 	Ended string
-	// End is when it did.
+	// End is the virtual time of the end.
 	End time.Duration
-	// Events is the number of events that the simulator handled.
+	// Events is the number of events of the run.
 	Events int
 
-	// Operations is how many were born; of these Done were done and GivenUp were
-	// given up. The others were under way at the end.
+	// Operations is how many were born, Done how many were done, and GivenUp how many were given
+	// up. The others were under way at the end.
 	Operations, Done, GivenUp int
-	// Attempts is how many requests were sent, and Retries those of them that were
-	// not an operation's first.
+	// Attempts is how many requests were sent, with Retries that were not an operation's first.
 	Attempts, Retries int
-	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client:
-	// a success, an overload answer, another error, no answer in time.
-	// Attempts less their sum were under way at the end.
+	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client: a success,
+	// an overload answer, another error, no answer in time. The other attempts were under way at
+	// the end.
 	Succeeded, Refused, Failed, TimedOut int
-	// Rejected is how often a budget, a throttle or carrier sense kept an attempt
-	// from being sent.
+	// Rejected is how often a budget, a throttle or carrier sense refused an attempt.
 	Rejected int
 
-	// Finite tells whether the clients had a number of operations.
+	// Finite reports whether the clients had a number of operations.
 	Finite bool
-	// Makespan is when the last operation was done; it is a bound from below if
-	// Done is less than Operations.
+	// Makespan is when the last operation was done; a lower bound if Done is less than
+	// Operations.
 	Makespan time.Duration
-	// Optimum is the makespan of a clairvoyant: the same operations sent so that
-	// each arrives just when the server has room for it. 0 without a number of
-	// operations, or where that does not end either. Where times vary, a run may by
-	// chance be shorter, by the time of one operation or so.
+	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just
+	// when the server has room; 0 without a number of operations, or if that does not end either.
+	// If times vary a run may be shorter by chance, by about the time of one operation.
 	Optimum time.Duration
 
-	// SinceBirth and SinceSend are the latencies of done operations, from their birth
-	// and from their first attempt to their success.
+	// SinceBirth and SinceSend are the latencies of done operations, from their birth and from
+	// their first attempt to their success.
 	SinceBirth, SinceSend Latency
 
-	// PeakInFlight is the most attempts that clients waited for at one time,
-	// PeakConcurrency the most requests that the server had at one time.
+	// PeakInFlight is the most attempts that clients waited for at one time, PeakConcurrency the
+	// most requests that the server had at one time.
 	PeakInFlight, PeakConcurrency int
-	// Useful is the server's time spent on what reached a client as a success,
-	// Wasted that spent on anything else: refusals that keep it busy, work that
-	// nobody waits for any more, work that a collision destroyed.
+	// Useful is the server's time for requests that reached a client as a success, Wasted its
+	// time for busy refusals, for requests that were given up, and for collisions.
 	Useful, Wasted time.Duration
-	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0
-	// with nothing done.
+	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no
+	// operation was done.
 	Jain float64
 
-	// Find is how long it took from the start until 90% of the capacity was used,
-	// or of what the clients ask for if that is less.
-	Find Spell
-	// Recovery is the same from the end of the last outage.
-	Recovery Spell
+	// Find is how long it took from the start until 90% of the capacity was used, or of the
+	// clients' demand if that is less. Recovery is the same from the end of the last outage.
+	Find, Recovery Spell
 	// OutageSent is how many requests were sent during outages.
 	OutageSent int
-	// Outages tells whether there was an outage within the run.
+	// Outages reports whether there was an outage within the run.
 	Outages bool
 
-	// MeanRate and PeakRate are requests sent a second, after the warm-up: over the
-	// run, and in its worst second. ReturnRate is that of the first second after
-	// the last outage.
+	// MeanRate and PeakRate are requests sent a second: over the run, and in its worst second.
+	// ReturnRate is the rate of the first second after the last outage.
 	MeanRate, PeakRate, ReturnRate float64
 
-	// Watched is what happened in the time of Scenario.Watch.
+	// Watched has the counts of the time of Scenario.Watch.
 	Watched Watched `json:",omitzero"`
-	// Regain is how long it took, after the last change of capacity or end of an
-	// outage, until Scenario.Regain of the capacity was used again.
+	// Regain is how long it took, after the last change of capacity or end of an outage, until
+	// Scenario.Regain of the capacity was used again.
 	Regain Spell `json:",omitzero"`
 
-	// Interactive and Background are how many of these two kinds of operations were born,
-	// and how many of those were done, where Clients.Background tells them apart.
+	// Interactive and Background are how many operations of the two kinds were born and done,
+	// with Clients.Background.
 	Interactive struct{ Operations, Done int } `json:",omitzero"`
 	Background  struct{ Operations, Done int } `json:",omitzero"`
 
@@ -97,10 +90,9 @@ type Result struct {
 	Traces Traces
 }
 
-// Latency is how long something took, over many.
+// Latency is the distribution of many times; zero for no times.
 type Latency struct {
-	// Mean, P50, P99 and Max are the mean, the median, the 99th percentile and
-	// the longest; 0 of none.
+	// Mean, P50, P99 and Max are the mean, the median, the 99th percentile and the longest.
 	Mean, P50, P99, Max time.Duration
 }
 
@@ -108,10 +100,32 @@ type Latency struct {
 type Spell struct {
 	// For is how long it lasted; to the end of the run, if it did not end before.
 	For time.Duration
-	// Over tells whether it ended.
+	// Over reports whether it ended.
 	Over bool
-	// Applies is false where there is nothing to measure.
+	// Applies is false if the measure has no meaning.
 	Applies bool
+}
+
+// Watched has the counts of the time of Scenario.Watch.
+type Watched struct {
+	// Applies is false without a Watch, or if the run ended before.
+	Applies bool
+	// Attempts is how many requests were sent, Errors how many ended without success, and Done
+	// how many operations were done.
+	Attempts, Errors, Done int
+	// Capacity is how many operations the server could have served, outages or not; 0: no bound.
+	Capacity float64
+	// Jain is Jain's fairness index of the clients' done operations, 1/clients to 1; 0 if no
+	// operation was done.
+	Jain float64
+}
+
+// fared is how many operations of one kind were born, and how many were done.
+type fared struct{ Operations, Done int }
+
+// done is the share that was done.
+func (f fared) done(name string) Measure {
+	return Measure{name, float64(f.Done) / float64(max(f.Operations, 1)), false, f.Operations > 0}
 }
 
 // Measure is one number of a result, for tables.
@@ -120,10 +134,9 @@ type Measure struct {
 	Name string
 	// Value is the number. Meaningless unless Applies.
 	Value float64
-	// AtLeast tells that the run ended before it was known: it is no less.
+	// AtLeast says that the run ended before the number was known: it is a lower bound.
 	AtLeast bool
-	// Applies is false where the measure has no meaning, such as a recovery
-	// without an outage.
+	// Applies is false if the measure has no meaning, such as a recovery without an outage.
 	Applies bool
 }
 
@@ -132,7 +145,7 @@ func (r Result) Measures() []Measure {
 	unfinished := r.Done < r.Operations
 	makespan := r.Makespan
 	if unfinished && r.Ended != endedDone {
-		// Some are under way still: it is no less than the run was long.
+		// Some operations are under way still: the makespan is no less than the run was long.
 		makespan = r.End
 	}
 	ratio := func(a, b float64) float64 {

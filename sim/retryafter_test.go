@@ -11,9 +11,8 @@ import (
 )
 
 // A smooth cap of 300 requests a second whose refusals come within a
-// millisecond and say "Retry-After: 1". Design, point 10: obeyed by
-// everybody at the second cut in a row, as it was once, that took 15 to 18 times the
-// optimum here.
+// millisecond and say "Retry-After: 1". If every client
+// obeys at the second cut in a row, that takes 15 to 18 times the optimum.
 func TestRetryAfterOfASmoothRateCap(t *testing.T) {
 	capped := func(counted bool) sim.Scenario {
 		return sim.Scenario{
@@ -60,18 +59,4 @@ func TestRetryAfterDoesNotFeedTheBackoff(t *testing.T) {
 	}
 	r := run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "compound", Min: 100 * ms, Max: time.Hour, Factor: 2, RetryAfter: true}})
 	require.GreaterOrEqual(t, r.Attempts, 5)
-}
-
-// Who senses that the service is down has not begun: the time for retries counts from
-// the operation's birth, not from the start of the run.
-func TestElapsedOfWhoSentNothing(t *testing.T) {
-	s := sim.Scenario{
-		Server:  sim.Server{Slots: 1, Outages: []sim.Outage{{From: 30 * sec, For: 60 * sec}}},
-		Clients: sim.Clients{Arrivals: "on-off", Operations: 2, Rate: 1.0 / 40, On: 40 * sec, Off: ms}, Horizon: 60 * sec,
-	}
-	st := fixed(sec)
-	st.Sense.Free, st.Retry.Elapsed = 0.5, 10*sec
-	r := run(t, s, st)
-	require.Equal(t, 1, r.GivenUp)
-	require.GreaterOrEqual(t, r.Rejected, 9)
 }

@@ -7,15 +7,10 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// epoch is where virtual time begins, for the parts of the library that want
-// a time.Time: the day of Improve on exponential backoff.
-var epoch = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
-
-// Run plays the scenario once, with one strategy and one seed. The error joins a
-// [FieldError] for each field of the scenario or the strategy that is wrong.
+// Run plays the scenario once, with one strategy and one seed. The error joins a [FieldError]
+// for each field of the scenario or the strategy that is wrong.
 //
-// Every run ends: by itself, at the horizon, or after too many events;
-// Result.Ended says how.
+// Every run ends: by itself, at the horizon, or after too many events; Result.Ended says how.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	var errs []error
 	s.check(checker{errs: &errs})
@@ -34,12 +29,11 @@ func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	return r, nil
 }
 
-// engine is one run: virtual time, what will happen, and who takes part.
+// engine is one run: virtual time, its events, and all that take part.
 type engine struct {
 	scenario Scenario
 	strategy Strategy
-	// clairvoyant: requests wait at the server for as long as they must, and
-	// none is refused.
+	// clairvoyant makes requests wait at the server for as long as they must, without refusals.
 	clairvoyant bool
 
 	now    time.Duration
@@ -62,8 +56,8 @@ type engine struct {
 // stopEvery is after how many events Scenario.Stop is asked.
 const stopEvery = 4096
 
-// Of what happens at the same time the server's outages and changes come first,
-// then births, then all else, each in the order in which they were made.
+// Of events at the same time the server's outages and changes come first, then births, then all
+// others, each in the order in which they were made.
 const (
 	firstBirth = 1 << 32
 	firstOther = 1 << 48
@@ -86,25 +80,28 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	return e
 }
 
-// at makes an event happen at that time, or now if it is past.
+// at makes an event happen at that time, or now if that time has passed.
 func (e *engine) at(t time.Duration, k kind, id int32, gen uint32) {
 	e.seq++
 	e.queue.push(event{at: max(t, e.now), seq: e.seq, id: id, gen: gen, kind: k})
 }
 
-// after makes an event happen after a while.
+// after makes an event happen after a while. No sum of a time within the horizon and a
+// duration overflows.
 func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
-	// No sum of a time within the horizon and a duration overflows.
 	e.at(e.now+min(d, maxDuration), k, id, gen)
 }
 
-// late is when a client's timer fires that was set to d.
+// late is the time that a client's timer of d takes.
 func (e *engine) late(d time.Duration) time.Duration {
 	if most := e.scenario.Clients.Lateness; most > 0 && d > 0 {
 		d = min(d, maxDuration) + e.random.upTo(most)
 	}
 	return d
 }
+
+// date is now for the parts of the library that want a time.Time.
+func (e *engine) date() time.Time { return beginning.Add(e.now) }
 
 func (e *engine) run() {
 	for e.ended == "" {
@@ -160,6 +157,28 @@ func (e *engine) handle(v event) {
 	default:
 		if a := e.attempts.at(v.id); a.gen == v.gen {
 			e.attempted(v, a)
+		}
+	}
+}
+
+// attempted handles the events of one attempt.
+func (e *engine) attempted(v event, a *attempt) {
+	switch v.kind {
+	case arriveKind:
+		e.server.arrived(e, a)
+	case admitKind:
+		e.server.admitted(e, a)
+	case timeoutKind:
+		e.timedOut(a)
+	case servedKind, refusedKind:
+		switch {
+		case e.server.stopped():
+			// It continues from there when the process does.
+			e.at(v.at+e.server.down.For, v.kind, v.id, v.gen)
+		case v.kind == refusedKind:
+			e.server.refused(e, a)
+		case a.phase == serving:
+			e.server.served(e, a)
 		}
 	}
 }

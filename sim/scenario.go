@@ -5,98 +5,75 @@ import (
 	"time"
 )
 
-// Bounds of a scenario, so that every run ends and fits into memory. Our choice.
-const (
-	maxOperations = 10_000_000
-	maxClients    = 100_000 // with a throttle each, some 800 MB
-	maxHorizon    = 30 * 24 * time.Hour
-	maxDuration   = 100 * 365 * 24 * time.Hour // of a single time
-	maxRate       = 1e7                        // a second
-	maxSlots      = 10_000_000                 // or workers, or places
-)
-
-// Defaults of a scenario.
-const (
-	defaultHorizon     = time.Hour
-	defaultOpenHorizon = 5 * time.Minute // without a number of operations
-	// defaultMaxEvents ends a run: some seconds of a machine's time. With a
-	// number of operations it is defaultFiniteEvents and defaultEventsEach more for
-	// each of them: plain backoff has 60 at worst, and what needs 200 does not end.
-	defaultMaxEvents    = 20_000_000
-	defaultFiniteEvents = 1_000_000
-	defaultEventsEach   = 200
-	// defaultRuns is odd, so that the median is one of the runs.
-	defaultRuns          = 21
-	defaultTraceInterval = 100 * time.Millisecond
-)
-
-// Scenario is a service, its clients, and the strategies to compare. It needs
-// no more than Server and Clients; zero fields take the documented default. It
-// is a plain value; Run changes nothing in it.
+// Scenario is a service, its clients, and the strategies to compare. Only Server and Clients
+// are needed; zero fields take the documented default. Run changes nothing in a scenario.
 //
-// The names in the yaml tags are those that a scenario file uses, and those in
-// a [FieldError].
+// The yaml tags are the names of the fields in scenario files and in a [FieldError].
 type Scenario struct {
-	// Name is a word without spaces: "my-service".
+	// Name is a word without spaces, like "my-service".
 	Name string `yaml:"name"`
-	// Title says in half a line what it is about.
+	// Title says in half a line what the scenario is about.
 	Title string `yaml:"title"`
-	// Claim is what the run should show: for ours, the text's own sentence.
+	// Claim is the sentence that the runs should show.
 	Claim string `yaml:"claim"`
 	// Server is the service.
 	Server Server `yaml:"server"`
-	// Clients are what asks it, and for how much.
+	// Clients send the requests.
 	Clients Clients `yaml:"clients"`
-	// Strategies are what is compared; none: all of [Strategies].
+	// Strategies are compared; an empty list means all of [Strategies].
 	Strategies []Strategy `yaml:"strategies"`
-	// Seed is that of the first run; the next has Seed + 1, and so on.
+	// Seed is the seed of the first run; the next run has Seed + 1.
 	Seed uint64 `yaml:"seed"`
-	// Runs is how many runs there are for each strategy, 1 to 10000; 0 means
-	// 21. For the caller: one call of Run is one of them.
+	// Runs is the number of runs of each strategy, 1 to 10000; 0 means 21. A caller makes them:
+	// one call of Run is one run.
 	Runs int `yaml:"runs"`
-	// Horizon ends a run on virtual time, up to 30 days; 0 means
-	// 1 h, or 5 min without a number of operations.
+	// Horizon ends a run on virtual time, up to 30 days; 0 means 1 h, or 5 min without a number
+	// of operations.
 	Horizon time.Duration `yaml:"horizon"`
-	// MaxEvents ends a run after so many events, up to 2000000000; 0 means
-	// 20 000 000, or as many as are enough for the operations.
+	// MaxEvents ends a run after n events, up to 2000000000; 0 means 20 000 000, or, with a
+	// number of operations, 1 000 000 and 200 for each operation.
 	MaxEvents int `yaml:"max_events"`
-	// Warmup is what MeanRate and PeakRate leave out at the start; shorter than
-	// the Horizon.
-	Warmup time.Duration `yaml:"warmup"`
-	// Watch is a part of the run that is measured by itself; the zero value: none.
+	// Watch is a part of the run that is measured separately.
 	Watch Watch `yaml:"watch"`
-	// Regain is the share of the capacity, or of what the clients ask for if that
-	// is less, that counts as regained after the last change of capacity or the last
-	// outage, 0 to 1; 0: it is not measured.
+	// Regain is the share of the capacity that counts as regained after the last change of
+	// capacity or the last outage, 0 to 1; 0 turns the measure off. If the clients ask for less
+	// than the capacity, the share is of their demand.
 	Regain float64 `yaml:"regain"`
 	// Trace says how finely the traces are taken.
 	Trace Trace `yaml:"trace"`
-	// Stop is asked now and then, and ends a run by true; nil: never.
+	// Stop is asked every 4096 events, and ends the run if it returns true; nil never does.
 	Stop func() bool `yaml:"-"`
+}
+
+// Watch is a part of a run: the time after a warm-up, or the seconds after a change.
+type Watch struct {
+	// From is when it begins.
+	From time.Duration `yaml:"from"`
+	// For is how long it lasts; 0 turns the measure off.
+	For time.Duration `yaml:"for"`
 }
 
 // Trace says how finely the traces are taken.
 type Trace struct {
-	// Interval is the time from one sample to the next, 1 ms to 1 h; 0 means
-	// 100 ms. It doubles while a run lasts longer than 4096 of it, so that traces stay
-	// small.
+	// Interval is the time between two samples, 1 ms to 1 h; 0 means 100 ms. It doubles while a
+	// run lasts longer than 4096 intervals.
 	Interval time.Duration `yaml:"interval"`
 	// Off leaves the traces out.
 	Off bool `yaml:"-"`
 }
 
-// Validate returns nil, or an error that joins a [FieldError] for each field that is
-// wrong.
+// Validate returns nil, or an error that joins a [FieldError] for each field that is wrong.
 func (s Scenario) Validate() error {
 	var errs []error
 	s.check(checker{errs: &errs})
+	names := map[string]bool{}
 	for i, st := range s.Strategies {
-		st.check(checker{errs: &errs}.item("strategies", i))
-		for j := range i {
-			if s.Strategies[j].Name == st.Name {
-				errs = append(errs, &FieldError{checker{}.item("strategies", i).join("name"), "there are two that are called " + st.Name})
-			}
+		c := checker{errs: &errs}.item("strategies", i)
+		st.check(c)
+		if names[st.Name] {
+			c.fail("name", "there are two strategies with the name %s", st.Name)
 		}
+		names[st.Name] = true
 	}
 	return errors.Join(errs...)
 }
@@ -105,18 +82,19 @@ func (s Scenario) Validate() error {
 func (s Scenario) check(c checker) {
 	s.Server.check(c.in("server"))
 	s.Clients.check(c.in("clients"))
-	for i, o := range s.Server.Outages {
-		if o.Kind == lostWord && s.Clients.Timeout == 0 {
-			c.in("server").item("outages", i).fail("kind", "lost is not allowed without clients.timeout: an answer that is lost is waited for until then")
+	if s.Clients.Timeout == 0 {
+		if s.Server.Failures.Lost {
+			c.in("server").in("failures").fail("lost", "true is not allowed without clients.timeout: clients wait for a lost answer until then")
 		}
-	}
-	if s.Server.Failures.Lost && s.Clients.Timeout == 0 {
-		c.in("server").in("failures").fail("lost", "true is not allowed without clients.timeout: clients wait for a lost answer until then")
+		for i, o := range s.Server.Outages {
+			if o.Kind == lostWord {
+				c.in("server").item("outages", i).fail("kind", "lost is not allowed without clients.timeout: clients wait for a lost answer until then")
+			}
+		}
 	}
 	c.count("runs", s.Runs, 0, 10_000)
 	c.duration("horizon", s.Horizon, 0, maxHorizon)
 	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
-	c.duration("warmup", s.Warmup, 0, max(0, s.WithDefaults().Horizon-1))
 	w := c.in("watch")
 	w.duration("from", s.Watch.From, 0, maxHorizon)
 	w.duration("for", s.Watch.For, 0, maxHorizon)
@@ -129,29 +107,20 @@ func (s Scenario) check(c checker) {
 	}
 }
 
-// WithDefaults returns the scenario with defaults in the place of zeros: what
-// a run goes by.
+// WithDefaults returns the scenario with the defaults in place of zeros.
 func (s Scenario) WithDefaults() Scenario {
 	s.Clients = s.Clients.withDefaults()
 	s.Server = s.Server.withDefaults()
-	if s.Runs == 0 {
-		s.Runs = defaultRuns
+	n := s.Clients.total()
+	orDefault(&s.Runs, 21) // odd, so that the median is one of the runs
+	if n > 0 {
+		orDefault(&s.Horizon, time.Hour)
+		// Plain backoff makes 60 events for each operation at worst.
+		orDefault(&s.MaxEvents, 1_000_000+200*n)
 	}
-	if s.Horizon == 0 {
-		s.Horizon = defaultHorizon
-		if s.Clients.Operations == 0 {
-			s.Horizon = defaultOpenHorizon
-		}
-	}
-	if s.MaxEvents == 0 {
-		s.MaxEvents = defaultMaxEvents
-		if n := s.Clients.total(); n > 0 {
-			s.MaxEvents = defaultFiniteEvents + defaultEventsEach*n
-		}
-	}
-	if s.Trace.Interval == 0 {
-		s.Trace.Interval = defaultTraceInterval
-	}
+	orDefault(&s.Horizon, 5*time.Minute)
+	orDefault(&s.MaxEvents, 20_000_000)
+	orDefault(&s.Trace.Interval, 100*time.Millisecond)
 	if len(s.Strategies) == 0 {
 		s.Strategies = Strategies()
 	}

@@ -5,53 +5,49 @@ import (
 	"time"
 )
 
-// Server is the service. Its parts work together, each only if it is set: a
-// request passes the connection, meets an outage or a failure, then the rate
-// limit, then the medium, then finds a slot or a place in the queue, and is
-// served in a time that may depend on the load. The zero value serves anything
-// at once.
+// Server is the service. Each part works if it is set. A request passes the connection, meets
+// an outage or a failure, then the rate limit, then the medium, then finds a slot or a place in
+// the queue, and is served in a time that may depend on the load. The zero value serves every
+// request at once.
 type Server struct {
-	// Connect is how long a request is under way before it reaches the server.
-	// It holds no slot meanwhile. An answer takes no time.
+	// Connect is how long a request travels to the server, without a slot. Answers take no time.
 	Connect time.Duration `yaml:"connect"`
-	// ConnectSpread is how that time varies; the zero value: not at all.
+	// ConnectSpread is how Connect varies.
 	ConnectSpread Spread `yaml:"connect_spread"`
-	// Service is the mean time to serve one request; 0: none.
+	// Service is the mean time to serve one request.
 	Service time.Duration `yaml:"service"`
 	// Blocks gives blocks of operations another service time.
 	Blocks Blocks `yaml:"blocks"`
-	// Spread is how the service time varies; the zero value: not at all.
+	// Spread is how the service time varies.
 	Spread Spread `yaml:"spread"`
-	// Slots is how many requests are served at a time: a concurrency cap, or
-	// workers if there is a queue. 0: no bound.
+	// Slots is how many requests are served at a time; 0: no bound.
 	Slots int `yaml:"slots"`
-	// Queue is how many requests may wait, first in first out, for a slot; more
-	// are refused. 0: none waits. It needs Slots.
+	// Queue is how many requests may wait for a slot, first in first out; more are refused. It
+	// needs Slots.
 	Queue int `yaml:"queue"`
-	// Reserve is the share of the slots that background work does not get, 0 to 1; 0:
-	// none. It needs Slots, and no Queue.
+	// Reserve is the share of the slots that background work does not get, 0 to 1. It needs
+	// Slots, and no Queue.
 	Reserve float64 `yaml:"reserve"`
-	// Refusal is what a refused request costs.
+	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
 	Rate Rate `yaml:"rate"`
-	// Slowdown makes the service time grow with the concurrency, exponentially.
+	// Slowdown makes the service time grow exponentially with the concurrency.
 	Slowdown Slowdown `yaml:"slowdown"`
-	// Knee makes the service time grow with the concurrency, linearly.
+	// Knee makes the service time grow linearly with the concurrency.
 	Knee Knee `yaml:"knee"`
-	// Medium makes requests that are too many at once destroy each other.
+	// Medium makes too many requests at once destroy each other.
 	Medium Medium `yaml:"medium"`
-	// Failures makes some of the requests fail.
+	// Failures makes requests fail whatever the load.
 	Failures Failures `yaml:"failures"`
-	// Capacity changes slots and rate as time goes by. In the order of At.
+	// Capacity changes the server as time passes, in the order of At.
 	Capacity []Change `yaml:"capacity"`
-	// Outages are when the server is down. In the order of From, and one ends
-	// before the next begins.
+	// Outages are in the order of From; one ends before the next begins.
 	Outages []Outage `yaml:"outages"`
 }
 
-// Blocks are operations that differ in size: each second block of Operations operations,
-// in the order of their birth, takes another service time.
+// Blocks are operations of two sizes: each second block, in the order of birth, has another
+// service time.
 type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
 	Operations int `yaml:"operations"`
@@ -62,15 +58,7 @@ type Blocks struct {
 // large reports whether the nth operation takes Blocks.Service.
 func (b Blocks) large(n int) bool { return b.Operations > 0 && n/b.Operations%2 == 1 }
 
-func (b Blocks) check(c checker) {
-	c.count("operations", b.Operations, 0, maxOperations)
-	c.duration("service", b.Service, 0, maxHorizon)
-	if b.Operations == 0 {
-		c.unused("operations", "service", b.Service)
-	}
-}
-
-// The words of Spread.Kind, which says what they mean.
+// The words of Spread.Kind.
 const (
 	constantWord    = "constant"
 	uniformWord     = "uniform"
@@ -80,112 +68,288 @@ const (
 
 // Spread is how a time varies around its mean.
 type Spread struct {
-	// Kind is "constant", no spread at all, the default; "uniform", mean * U(1-Width,
-	// 1+Width); "exponential", that of a memoryless service; or "lognormal", with a long
-	// tail: the logarithm has standard deviation Width.
+	// Kind is "constant", the default; "uniform", mean * U(1-Width, 1+Width); "exponential"; or
+	// "lognormal", whose logarithm has the standard deviation Width.
 	Kind string `yaml:"kind"`
-	// Width is, for "uniform", 0 to 1; for "lognormal", 0 to 3. 0 means 0.5. The others
-	// have none.
+	// Width is 0 to 1 for "uniform", 0 to 3 for "lognormal", 0 means 0.5; other kinds have none.
 	Width float64 `yaml:"width"`
 }
 
-// Refusal is what a refused request costs, and what it is told.
+// Refusal is the cost of a refused request, and its Retry-After.
 type Refusal struct {
-	// Time is from the arrival of a request at the server to its refusal, and to any
-	// other answer that is an error.
+	// Time is from the arrival of a request to its refusal, or to any other error.
 	Time time.Duration `yaml:"time"`
-	// Spread is how that time varies; the zero value: not at all.
+	// Spread is how Time varies.
 	Spread Spread `yaml:"spread"`
-	// Busy makes a refusal count as busy, in the place of a slot, while it lasts:
-	// "error responses keep the server busy for a brief period of time" (Improve on exponential backoff).
+	// Busy makes a refusal occupy a slot while it lasts: "error responses keep the server busy
+	// for a brief period of time" (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
-	// RetryAfter is told with each refusal; 0: nothing is told.
+	// RetryAfter comes with each refusal; 0: no refusal has a Retry-After.
 	RetryAfter time.Duration `yaml:"retry_after"`
-	// RetryAfterJitter is a random time up to this, added to each Retry-After:
-	// "Make sure to jitter retry periods on the server side" (Safe Client Behaviour).
+	// RetryAfterJitter is the bound of a random time that is added to each Retry-After: "Make
+	// sure to jitter retry periods on the server side" (Safe Client Behaviour).
 	RetryAfterJitter time.Duration `yaml:"retry_after_jitter"`
 }
 
-// Rate is a token bucket or, with a Window, a sliding window. A request that is too
-// much is refused (429).
+// Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
 type Rate struct {
-	// PerSecond is how many requests a second are let through: so many tokens
-	// are added to the bucket. 0: there is no limit.
+	// PerSecond is how many requests a second pass; 0: no limit.
 	PerSecond float64 `yaml:"per_second"`
-	// Burst is the most tokens in the bucket, and those at the start, from 1; 0
-	// means 1. Of a bucket.
+	// Burst is the most tokens in the bucket, and the tokens at the start, from 1; 0 means 1.
 	Burst float64 `yaml:"burst"`
-	// Window makes a sliding window of the bucket: in any time of this length
-	// at most PerSecond times Window are let through, at any moment of it. 0: it is a
-	// bucket. Such limits are often of a second, as haproxy's and those of APIs.
+	// Window makes a sliding window: in any time of this length at most PerSecond times Window
+	// requests pass. 0: the limit is a bucket.
 	Window time.Duration `yaml:"window"`
-	// CountRefused makes refused requests count as well: they take tokens, so that
-	// the bucket is in debt, by up to a Burst, or a place in the window. Some gateways
-	// do: a client that goes on asking gets nothing ever again.
+	// CountRefused makes refused requests take a place in the window, or tokens, up to a debt of
+	// one Burst. Some gateways do.
 	CountRefused bool `yaml:"count_refused"`
 }
 
 // Slowdown is the server of How not to crash a server: "up to a certain limit of the number of
-// simultaneous requests, the server responds with a fixed delay, and then the
-// response time begins to increase exponentially":
+// simultaneous requests, the server responds with a fixed delay, and then the response time
+// begins to increase exponentially":
 //
 //	minDelay * factor ^ ((concurrency - concurrencyLimit) / K)
 //
-// minDelay is Server.Service, without spread. The time is looked at anew
-// whenever the concurrency changes: a request is answered once it is as old as
-// that. Work that a client gave up stays until it is served.
+// minDelay is Server.Service, without spread. A request is answered once it is as old as the
+// delay at the present concurrency. Requests that a client gave up stay until they are served.
 type Slowdown struct {
 	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
 	Limit int `yaml:"limit"`
-	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, that
-	// of the text's program.
+	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, as in the text.
 	Factor float64 `yaml:"factor"`
-	// Scale is K: the factor applies once for so many requests; 0 means 15, that
-	// of the text's program.
+	// Scale is K: the factor applies once for each Scale requests; 0 means 15, as in the text.
 	Scale float64 `yaml:"scale"`
-	// Max is the longest time, so that it cannot overflow; 0 means 24 h.
+	// Max is the longest time; 0 means 24 h.
 	Max time.Duration `yaml:"max"`
 }
 
-// Knee is a server that takes more requests than it has workers: they share what there
-// is, and everything gets slower.
+// Knee is a server whose requests share its workers: beyond At each request gets slower.
 type Knee struct {
 	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
 	At int `yaml:"at"`
-	// Slope is how fast it grows from there: at concurrency c everything takes
-	// 1 + Slope * (c - At) / At times as long. At 1, the default, the throughput
-	// stays at its best; above, it falls: the server thrashes. 0 to 100; 0 means 1.
+	// Slope is the growth from there, 0 to 100: at concurrency c everything takes
+	// 1 + Slope * (c - At) / At times as long. At 1, the default, the throughput stays at its
+	// best; above 1 it falls.
 	Slope float64 `yaml:"slope"`
 }
 
-// Medium is something that all requests share and that too many of them bring
-// down: the file descriptors of the machine that jobs are submitted to (Exponential Backoff in Distributed Systems),
-// or the cable of an Ethernet with one place.
+// Medium is shared by all requests, as the cable of an Ethernet with one place, or the file
+// descriptors of a machine (Exponential Backoff in Distributed Systems).
 type Medium struct {
-	// Places is how many requests it carries at a time, from 1; 0: there is no
-	// medium. One more is a collision: it and all that were there fail.
+	// Places is how many requests it carries, from 1; 0: there is no medium. One request more
+	// is a collision: that request and all on the medium fail.
 	Places int `yaml:"places"`
-	// Jam is for how long nothing gets through after a collision.
+	// Jam is for how long every request fails after a collision.
 	Jam time.Duration `yaml:"jam"`
+}
+
+// Failures makes requests fail whatever the load: "Effects of partial failures" (Safe Client
+// Behaviour). A request fails if Rate, Every, First or Rest makes it fail.
+type Failures struct {
+	// Rate is the share of requests that fail at random, 0 to 1.
+	Rate float64 `yaml:"rate"`
+	// Every makes each request fail whose number at the server is a multiple of Every: 3 for
+	// each third request; 0: no request fails for its number.
+	Every int `yaml:"every"`
+	// First is how many attempts of each operation fail before one may succeed.
+	First int `yaml:"first"`
+	// Rest makes a request fail that comes later than this after the request before it, as at a
+	// service that stops if no client asks; 0: a rest does not matter.
+	Rest time.Duration `yaml:"rest"`
+	// Overload makes a failure look like a refusal (503). Without it a failure says nothing
+	// about load (500).
+	Overload bool `yaml:"overload"`
+	// Sticky makes all requests of a share of the clients fail, as if some machines are down and
+	// each client stays with its own. Without it, each request has the same chance.
+	Sticky bool `yaml:"sticky"`
+	// Lost makes a request that fails vanish: the client never gets an answer, and needs a
+	// Timeout.
+	Lost bool `yaml:"lost"`
+	// From and For say when requests fail; a For of 0: from From to the end.
+	From time.Duration `yaml:"from"`
+	For  time.Duration `yaml:"for"`
+	// Period repeats the time of From and For each Period, longer than For; 0: requests fail
+	// once for that time.
+	Period time.Duration `yaml:"period"`
+}
+
+// at reports whether requests may fail at that time.
+func (f Failures) at(now time.Duration) bool {
+	since := now - f.From
+	if f.Period > 0 && since > 0 {
+		since %= f.Period
+	}
+	return since >= 0 && (f.For == 0 || since < f.For)
+}
+
+// Change is a new capacity from some time on; zero fields change nothing.
+type Change struct {
+	// At is when.
+	At time.Duration `yaml:"at"`
+	// Slots replaces Server.Slots. Requests in service stay there.
+	Slots int `yaml:"slots"`
+	// Rate replaces Server.Rate.PerSecond.
+	Rate float64 `yaml:"rate"`
+	// Service replaces Server.Service for requests whose service begins later.
+	Service time.Duration `yaml:"service"`
+}
+
+// The words of Outage.Kind.
+const (
+	errorsWord = "errors"
+	silentWord = "silent"
+	lostWord   = "lost"
+)
+
+// Outage is a time in which the server is down.
+type Outage struct {
+	// From is when it begins.
+	From time.Duration `yaml:"from"`
+	// For is how long it lasts, more than 0.
+	For time.Duration `yaml:"for"`
+	// Kind is "errors", the default: every request is refused; "silent": the process stops, and
+	// has its requests again when it continues; or "lost": requests and answers vanish, the
+	// server serves the requests that it has, and clients need a Timeout.
+	Kind string `yaml:"kind"`
+	// Backlog is how many requests the kernel keeps for a process that is stopped by a "silent"
+	// outage. The process has these when it continues, whether a client still waits or not, and
+	// of the other requests those that a client waits for. 0: no bound.
+	Backlog int `yaml:"backlog"`
+	// RetryAfter makes refusals of an "errors" outage say when it ends.
+	// Refusal.RetryAfterJitter is added.
+	RetryAfter bool `yaml:"retry_after"`
+}
+
+func (o Outage) end() time.Duration { return o.From + o.For }
+
+// lastChange is when the capacity last changed or an outage last ended before the end of a
+// run, and false if neither did.
+func (s Server) lastChange(end time.Duration) (at time.Duration, changed bool) {
+	for _, c := range s.Capacity {
+		if c.At < end {
+			at, changed = max(at, c.At), true
+		}
+	}
+	for _, o := range s.Outages {
+		if o.end() < end {
+			at, changed = max(at, o.end()), true
+		}
+	}
+	return at, changed
+}
+
+// throughput is how many operations a second the server can serve at that time, at its best
+// concurrency; +Inf: no bound.
+func (s Server) throughput(at time.Duration) float64 {
+	s = s.withDefaults()
+	slots, rate, service := s.Slots, s.Rate.PerSecond, s.Service
+	for _, c := range s.Capacity {
+		if c.At <= at && c.Slots > 0 {
+			slots = c.Slots
+		}
+		if c.At <= at && c.Rate > 0 {
+			rate = c.Rate
+		}
+		if c.At <= at && c.Service > 0 {
+			service = c.Service
+		}
+	}
+	most := math.Inf(1)
+	if rate > 0 {
+		most = rate
+	}
+	if s.Blocks.Operations > 0 {
+		service = (service + s.Blocks.Service) / 2
+	}
+	if service == 0 {
+		return most
+	}
+	best := s.bestConcurrency()
+	if n := fewest(slots, s.Medium.Places); n > 0 {
+		best = min(best, float64(n))
+	}
+	return min(most, s.served(best)/service.Seconds())
+}
+
+// capacity is how many operations can be served in that time, 0: no bound.
+func (s Server) capacity(from, to time.Duration) float64 {
+	sum := 0.0
+	for at := from; at < to; {
+		next := to
+		for _, c := range s.Capacity {
+			if c.At > at {
+				next = min(next, c.At)
+			}
+		}
+		sum += float64(s.throughput(at) * (next - at).Seconds())
+		at = next
+	}
+	if math.IsInf(sum, 1) {
+		return 0
+	}
+	return sum
+}
+
+// bestConcurrency is the concurrency with the highest throughput of a server that slows down
+// or has a knee; +Inf: the more the better.
+//
+// With a slowdown, c/delay(c) has its maximum at Scale/ln(Factor), unless the slowdown begins
+// beyond that. With a knee, c/stretch(c) grows for ever if Slope is less than 1, and falls from
+// At on if Slope is more than 1.
+func (s Server) bestConcurrency() float64 {
+	switch {
+	case s.Slowdown.Limit > 0:
+		peak := s.Slowdown.Scale / logarithm(s.Slowdown.Factor)
+		best := max(1, math.Floor(peak))
+		if s.served(best+1) > s.served(best) {
+			best++
+		}
+		return max(best, float64(s.Slowdown.Limit))
+	case s.Knee.At > 0 && s.Knee.Slope >= 1:
+		return float64(s.Knee.At)
+	}
+	return math.Inf(1)
+}
+
+// served is how many are served in one Service time at that concurrency.
+func (s Server) served(concurrency float64) float64 {
+	switch over := concurrency - float64(max(s.Slowdown.Limit, s.Knee.At)); {
+	case over <= 0:
+		return concurrency
+	case s.Slowdown.Limit > 0:
+		return concurrency * exponential(-over*logarithm(s.Slowdown.Factor)/s.Slowdown.Scale)
+	case s.Knee.At > 0 && math.IsInf(concurrency, 1):
+		return float64(s.Knee.At) / s.Knee.Slope
+	case s.Knee.At > 0:
+		return concurrency / (1 + float64(s.Knee.Slope*over)/float64(s.Knee.At))
+	}
+	return concurrency
+}
+
+// fewest is the least of the bounds; 0 is no bound.
+func fewest(bounds ...int) int {
+	least := 0
+	for _, n := range bounds {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
 }
 
 func (s Server) withDefaults() Server {
 	for _, spread := range []*Spread{&s.Spread, &s.ConnectSpread, &s.Refusal.Spread} {
-		*spread = spread.withDefaults()
+		orDefault(&spread.Kind, constantWord)
+		if spread.Kind == uniformWord || spread.Kind == lognormalWord {
+			orDefault(&spread.Width, 0.5)
+		}
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)
-	if s.Slowdown.Factor == 0 {
-		s.Slowdown.Factor = 1.05
-	}
-	if s.Slowdown.Scale == 0 {
-		s.Slowdown.Scale = 15
-	}
-	if s.Slowdown.Max == 0 {
-		s.Slowdown.Max = 24 * time.Hour
-	}
-	if s.Knee.Slope == 0 {
-		s.Knee.Slope = 1
-	}
+	orDefault(&s.Slowdown.Factor, 1.05)
+	orDefault(&s.Slowdown.Scale, 15)
+	orDefault(&s.Slowdown.Max, 24*time.Hour)
+	orDefault(&s.Knee.Slope, 1)
 	return s
 }
 
@@ -193,40 +357,49 @@ func (s Server) check(c checker) {
 	c.duration("connect", s.Connect, 0, maxHorizon)
 	c.duration("service", s.Service, 0, maxHorizon)
 	s.ConnectSpread.check(c.in("connect_spread"))
-	s.Blocks.check(c.in("blocks"))
 	s.Spread.check(c.in("spread"))
+	c.in("blocks").count("operations", s.Blocks.Operations, 0, maxOperations)
+	c.in("blocks").duration("service", s.Blocks.Service, 0, maxHorizon)
+	if s.Blocks.Operations == 0 {
+		c.in("blocks").unused("operations", "service", s.Blocks.Service)
+	}
 	c.count("slots", s.Slots, 0, maxSlots)
 	c.count("queue", s.Queue, 0, maxSlots)
-	if s.Queue > 0 && s.Slots == 0 {
-		c.fail("queue", "%d is not allowed without slots, for which to wait", s.Queue)
+	c.number("reserve", s.Reserve, 0, 1)
+	if s.Slots == 0 {
+		c.unused("slots", "queue", s.Queue, "reserve", s.Reserve)
+	} else if s.Reserve > 0 && s.Queue > 0 {
+		c.fail("reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
 	}
-	s.checkReserve(c)
 	r := c.in("refusal")
 	r.duration("time", s.Refusal.Time, 0, maxHorizon)
 	s.Refusal.Spread.check(r.in("spread"))
 	r.duration("retry_after", s.Refusal.RetryAfter, 0, maxHorizon)
 	r.duration("retry_after_jitter", s.Refusal.RetryAfterJitter, 0, maxHorizon)
+	s.Rate.check(c.in("rate"))
 	s.checkLoad(c)
 	s.checkTimes(c)
 }
 
-// checkLoad checks what depends on the load.
-func (s Server) checkLoad(c checker) {
-	r := c.in("rate")
-	r.number("per_second", s.Rate.PerSecond, 0, maxRate)
-	if s.Rate.Burst != 0 {
-		r.number("burst", s.Rate.Burst, 1, maxRate)
+func (r Rate) check(c checker) {
+	c.number("per_second", r.PerSecond, 0, maxRate)
+	if r.Burst != 0 {
+		c.number("burst", r.Burst, 1, maxRate)
 	}
-	r.duration("window", s.Rate.Window, 0, time.Hour)
-	switch most := s.Rate.PerSecond * s.Rate.Window.Seconds(); {
-	case s.Rate.Window <= 0:
-	case s.Rate.PerSecond == 0:
-		r.unused("per_second", "window", s.Rate.Window)
-	case s.Rate.Burst > 1:
-		r.fail("burst", "%v is not allowed with a window, which has no bucket", s.Rate.Burst)
+	c.duration("window", r.Window, 0, time.Hour)
+	switch most := r.PerSecond * r.Window.Seconds(); {
+	case r.Window <= 0:
+	case r.PerSecond == 0:
+		c.unused("per_second", "window", r.Window)
+	case r.Burst > 1:
+		c.fail("burst", "%v is not allowed with a window, which has no bucket", r.Burst)
 	case most < 1 || most > maxSlots:
-		r.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", s.Rate.Window, s.Rate.PerSecond, maxSlots)
+		c.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", r.Window, r.PerSecond, maxSlots)
 	}
+}
+
+// checkLoad checks the parts whose times depend on the load.
+func (s Server) checkLoad(c checker) {
 	d := c.in("slowdown")
 	d.count("limit", s.Slowdown.Limit, 0, maxSlots)
 	if f := s.Slowdown.Factor; f != 0 && !(f > 1 && f <= 1000) {
@@ -238,7 +411,7 @@ func (s Server) checkLoad(c checker) {
 	d.duration("max", s.Slowdown.Max, 0, maxDuration)
 	if s.Slowdown.Limit > 0 {
 		if s.Spread.Kind != "" && s.Spread.Kind != constantWord {
-			d.fail("limit", "%d is not allowed with a spread: a slowdown makes every request wait equally long", s.Slowdown.Limit)
+			d.fail("limit", "%d is not allowed with a spread: a slowdown has one time for all requests", s.Slowdown.Limit)
 		}
 		if s.Blocks.Operations > 0 {
 			d.fail("limit", "%d is not allowed with blocks: a slowdown has one time for all requests", s.Slowdown.Limit)
@@ -247,22 +420,57 @@ func (s Server) checkLoad(c checker) {
 			d.fail("limit", "%d is not allowed with a knee: choose one of them", s.Slowdown.Limit)
 		}
 	}
-	k := c.in("knee")
-	k.count("at", s.Knee.At, 0, maxSlots)
-	k.number("slope", s.Knee.Slope, 0, 100)
-	m := c.in("medium")
-	m.count("places", s.Medium.Places, 0, maxSlots)
-	m.duration("jam", s.Medium.Jam, 0, maxHorizon)
+	c.in("knee").count("at", s.Knee.At, 0, maxSlots)
+	c.in("knee").number("slope", s.Knee.Slope, 0, 100)
+	c.in("medium").count("places", s.Medium.Places, 0, maxSlots)
+	c.in("medium").duration("jam", s.Medium.Jam, 0, maxHorizon)
 }
 
-func (s Spread) withDefaults() Spread {
-	if s.Kind == "" {
-		s.Kind = constantWord
+// checkTimes checks the parts that depend on the time.
+func (s Server) checkTimes(c checker) {
+	s.Failures.check(c.in("failures"))
+	for i, ch := range s.Capacity {
+		c := c.item("capacity", i)
+		c.duration("at", ch.At, 0, maxHorizon)
+		if i > 0 && ch.At < s.Capacity[i-1].At {
+			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
+		}
+		c.count("slots", ch.Slots, 0, maxSlots)
+		c.number("rate", ch.Rate, 0, maxRate)
+		c.duration("service", ch.Service, 0, maxHorizon)
+		if s.Slots == 0 {
+			c.unused("server.slots", "slots", ch.Slots)
+		}
+		if s.Rate.PerSecond == 0 {
+			c.unused("server.rate.per_second", "rate", ch.Rate)
+		}
+		if ch.Service > 0 && s.Slowdown.Limit > 0 {
+			c.fail("service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
+		}
 	}
-	if s.Width == 0 && (s.Kind == uniformWord || s.Kind == lognormalWord) {
-		s.Width = 0.5
+	for i, o := range s.Outages {
+		c := c.item("outages", i)
+		c.duration("from", o.From, 0, maxHorizon)
+		c.duration("for", o.For, 1, maxHorizon)
+		if i > 0 && o.From < s.Outages[i-1].end() {
+			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
+		}
+		c.oneOf("kind", o.Kind, errorsWord, silentWord, lostWord)
+		c.count("backlog", o.Backlog, 0, maxSlots)
 	}
-	return s
+}
+
+func (f Failures) check(c checker) {
+	c.number("rate", f.Rate, 0, 1)
+	c.count("every", f.Every, 0, maxOperations)
+	c.count("first", f.First, 0, maxOperations)
+	c.duration("rest", f.Rest, 0, maxHorizon)
+	c.duration("from", f.From, 0, maxHorizon)
+	c.duration("for", f.For, 0, maxHorizon)
+	c.duration("period", f.Period, 0, maxHorizon)
+	if f.Period > 0 && (f.For == 0 || f.For >= f.Period) {
+		c.fail("period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
+	}
 }
 
 func (s Spread) check(c checker) {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -9,31 +11,30 @@ import (
 // server is the service as it is now.
 type server struct {
 	conf Server
-	// slots and perSecond are the capacity; 0: no bound.
+	// slots and perSecond are the capacity, 0: no bound; service is the mean service time.
 	slots     int
 	perSecond float64
-	// service is the mean service time.
-	service time.Duration
-	// came is how many requests came, the last of them at the time latest.
+	service   time.Duration
+	// came is how many requests met the failures, latest the time of the last one.
 	came   int
 	latest time.Duration
-	// running is how many are being served, busy how many refusals keep a slot.
+	// running is how many requests are being served, busy how many refusals keep a slot.
 	running, busy int
-	// waiting are those in the queue, in order.
+	// waiting are the requests in the queue, in order.
 	waiting fifo
-	// tokens are those of the bucket at the time filled.
+	// tokens are the tokens of the bucket at the time filled.
 	tokens float64
 	filled time.Duration
 	// passed are the times of the requests that count in the sliding window.
 	passed []time.Duration
-	// jammed: until then nothing gets through.
+	// jammed is until when every request fails.
 	jammed time.Duration
-	// down is the outage that goes on, nil if none does; nextOutage is the one after.
+	// down is the present outage, or nil; nextOutage is the one after.
 	down       *Outage
 	nextOutage int
-	// backlog are those that came while the server was stopped, in order.
+	// backlog are the requests that came while the server was stopped, in order.
 	backlog []int32
-	// serving are those being served, with a medium.
+	// serving are the requests being served, with a medium.
 	serving []int32
 	station station
 }
@@ -52,8 +53,6 @@ func (s *server) init(e *engine, conf Server) {
 		e.at(o.end(), outageKind, 0, 0)
 	}
 }
-
-// Events.
 
 // arrived: an attempt has passed the connection.
 func (s *server) arrived(e *engine, a *attempt) {
@@ -76,20 +75,21 @@ func (s *server) arrived(e *engine, a *attempt) {
 	}
 }
 
-// admitted: all is well but for the slots.
-func (s *server) admitted(e *engine, a *attempt) {
+// fails reports whether a request that comes now meets one of the Failures.
+func (s *server) fails(e *engine, a *attempt) bool {
+	f := s.conf.Failures
+	rest := e.now - s.latest
+	s.came++
+	s.latest = e.now
 	switch {
-	case s.conf.Reserve > 0 && s.reserved(a):
-		s.refuse(e, a, window.Overload)
-	case s.slots == 0 || s.running+s.busy < s.slots:
-		s.begin(e, a)
-	case s.waiting.len() < s.conf.Queue:
-		a.phase = queued
-		s.waiting.push(a.id)
-		e.meter.concurrent(s.concurrency())
-	default:
-		s.refuse(e, a, window.Overload)
+	case !f.at(e.now):
+		return false
+	case f.Every > 0 && s.came%f.Every == 0, a.tries < f.First, f.Rest > 0 && rest > f.Rest:
+		return true
+	case f.Sticky:
+		return float64(a.client) < f.Rate*float64(len(e.clients))
 	}
+	return f.Rate > 0 && e.random.Float64() < f.Rate
 }
 
 // failed: an attempt has met one of the Failures.
@@ -105,14 +105,133 @@ func (s *server) failed(e *engine, a *attempt) {
 	}
 }
 
+// allowed reports whether an attempt is within the rate, and refuses it if it is not. The
+// clairvoyant's attempt comes again at the time at which it is.
+func (s *server) allowed(e *engine, a *attempt) bool {
+	allows := s.token
+	if s.conf.Rate.Window > 0 {
+		allows = s.place
+	}
+	now, at := allows(e)
+	switch {
+	case now:
+		return true
+	case e.clairvoyant:
+		e.at(at, admitKind, a.id, a.gen)
+	default:
+		s.refuse(e, a, window.Overload)
+	}
+	return false
+}
+
+// fill adds the tokens that are due.
+func (s *server) fill(now time.Duration) {
+	due := (now - s.filled).Seconds() * s.perSecond
+	s.tokens = min(s.conf.Rate.Burst, s.tokens+float64(due))
+	s.filled = now
+}
+
+// token takes a token of the bucket. It reports whether there is one now, or when there is.
+func (s *server) token(e *engine) (now bool, at time.Duration) {
+	// A billionth of a token may be missing by rounding.
+	const nearly = 1 - 1e-9
+	s.fill(e.now)
+	now = s.tokens >= nearly
+	switch {
+	case now || e.clairvoyant:
+		s.tokens--
+	case s.conf.Rate.CountRefused:
+		s.tokens = max(s.tokens-1, -s.conf.Rate.Burst)
+	}
+	return now, e.now + min(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), maxDuration)
+}
+
+// place takes a place in the sliding window. It reports whether there is one now, or when
+// there is.
+func (s *server) place(e *engine) (now bool, at time.Duration) {
+	width := s.conf.Rate.Window
+	gone, _ := slices.BinarySearch(s.passed, e.now-width+1)
+	s.passed = s.passed[gone:]
+	at = e.now
+	most := int(math.RoundToEven(s.perSecond * width.Seconds()))
+	now = len(s.passed) < most
+	if !now && e.clairvoyant {
+		at = s.passed[len(s.passed)-most] + width
+	}
+	if now || e.clairvoyant || s.conf.Rate.CountRefused {
+		s.passed = append(s.passed, at)
+	}
+	return now, at
+}
+
+// admitted: only the slots are left to pass.
+func (s *server) admitted(e *engine, a *attempt) {
+	taken := s.running + s.busy
+	switch {
+	case s.conf.Reserve > 0 && a.background && float64(taken) >= float64(s.slots)*(1-s.conf.Reserve):
+		s.refuse(e, a, window.Overload)
+	case s.slots == 0 || taken < s.slots:
+		s.begin(e, a)
+	case s.waiting.len() < s.conf.Queue:
+		a.phase = queued
+		s.waiting.push(a.id)
+		e.meter.concurrent(s.concurrency())
+	default:
+		s.refuse(e, a, window.Overload)
+	}
+}
+
+func (s *server) begin(e *engine, a *attempt) {
+	s.running++
+	a.phase, a.began = serving, e.now
+	mean := s.service
+	if s.conf.Blocks.large(a.number) {
+		mean = s.conf.Blocks.Service
+	}
+	a.takes = e.random.spread(mean, s.conf.Spread)
+	if s.conf.Medium.Places > 0 {
+		a.place = len(s.serving)
+		s.serving = append(s.serving, a.id)
+	}
+	s.station.begin(e, a)
+	e.meter.concurrent(s.concurrency())
+}
+
 // served: an attempt's service is over.
 func (s *server) served(e *engine, a *attempt) {
 	s.running--
-	s.leave(e, a)
+	if n := len(s.serving); n > 0 {
+		last := s.serving[n-1]
+		s.serving[a.place] = last
+		e.attempts.at(last).place = a.place
+		s.serving = s.serving[:n-1]
+	}
 	e.meter.worked(a.takes, a.waited && !s.lost(e))
 	a.outcome, a.retryAfter = window.Success, 0
 	s.refill(e)
 	e.answered(a)
+}
+
+// refuse makes an error of an attempt, which is ready after the time of a refusal.
+func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
+	r := s.conf.Refusal
+	takes := e.random.spread(r.Time, r.Spread)
+	a.phase, a.outcome, a.retryAfter = refusing, o, 0
+	if r.Busy {
+		s.busy++
+		e.meter.worked(takes, false)
+		e.meter.concurrent(s.concurrency())
+	}
+	if o == window.Overload {
+		a.retryAfter = r.RetryAfter
+		if s.down != nil && s.down.RetryAfter {
+			a.retryAfter = s.down.end() - e.now
+		}
+		if a.retryAfter > 0 && r.RetryAfterJitter > 0 {
+			a.retryAfter += e.random.upTo(r.RetryAfterJitter)
+		}
+	}
+	e.after(takes, refusedKind, a.id, a.gen)
 }
 
 // refused: a refusal, or another error, is ready.
@@ -124,6 +243,13 @@ func (s *server) refused(e *engine, a *attempt) {
 	e.answered(a)
 }
 
+// refill begins requests that wait for a slot, while there is one.
+func (s *server) refill(e *engine) {
+	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
+		s.begin(e, e.attempts.at(s.waiting.pop()))
+	}
+}
+
 // outage: one begins or ends.
 func (s *server) outage(e *engine) {
 	s.station.settle(e)
@@ -132,9 +258,10 @@ func (s *server) outage(e *engine) {
 		s.nextOutage++
 		return
 	}
+	most := s.down.Backlog
 	s.down = nil
 	s.station.check(e)
-	came, most := s.backlog, s.conf.Outages[s.nextOutage-1].Backlog
+	came := s.backlog
 	s.backlog = nil
 	for i, id := range came {
 		a := e.attempts.at(id)
@@ -163,7 +290,7 @@ func (s *server) changed(e *engine, i int32) {
 	}
 }
 
-// collided: one more than the medium carries, and all are lost.
+// collided: one request more than the medium carries, and all are lost.
 func (s *server) collided(e *engine, a *attempt) {
 	s.jammed = e.now + s.conf.Medium.Jam
 	lost := s.serving
@@ -181,12 +308,10 @@ func (s *server) collided(e *engine, a *attempt) {
 	s.refuse(e, a, window.Overload)
 }
 
-// Questions.
-
 // stopped reports whether the server's process does not run.
 func (s *server) stopped() bool { return s.down != nil && s.down.Kind == silentWord }
 
-// lost reports whether requests and answers vanish. A clairvoyant loses none.
+// lost reports whether requests and answers vanish. A clairvoyant loses no request.
 func (s *server) lost(e *engine) bool {
 	return s.down != nil && s.down.Kind == lostWord && !e.clairvoyant
 }
@@ -200,7 +325,7 @@ func (s *server) concurrency() int {
 	return s.running + s.busy + s.waiting.len() + waiting
 }
 
-// free is how much of the server is free, as a share: what carrier sense sees.
+// free is how much of the server is free, as a share, for carrier sense.
 func (s *server) free(now time.Duration) float64 {
 	most := s.conf.Medium.Places
 	if most == 0 {
@@ -213,77 +338,4 @@ func (s *server) free(now time.Duration) float64 {
 		return 1
 	}
 	return max(0, 1-float64(s.running+s.busy)/float64(most))
-}
-
-// refuse makes an error of an attempt, to be told in a while.
-func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
-	r := s.conf.Refusal
-	takes := e.random.spread(r.Time, r.Spread)
-	a.phase, a.outcome, a.retryAfter = refusing, o, 0
-	if r.Busy {
-		s.busy++
-		e.meter.worked(takes, false)
-		e.meter.concurrent(s.concurrency())
-	}
-	if o == window.Overload {
-		a.retryAfter = r.RetryAfter
-		if s.down != nil && s.down.RetryAfter {
-			a.retryAfter = s.down.end() - e.now
-		}
-		if a.retryAfter > 0 && r.RetryAfterJitter > 0 {
-			a.retryAfter += e.random.upTo(r.RetryAfterJitter)
-		}
-	}
-	e.after(takes, refusedKind, a.id, a.gen)
-}
-
-func (s *server) begin(e *engine, a *attempt) {
-	s.running++
-	a.phase, a.began = serving, e.now
-	mean := s.service
-	if s.conf.Blocks.large(a.number) {
-		mean = s.conf.Blocks.Service
-	}
-	a.takes = e.random.spread(mean, s.conf.Spread)
-	if s.conf.Medium.Places > 0 {
-		a.place = len(s.serving)
-		s.serving = append(s.serving, a.id)
-	}
-	s.station.begin(e, a)
-	e.meter.concurrent(s.concurrency())
-}
-
-// leave takes an attempt out of those being served.
-func (s *server) leave(e *engine, a *attempt) {
-	if s.conf.Medium.Places == 0 {
-		return
-	}
-	last := s.serving[len(s.serving)-1]
-	s.serving[a.place] = last
-	e.attempts.at(last).place = a.place
-	s.serving = s.serving[:len(s.serving)-1]
-}
-
-// refill begins what waits for a slot, while there is one.
-func (s *server) refill(e *engine) {
-	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
-		s.begin(e, e.attempts.at(s.waiting.pop()))
-	}
-}
-
-// fails reports whether a request that comes now fails.
-func (s *server) fails(e *engine, a *attempt) bool {
-	f := s.conf.Failures
-	rest := e.now - s.latest
-	s.came++
-	s.latest = e.now
-	switch {
-	case !f.at(e.now):
-		return false
-	case f.Every > 0 && s.came%f.Every == 0, a.tries < f.First, f.Rest > 0 && rest > f.Rest:
-		return true
-	case f.Sticky:
-		return float64(a.client) < f.Rate*float64(len(e.clients))
-	}
-	return f.Rate > 0 && e.random.Float64() < f.Rate
 }

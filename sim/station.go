@@ -5,29 +5,28 @@ import (
 	"time"
 )
 
-// station is where requests are served: it says when each is done, which may
-// depend on how many there are.
+// station serves requests: it says when each is done, which may depend on the concurrency.
 //
-// Without a slowdown or a knee an attempt's time is known when it begins. Else each
-// change of the concurrency moves the time at which the next is done: one event looks,
-// and a version tells it from those that were overtaken.
+// Without a slowdown or a knee an attempt's time is known when it begins. With one, each change
+// of the concurrency moves the time at which the next attempt is done: one event looks, and its
+// version shows whether it is out of date.
 type station struct {
 	conf Server
-	// version is that of the event that counts, which is at looks.
+	// version is the version of the event that counts, at the time looks.
 	version uint32
 	looks   time.Duration
 
-	// ages are those of a slowdown, the oldest first, and delays how long a
-	// request takes at Limit, Limit + 1 and so on: e to the growth times that.
+	// ages are the attempts in a slowdown, the oldest first; delays are the times of a request
+	// at Limit, Limit + 1 and so on, which grow by the exponent growth.
 	ages   fifo
 	delays []time.Duration
 	growth float64
-	// emptying: none is let in just now. As one leaves a slowdown, others may be old
-	// enough to leave with it; a clairvoyant sees to it that they do.
+	// emptying keeps waiting requests out. As one leaves a slowdown, others may be old enough to
+	// leave with it; a clairvoyant lets them leave first.
 	emptying bool
 
-	// works are those of a knee, by the work at which they are done; work is how
-	// much each of them could have had by the time worked.
+	// works are the attempts at a knee, by the work at which they are done; work is how much
+	// an attempt could have had by the time worked.
 	works  heap[float64]
 	work   float64
 	worked time.Duration
@@ -85,7 +84,7 @@ func (s *station) check(e *engine) {
 	s.look(e)
 }
 
-// done takes the attempt out that is done by now, nil if none is.
+// done takes an attempt out that is done by now; nil: every attempt needs more time.
 func (s *station) done(e *engine) *attempt {
 	if s.ages.len() > 0 {
 		a := e.attempts.at(s.ages.first())
@@ -101,7 +100,7 @@ func (s *station) done(e *engine) *attempt {
 	return nil
 }
 
-// look arranges for the next check.
+// look makes an event for the next check.
 func (s *station) look(e *engine) {
 	due := never
 	switch {
@@ -119,7 +118,7 @@ func (s *station) look(e *engine) {
 	}
 }
 
-// settle books the work that was done since the last call, at one concurrency.
+// settle adds the work since the last call, during which the concurrency was the same.
 func (s *station) settle(e *engine) {
 	past := float64(e.now - s.worked)
 	s.worked = e.now
@@ -131,7 +130,7 @@ func (s *station) settle(e *engine) {
 	}
 }
 
-// clear: all that is being served is lost.
+// clear drops all attempts.
 func (s *station) clear() {
 	s.ages.clear()
 	s.works = s.works[:0]

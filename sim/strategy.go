@@ -12,14 +12,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Strategy is what a client does so as not to harm the service, or fails to
-// do. Its parts work together, each only if it is set; the zero value but for
-// the name tries once. [Strategies] has ready ones by name.
+// Strategy is how a client treats the service. Each part works if it is set; the zero value
+// with a name tries once. [Strategies] has ready strategies by name.
 type Strategy struct {
-	// Name is what it is called in results; unique in a scenario.
+	// Name is the strategy's name in results, unique in a scenario.
 	Name string `yaml:"name"`
-	// Retry is the wait before a retry. With a Window it is the policy of the
-	// limiter, and may be left out: the limiter then retries by itself, for ever.
+	// Retry is the wait before a retry. With a Window it is the policy of the limiter; without a
+	// Retry the limiter retries for ever.
 	Retry Retry `yaml:"retry"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
@@ -29,69 +28,68 @@ type Strategy struct {
 	Throttle Throttle `yaml:"throttle"`
 	// Sense looks at the service before each attempt.
 	Sense Sense `yaml:"sense"`
-	// Shared lets all clients have one limiter, budget and throttle together, as
-	// the goroutines of one process may. Else each has its own.
+	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
+	// may have. Without it each client has its own.
 	Shared bool `yaml:"shared"`
 }
 
-// Retry is the wait before a retry: a backoff.Backoff in words. Zero fields
-// take the defaults of the type of that kind.
+// Retry is the wait before a retry: a backoff.Backoff in words. Zero fields take the defaults
+// of the kind's type.
 type Retry struct {
-	// Kind names a type of package backoff: "constant" (Min before each retry),
-	// "exponential", "compound", "decorrelated", "fibonacci" or "last-try", of which
-	// Min, Factor and Max are Time, Rate and Max. "none", or "": the first error ends it.
+	// Kind names a type of package backoff: "constant" (Min before each retry), "exponential",
+	// "compound", or "last-try", whose Time, Rate and Max are Min, Factor and Max; outside of
+	// scenarios "decorrelated" and "fibonacci" too. With "none", or "", the first error ends the
+	// operation.
 	Kind string `yaml:"kind"`
 	// Min is the first wait, Max the longest.
 	Min time.Duration `yaml:"min"`
 	Max time.Duration `yaml:"max"`
-	// Factor is that of the growth.
+	// Factor is the factor of the growth.
 	Factor float64 `yaml:"factor"`
-	// Jitter is as in text: "full", "proportional:0.6"; see [backoff.Jitter].
+	// Jitter is a text in files: "full", "proportional:0.6"; see [backoff.Jitter].
 	Jitter backoff.Jitter `yaml:"jitter"`
-	// CapLast caps after the jitter, as the clients of Exponential Backoff in
-	// Distributed Systems and Improve on exponential backoff do. Of "exponential".
+	// CapLast caps "exponential" after the jitter, as the clients of Exponential Backoff in
+	// Distributed Systems and Improve on exponential backoff do.
 	CapLast bool `yaml:"cap_last"`
-	// Attempts is the most attempts of an operation, its first included; 0: no
-	// limit.
+	// Attempts is the most attempts of an operation, with its first; 0: no limit.
 	Attempts int `yaml:"attempts"`
-	// Elapsed is how long after an operation's first attempt a retry may begin;
-	// 0: no limit.
-	Elapsed time.Duration `yaml:"elapsed"`
-	// RetryAfter obeys the service: a retry waits at least as long as it says, and
-	// a little longer: a jitter on top. A Window without a Kind always does.
+	// Elapsed is how long after an operation's first attempt a retry may begin; 0: no limit. It
+	// is no field of a scenario file.
+	Elapsed time.Duration `yaml:"-"`
+	// RetryAfter makes a retry wait at least as long as the service says, with a jitter on top. A
+	// Window without a Kind always does.
 	RetryAfter bool `yaml:"retry_after"`
-	// Backoff is one from elsewhere, in the place of Kind to CapLast; nil: none.
+	// Backoff is used instead of Kind to CapLast if it is not nil.
 	Backoff backoff.Backoff `yaml:"-"`
 }
 
-// Window is a limiter: what limiter.Limiter decides, with a law. Zero fields take the
+// Window is a limiter: the decisions of limiter.Limiter, with a law. Zero fields take the
 // defaults of limiter.Config.
 type Window struct {
-	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register;
-	// "" without NewLaw: there is no window.
+	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without Law
+	// and NewLaw there is no window.
 	Law string `yaml:"law"`
-	// Factor, Initial, Ssthresh, Min and Max are those of window.Settings.
+	// Factor, Initial, Ssthresh, Min and Max are the fields of window.Settings.
 	Factor   float64 `yaml:"factor"`
 	Initial  float64 `yaml:"initial"`
 	Ssthresh float64 `yaml:"ssthresh"`
 	Min      float64 `yaml:"min"`
 	Max      float64 `yaml:"max"`
-	// PauseMin, PauseMax, Patience and RetryAfterMax are those of
-	// limiter.Config.
+	// PauseMin, PauseMax, Patience and RetryAfterMax are the fields of limiter.Rules.
 	PauseMin      time.Duration `yaml:"pause_min"`
 	PauseMax      time.Duration `yaml:"pause_max"`
 	Patience      int           `yaml:"patience"`
 	RetryAfterMax time.Duration `yaml:"retry_after_max"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause"`
-	// NewLaw is a law from elsewhere, in the place of Law; nil: none.
+	// NewLaw is used instead of Law if it is not nil.
 	NewLaw window.NewLaw `yaml:"-"`
 }
 
 // on reports whether there is a window.
 func (w Window) on() bool { return w.Law != "" || w.NewLaw != nil }
 
-// MakeLaw is the law that is named; nil: there is no window, or no law of that name.
+// MakeLaw returns the law; nil if there is no window, or no law with that name.
 func (w Window) MakeLaw() window.NewLaw {
 	if w.NewLaw != nil {
 		return w.NewLaw
@@ -99,7 +97,7 @@ func (w Window) MakeLaw() window.NewLaw {
 	return lawNamed(w.Law)
 }
 
-// Settings are those of a limiter that does for real what the simulator shows.
+// Settings are the settings of a limiter outside of the simulator.
 func (w Window) Settings() limiter.Config {
 	s := w.settings(nil)
 	return limiter.Config{
@@ -127,36 +125,31 @@ func (w Window) check(c checker) {
 	if w.Law != withoutIgnoredWord {
 		c.oneOf("law", w.Law, Laws()...)
 	}
-	if !w.on() {
+	law := w.MakeLaw()
+	switch {
+	case !w.on():
 		c.unused("law", "factor", w.Factor, "initial", w.Initial, "ssthresh", w.Ssthresh, "min", w.Min, "max", w.Max,
 			"pause_min", w.PauseMin, "pause_max", w.PauseMax, "patience", w.Patience,
 			"retry_after_max", w.RetryAfterMax, "no_pause", w.NoPause)
 		return
-	}
-	law := w.MakeLaw()
-	if law == nil {
-		return // told above
-	}
-	if w.Factor != 0 && w.NewLaw == nil && w.Law == "probe" {
+	case law == nil: // reported above
+		return
+	case w.Factor != 0 && w.NewLaw == nil && w.Law == "probe":
 		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
 	}
 	_, err := core.New[int](law, w.settings(nil))
 	c.setting(err, map[string]string{
-		"Factor": "factor", "InitialWindow": "initial", "InitialSsthresh": "ssthresh",
-		"MinWindow": "min", "MaxWindow": "max",
-		"PauseMin": "pause_min", "PauseMax": "pause_max", "Patience": "patience",
-		"RetryAfterMax": "retry_after_max",
+		"InitialWindow": "initial", "InitialSsthresh": "ssthresh", "MinWindow": "min", "MaxWindow": "max",
 	})
 }
 
-// Budget is a retry.Budget: "Limit retries to a percentage of total outgoing
-// requests. Example: Only 10% of outgoing requests can be retries" (Safe Client Behaviour). An
-// operation whose retry it refuses is given up.
+// Budget is a retry.Budget: "Limit retries to a percentage of total outgoing requests. Example:
+// Only 10% of outgoing requests can be retries" (Safe Client Behaviour). A client gives an
+// operation up if the budget refuses its retry.
 type Budget struct {
-	// Share is the most retries, as a share of all requests, less than 1; 0: no
-	// budget.
+	// Share is the most retries as a share of all requests, less than 1; 0: no budget.
 	Share float64 `yaml:"share"`
-	// Window and Floor are those of retry.BudgetSettings.
+	// Window and Floor are the fields of retry.BudgetSettings.
 	Window time.Duration `yaml:"window"`
 	Floor  int           `yaml:"floor"`
 }
@@ -165,19 +158,12 @@ func (b Budget) settings() budget.Settings {
 	return budget.Settings{Share: b.Share, Window: b.Window, Floor: b.Floor}
 }
 
-func (b Budget) check(c checker) {
-	_, err := budget.New(b.settings())
-	c.setting(err, map[string]string{"budget share": "share", "budget window": "window"})
-}
-
-// Throttle is a throttle.Throttle: "Reject new requests locally (at the client)
-// based on rejection probability" (Safe Client Behaviour). An operation that it rejects is
-// given up.
+// Throttle is a throttle.Throttle: "Reject new requests locally (at the client) based on
+// rejection probability" (Safe Client Behaviour). A client gives a rejected operation up.
 type Throttle struct {
-	// K is how many requests there may be for each accepted one, 1 to 100; 0: no
-	// throttle.
+	// K is how many requests there may be for each accepted one, 1 to 100; 0: no throttle.
 	K float64 `yaml:"k"`
-	// Window and Probe are those of throttle.Config.
+	// Window and Probe are the fields of throttle.Config.
 	Window time.Duration `yaml:"window"`
 	Probe  time.Duration `yaml:"probe"`
 }
@@ -186,21 +172,12 @@ func (t Throttle) settings(r *rand.Rand) rejection.Settings {
 	return rejection.Settings{K: t.K, Window: t.Window, Probe: t.Probe, Rand: r}
 }
 
-func (t Throttle) check(c checker) {
-	if t.K == 0 {
-		c.unused("k", "window", t.Window, "probe", t.Probe)
-		return
-	}
-	_, err := rejection.New(t.settings(nil))
-	c.setting(err, map[string]string{"multiplier K": "k", "window": "window", "probe": "probe"})
-}
-
-// Sense is the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems:
-// a client looks at the service before it sends, and if it is too full, that counts as an
-// attempt that failed, though nothing was sent.
+// Sense is the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems: a
+// client looks at the service before it sends. If the service is too full the attempt has
+// failed, and no request is sent.
 type Sense struct {
-	// Free is how much of the service must be free, as a share, 0 to 1: of the
-	// medium's places, else of the slots; 0: clients do not look.
+	// Free is the share of the medium's places, or else of the slots, that must be free, 0 to 1;
+	// 0: clients do not look.
 	Free float64 `yaml:"free"`
 }
 
@@ -210,8 +187,14 @@ func (s Strategy) check(c checker) {
 	}
 	s.Retry.check(c.in("retry"))
 	s.Window.check(c.in("window"))
-	s.Budget.check(c.in("budget"))
-	s.Throttle.check(c.in("throttle"))
+	_, err := budget.New(s.Budget.settings())
+	c.in("budget").setting(err, map[string]string{"budget share": "share", "budget window": "window"})
+	if s.Throttle.K == 0 {
+		c.in("throttle").unused("k", "window", s.Throttle.Window, "probe", s.Throttle.Probe)
+	} else {
+		_, err := rejection.New(s.Throttle.settings(nil))
+		c.in("throttle").setting(err, map[string]string{"multiplier K": "k"})
+	}
 	c.in("sense").number("free", s.Sense.Free, 0, 1)
 	if s.Sense.Free != 0 && s.Window.on() {
 		c.fail("sense", "%v is not allowed with a window", s.Sense.Free)
@@ -220,38 +203,33 @@ func (s Strategy) check(c checker) {
 
 func (r Retry) check(c checker) {
 	before := len(*c.errs)
-	c.oneOf("kind", r.Kind, "none", "constant", "exponential", "compound", "decorrelated", "fibonacci", "last-try")
+	c.oneOf("kind", r.Kind, "none", "constant", "exponential", "compound", "last-try")
 	c.duration("min", r.Min, 0, backoff.MaxDelay)
 	c.duration("max", r.Max, 0, backoff.MaxDelay)
 	c.count("attempts", r.Attempts, 0, 1_000_000)
-	c.duration("elapsed", r.Elapsed, 0, backoff.MaxDelay)
 	if r.Kind == "" && r.Backoff == nil && len(*c.errs) == before {
 		// Attempts bounds the retries of a window without a kind as well.
 		c.unused("kind", "min", r.Min, "max", r.Max, "factor", r.Factor, "jitter", r.Jitter, "cap_last", r.CapLast,
-			"elapsed", r.Elapsed, "retry_after", r.RetryAfter)
+			"retry_after", r.RetryAfter)
 	}
 	if b := r.Delays(); b != nil {
 		c.setting(backoff.Check(b), map[string]string{
-			"longest delay": "max", "shortest delay": "min", "delay": "min", "factor": "factor",
-			"time": "min", "rate": "factor", "max": "max", "jitter": "jitter",
+			"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
 		})
 	}
 }
 
-// Delays is the backoff that the words mean, nil for no retry. Where no
-// simulator has checked the Retry, backoff.Check tells whether it is allowed.
+// Delays returns the backoff that the words describe, nil for no retry. Outside of a scenario
+// backoff.Check says whether it is allowed.
 func (r Retry) Delays() backoff.Backoff {
 	b := r.Backoff
 	if b == nil {
 		b = r.kind()
 	}
-	if b == nil {
-		return nil
-	}
-	if r.Attempts > 0 {
+	if b != nil && r.Attempts > 0 {
 		b = backoff.LimitAttempts(b, r.Attempts)
 	}
-	if r.Elapsed > 0 {
+	if b != nil && r.Elapsed > 0 {
 		b = backoff.LimitElapsed(b, r.Elapsed)
 	}
 	return b

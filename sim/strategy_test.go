@@ -61,7 +61,6 @@ func TestRetries(t *testing.T) {
 		"exponential, for 4 s":     {sim.Retry{Kind: "exponential", Min: sec, Elapsed: 4 * sec}, []float64{1, 1, 0, 1}},
 		"exponential, capped":      {sim.Retry{Kind: "exponential", Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
 		"exponential, by three":    {sim.Retry{Kind: "exponential", Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
-		"fibonacci":                {sim.Retry{Kind: "fibonacci", Min: sec, Attempts: 5}, []float64{1, 1, 1, 0, 1, 0, 0, 1}},
 		// Exponential Backoff: "the waits are 1 s, 2 s, 4 s, 8 s, then one last try".
 		"last-try": {sim.Retry{Kind: "last-try"}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
 	} {
@@ -129,12 +128,12 @@ func TestBudget(t *testing.T) {
 func TestThrottle(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 10, Refusal: sim.Refusal{Time: 10 * ms}},
-		Clients: sim.Clients{Rate: 100}, Horizon: 1000 * sec, Warmup: 200 * sec,
+		Clients: sim.Clients{Rate: 100}, Horizon: 2000 * sec,
 	}
 	without := run(t, s, sim.Strategy{})
 	assert.InEpsilon(t, 100, without.MeanRate, 0.01)
 	with := run(t, s, sim.Strategy{Throttle: sim.Throttle{K: 2}})
-	assert.InEpsilon(t, 20, with.MeanRate, 0.1)
+	assert.InEpsilon(t, 20, with.MeanRate, 0.15)
 	assert.InEpsilon(t, without.Done, with.Done, 0.1, "and about as many are served")
 	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
 }

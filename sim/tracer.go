@@ -8,9 +8,9 @@ import (
 
 // Traces are courses over time, all with the same interval.
 type Traces struct {
-	// Interval is the time from one sample to the next. Sample i of a rate is that
-	// of the time from i to i+1 intervals; sample i of anything else is as at the end
-	// of it. The last interval may be cut short. 0: there are no traces.
+	// Interval is the time between two samples; 0: there are no traces. Sample i of a rate is the
+	// rate from i to i+1 intervals; sample i of another series is its value at the end of that
+	// time. The last interval may be cut short.
 	Interval time.Duration
 	// Series are the courses, all of the same length.
 	Series []Series
@@ -18,12 +18,11 @@ type Traces struct {
 
 // Series is one course over time.
 type Series struct {
-	// Name is what it is of. "requests", "retries", "successes", "refusals", "failures"
-	// and "timeouts" are rates, a second. "in_flight" is the attempts that clients wait
-	// for, "concurrency" the requests that the server has, "waiting" the operations that
-	// are neither in flight nor at their end: in a limiter's queue, or backing off.
-	// "cwnd" and "ssthresh" are the windows, summed up over the limiters; only with a
-	// window.
+	// Name identifies the measured quantity: "requests", "retries", "successes", "refusals",
+	// "failures" and "timeouts" are rates, a second; "in_flight" is the attempts that clients wait
+	// for, "concurrency" the requests that the server has, "waiting" the operations in a
+	// limiter's queue or backing off; "cwnd" and "ssthresh" are the windows, summed up over the
+	// limiters, only with a window.
 	Name string
 	// Unit is "1/s", "requests", "operations" or "attempts".
 	Unit string
@@ -31,7 +30,7 @@ type Series struct {
 	Values []float64
 }
 
-// Of returns the samples of the series of that name, nil if there is none.
+// Of returns the samples of the series with that name, or nil.
 func (t Traces) Of(name string) []float64 {
 	for _, s := range t.Series {
 		if s.Name == name {
@@ -44,7 +43,7 @@ func (t Traces) Of(name string) []float64 {
 // maxSamples is the most samples of a series.
 const maxSamples = 4096
 
-// The traces: first the counts, which become rates, then what is just looked at.
+// The traces: first the counts, which become rates, then the values at a time.
 const (
 	requests = iota
 	retries
@@ -80,7 +79,7 @@ type tracer struct {
 	off      bool
 	windowed bool
 	interval time.Duration
-	// next is the end of the current interval, and counts what was counted in it.
+	// next is the end of the current interval, and counts the events in that interval.
 	next   time.Duration
 	counts [rates]int
 	values [traced][]float64
@@ -144,8 +143,8 @@ func (t *tracer) halve() {
 	t.interval *= 2
 }
 
-// traces are the traces up to the end of the run, the last interval of which may
-// be cut short.
+// traces are the traces up to the end of the run, whose last interval may be cut
+// short.
 func (t *tracer) traces(e *engine) Traces {
 	if t.off {
 		return Traces{}
