@@ -78,7 +78,7 @@ func (f Figure) draw(c draw.Canvas) {
 	for i, p := range f.Plots {
 		rows[i] = []*plot.Plot{p}
 	}
-	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadTop: f.legendHeight(), PadRight: vg.Points(10), PadY: vg.Points(4)}
+	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadTop: f.legendHeight(), PadLeft: vg.Points(6), PadRight: vg.Points(10), PadY: vg.Points(4)}
 	for i, at := range plot.Align(rows, tiles, c) {
 		f.Plots[i].Draw(at[0])
 	}

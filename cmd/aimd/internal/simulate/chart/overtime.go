@@ -113,6 +113,11 @@ func (d drawing) plots(y string, courses []course, levels []level) figure.Figure
 		if i == len(d.rows)-1 {
 			x.Label = "time (s)"
 		}
+		for _, n := range d.Notes {
+			shown = append(shown, &plotter.Labels{
+				XYs: plotter.XYs{{X: n.At.Seconds(), Y: n.Y}}, Labels: []string{n.Text}, TextStyle: []draw.TextStyle{plot.NewLegend().TextStyle},
+			})
+		}
 		f.Plots = append(f.Plots, figure.New(d.title(r, y), x, yAxis, shown...))
 	}
 	return f

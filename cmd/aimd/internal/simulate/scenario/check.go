@@ -130,6 +130,9 @@ func (d *decoder) plot(path string, p Plot, sweeps int, strategies []string) {
 	if p.From < 0 || p.Per < 0 || !(p.Top >= 0 && p.Top <= 1e12) || p.To != 0 && p.To <= p.From {
 		d.at(path, "from %v to %v per %v, top %v is not allowed, want numbers from 0, and to after from", p.From, p.To, p.Per, p.Top)
 	}
+	if len(p.Notes) > 0 && slices.Contains([]string{Delays, Curve, Map}, p.Kind) {
+		d.at(path+".notes", "is not allowed: only figures over time have notes")
+	}
 	needed := map[string]int{Curve: 1, Map: 2}[p.Kind]
 	switch {
 	case needed != sweeps && (needed > 0 || sweeps > 1):

@@ -61,9 +61,17 @@ type Plot struct {
 	To         time.Duration `yaml:"to"`
 	Per        time.Duration `yaml:"per"`
 	Top        float64       `yaml:"top"`
+	Notes      []Note        `yaml:"notes"`
 	// Measured is no field of a file: the rows are real runs, so each panel is named, and
 	// has a scale of its own unless that is logarithmic.
 	Measured bool
+}
+
+// Note is a text in a figure over time: it begins at this time and height.
+type Note struct {
+	At   time.Duration `yaml:"at"`
+	Y    float64       `yaml:"y"`
+	Text string        `yaml:"text"`
 }
 
 // Expectation is a number that the scenario must show: a measure's median over the
