@@ -140,7 +140,7 @@ func ExampleNew() {
 
 // An observer sees every event with its reason.
 func ExampleWithObserver() {
-	lim, err := aimd.New(aimd.WithObserver(func(e aimd.Event) {
+	lim, err := aimd.NewReno(aimd.WithObserver(func(e aimd.Event) {
 		fmt.Printf("%v: cwnd %.0f -> %.0f\n", e.Kind, e.Before, e.Window.Cwnd)
 	}))
 	if err != nil {

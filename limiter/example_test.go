@@ -67,7 +67,7 @@ func ExampleLog() {
 		}
 		return a
 	}}))
-	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(logger, 10)))
+	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(logger, 10)))
 	if err != nil {
 		panic(err)
 	}
