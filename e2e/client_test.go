@@ -27,7 +27,7 @@ func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
 	require.NoError(t, err)
-	t.Cleanup(l.Close)
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 

@@ -34,7 +34,7 @@ func (w law) limiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	t.Helper()
 	l, err := w.new(opts...)
 	require.NoError(t, err)
-	t.Cleanup(l.Close)
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 

@@ -80,11 +80,8 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
-	if s, ok := c.restored(); ok {
-		if s.Law != "" && s.Law != decides.Law() {
-			s.State = window.State{Cwnd: s.Cwnd, Ssthresh: s.Cwnd}
-		}
-		if err := decides.Restored(s.State); err != nil {
+	if s := c.restored(decides.Law()); s != (window.State{}) {
+		if err := decides.Restored(s); err != nil {
 			return nil, fmt.Errorf("limiter: %w", err)
 		}
 	}

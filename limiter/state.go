@@ -2,18 +2,15 @@ package limiter
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/window"
 )
 
-// restoreAge: what was learned an hour ago may well be right, what was learned
-// yesterday hardly. Our choice.
+// restoreAge: what was learned an hour ago is probably still right. Our choice.
 const restoreAge = time.Hour
-
-// maxState is the most bytes that a file with a state may have.
-const maxState = 4 << 10
 
 // State is what a limiter learned, and when: plain data that goes through JSON.
 type State struct {
@@ -21,41 +18,36 @@ type State struct {
 	// Law is the type of the law that set Ssthresh and Gap. A limiter with another law
 	// starts from Cwnd alone, as its window and as its threshold. "": not known.
 	Law string `json:"law,omitempty"`
-	// At is when it was so; the zero time: not known.
+	// At is the time of the state, zero if it is not known.
 	At time.Time `json:"at,omitzero"`
 }
 
 // State returns what the limiter learned, for Config.Restore at the next start.
 func (l *Limiter) State() State {
-	now := l.now()
 	l.mu.Lock()
-	s := State{l.core.State(), l.core.Law(), l.made.Add(now)}
-	l.unlock(now)
-	return s
+	defer l.mu.Unlock()
+	return State{l.core.State(), l.core.Law(), l.made.Add(l.now())}
 }
 
-// restored is the state to start from, and whether there is one.
-func (c Config) restored() (State, bool) {
+// restored is the state that a limiter with the law starts from, zero if there is none.
+func (c Config) restored(law string) window.State {
 	for _, s := range []State{readState(c.StateFile), c.Restore} {
 		old := c.RestoreAge > 0 && !s.At.IsZero() && c.Clock.Since(s.At) > c.RestoreAge
-		if s.State != (window.State{}) && !old {
-			return s, true
+		switch {
+		case s.State == window.State{} || old:
+		case s.Law != "" && s.Law != law:
+			return window.State{Cwnd: s.Cwnd, Ssthresh: s.Cwnd}
+		default:
+			return s.State
 		}
 	}
-	return State{}, false
+	return window.State{}
 }
 
-// readState is the state that the file keeps, the zero State if it keeps none.
+// readState is the state in the file, zero if there is no file or no state in it.
 func readState(path string) (s State) {
-	if path == "" {
-		return s
-	}
-	data, err := keep.Read(path, maxState)
-	if err != nil || json.Unmarshal(data, &s) != nil {
-		return State{}
-	}
-	var w window.Window
-	if w.Restored(s.State) != nil { // somebody else's file, or half a state
+	data, err := keep.Read(path, 4<<10)
+	if err != nil || json.Unmarshal(data, &s) != nil || new(window.Window).Restored(s.State) != nil {
 		return State{}
 	}
 	return s
@@ -68,8 +60,11 @@ func (l *Limiter) save() error {
 		return nil
 	}
 	data, err := json.Marshal(l.State())
-	if err != nil {
-		return err
+	if err == nil {
+		err = keep.Write(path, data)
 	}
-	return keep.Write(path, data)
+	if err != nil {
+		return fmt.Errorf("limiter: state: %w", err)
+	}
+	return nil
 }

@@ -90,9 +90,11 @@ func TestStateFileThatIsNone(t *testing.T) {
 	}
 }
 
-func TestStateFileThatCannotBeWrittenIsToldByDrain(t *testing.T) {
+func TestCloseAndDrainReturnTheErrorOfTheWrite(t *testing.T) {
 	dir := t.TempDir()
 	l := newLimiter(t, 8, func(c *limiter.Config) { c.StateFile = dir })
+	require.ErrorContains(t, l.Close(), "limiter: state: "+dir)
+	require.ErrorContains(t, l.Close(), "limiter: state: "+dir)
 	require.ErrorContains(t, l.Drain(t.Context()), "limiter: state: "+dir)
 	l = newLimiter(t, 8, func(c *limiter.Config) { c.StateFile = filepath.Join(dir, "no", "such") })
 	require.ErrorIs(t, l.Drain(t.Context()), fs.ErrNotExist)

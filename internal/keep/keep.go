@@ -1,5 +1,5 @@
-// Package keep keeps small files over restarts: whatever happens, a file is either
-// the old one or the new one, whole, and what is no regular file is left alone.
+// Package keep keeps small files over restarts: whatever happens, a file is either the old
+// one or the new one, whole, and a path that is no regular file is left alone.
 package keep
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Read returns what the regular file holds, or an error if that is more than most
-// bytes. Of others, opening a pipe and reading a device may never end.
+// Read returns the contents of the regular file, or an error if they are more than most
+// bytes.
 func Read(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, notRegular(path, info.Mode())
+	if !info.Mode().IsRegular() { // to open a pipe, or to read a device, may never end
+		return nil, notRegular(path, info)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -31,32 +31,23 @@ func Read(path string, most int64) ([]byte, error) {
 	return ReadAll(f, most, path)
 }
 
-// ReadAll reads to the end, or returns an error, which says what it was, if that is
-// more than most bytes.
+// ReadAll reads to the end. If that is more than most bytes it returns an error, which
+// names what was read.
 func ReadAll(r io.Reader, most int64, what string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, err
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s: more than %d bytes is not allowed", what, most)
 	}
-	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s: more than %d bytes is not allowed", what, most)
-	}
-	return data, nil
+	return data, err
 }
 
-// File is the path of the regular file that is kept, or is to be:
-// path itself, or what a link of that name points to. A link is followed once,
-// so that it stays one and the file behind it is replaced. Anything else that
-// has the name is not ours to replace: a device, a pipe, a directory.
+// File is the path of the regular file that is kept: path itself or, if that is a link, the
+// file behind it, so that the link stays. A link to a link, a device, a pipe and a directory
+// are errors.
 func File(path string) (string, error) {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode().Type() == fs.ModeSymlink {
-		to, err := os.Readlink(path)
-		if err != nil {
-			return "", err
-		}
+	if to, err := os.Readlink(path); err == nil {
 		if !filepath.IsAbs(to) {
-			// ".." in it is that of the directory itself, whatever links lead there.
+			// A ".." in the link is that of its directory itself, whatever links lead there.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 			if err != nil {
 				return "", err
@@ -64,48 +55,33 @@ func File(path string) (string, error) {
 			to = filepath.Join(dir, to)
 		}
 		path = to
-		info, _ = os.Lstat(path)
 	}
-	if info != nil && !info.Mode().IsRegular() {
-		return "", notRegular(path, info.Mode())
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return "", notRegular(path, info)
 	}
 	return path, nil
 }
 
 // Write puts the data into the file, for its owner alone to read.
-func Write(path string, data []byte) (err error) {
-	path, err = File(path)
+func Write(path string, data []byte) error {
+	path, err := File(path)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	// Made with 0600.
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with 0600
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
 	if err != nil {
-		return err
+		os.Remove(f.Name())
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	// That the new name outlives a power cut. Not every system has that, and
-	// without it the old file comes back, which is no harm.
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
+	return err
 }
 
-func notRegular(path string, m fs.FileMode) error {
-	return setting.Wrong(path, m.Type(), "a regular file")
+func notRegular(path string, info fs.FileInfo) error {
+	return setting.Wrong(path, info.Mode().Type(), "a regular file")
 }
