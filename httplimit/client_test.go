@@ -201,7 +201,7 @@ func TestATaggerAboveARetrier(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var attempts []string
 				tagger, err := httplimit.NewTagger(below(t, base(func(r *http.Request) (*http.Response, error) {
-					attempts = append(attempts, r.Header.Get(httplimit.HeaderAttempt))
+					attempts = append(attempts, r.Header.Get("Aimd-Attempt"))
 					status := http.StatusOK
 					if len(attempts) < 3 {
 						status = http.StatusServiceUnavailable

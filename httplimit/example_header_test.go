@@ -18,7 +18,7 @@ import (
 func ExampleSetTags() {
 	h := http.Header{}
 	httplimit.SetTags(h, tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 2})
-	for _, name := range []string{httplimit.HeaderClient, httplimit.HeaderClientVersion, httplimit.HeaderFeature, httplimit.HeaderCriticality, httplimit.HeaderAttempt} {
+	for _, name := range []string{"Aimd-Client", "Aimd-Client-Version", "Aimd-Feature", "Aimd-Criticality", "Aimd-Attempt"} {
 		fmt.Printf("%s: %s\n", name, h.Get(name))
 	}
 	// Output:
@@ -32,7 +32,7 @@ func ExampleSetTags() {
 // A gateway relays what its client said, and adds the rest. It sends for the second time
 // what its client sent for the first.
 func ExampleAddTags() {
-	h := http.Header{httplimit.HeaderClient: {"tv"}, httplimit.HeaderAttempt: {"1"}}
+	h := http.Header{"Aimd-Client": {"tv"}, "Aimd-Attempt": {"1"}}
 	httplimit.AddTags(h, tag.Tags{Client: "gateway", Version: "3", Criticality: tag.Sheddable, Attempt: 2})
 	tags, err := httplimit.ParseTags(h)
 	fmt.Printf("%+v %v\n", tags, err)
@@ -42,8 +42,8 @@ func ExampleAddTags() {
 // What is malformed counts as not given.
 func ExampleParseTags() {
 	tags, err := httplimit.ParseTags(http.Header{
-		httplimit.HeaderClient:      {"photos"},
-		httplimit.HeaderCriticality: {"urgent"},
+		"Aimd-Client":      {"photos"},
+		"Aimd-Criticality": {"urgent"},
 	})
 	fmt.Printf("%+v\n%v\n", tags, err)
 	// Output:

@@ -51,8 +51,8 @@ func ExampleHandlerConfig_tags() {
 	}
 	req := httptest.NewRequest(http.MethodGet, "/", nil)
 	req.Header.Set("X-Api-Key", "k-17")
-	req.Header.Set(httplimit.HeaderClient, "somebody else")
-	req.Header.Set(httplimit.HeaderCriticality, "critical-plus")
+	req.Header.Set("Aimd-Client", "somebody else")
+	req.Header.Set("Aimd-Criticality", "critical-plus")
 	h.ServeHTTP(httptest.NewRecorder(), req)
 	// Output:
 	// log: httplimit: Aimd-Client: "somebody else" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \
@@ -128,7 +128,7 @@ func ExampleHandler_reverseProxy() {
 	}
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(http.MethodGet, "/", nil)
-	req.Header.Set(httplimit.HeaderClient, "an-impostor")
+	req.Header.Set("Aimd-Client", "an-impostor")
 	gateway.ServeHTTP(w, req)
 	fmt.Print(w.Body)
 	// Output: hello photos <nil>

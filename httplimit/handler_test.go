@@ -376,7 +376,7 @@ func ExampleHandler() {
 	}
 	// http.ListenAndServe(address, h), and a request comes:
 	req := httptest.NewRequest(http.MethodGet, "/", nil)
-	req.Header.Set(httplimit.HeaderClient, "photos")
+	req.Header.Set("Aimd-Client", "photos")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, req)
 	fmt.Println(w.Code, w.Body, c.Snapshot().Successes)

@@ -154,7 +154,7 @@ func TestARetrierAboveATransport(t *testing.T) {
 				payload, _ := io.ReadAll(r.Body)
 				mu.Lock()
 				defer mu.Unlock()
-				seen[r.URL.Path] = append(seen[r.URL.Path], r.Header.Get(httplimit.HeaderAttempt)+" "+string(payload))
+				seen[r.URL.Path] = append(seen[r.URL.Path], r.Header.Get("Aimd-Attempt")+" "+string(payload))
 				if len(seen[r.URL.Path]) < 3 {
 					http.Error(w, strings.Repeat("Slow down. ", 100), http.StatusServiceUnavailable)
 					return

@@ -10,31 +10,13 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// The headers that say to a server what a request is: Safe Client Behaviour's "Tag requests
-// with client name and version, feature that triggered the request, severity of failing the
-// request, retry or initial request". gRPC metadata has the same names in lower case.
-//
-// Each is given once or not at all. In the notation of RFC 9110:
-//
-//	Aimd-Client         = name
-//	Aimd-Client-Version = name
-//	Aimd-Feature        = name
-//	Aimd-Criticality    = "critical-plus" / "critical" / "sheddable-plus" / "sheddable"
-//	Aimd-Attempt        = %x31-39 *5DIGIT                    ; 1 to 999999, 1: the initial request
-//	name                = 1*128( %x21-7E except DQUOTE "," ";" "\" )
-//
-// In a browser, CORS has to allow them to a page from elsewhere.
+// The headers of tags, see SetTags.
 const (
-	// HeaderClient is the name of the program that sends.
-	HeaderClient = "Aimd-Client"
-	// HeaderClientVersion is its version.
-	HeaderClientVersion = "Aimd-Client-Version"
-	// HeaderFeature is what in the program caused the request.
-	HeaderFeature = "Aimd-Feature"
-	// HeaderCriticality is how bad it is if the request fails.
-	HeaderCriticality = "Aimd-Criticality"
-	// HeaderAttempt is the attempt's number within its operation.
-	HeaderAttempt = "Aimd-Attempt"
+	headerClient        = "Aimd-Client"
+	headerClientVersion = "Aimd-Client-Version"
+	headerFeature       = "Aimd-Feature"
+	headerCriticality   = "Aimd-Criticality"
+	headerAttempt       = "Aimd-Attempt"
 )
 
 const (
@@ -46,6 +28,20 @@ const (
 
 // SetTags replaces the tags in the header: the criticality always, the others unless they are
 // empty or 0. A character that a name may not contain becomes "_", and a long name is cut.
+//
+// It follows Safe Client Behaviour's "Tag requests with client name and version, feature that
+// triggered the request, severity of failing the request, retry or initial request". Each header
+// is given once or not at all; in the notation of RFC 9110:
+//
+//	Aimd-Client         = name
+//	Aimd-Client-Version = name
+//	Aimd-Feature        = name
+//	Aimd-Criticality    = "critical-plus" / "critical" / "sheddable-plus" / "sheddable"
+//	Aimd-Attempt        = %x31-39 *5DIGIT                    ; 1 to 999999, 1: the initial request
+//	name                = 1*128( %x21-7E except DQUOTE "," ";" "\" )
+//
+// gRPC metadata has the same names in lower case. In a browser, CORS has to allow them to a page
+// from elsewhere.
 func SetTags(h http.Header, t tag.Tags) {
 	set := func(name, value string) {
 		delete(h, name)
@@ -53,28 +49,28 @@ func SetTags(h http.Header, t tag.Tags) {
 			h[name] = []string{value}
 		}
 	}
-	set(HeaderClient, clean(t.Client))
-	set(HeaderClientVersion, clean(t.Version))
-	set(HeaderFeature, clean(t.Feature))
+	set(headerClient, clean(t.Client))
+	set(headerClientVersion, clean(t.Version))
+	set(headerFeature, clean(t.Feature))
 	criticality, _ := t.Criticality.MarshalText() // empty for one that does not exist
-	set(HeaderCriticality, string(criticality))
+	set(headerCriticality, string(criticality))
 	attempt := ""
 	if t.Attempt > 0 {
 		attempt = strconv.Itoa(min(t.Attempt, mostAttempts))
 	}
-	set(HeaderAttempt, attempt)
+	set(headerAttempt, attempt)
 }
 
 // AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged. It
 // adds no version to another client's name. Of two attempts the higher stays, since a request
 // that was sent before is no longer an initial one.
 func AddTags(h http.Header, t tag.Tags) {
-	if _, ok := h[HeaderClient]; ok {
+	if _, ok := h[headerClient]; ok {
 		t.Client, t.Version = "", ""
 	}
 	var attempt int
-	if v := h[HeaderAttempt]; len(v) == 1 && parseAttempt(v[0], &attempt) == nil && attempt < t.Attempt {
-		delete(h, HeaderAttempt)
+	if v := h[headerAttempt]; len(v) == 1 && parseAttempt(v[0], &attempt) == nil && attempt < t.Attempt {
+		delete(h, headerAttempt)
 	}
 	ours := make(http.Header, 5)
 	SetTags(ours, t)
@@ -102,11 +98,11 @@ func ParseTags(h http.Header) (tag.Tags, error) {
 			errs = append(errs, fmt.Errorf("httplimit: %s: given %d times, want once", header, len(values)))
 		}
 	}
-	read(HeaderClient, func(v string) error { return parseName(v, &t.Client) })
-	read(HeaderClientVersion, func(v string) error { return parseName(v, &t.Version) })
-	read(HeaderFeature, func(v string) error { return parseName(v, &t.Feature) })
-	read(HeaderCriticality, func(v string) error { return t.Criticality.UnmarshalText([]byte(shown(v))) })
-	read(HeaderAttempt, func(v string) error { return parseAttempt(v, &t.Attempt) })
+	read(headerClient, func(v string) error { return parseName(v, &t.Client) })
+	read(headerClientVersion, func(v string) error { return parseName(v, &t.Version) })
+	read(headerFeature, func(v string) error { return parseName(v, &t.Feature) })
+	read(headerCriticality, func(v string) error { return t.Criticality.UnmarshalText([]byte(shown(v))) })
+	read(headerAttempt, func(v string) error { return parseAttempt(v, &t.Attempt) })
 	return t, errors.Join(errs...)
 }
 

@@ -51,19 +51,19 @@ func TestMalformedTagsCountAsNotGiven(t *testing.T) {
 	for _, c := range []struct {
 		header, value, err string
 	}{
-		{httplimit.HeaderClient, "", `Aimd-Client: "" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`},
-		{httplimit.HeaderClient, "a b", `Aimd-Client: "a b" is not allowed`},
-		{httplimit.HeaderClient, "a,b", `Aimd-Client: "a,b" is not allowed`},
-		{httplimit.HeaderClientVersion, "\x7f", `Aimd-Client-Version: "\x7f" is not allowed`},
-		{httplimit.HeaderFeature, "ü", `Aimd-Feature: "ü" is not allowed`},
-		{httplimit.HeaderFeature, "\xff", `Aimd-Feature: "\xff" is not allowed`},
-		{httplimit.HeaderFeature, strings.Repeat("x", 129), `Aimd-Feature: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" is not allowed`},
-		{httplimit.HeaderCriticality, "Critical", `Aimd-Criticality: criticality: "Critical" is not allowed, want sheddable, sheddable-plus, critical or critical-plus`},
-		{httplimit.HeaderAttempt, "0", `Aimd-Attempt: "0" is not allowed, want a number from 1 to 999999`},
-		{httplimit.HeaderAttempt, "01", `Aimd-Attempt: "01" is not allowed`},
-		{httplimit.HeaderAttempt, "+1", `Aimd-Attempt: "+1" is not allowed`},
-		{httplimit.HeaderAttempt, "1000000", `Aimd-Attempt: "1000000" is not allowed`},
-		{httplimit.HeaderAttempt, "", `Aimd-Attempt: "" is not allowed`},
+		{"Aimd-Client", "", `Aimd-Client: "" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`},
+		{"Aimd-Client", "a b", `Aimd-Client: "a b" is not allowed`},
+		{"Aimd-Client", "a,b", `Aimd-Client: "a,b" is not allowed`},
+		{"Aimd-Client-Version", "\x7f", `Aimd-Client-Version: "\x7f" is not allowed`},
+		{"Aimd-Feature", "ü", `Aimd-Feature: "ü" is not allowed`},
+		{"Aimd-Feature", "\xff", `Aimd-Feature: "\xff" is not allowed`},
+		{"Aimd-Feature", strings.Repeat("x", 129), `Aimd-Feature: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" is not allowed`},
+		{"Aimd-Criticality", "Critical", `Aimd-Criticality: criticality: "Critical" is not allowed, want sheddable, sheddable-plus, critical or critical-plus`},
+		{"Aimd-Attempt", "0", `Aimd-Attempt: "0" is not allowed, want a number from 1 to 999999`},
+		{"Aimd-Attempt", "01", `Aimd-Attempt: "01" is not allowed`},
+		{"Aimd-Attempt", "+1", `Aimd-Attempt: "+1" is not allowed`},
+		{"Aimd-Attempt", "1000000", `Aimd-Attempt: "1000000" is not allowed`},
+		{"Aimd-Attempt", "", `Aimd-Attempt: "" is not allowed`},
 	} {
 		h := http.Header{}
 		httplimit.SetTags(h, tag.Tags{Client: "photos", Version: "1", Feature: "f", Criticality: tag.Sheddable, Attempt: 2})
@@ -125,7 +125,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 			l.ended(window.Timeout)
 			l.ended(window.Timeout)
 			l.ended(window.Success)
-			assert.Equal(t, "mine", send(ctx, httplimit.HeaderFeature, "mine").Feature, "what the request has already stays")
+			assert.Equal(t, "mine", send(ctx, "Aimd-Feature", "mine").Feature, "what the request has already stays")
 
 			// In the service of a request of somebody else.
 			ctx = tag.NewContext(ctx, tag.Tags{Client: "browser", Version: "7", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3})
@@ -166,12 +166,12 @@ func TestAddTags(t *testing.T) {
 func TestARelayedRequestThatIsSentAgain(t *testing.T) {
 	var attempts []string
 	tagger, err := httplimit.NewTagger(base(func(req *http.Request) (*http.Response, error) {
-		attempts = append(attempts, req.Header.Get(httplimit.HeaderAttempt))
+		attempts = append(attempts, req.Header.Get("Aimd-Attempt"))
 		return answers(503, nil, http.NoBody)(req)
 	}), "gateway", "3")
 	require.NoError(t, err)
 	req := get(t.Context(), anyURL)
-	req.Header.Set(httplimit.HeaderAttempt, "1")
+	req.Header.Set("Aimd-Attempt", "1")
 	resp, err := newRetrier(t, tagger, retry.Config{Backoff: backoff.Constant(0)}).RoundTrip(req)
 	require.NoError(t, err)
 	require.Equal(t, 503, resp.StatusCode)
@@ -208,8 +208,8 @@ func FuzzParseTags(f *testing.F) {
 	f.Fuzz(func(t *testing.T, client, version, feature, criticality, attempt string, twice bool) {
 		h := http.Header{}
 		for name, v := range map[string]string{
-			httplimit.HeaderClient: client, httplimit.HeaderClientVersion: version, httplimit.HeaderFeature: feature,
-			httplimit.HeaderCriticality: criticality, httplimit.HeaderAttempt: attempt,
+			"Aimd-Client": client, "Aimd-Client-Version": version, "Aimd-Feature": feature,
+			"Aimd-Criticality": criticality, "Aimd-Attempt": attempt,
 		} {
 			h[name] = []string{v}
 			if twice {

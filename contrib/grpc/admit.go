@@ -93,25 +93,6 @@ func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error)
 	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(g.unary), grpc.ChainStreamInterceptor(g.stream)}, nil
 }
 
-// UnaryServerInterceptor is the part of Admit for calls with one request and one
-// answer.
-func UnaryServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.UnaryServerInterceptor, error) {
-	g, err := newServer(c, s)
-	if err != nil {
-		return nil, err
-	}
-	return g.unary, nil
-}
-
-// StreamServerInterceptor is the part of Admit for streams.
-func StreamServerInterceptor(c *admission.Controller, s ServerConfig) (grpc.StreamServerInterceptor, error) {
-	g, err := newServer(c, s)
-	if err != nil {
-		return nil, err
-	}
-	return g.stream, nil
-}
-
 func newServer(c *admission.Controller, s ServerConfig) (*server, error) {
 	s, err := s.withDefaults()
 	if c == nil {

@@ -204,13 +204,11 @@ func TestAClientThatVanishes(t *testing.T) {
 // "panics release and go on"
 func TestAHandlerThatPanics(t *testing.T) {
 	c := oneByOne(t, -1)
-	unary, err := aimdgrpc.UnaryServerInterceptor(c, aimdgrpc.ServerConfig{})
+	unary, stream, err := aimdgrpc.ServerInterceptors(c, aimdgrpc.ServerConfig{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "mine", func() {
 		_, _ = unary(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { panic("mine") })
 	})
-	stream, err := aimdgrpc.StreamServerInterceptor(c, aimdgrpc.ServerConfig{})
-	require.NoError(t, err)
 	assert.PanicsWithValue(t, "mine", func() {
 		_ = stream(nil, served{ctx: t.Context()}, &grpc.StreamServerInfo{}, func(any, grpc.ServerStream) error { panic("mine") })
 	})
@@ -264,7 +262,7 @@ func TestProbesPassBy(t *testing.T) {
 	_, err = watch.Recv()
 	require.NoError(t, err)
 
-	bypass, err := aimdgrpc.UnaryServerInterceptor(c, aimdgrpc.ServerConfig{Bypass: func(_ context.Context, method string) bool { return method == "/mine" }})
+	bypass, _, err := aimdgrpc.ServerInterceptors(c, aimdgrpc.ServerConfig{Bypass: func(_ context.Context, method string) bool { return method == "/mine" }})
 	require.NoError(t, err)
 	handle := func(ctx context.Context, _ any) (any, error) {
 		_, ok := admission.FromContext(ctx)
@@ -284,10 +282,6 @@ func TestWrongServerConfigs(t *testing.T) {
 		"aimdgrpc: slow: -1ns is not allowed, want a positive duration, or 0 for none":               {Slow: -1},
 	} {
 		_, err := aimdgrpc.Admit(c, o)
-		assert.EqualError(t, err, want)
-		_, err = aimdgrpc.UnaryServerInterceptor(c, o)
-		assert.EqualError(t, err, want)
-		_, err = aimdgrpc.StreamServerInterceptor(c, o)
 		assert.EqualError(t, err, want)
 	}
 	_, err := aimdgrpc.Admit(nil, aimdgrpc.ServerConfig{})

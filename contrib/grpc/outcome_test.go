@@ -62,9 +62,7 @@ func TestWhatAHandlersEndSaysToTheLimit(t *testing.T) {
 		{gone, nil, window.Neutral},
 	} {
 		controller, told := outcomes(t)
-		unary, err := aimdgrpc.UnaryServerInterceptor(controller, aimdgrpc.ServerConfig{})
-		require.NoError(t, err)
-		stream, err := aimdgrpc.StreamServerInterceptor(controller, aimdgrpc.ServerConfig{})
+		unary, stream, err := aimdgrpc.ServerInterceptors(controller, aimdgrpc.ServerConfig{})
 		require.NoError(t, err)
 		// Admitted before its context ended.
 		ctx := &ends{Context: t.Context()}
@@ -89,9 +87,7 @@ type ends struct{ context.Context }
 func TestASlowAnswerIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		controller, told := outcomes(t)
-		unary, err := aimdgrpc.UnaryServerInterceptor(controller, aimdgrpc.ServerConfig{Slow: time.Second})
-		require.NoError(t, err)
-		stream, err := aimdgrpc.StreamServerInterceptor(controller, aimdgrpc.ServerConfig{Slow: time.Second})
+		unary, stream, err := aimdgrpc.ServerInterceptors(controller, aimdgrpc.ServerConfig{Slow: time.Second})
 		require.NoError(t, err)
 		answer := func(first, rest time.Duration, err error, begin func(grpc.ServerStream) error) {
 			_ = stream(nil, served{ctx: t.Context()}, &grpc.StreamServerInfo{}, func(_ any, s grpc.ServerStream) error {
@@ -128,7 +124,7 @@ func TestASlowAnswerIsATimeout(t *testing.T) {
 func TestOutcomesAndTagsOfTheServersOwn(t *testing.T) {
 	controller, told := outcomes(t)
 	of := map[codes.Code]window.Outcome{codes.NotFound: window.Overload}
-	unary, err := aimdgrpc.UnaryServerInterceptor(controller,
+	unary, _, err := aimdgrpc.ServerInterceptors(controller,
 		aimdgrpc.ServerConfig{
 			Outcome: func(c codes.Code) window.Outcome { return of[c] },
 			Tags:    func(_ context.Context, method string) tag.Tags { return tag.Tags{Feature: method} },

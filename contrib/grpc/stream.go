@@ -13,16 +13,9 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/run"
-	"github.com/aimd-go/aimd/limiter"
 )
 
-// StreamClientInterceptor is the part of Limit for streams. Each stream waits for a slot
-// before it is opened, and holds it to its end, or with SlotPerMessage while one of its
-// messages is unanswered.
-func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
-	return newClient(l).stream
-}
-
+// stream waits for a slot before it opens a stream, which then holds the slot.
 func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s := &stream{client: c, caller: ctx}
 	if isPerMessage(opts) {

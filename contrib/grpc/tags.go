@@ -51,41 +51,27 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	tags.Attempt = max(tags.Attempt, attempt.Number(ctx))
 	md, ok := metadata.FromOutgoingContext(ctx) // a copy
 	if !ok {
-		md = make(metadata.MD, len(tagKeys))
+		md = metadata.MD{}
 	}
 	header := headerOf(md)
 	httplimit.AddTags(header, tags)
-	for key, name := range tagKeys {
-		if values := header[name]; len(values) > 0 {
-			md[key] = values
-		}
+	for name, values := range header {
+		md[strings.ToLower(name)] = values
 	}
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags returns those
+// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags returns the tags
 // in a header.
 func ParseTags(md metadata.MD) (tag.Tags, error) { return httplimit.ParseTags(headerOf(md)) }
 
 // headerOf is the part of the metadata with tags, as a header.
 func headerOf(md metadata.MD) http.Header {
-	header := make(http.Header, len(tagKeys))
-	for key, name := range tagKeys {
-		if values := md[key]; len(values) > 0 {
-			header[name] = values
+	header := http.Header{}
+	for key, values := range md {
+		if strings.HasPrefix(key, "aimd-") {
+			header[http.CanonicalHeaderKey(key)] = values
 		}
 	}
 	return header
 }
-
-// tagKeys has the header of each key.
-var tagKeys = func() map[string]string {
-	keys := map[string]string{}
-	for _, name := range [...]string{
-		httplimit.HeaderClient, httplimit.HeaderClientVersion, httplimit.HeaderFeature,
-		httplimit.HeaderCriticality, httplimit.HeaderAttempt,
-	} {
-		keys[strings.ToLower(name)] = name
-	}
-	return keys
-}()

@@ -6,16 +6,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-
-	"github.com/aimd-go/aimd/limiter"
 )
 
-// UnaryClientInterceptor is the part of Limit for calls with one request and one
-// answer: each waits for a slot, and gives it back when it returns.
-func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
-	return newClient(l).unary
-}
-
+// unary waits for a slot, and gives it back when the call returns.
 func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	a, err := c.admit(ctx)
 	if err != nil {
