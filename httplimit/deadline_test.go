@@ -2,7 +2,6 @@ package httplimit_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -84,76 +83,6 @@ func TestATimeoutOfTheBaseIsATimeout(t *testing.T) {
 		require.Error(t, err)
 		l.ended(window.Timeout)
 	})
-}
-
-// "A deadline of the request's own context counts as Timeout only if the attempt
-// had at least half of the time that the request was given."
-func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		err  error
-	}{
-		{"the context's error", context.DeadlineExceeded},
-		{"a cause", errors.New("mine")},
-		{"a dial that was cut short", errors.New("dial tcp: operation was canceled")},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			// endless is a base that answers only with the end of the context.
-			endless := func(ctx *term) base {
-				return func(*http.Request) (*http.Response, error) {
-					ctx.end(context.DeadlineExceeded)
-					return nil, c.err
-				}
-			}
-			t.Run("no wait", func(t *testing.T) {
-				l := one(t)
-				ctx := newTerm(time.Now().Add(time.Hour))
-				_, err := httplimit.New(endless(ctx), l.Limiter).RoundTrip(get(ctx, anyURL))
-				require.ErrorIs(t, err, c.err)
-				l.ended(window.Timeout)
-			})
-			t.Run("waited too long", func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l := one(t)
-					ctx := newTerm(time.Now().Add(time.Millisecond))
-					sent := waited(t, l, ctx, endless(ctx))
-					require.ErrorIs(t, <-sent, c.err)
-					l.ended(window.Neutral)
-				})
-			})
-		})
-	}
-}
-
-// waited sends a request that waits for its slot until its deadline has passed.
-func waited(t *testing.T, l watched, ctx *term, b base) <-chan error {
-	t.Helper()
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	sent := async(func() error {
-		_, err := httplimit.New(b, l.Limiter).RoundTrip(get(ctx, anyURL))
-		return err
-	})
-	l.waiting(1)
-	time.Sleep(time.Until(ctx.deadline))
-	// Which of the two ends is told first is open, so both are to be the same.
-	require.NoError(t, p.Done(window.Neutral))
-	l.ended(window.Neutral)
-	return sent
-}
-
-// http.Client.Timeout also closes Request.Cancel, and the base may fail before
-// the end of the context is to be seen.
-func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
-	l := one(t)
-	ctx := newTerm(time.Now().Add(time.Second))
-	cancelled := errors.New("net/http: request canceled")
-	_, err := httplimit.New(base(func(req *http.Request) (*http.Response, error) {
-		ctx.deadline = time.Now() // as if a second had passed
-		return nil, cancelled
-	}), l.Limiter).RoundTrip(get(ctx, anyURL))
-	require.ErrorIs(t, err, cancelled)
-	l.ended(window.Timeout)
 }
 
 func TestACancellationIsNeutral(t *testing.T) {

@@ -182,36 +182,6 @@ func testDeadlineInFlightIsATimeout(t *testing.T) {
 	requireOutcomes(t, l, outcomes{timeouts: 1})
 }
 
-// opaque is an HTTP client whose error does not say that the time is up.
-type opaque struct{}
-
-func (opaque) Do(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, errors.New("the driver failed")
-}
-
-// Whose time ran out is told by the context, not by the error; a cancellation says nothing.
-func TestAnOpaqueErrorAtTheDeadline(t *testing.T) {
-	for want, over := range map[outcomes]func(context.Context) (context.Context, context.CancelFunc){
-		{timeouts: 1}: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Second)
-		},
-		{neutrals: 1}: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Second, cancel)
-			return ctx, cancel
-		},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := over(t.Context())
-			defer cancel()
-			l := newLimiter(t)
-			require.ErrorIs(t, put(ctx, newStore(t).client(l, func(cfg *aws.Config) { cfg.HTTPClient = opaque{} }), "k", "x"), ctx.Err())
-			requireOutcomes(t, l, want)
-		})
-	}
-}
-
 // The attempt's own time is up: the HTTP client's, say.
 func TestTimeoutOfOneAttempt(t *testing.T) { synctest.Test(t, testTimeoutOfOneAttempt) }
 
@@ -300,13 +270,6 @@ func TestPanicReleases(t *testing.T) {
 		cfg.APIOptions = append(cfg.APIOptions, after("Signing", func() { panic("inner") }))
 	})
 	require.PanicsWithValue(t, "inner", func() { _ = put(t.Context(), c, "k", "x") })
-	requireOutcomes(t, l, outcomes{neutrals: 1})
-}
-
-func TestPanicInTheClassifierReleases(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
-	l := newLimiter(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("classifier") }))
-	require.PanicsWithValue(t, "classifier", func() { _ = put(t.Context(), s.client(l), "k", "x") })
 	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
 

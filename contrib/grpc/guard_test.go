@@ -83,36 +83,6 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 	}
 }
 
-func TestGuardsHearThatTheServiceSaidNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, g := guarded(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
-		for _, f := range []func(context.Context) error{
-			func(context.Context) error { panic("mine") },
-			func(context.Context) error { return refused },
-		} {
-			assert.Panics(t, func() { _ = invoke(t.Context(), l, f) })
-			l.told(window.Neutral)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		require.Panics(t, func() {
-			_ = invoke(ctx, l, func(context.Context) error { cancel(); return context.Canceled })
-		})
-		l.told(window.Neutral)
-		_, err := openStream(ctx, l, nil)
-		require.ErrorIs(t, err, context.Canceled, "over already: the guards are not asked")
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		ctx, cancel = context.WithCancel(t.Context())
-		go func() { l.waiting(1); cancel() }()
-		_, err = openStream(ctx, l, nil)
-		require.ErrorIs(t, err, context.Canceled)
-		require.NoError(t, p.Done(window.Success))
-		l.told(window.Success)
-		assert.Equal(t, []int{0, 0, 0, 0}, g.attempts)
-		assert.Equal(t, []window.Outcome{0, 0, 0, 0}, g.ended)
-	})
-}
-
 // Do asks the guards, and the call within goes with that.
 func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
 	l, g := guarded(t)

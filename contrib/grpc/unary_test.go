@@ -175,45 +175,6 @@ func notSent(t *testing.T, l watched, ctx context.Context) error {
 	return err
 }
 
-// "if the caller's own deadline passed mostly in the queue it is neutral"
-func TestADeadlineCountsIfTheAttemptHadHalfOfTheTime(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		wait time.Duration
-		want window.Outcome
-	}{{"no wait", 0, window.Timeout}, {"a short one", 50 * time.Second, window.Timeout}, {"a long one", 51 * time.Second, window.Neutral}} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := one(t)
-				p, err := l.Acquire(t.Context())
-				require.NoError(t, err)
-				time.AfterFunc(c.wait, func() { _ = p.Done(window.Success) })
-				if c.wait == 0 {
-					synctest.Wait()
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
-				defer cancel()
-				err = invoke(ctx, l, func(ctx context.Context) error {
-					<-ctx.Done()
-					return status.FromContextError(ctx.Err()).Err()
-				})
-				requireCode(t, codes.DeadlineExceeded, err)
-				l.told(window.Success)
-				l.told(c.want)
-			})
-		})
-	}
-}
-
-func TestTheServersDeadlineIsATimeout(t *testing.T) {
-	l := one(t)
-	client := limited(t, l, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
-		return status.Error(codes.DeadlineExceeded, "of my own")
-	}})
-	requireCode(t, codes.DeadlineExceeded, call(t.Context(), client))
-	l.told(window.Timeout)
-}
-
 func TestEndsOfTheContextDuringACall(t *testing.T) {
 	for want, end := range map[window.Outcome]error{window.Neutral: context.Canceled, window.Timeout: context.DeadlineExceeded} {
 		l := one(t)
