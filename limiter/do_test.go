@@ -263,3 +263,28 @@ func TestDoReleasesWhateverHappens(t *testing.T) {
 	require.EqualValues(t, 4, s.Neutrals)
 	require.Zero(t, s.Late)
 }
+
+// A Retry-After gets its jitter once: the operation comes back when the pause ends.
+func TestAnOperationComesBackWithThePauseThatItCaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var paused []time.Time // the ends of pauses that the service asked for
+		l := newLimiter(t, 4, func(c *limiter.Config) {
+			c.Observer = func(e limiter.Event) {
+				if e.Kind == limiter.Paused && e.RetryAfter > 0 {
+					paused = append(paused, e.Time.Add(e.Wait))
+				}
+			}
+		})
+		back := 0
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+			if n := len(paused); n > 0 {
+				require.Equal(t, paused[n-1], time.Now())
+				back++
+			}
+			if back == 20 {
+				return nil
+			}
+			return status{code: 503, after: 10 * time.Second}
+		}))
+	})
+}

@@ -38,8 +38,15 @@ func (s *slots) Backoffs(failures int, last window.Outcome) int {
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	l := s.limiter()
 	l.mu.Lock()
-	d := l.core.RetryDelay(failures, last, retryAfter)
-	l.unlock(l.time())
+	now := l.now()
+	pause := l.core.PausedUntil() - now
+	if asked := min(retryAfter, l.config.Load().RetryAfterMax); asked > 0 && pause >= asked {
+		retryAfter = 0 // the pause has it, with its jitter
+	} else {
+		pause = 0
+	}
+	d := max(pause, l.core.RetryDelay(failures, last, retryAfter))
+	l.unlock(now)
 	return d
 }
 
