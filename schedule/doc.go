@@ -1,11 +1,8 @@
-// Package schedule does work again and again, at times that many clients never
-// share: "Rule 1: Jitter Everything!" ([SafeClients]).
+// Package schedule runs a job again and again, at times that many clients never share: "Rule 1:
+// Jitter Everything!" ([SafeClients]). Make a [Schedule] with [New] and call Run.
 //
-// Make a [Schedule] with [New] and call Run.
-//
-// Not the period is random but the time of the run within it, on a grid that all
-// clients have in common. It is the last form of [SafeClients], "Jittering without startup
-// oscillations: Jitter execution time, not period":
+// The period is not random. The time of the run within the period is, on a grid that all
+// clients have in common: "Jitter execution time, not period", the last form of [SafeClients]:
 //
 //	period = 300; next_execution = now()
 //	while true:
@@ -18,32 +15,26 @@
 //	client 1 | start     |  run      |       run |run        |
 //	client 2 | start     |       run |   run     |      run  |
 //
-// A client runs once in each cell, any time of the cell being as likely as any
-// other: from the first cell after a common start on, all clients together send
-// at a steady rate. Two runs of one client are nothing to two periods apart, one
-// on average. The order of the two lines matters: truncated after the random
-// part has been added, all clients run at the instants of the grid, which is
-// its "Introducing synchronization by mistake".
+// A client runs once in each cell, and each time of the cell is as likely as any other. So all
+// clients together send at a steady rate from the first cell after a common start. Two runs of
+// one client are up to two periods apart, one on average. The order of the two lines matters:
+// if the random part is added first, all clients run at the instants of the grid, which the
+// text calls "Introducing synchronization by mistake".
 //
-// The form before that one, "wait(period * random(.5, 1.5))", is there as
-// Config.JitterPeriod: for work that is to have at least half a period between two
-// runs. Its price is what the text calls startup oscillations: clients that start
-// together come in waves that take several periods to even out.
+// Config.JitterPeriod is the form before, "wait(period * random(.5, 1.5))", for work that needs
+// at least half a period between two runs. Clients that start together then come in waves that
+// take several periods to even out.
 //
-// What happens if
-//   - a run lasts past the time of the next one: there are never two at once. What
-//     was planned meanwhile is missed, and one run is planned in the cell after the
-//     present one. None is made up for at once: clients that were held up by the
-//     same outage would do so together.
-//   - the machine or the process stood still, so that a run is late by more than
-//     a hundredth of the period and more than a second: it is planned anew, once;
-//     if that is late again, it runs.
-//   - the period is changed: the next run is planned on the new grid, but never
-//     later than it was, so that it cannot be delayed for ever.
-//   - the job panics: Run panics, nothing stays locked, Drain returns, and Run may be
-//     called again. A job that must survive its panics recovers from them.
-//   - the wall clock is set: a wait goes on by the monotonic clock; the next plan
-//     is made on the grid of the new time.
+//   - If a run lasts past the time of the next one, the missed runs are dropped, and one run is
+//     planned in the cell after the present one. Two runs never overlap, and clients that the
+//     same outage held up do not catch up together.
+//   - If a run is late by more than a hundredth of the period and more than a second, since the
+//     machine or the process stood still, it is planned again, once.
+//   - If the period changes, the next run is planned on the new grid, but never later than
+//     before, so that no change can delay it for ever.
+//   - If the job panics, Run panics, Drain returns, and Run may be called again.
+//   - If the wall clock is set, a wait continues by the monotonic clock; the next plan is made
+//     on the grid of the new time.
 //
 // [SafeClients] is "Safe Client Behaviour", 2018; docs/sources.md says more.
 //

@@ -16,49 +16,44 @@ import (
 // ErrStopped is returned by Run after Stop or Drain.
 var ErrStopped = errors.New("schedule: stopped")
 
-// Config is what a Schedule is made from.
+// Config has the settings of a Schedule.
 type Config struct {
-	// Period is the time between two runs on average, and the cell of the grid,
-	// which is aligned to the zero time in UTC: 10 ms to a year. 5 min is
-	// common.
+	// Period is the mean time between two runs and the cell of the grid, which is aligned to the
+	// zero time in UTC: 10 ms to a year. 5 min is common.
 	Period time.Duration
-	// StartWithin spreads the first run over so long a time from the start; up to a
-	// year. Many clients may start together, so it should not be much less than the
-	// period. 0: the first run is in the first whole cell of the grid, nothing to two
-	// periods from the start.
+	// StartWithin spreads the first run over this time from the start, up to a year; if many
+	// clients start together it should be about a period or more. 0: the first run is in the
+	// first whole cell of the grid, up to two periods from the start.
 	StartWithin time.Duration
-	// JitterPeriod lets each run begin a period times U(0.5, 1.5) after the end of the
-	// one before, without a grid, and the first one so long after the start, unless
-	// StartWithin says otherwise. It is for work that must not come twice in a short
-	// time, as it may on the grid. After a common start it takes some periods until the
-	// load is even.
+	// JitterPeriod makes each run begin a period times U(0.5, 1.5) after the end of the run
+	// before, without a grid, and the first run that long after the start unless StartWithin is
+	// set.
 	JitterPeriod bool
-	// Rand is the source of jitter, used by nothing else at the same time; nil:
-	// one with a random seed.
+	// Rand is the source of jitter, which no other code may use at the same time; nil means one
+	// with a random seed.
 	Rand *rand.Rand
-	// Clock is the source of time; nil: the real one.
+	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
 }
 
-// Schedule does work again and again, at jittered times. It is safe for any
-// number of goroutines. Make one with New.
+// Schedule runs a job again and again, at jittered times. It is safe for use by any number of
+// goroutines. Make one with New.
 type Schedule struct {
 	clock clock.Clock
-	// stop is closed by Stop; changed has one element when there is a new plan.
+	// stop is closed by Stop; changed has one element if there is a new plan.
 	stop    chan struct{}
 	changed chan struct{}
 
 	mu      sync.Mutex
-	core    grid.Core // guarded by mu, as is all below
+	core    grid.Core // guarded by mu, as are the fields below
 	stopped bool
 	runs    uint64
-	// done is closed when the Run that is being called returns; nil: none is.
+	// done is closed when the present Run returns; nil if there is no Run.
 	done chan struct{}
 }
 
-// New returns a Schedule whose first run is planned from now on, or an error that
-// names the setting that is wrong, its value and what is allowed. Nothing runs
-// before Run.
+// New returns a Schedule whose first run is planned from now on, or an error that names the
+// wrong setting, its value and the allowed values. No job runs before Run.
 func New(c Config) (*Schedule, error) {
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -75,15 +70,13 @@ func New(c Config) (*Schedule, error) {
 	return &Schedule{clock: c.Clock, core: core, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
 }
 
-// Run calls the job at the times of the schedule, one call at a time, in this
-// goroutine and with this context, until the context ends or Stop is called. A
-// job under way is waited for: it should honour its context.
+// Run calls the job at the times of the schedule, one call at a time, in this goroutine and
+// with this context, until the context ends or Stop is called. It waits for a job under way,
+// which should honour its context.
 //
-// It returns the context's error as it is, or nil after Stop; ErrStopped if Stop was
-// called before, and another error if another Run has not returned. After the
-// context's end it may be called again.
-//
-// If the job panics, so does Run.
+// It returns the context's error unwrapped, or nil after Stop; ErrStopped if Stop was called
+// before, and another error while another Run has not returned. After the context's end it may
+// be called again. If the job panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -99,8 +92,8 @@ func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	}
 }
 
-// Stop makes Run return: no job begins from now on, one under way goes on. It
-// may be called more than once.
+// Stop makes Run return: no job begins from now on; a job under way continues. It may be called
+// more than once.
 func (s *Schedule) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,10 +103,9 @@ func (s *Schedule) Stop() {
 	}
 }
 
-// Drain stops the schedule and waits until Run has returned, and so the job that
-// was under way. If the context ends first it returns an error that matches the
-// context's, and the job goes on until the context of Run ends. The job itself must
-// not call Drain, which would wait for it; it may call Stop.
+// Drain stops the schedule and waits until Run, and so the job under way, has returned. If the
+// context ends first it returns an error that matches the context's, and the job continues
+// until the context of Run ends. The job itself must not call Drain, but may call Stop.
 func (s *Schedule) Drain(ctx context.Context) error {
 	s.Stop()
 	s.mu.Lock()
@@ -130,10 +122,9 @@ func (s *Schedule) Drain(ctx context.Context) error {
 	}
 }
 
-// SetPeriod changes the period from now on, or returns an error that says what
-// is allowed. The run that is planned comes on the new grid if that is sooner;
-// else the change counts from the run after it. The same period again changes
-// nothing. A job under way is left alone.
+// SetPeriod changes the period, or returns an error that says what is allowed. The planned run
+// moves to the new grid if that is sooner; otherwise the change counts from the run after it. A
+// job under way is not affected.
 func (s *Schedule) SetPeriod(p time.Duration) error {
 	s.mu.Lock()
 	err := s.core.SetPeriod(s.clock.Now(), p)
@@ -143,24 +134,24 @@ func (s *Schedule) SetPeriod(p time.Duration) error {
 	}
 	select {
 	case s.changed <- struct{}{}:
-	default: // told already
+	default: // wait has not taken the last change yet
 	}
 	return nil
 }
 
 // Snapshot is the state of a Schedule at a moment.
 type Snapshot struct {
-	// Period is the one in force.
+	// Period is the present period.
 	Period time.Duration
-	// Next is when the next run is planned; zero while one is under way.
+	// Next is when the next run is planned; zero while a run is under way.
 	Next time.Time
-	// Runs is how many have begun.
+	// Runs is how many runs have begun.
 	Runs uint64
-	// Missed is how many times a run was planned anew, because its time had passed.
+	// Missed is how many runs were planned again because their time had passed.
 	Missed uint64
 }
 
-// Snapshot returns the state now.
+// Snapshot returns the present state.
 func (s *Schedule) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,10 +165,10 @@ func (s *Schedule) Snapshot() Snapshot {
 func (s *Schedule) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
+	switch {
+	case s.stopped:
 		return ErrStopped
-	}
-	if s.done != nil {
+	case s.done != nil:
 		return errors.New("schedule: runs already")
 	}
 	s.done = make(chan struct{})
@@ -191,12 +182,9 @@ func (s *Schedule) leave() {
 	s.done = nil
 }
 
-// wait waits until a run has been granted, or returns why there is none.
+// wait returns when a run begins, or with the error that prevents it.
 func (s *Schedule) wait(ctx context.Context) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	for ctx.Err() == nil {
 		d, err := s.begin()
 		if d <= 0 {
 			return err
@@ -210,18 +198,19 @@ func (s *Schedule) wait(ctx context.Context) error {
 		}
 		timer.Stop()
 	}
+	return ctx.Err()
 }
 
-// begin begins a run if its time has come, or returns how long to wait. Stopped
-// and begun are decided under one lock: after Stop nothing begins.
+// begin begins a run if its time has come, or returns how long to wait. The lock is held while
+// it decides, so that no run begins after Stop.
 func (s *Schedule) begin() (time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
-		return 0, ErrStopped
-	}
 	now := s.clock.Now()
-	if s.core.Begin(now) {
+	switch {
+	case s.stopped:
+		return 0, ErrStopped
+	case s.core.Begin(now):
 		s.runs++
 		return 0, nil
 	}
@@ -229,7 +218,7 @@ func (s *Schedule) begin() (time.Duration, error) {
 	return next.Sub(now), nil
 }
 
-// once does the job; whatever happens, the run has ended then.
+// once calls the job; the run ends even if the job panics.
 func (s *Schedule) once(ctx context.Context, job func(context.Context)) {
 	defer func() {
 		s.mu.Lock()
