@@ -21,7 +21,7 @@ const (
 // after a refusal, or when they were slower by 2.5 standard deviations.
 type arc struct {
 	timed
-	// mean and variance are those of the rounds' round trips; known: there are some.
+	// mean and variance describe the rounds' round trips; known: there are some.
 	mean, variance float64
 	known          bool
 	// next is when this round ends. The rest is about this round.
@@ -56,7 +56,7 @@ func (c *arc) Answered(now time.Duration, s window.State, a window.Answer) windo
 	return s
 }
 
-// decide is the limit after a round with that mean, 0 if nothing was accepted in it.
+// decide is the limit after a round with that mean, 0 if no answer was accepted.
 func (c *arc) decide(limit, rtt float64) float64 {
 	switch {
 	case c.reached && !c.refused && c.n > 0 && rtt <= c.mean:

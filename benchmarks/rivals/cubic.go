@@ -20,7 +20,7 @@ type cubic struct {
 	timed
 	// most is W_max, prior the window before the last cut, reno W_est.
 	most, prior, reno float64
-	// began is when the present curve began, in seconds; negative: none has.
+	// began is when the present curve began, in seconds; negative before the first.
 	began float64
 	// k is how long the curve takes to reach most.
 	k float64

@@ -1,7 +1,7 @@
 // Command rivals is aimd with other ways to adapt a window, to compare with: congestion
-// controls of TCP, and those of libraries and tools. Each is written from its source with
+// controls of TCP, and the ones of libraries and tools. Each is written from its source with
 // the published defaults, as a law of this library's limiter, which counts the requests in
-// flight, queues and retries for all of them alike.
+// flight, queues and retries for all alike.
 //
 //	go run ./rivals sim run law-100-a-second --strategies probe,cubic,vegas
 package main
@@ -57,7 +57,7 @@ func (b *bounded) Answered(now time.Duration, s window.State, a window.Answer) w
 	return s
 }
 
-// timed is embedded by laws, all of which read the clock.
+// timed is embedded by laws that read the clock: all laws here.
 type timed struct{}
 
 func (timed) Timed() bool { return true }
@@ -66,5 +66,5 @@ func (timed) Timed() bool { return true }
 func seconds(d time.Duration) float64 { return max(d, time.Microsecond).Seconds() }
 
 // full reports whether the window limits the client. RFC 9438, section 5.8, lets the window
-// of a client stay that has nothing to send.
+// of an idle client stay.
 func full(s window.State, a window.Answer) bool { return float64(a.Flying) > s.Cwnd-1 }

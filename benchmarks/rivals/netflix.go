@@ -25,7 +25,7 @@ func (netflixAIMD) Answered(_ time.Duration, s window.State, a window.Answer) wi
 
 // gradient2 is Gradient2Limit of Netflix's concurrency-limits inside its WindowedLimit,
 // each with its defaults: once a second the window is multiplied by the long mean round
-// trip over that of the last second, and gets 4 more; smoothed by 0.2. It looks at
+// trip over the mean of the last second, and gets 4 more; smoothed by 0.2. It looks at
 // latency alone: a refusal is one more answer, and a quick one.
 type gradient2 struct {
 	timed

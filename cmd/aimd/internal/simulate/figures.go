@@ -48,16 +48,16 @@ func figuresCommand() *cobra.Command {
 	return c
 }
 
-// gallery is all figures, and what they are made from.
+// gallery is all figures, with the scenarios and studies for them.
 type gallery struct {
 	dir string
-	// story are the scenarios of the texts, laws those of each family.
+	// story are the scenarios of the texts, laws the scenarios of each family.
 	story []scenario.Scenario
 	laws  [][]scenario.Scenario
-	// runs is how many there are to make; count is told of each.
+	// runs is the number of runs to make; count counts the runs that were made.
 	runs  int
 	count *progress.Count
-	// studies, drawn and files are what is there.
+	// studies, drawn and files are the results so far.
 	studies []experiment.Study
 	drawn   []chart.Family
 	files   int

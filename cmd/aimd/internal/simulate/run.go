@@ -18,7 +18,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-// run is what the flags of aimd sim run say.
+// run has the flags of aimd sim run.
 type run struct {
 	seed          uint64
 	runs          int
@@ -98,7 +98,7 @@ func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	var failed error
 	unmet := 0
 	for _, s := range scenarios {
-		s.Trace.Off = r.json && r.html+r.csv+r.svg+r.png == "" // what shows medians alone needs none
+		s.Trace.Off = r.json && r.html+r.csv+r.svg+r.png == "" // a list of medians needs no traces
 		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
 		study, err := experiment.Run(c.Context(), s, count.Step)
 		count.Close()
@@ -158,7 +158,7 @@ func (r *run) files(s experiment.Study) error {
 	return errors.Join(err, failed)
 }
 
-// unfit is what a file's name should not have.
+// unfit matches characters that a file's name should not have.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
 func writeCSV(dir string, s experiment.Study) error {

@@ -30,20 +30,19 @@ type Row struct {
 	CutShort int
 	// Ranges are in the order of scenario.Measures.
 	Ranges []Range
-	// Typical is the run in the middle: that with the median makespan or, where there is
-	// none, the median number of attempts. It has its traces unless there is a sweep or
+	// Typical is the run in the middle, with the median makespan or, without a number of
+	// operations, the median number of attempts. It has its traces unless there is a sweep or
 	// the scenario has them off.
 	Typical sim.Result
 }
 
-// Of returns the range of that measure.
+// Of returns the range of the measure.
 func (r Row) Of(measure string) Range {
 	i := slices.IndexFunc(r.Ranges, func(x Range) bool { return x.Measure == measure })
 	return r.Ranges[i]
 }
 
-// Row returns the row of that strategy at that point, and false if its runs did not
-// come to an end.
+// Row returns the row of the strategy at the point, and false if its runs did not end.
 func (s Study) Row(strategy string, at []string) (Row, bool) {
 	i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.Strategy.Name == strategy && slices.Equal(r.At, at) })
 	if i < 0 {
@@ -69,7 +68,7 @@ func Count(s scenario.Scenario) int {
 
 // Run makes all runs of the scenario. ran is called after each, by one at a time.
 // When the context ends, the study holds the rows all of whose runs are done, and
-// the error is that of the context.
+// the error is the context's.
 func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
 	study := Study{Scenario: s}
 	jobs := jobs(ctx, s)

@@ -76,7 +76,7 @@ func (s Study) CSV(w io.Writer) error {
 			for _, x := range r.Ranges {
 				head = append(head, x.Measure+" min", x.Measure+" median", x.Measure+" max")
 			}
-			_ = out.Write(head) // out.Error tells
+			_ = out.Write(head) // out.Error has it
 		}
 		record := []string{s.Name}
 		for _, at := range r.At {
@@ -117,7 +117,7 @@ func (r Row) TracesCSV(w io.Writer) error {
 		head = append(head, x.Name)
 		length = len(x.Values)
 	}
-	_ = out.Write(head) // out.Error tells
+	_ = out.Write(head) // out.Error has it
 	for i := range length {
 		record := []string{strconv.FormatFloat(float64(i+1)*t.Interval.Seconds(), 'g', 12, 64)}
 		for _, x := range t.Series {

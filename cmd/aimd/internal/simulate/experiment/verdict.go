@@ -13,21 +13,20 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Verdict is what became of an expectation.
+// Verdict is the outcome of an expectation.
 type Verdict struct {
 	scenario.Expectation
-	// Got is the median that was found; meaningless unless Applies.
+	// Got is the measured median; meaningless unless Applies.
 	Got     Number
 	Applies bool
-	// Met tells whether it is as expected.
+	// Met reports whether the median is as expected.
 	Met bool
-	// Problem says what is not; "" if Met.
+	// Problem names the median and the expectation; "" if Met.
 	Problem string
 }
 
-// Verdicts are those of all the expectations whose rows are there: all of them,
-// unless the study was interrupted. What is expected without a point is expected
-// at each.
+// Verdicts are the outcomes of all expectations whose rows are there; some are missing if the
+// study was interrupted. An expectation without a point holds at each point.
 func (s Study) Verdicts() []Verdict {
 	var all []Verdict
 	for _, e := range s.expected() {
@@ -44,7 +43,7 @@ func (s Study) Verdicts() []Verdict {
 	return all
 }
 
-// expected are the expectations, each at its point.
+// expected are the expectations, each with its point.
 func (s Study) expected() (all []scenario.Expectation) {
 	for _, e := range s.Expect {
 		if len(e.At) > 0 {
@@ -79,7 +78,7 @@ func newVerdict(e scenario.Expectation, row Row, others []Row) Verdict {
 	return v
 }
 
-// met compares. What is only known from below meets no upper bound.
+// met compares. A lower bound of a measure meets no upper bound.
 func met(e scenario.Expectation, got Number) bool {
 	switch {
 	case e.Never:
@@ -90,7 +89,7 @@ func met(e scenario.Expectation, got Number) bool {
 	return (e.AtLeast == nil || got.Value >= *e.AtLeast) && (e.AtMost == nil || !got.AtLeast && got.Value <= *e.AtMost)
 }
 
-// Name is what the expectation is about.
+// Name names the strategy, the measure and the point.
 func (v Verdict) Name() string {
 	s := v.Strategy + ": " + v.Measure
 	if v.Over != "" {
@@ -102,7 +101,7 @@ func (v Verdict) Name() string {
 	return s
 }
 
-// Shown is what was found.
+// Shown is the median as text.
 func (v Verdict) Shown() string {
 	if !v.Applies {
 		return "not there"
@@ -129,21 +128,21 @@ func want(e scenario.Expectation) string {
 // Number is a measure of one run.
 type Number struct {
 	Value float64
-	// AtLeast tells that the run ended before it was known: it is no less.
+	// AtLeast says that the run ended before the number was known: it is a lower bound.
 	AtLeast bool
 }
 
 // Range is a measure over several runs.
 type Range struct {
 	Measure string `json:"-"`
-	// Applies is false where no run has such a number.
+	// Applies is false if no run has such a number.
 	Applies bool   `json:"-"`
 	Min     Number `json:"min"`
 	Median  Number `json:"median"`
 	Max     Number `json:"max"`
 }
 
-// ranges are those of all measures.
+// ranges are the ranges of all measures.
 func ranges(results []sim.Result) []Range {
 	var all []Range
 	for i, m := range results[0].Measures() {
@@ -158,7 +157,7 @@ func ranges(results []sim.Result) []Range {
 	return all
 }
 
-// newRange puts what is only known from below behind what is known.
+// newRange sorts lower bounds behind the known numbers.
 func newRange(measure string, numbers []Number) Range {
 	if len(numbers) == 0 {
 		return Range{Measure: measure}

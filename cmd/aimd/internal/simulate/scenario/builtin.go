@@ -24,19 +24,19 @@ type Chapter struct {
 
 // Family is some of the scenarios of the laws, alike in what limits the service.
 type Family struct {
-	// Name is that of its figure; Title says what limits.
+	// Name is the name of its figure; Title says what limits.
 	Name, Title string
 	// Scenarios are the names of the scenarios.
 	Scenarios []string
-	// Measures are the two that tell the laws apart.
+	// Measures are the two measures that differ between the laws.
 	Measures [2]string
 }
 
 //go:embed index.yaml
 var indexText []byte
 
-// index lists the built-in scenarios: those of the texts, those that judge laws, those at
-// which a law must not do harm, and the former names of scenarios.
+// index lists the built-in scenarios by their purpose: they show the claims of the texts, they
+// judge laws, or a law must not do harm there. Old has the former names of scenarios.
 var index = func() (x struct {
 	Chapters   []Chapter
 	Laws, Harm []string
@@ -66,8 +66,8 @@ func Story() (names []string) {
 	return names
 }
 
-// Named are the names of the built-in scenarios that a word means: the one of that name, old
-// or new, those that a pattern like "law-*" matches (path.Match), or those whose names begin
+// Named are the names of the built-in scenarios that a word means: the one with that name, old
+// or new, the ones that a pattern like "law-*" matches (path.Match), or the ones whose names begin
 // with the word: "law".
 func Named(word string) (names []string) {
 	for _, name := range Builtins() {
@@ -90,7 +90,7 @@ func Current(name string) string {
 	return name
 }
 
-// Builtin returns the text of the built-in scenario of that name, old or new, and the name of
+// Builtin returns the text of the built-in scenario with that name, old or new, and the name of
 // its file for errors.
 func Builtin(name string) (file string, text []byte, err error) {
 	file = "builtin/" + Current(name) + ".yaml"

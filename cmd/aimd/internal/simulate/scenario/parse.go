@@ -20,7 +20,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// MaxSize bounds a file, in bytes. Our longest scenario has half of that.
+// MaxSize bounds a file, in bytes. Our longest scenario is half as long.
 const MaxSize = 16 << 10
 
 // Parse reads a scenario from the text of a file, and applies settings of the form
@@ -104,7 +104,7 @@ func (d *decoder) at(path, format string, args ...any) {
 	d.fail(d.lines[field], path, format, args...)
 }
 
-// parse returns the one document of the text; nil if there is none, or an error.
+// parse returns the one document of the text; nil without a document, or after an error.
 func (d *decoder) parse(text []byte) (body ast.Node) {
 	if len(text) > MaxSize {
 		d.fail(0, "", "more than %d bytes are too many for a scenario", MaxSize)
@@ -239,7 +239,7 @@ func show(n ast.Node) string {
 	return s[:min(len(s), 40)]
 }
 
-// assign puts the value, which is YAML, into the field of that path.
+// assign puts the value, which is YAML, into the field at the path.
 func (d *decoder) assign(s *Scenario, path, v string) {
 	to := reflect.ValueOf(s).Elem()
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {

@@ -13,8 +13,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Scenario is what a file holds. The yaml tags are the names of the fields, here
-// and in package sim; what they mean is in docs.
+// Scenario is the content of a file. The yaml tags are the names of the fields, here and in
+// package sim; fields.txt explains the fields.
 type Scenario struct {
 	sim.Scenario
 	Sweep  []Sweep       `yaml:"sweep"`
@@ -44,7 +44,7 @@ const (
 	Delays = "delays"
 	// Curve is a measure over the values of the sweep.
 	Curve = "curve"
-	// Map is a measure of one strategy over that of another, over two sweeps.
+	// Map is a measure of one strategy divided by the measure of another, over two sweeps.
 	Map = "map"
 )
 
@@ -99,7 +99,7 @@ func (e Expectation) Others() []string {
 
 // Point is a scenario with one choice of the sweep's values.
 type Point struct {
-	// At has "field=value" for each sweep; none without.
+	// At has "field=value" for each sweep; empty without a sweep.
 	At []string
 	Scenario
 }
@@ -130,7 +130,7 @@ func (s Scenario) with(d *decoder, field, v string) Scenario {
 	return s
 }
 
-// Tolerance is how far a number may be off: by Value, or by a share of it. The zero value
+// Tolerance is how far a number may be off: by Value, or by a share. The zero value
 // allows only for rounding.
 type Tolerance struct {
 	Value float64

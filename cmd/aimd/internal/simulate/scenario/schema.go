@@ -18,7 +18,7 @@ type Field struct {
 	Path string
 	// Kind says what the field takes: "a whole number".
 	Kind string
-	// Doc says what the field means, and what it is if it is left out.
+	// Doc says what the field means, and its default.
 	Doc string
 }
 
@@ -88,7 +88,7 @@ func isText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// fieldNames are the yaml tags of a struct's fields, with those of embedded structs.
+// fieldNames are the yaml tags of a struct's fields, with the tags of embedded structs.
 func fieldNames(t reflect.Type) (names []string) {
 	for _, f := range reflect.VisibleFields(t) {
 		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
