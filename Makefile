@@ -68,14 +68,14 @@ bench-peers:
 names:
 	@go run ./internal/names
 
-# The modules below cmd have no replace: release finds them the rest of this tree.
+# The modules below cmd may not have a replace directive in git; release.sh lends them one.
 tidy:
 	@set -e; for m in $(filter-out cmd/%,$(MODULES)); do (cd $$m && go mod tidy); done
-	go run ./release tidy
+	release/release.sh tidy
 	$(if $(CI),git diff --exit-code -- '*go.mod' '*go.sum')
 
 rehearse:
-	go run ./release rehearse
+	release/release.sh rehearse
 
 release:
-	go run ./release prepare $(VERSION)
+	release/release.sh prepare '$(VERSION)'

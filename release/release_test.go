@@ -1,7 +1,10 @@
-package main
+//go:build unix
+
+package release
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,84 +44,99 @@ func main() {
 }
 `
 
-// repository makes the small repository with one commit, and changes in it
-// after that. Caches and proxies are the test's own.
-func repository(t *testing.T, changes map[string]string) *tree {
-	t.Helper()
-	ctx := t.Context()
-	cache, err := goEnv(ctx, "GOMODCACHE")
-	require.NoError(t, err)
-	proxy, err := goEnv(ctx, "GOPROXY")
-	require.NoError(t, err)
-	t.Setenv("GOPROXY", fileURL(filepath.Join(cache, "cache", "download"))+","+proxy)
-	t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "modcache"))
-	t.Setenv("GOFLAGS", "-modcacherw")
-	t.Setenv("GONOSUMDB", "")
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("TMPDIR", t.TempDir())
-	for _, who := range rehearser {
-		name, value, _ := strings.Cut(who, "=")
-		t.Setenv(name, value)
-	}
-	g := command{dir: t.TempDir()}
-	git(t, g, "init", "--quiet", "--initial-branch=main")
-	write(t, g.dir, files)
-	write(t, g.dir, changes)
-	git(t, g, "add", "--all")
-	git(t, g, "commit", "--quiet", "--message", "all of it")
-	r, err := open(ctx, g.dir)
-	require.NoError(t, err)
-	return r
-}
-
-// slow skips a test that runs the go command many times.
-func slow(t *testing.T) {
+// repository makes the small repository with one commit, with changes to the files above.
+// The module cache and git's settings are the test's own.
+func repository(t *testing.T, changes map[string]string) (dir string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes seconds: not in make short")
 	}
+	tools := run(t, ".", "go", "env", "GOMODCACHE")
+	t.Setenv("GOPROXY", "file://"+tools+"/cache/download,"+run(t, ".", "go", "env", "GOPROXY"))
+	t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "modcache"))
+	t.Setenv("GOFLAGS", "-modcacherw")
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		t.Setenv("GIT_"+who+"_NAME", "test")
+		t.Setenv("GIT_"+who+"_EMAIL", "test@localhost")
+	}
+	dir = t.TempDir()
+	run(t, dir, "git", "init", "--quiet", "--initial-branch=main")
+	write(t, dir, files)
+	write(t, dir, changes)
+	commit(t, dir)
+	return dir
 }
 
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		name = filepath.Join(dir, filepath.FromSlash(name))
+		name = filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }
 
-func git(t *testing.T, g command, args ...string) string {
+func commit(t *testing.T, dir string) {
 	t.Helper()
-	out, err := g.run(t.Context(), "git", args...)
+	run(t, dir, "git", "add", "--all")
+	run(t, dir, "git", "commit", "--quiet", "--message", "all of it")
+}
+
+// run returns the output of a command that succeeds.
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.TrimSpace(string(out))
+}
+
+// release runs the script in a repository, and returns its output and whether it succeeded.
+func release(t *testing.T, dir string, args ...string) (string, bool) {
+	t.Helper()
+	script, err := filepath.Abs("release.sh")
 	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "bash", append([]string{script}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+func requireRelease(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, ok := release(t, dir, args...)
+	require.True(t, ok, out)
 	return out
 }
 
+func assertRefused(t *testing.T, why, dir string, args ...string) {
+	t.Helper()
+	out, ok := release(t, dir, args...)
+	assert.False(t, ok, out)
+	assert.Contains(t, out, why)
+}
+
 func TestARehearsalOfAGoodTreePasses(t *testing.T) {
-	slow(t)
-	r := repository(t, nil)
-	before := git(t, r.git, "status", "--porcelain")
-	require.NoError(t, rehearse(t.Context(), r))
-	assert.Equal(t, before, git(t, r.git, "status", "--porcelain"), "it leaves the work tree alone")
+	dir := repository(t, nil)
+	write(t, dir, map[string]string{"new.go": "package m\n\n// New is not committed.\nfunc New() {}\n"})
+	out := requireRelease(t, dir, "rehearse")
+	for _, works := range []string{"example.test/m.git ", "example.test/m.git/contrib/x ", "example.test/m.git/cmd/tool "} {
+		assert.Contains(t, out, "works: "+works)
+	}
+	assert.Equal(t, "?? new.go", run(t, dir, "git", "status", "--porcelain"), "the work tree stays as it is")
 	left, err := filepath.Glob(filepath.Join(os.Getenv("GOMODCACHE"), "example.test", "*@*"))
 	require.NoError(t, err)
-	assert.Empty(t, left, "nor does it leave its version in the module cache")
+	assert.Empty(t, left, "the module cache does not keep the version")
 }
 
 func TestARehearsalFailsWhereUsersWould(t *testing.T) {
-	slow(t)
 	for name, c := range map[string]struct{ file, text, want string }{
 		"a command that replaces": {
-			"cmd/tool/go.mod", files["cmd/tool/go.mod"] + "\nreplace example.test/m.git => ../..\n", "go install refuses that",
+			"cmd/tool/go.mod", files["cmd/tool/go.mod"] + "\nreplace example.test/m.git => ../..\n", "replace directives",
 		},
-		"a replace that leads elsewhere": {
-			"contrib/x/go.mod", strings.Replace(files["contrib/x/go.mod"], "=> ../..", "=> ../../cmd", 1), "which is not its folder",
-		},
-		"versions that differ": {
-			"contrib/x/go.mod", strings.Replace(files["contrib/x/go.mod"], "v0.0.0", "v0.0.1", 1), "at one version",
-		},
-		"an integration without a program": {
+		"a library without a program": {
 			"contrib/y/go.mod", "module example.test/m.git/contrib/y\n\ngo 1.25.0\n", "no program to try it out with",
 		},
 		"a library that does not build": {"m.go", "package m\n\nfunc Answer() string {\n", "m.go"},
@@ -128,125 +146,95 @@ func TestARehearsalFailsWhereUsersWould(t *testing.T) {
 		"a program that is silent": {
 			"release/testdata/contrib/x/main.go", "package main\n\nimport _ \"example.test/m.git/contrib/x\"\n\nfunc main() {}\n", "prints nothing",
 		},
-		"a version without the commit": {
-			"cmd/tool/main.go", "package main\n\nimport (\n\t_ \"example.test/m.git\"\n\t_ \"example.test/m.git/contrib/x\"\n)\n\nfunc main() { print() }\n", "want one line with version and commit",
+		"a command without its version": {
+			"cmd/tool/main.go", "package main\n\nimport (\n\t_ \"example.test/m.git\"\n\t_ \"example.test/m.git/contrib/x\"\n)\n\nfunc main() { print() }\n", "--version prints ''",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := repository(t, map[string]string{c.file: c.text})
-			assert.ErrorContains(t, rehearse(t.Context(), r), c.want)
+			assertRefused(t, c.want, repository(t, map[string]string{c.file: c.text}), "rehearse")
 		})
 	}
 }
 
-// What check finds by reading, the go command refuses as well: the proxy serves
-// the tree as it is.
-func TestUsersCannotInstallACommandThatReplaces(t *testing.T) {
-	slow(t)
-	r := repository(t, map[string]string{"cmd/tool/go.mod": files["cmd/tool/go.mod"] + "\nreplace example.test/m.git => ../..\n"})
-	assert.ErrorContains(t, tryAsItIs(t, r, "v0.0.0"), "more replace directives")
-}
-
-func TestUsersCannotFetchWhatRequiresAnotherVersion(t *testing.T) {
-	slow(t)
-	r := repository(t, nil)
-	t.Setenv("GOPROXY", "off")
-	assert.ErrorContains(t, tryAsItIs(t, r, "v0.1.0"), "downloading example.test/m.git v0.0.0", "the tree requires v0.0.0")
-}
-
-func tryAsItIs(t *testing.T, r *tree, version string) (err error) {
-	t.Helper()
-	require.NoError(t, r.inClone(t.Context(), func(c *tree, tmp string) error {
-		err = c.tryOut(t.Context(), version, tmp)
-		return nil
-	}))
-	return err
-}
-
-func TestAReleaseIsOneCommitAndATagForEachModule(t *testing.T) {
-	slow(t)
-	r := repository(t, nil)
-	require.NoError(t, prepare(t.Context(), r, "v0.1.0"))
-
-	assert.Empty(t, git(t, r.git, "status", "--porcelain"))
-	assert.Equal(t, "2", git(t, r.git, "rev-list", "--count", "HEAD"))
-	assert.Equal(t, "cmd/tool/v0.1.0\ncontrib/x/v0.1.0\nv0.1.0", git(t, r.git, "tag", "--points-at", "HEAD"))
-	assert.Contains(t, git(t, r.git, "show", "HEAD:CHANGELOG.md"), "## [Unreleased]\n\n## [0.1.0] - 20")
-	mod := git(t, r.git, "show", "HEAD:contrib/x/go.mod")
-	assert.Contains(t, mod, "require example.test/m.git v0.1.0")
-	assert.Contains(t, mod, "replace example.test/m.git => ../..", "Go ignores it for dependencies")
-	mod = git(t, r.git, "show", "HEAD:cmd/tool/go.mod")
-	assert.Contains(t, mod, "example.test/m.git/contrib/x v0.1.0")
-	assert.NotContains(t, mod, "replace")
-
-	r, err := open(t.Context(), r.git.dir)
-	require.NoError(t, err)
-	version, err := r.check()
-	require.NoError(t, err)
-	assert.Equal(t, "v0.1.0", version)
-	require.NoError(t, tryAsItIs(t, r, "v0.1.0"), "what the tags show works as it is")
-	require.NoError(t, r.tidyCommands(t.Context()))
-	assert.Empty(t, git(t, r.git, "status", "--porcelain"), "a released tree is tidy")
-}
-
-// The sums in a command's go.sum are of the zips that the go command itself
-// makes from the tags.
-func TestTheSumsOfAReleaseAreThoseOfItsTags(t *testing.T) {
-	slow(t)
-	r := repository(t, nil)
-	require.NoError(t, prepare(t.Context(), r, "v0.1.0"))
+// The proxy has the files that the go command packs from the tags.
+func TestTheProxyHasWhatTheTagsHave(t *testing.T) {
+	dir := repository(t, nil)
+	requireRelease(t, dir, "prepare", "v0.1.0")
 	config := filepath.Join(t.TempDir(), "config")
-	require.NoError(t, os.WriteFile(config, []byte("[url \""+fileURL(r.git.dir)+"\"]\n\tinsteadOf = https://example.test/m\n"), 0o644))
+	require.NoError(t, os.WriteFile(config, []byte("[url \""+dir+"\"]\n\tinsteadOf = https://example.test/m\n"), 0o644))
 	t.Setenv("GIT_CONFIG_GLOBAL", config)
-	t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "direct"))
-	c := command{r.file("cmd/tool"), []string{"GOPROXY=direct", "GONOSUMDB=example.test", "GOWORK=off"}}
-	out, err := c.run(t.Context(), "go", "run", ".")
-	require.NoError(t, err, "go.sum holds")
-	assert.Contains(t, out, "true")
+	download := func(proxy, module string) (dir string) {
+		t.Setenv("GOPROXY", proxy)
+		t.Setenv("GONOSUMDB", "example.test")
+		t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "modcache"))
+		_, dir, found := strings.Cut(run(t, t.TempDir(), "go", "mod", "download", "-json", module+"@v0.1.0"), `"Dir": "`)
+		require.True(t, found)
+		dir, _, _ = strings.Cut(dir, `"`)
+		return dir
+	}
+	proxy := t.TempDir()
+	requireRelease(t, dir, "publish", "v0.1.0", proxy)
+	for _, module := range []string{"example.test/m.git", "example.test/m.git/contrib/x", "example.test/m.git/cmd/tool"} {
+		run(t, ".", "diff", "-r", download("direct", module), download("file://"+proxy, module))
+	}
+}
+
+func TestAReleaseIsACommitAndItsTags(t *testing.T) {
+	dir := repository(t, nil)
+	out := requireRelease(t, dir, "prepare", "v0.1.0")
+	assert.Contains(t, out, "git push --atomic origin HEAD v0.1.0 cmd/tool/v0.1.0 contrib/x/v0.1.0")
+	assert.Equal(t, "cmd/tool/v0.1.0\ncontrib/x/v0.1.0\nv0.1.0", run(t, dir, "git", "tag", "--points-at", "HEAD"))
+	assert.Equal(t, "release v0.1.0", run(t, dir, "git", "show", "--no-patch", "--format=%s"))
+	assert.Contains(t, run(t, dir, "cat", "cmd/tool/go.mod"), "example.test/m.git/contrib/x v0.1.0")
+	assert.Regexp(t, `(?s)## \[Unreleased\]\n\n## \[0\.1\.0\] - \d{4}-\d\d-\d\d\n.*- All of it\.`, run(t, dir, "cat", "CHANGELOG.md"))
+	requireRelease(t, dir, "tidy")
+	assert.Empty(t, run(t, dir, "git", "status", "--porcelain"), "a released tree is tidy")
 }
 
 func TestWhatAReleaseRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ changelog, want string }{
+		"an empty changelog":       {"", "[Unreleased] has no entry"},
+		"an unfinished changelog":  {"\n- TODO: write\n", "[Unreleased] is unfinished"},
+		"a version that was there": {"\n- All.\n\n## [0.1.0] - 2026-01-01\n", "has a section [0.1.0] already"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := repository(t, map[string]string{"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n" + c.changelog})
+			assertRefused(t, c.want, dir, "prepare", "v0.1.0")
+			assert.Empty(t, run(t, dir, "git", "tag"))
+			assert.Empty(t, run(t, dir, "git", "status", "--porcelain"), "nothing is half done")
+		})
+	}
 	t.Run("a dirty tree", func(t *testing.T) {
-		r := repository(t, nil)
-		write(t, r.git.dir, map[string]string{"new.go": "package m\n"})
-		assert.ErrorContains(t, prepare(t.Context(), r, "v0.1.0"), "not committed:\n?? new.go")
+		dir := repository(t, nil)
+		write(t, dir, map[string]string{"new.go": "package m\n"})
+		assertRefused(t, "not committed: ?? new.go", dir, "prepare", "v0.1.0")
 	})
-	t.Run("a changelog with nothing to tell", func(t *testing.T) {
-		r := repository(t, map[string]string{"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n"})
-		assert.ErrorContains(t, prepare(t.Context(), r, "v0.1.0"), "[Unreleased] has no entry")
-	})
-	t.Run("a changelog with something left to write", func(t *testing.T) {
-		r := repository(t, map[string]string{"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n- TODO: tell\n"})
-		assert.ErrorContains(t, prepare(t.Context(), r, "v0.1.0"), `[Unreleased] says "TODO"`)
-		assert.Empty(t, git(t, r.git, "tag"))
-		assert.Empty(t, git(t, r.git, "status", "--porcelain"), "nothing is half done")
-	})
-	t.Run("a version that is none", func(t *testing.T) {
-		r := repository(t, nil)
-		for _, v := range []string{"", "0.1.0", "v0.1", "v2.0.0", "v0.1.0+x"} {
-			assert.ErrorContains(t, prepare(t.Context(), r, v), "want v0.Y.Z or v1.Y.Z", v)
+	t.Run("a bad version", func(t *testing.T) {
+		dir := repository(t, nil)
+		for _, v := range []string{"", "0.1.0", "v0.1", "v2.0.0", "v0.1.0+x", "v0.01.0"} {
+			assertRefused(t, "want v0.Y.Z or v1.Y.Z", dir, "prepare", v)
 		}
 	})
 	t.Run("a version that is not new", func(t *testing.T) {
-		r := repository(t, nil)
-		git(t, r.git, "tag", "v0.2.0")
-		assert.ErrorContains(t, prepare(t.Context(), r, "v0.1.9"), "not after the last one, v0.2.0")
+		dir := repository(t, nil)
+		run(t, dir, "git", "tag", "v0.10.0")
+		for _, v := range []string{"v0.9.9", "v0.10.0"} {
+			assertRefused(t, "not after the last one, v0.10.0", dir, "prepare", v)
+		}
 	})
 }
 
 func TestABreakOfTheAPINeedsANewMinorVersion(t *testing.T) {
-	slow(t)
-	r := repository(t, nil)
-	require.NoError(t, prepare(t.Context(), r, "v0.1.0"))
-	next := strings.ReplaceAll(git(t, r.git, "show", "HEAD:CHANGELOG.md")+"\n", unreleased, unreleased+"\n- More.\n")
-	added := files["m.go"] + "\n// More is new.\nfunc More() {}\n"
-	write(t, r.git.dir, map[string]string{"m.go": added, "CHANGELOG.md": next})
-	git(t, r.git, "commit", "--quiet", "--all", "--message", "add")
-	require.NoError(t, prepare(t.Context(), r, "v0.1.1"), "what is added breaks nothing")
-
-	next = strings.ReplaceAll(git(t, r.git, "show", "HEAD:CHANGELOG.md")+"\n", unreleased, unreleased+"\n- Less.\n")
-	write(t, r.git.dir, map[string]string{"m.go": files["m.go"], "CHANGELOG.md": next})
-	git(t, r.git, "commit", "--quiet", "--all", "--message", "remove")
-	assert.ErrorContains(t, prepare(t.Context(), r, "v0.1.2"), "More: removed")
-	require.NoError(t, prepare(t.Context(), r, "v0.2.0"))
+	dir := repository(t, nil)
+	next := func(entry, source string) {
+		changelog := strings.Replace(run(t, dir, "cat", "CHANGELOG.md"), "## [Unreleased]\n", "## [Unreleased]\n\n- "+entry+"\n", 1)
+		write(t, dir, map[string]string{"m.go": source, "CHANGELOG.md": changelog + "\n"})
+		commit(t, dir)
+	}
+	requireRelease(t, dir, "prepare", "v0.1.0")
+	next("More.", files["m.go"]+"\n// More is new.\nfunc More() {}\n")
+	requireRelease(t, dir, "prepare", "v0.1.1")
+	next("Less.", files["m.go"])
+	assertRefused(t, "More: removed", dir, "prepare", "v0.1.2")
+	requireRelease(t, dir, "prepare", "v0.2.0")
 }

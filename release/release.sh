@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# Makes releases of this repository, and rehearses them.
+#
+#   release.sh tidy              go mod tidy for the commands
+#   release.sh rehearse          fetch, build and run the work tree as users would
+#   release.sh prepare v0.1.0    commit and tag a release; push nothing
+#   release.sh publish v0.1.0 D  write a module proxy of the work tree into the folder D
+#
+# A release is one commit, and one tag for each released module: the root, the folders below
+# contrib and those below cmd. They require each other at the version of the release. The
+# modules below contrib also replace each other by relative paths, which Go ignores for
+# dependencies. go install refuses a command that replaces, so go.work does that for commands.
+set -euo pipefail
+
+tools=$(cd "$(dirname "$0")" && pwd)
+cd "$(git rev-parse --show-toplevel)"
+tree=$PWD
+tmp=$(mktemp -d)
+version=
+export GOWORK=off
+
+fail() {
+  echo "release: $*" >&2
+  exit 1
+}
+
+# modules prints the folder of each module, released the folders of those that get a tag.
+modules() { git ls-files --cached --others --exclude-standard go.mod '*/go.mod' | xargs -n 1 dirname | sort; }
+released() { modules | grep -E '^(\.$|contrib/|cmd/)'; }
+path() { sed -n 's/^module //p' "$1/go.mod"; }
+tag() { case $1 in .) echo "$version" ;; *) echo "$1/$version" ;; esac }
+
+# require makes the modules require each other at the version.
+require() {
+  local m path
+  for m in $(modules); do
+    for path in $(for o in $(modules); do path "$o"; done); do
+      if grep -qE "^(require )?[[:space:]]*$path v" "$m/go.mod"; then go mod edit -require="$path@$version" "$m/go.mod"; fi
+    done
+  done
+}
+
+# tidy replaces our modules by their folders while go mod tidy runs.
+tidy() {
+  local c m
+  for c in $(modules | grep '^cmd/'); do
+    for m in $(modules); do go mod edit -replace="$(path "$m")=$tree/$m" "$c/go.mod"; done
+    (cd "$c" && go mod tidy)
+    for m in $(modules); do go mod edit -dropreplace="$(path "$m")" "$c/go.mod"; done
+  done
+}
+
+# snapshot prints a commit, on no branch, of the work tree as it is.
+snapshot() {
+  export GIT_INDEX_FILE=$tmp/index GIT_AUTHOR_NAME=rehearsal GIT_AUTHOR_EMAIL=rehearsal@localhost
+  export GIT_COMMITTER_NAME=rehearsal GIT_COMMITTER_EMAIL=rehearsal@localhost
+  git add --all
+  git commit-tree -p HEAD -m snapshot "$(git write-tree)"
+}
+
+# copy makes a clone of the work tree at a commit.
+copy() { # COMMIT FOLDER
+  git clone --quiet --shared --no-checkout "$tree" "$2"
+  git -C "$2" checkout --quiet --detach "$1"
+}
+
+# publish writes a module proxy with the released modules of a commit, packed as the go command
+# packs them from git: without the folders of other modules, and with the root's licence.
+publish() { # COMMIT FOLDER
+  local m path dir within licence
+  for m in $(released); do
+    path=$(path "$m") dir=$2/$path/@v within= licence=--add-file=LICENSE
+    [ "$m" != . ] || licence=
+    for o in $(modules); do
+      case $o in "$m" | .) ;; *) [ "$m" = . ] && within+=" :(exclude)$o" || case $o in "$m"/*) within+=" :(exclude)${o#"$m"/}" ;; esac ;; esac
+    done
+    mkdir -p "$dir"
+    cp "$m/go.mod" "$dir/$version.mod"
+    echo "$version" >"$dir/list"
+    printf '{"Version":"%s","Time":"%s"}' "$version" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$dir/$version.info"
+    # shellcheck disable=SC2086 # no folder has a space in its name
+    git archive --format=zip --prefix="$path@$version/" $licence -o "$dir/$version.zip" "$1:${m#.}" -- . $within
+  done
+}
+
+# forget removes what was only published here from the user's module cache.
+forget() {
+  local m at cache
+  cache=$(go env GOMODCACHE)
+  for m in $(released); do
+    at=$cache/$(path "$m")@$version
+    [ ! -d "$at" ] || chmod -R u+w "$at"
+    rm -rf "$at" "$cache/cache/download/$(path "$m")/@v/$version".*
+  done
+}
+
+# use fetches a library into an empty module, and builds and runs its program of
+# release/testdata there. It prints what the program prints.
+use() { # MODULE
+  local program=$PWD/release/testdata/$1/main.go dir=$tmp/use/$1/program
+  [ -f "$program" ] || fail "$1: no program to try it out with, release/testdata/$1/main.go"
+  mkdir -p "$dir"
+  cp "$program" "$dir"
+  (cd "$dir" && go mod init program && go get "$(path "$tmp/clone/$1")@$version" && go build -mod=mod -o program .) >&2
+  "$dir/program"
+}
+
+# try installs a command, and prints its version.
+try() { # MODULE
+  local out
+  GOBIN=$tmp/bin go install "$(path "$1")@$version"
+  out=$("$tmp/bin/${1##*/}" --version 2>&1)
+  case $out in *"$version"*) ;; *) fail "$1: --version prints '$out', want $version" ;; esac
+  echo "$out"
+}
+
+rehearse() {
+  local m out
+  copy "$(snapshot)" "$tmp/clone"
+  cd "$tmp/clone"
+  version=v0.0.0-$(date -u +%Y%m%d%H%M%S)-$(git -C "$tree" rev-parse --short=12 HEAD) # new to every cache
+  require
+  publish "$(snapshot)" "$tmp/proxy"
+  export GOPROXY="file://$tmp/proxy,$(go env GOPROXY)" GONOSUMDB="$(go env GONOSUMDB),$(path .)"
+  trap 'cd "$tmp/clone"; forget; rm -rf "$tmp"' EXIT
+  for m in $(released); do
+    case $m in cmd/*) out=$(try "$m") ;; *) out=$(use "$m") ;; esac
+    [ -n "$out" ] || fail "$m: the program prints nothing"
+    printf 'works: %-40s %s\n' "$(path "$m")" "$out"
+  done
+}
+
+# compatible fails if a library breaks its API, but the version does not allow that: before v1
+# a break needs a new minor version, from then on a new major one.
+compatible() { # LAST
+  local m broken path
+  case $version:$1 in
+  v0.*:v0.*) [ "${version%.*}" = "${1%.*}" ] || return 0 ;;
+  v1.*:v1.*) ;;
+  *) return 0 ;;
+  esac
+  (cd "$tools" && go build -o "$tmp/apidiff" golang.org/x/exp/cmd/apidiff)
+  copy "$1" "$tmp/last"
+  for m in $(cd "$tmp/last" && released | grep -v '^cmd/'); do
+    [ -f "$m/go.mod" ] || continue
+    path=$(path "$m")
+    (cd "$tmp/last/$m" && "$tmp/apidiff" -m -w "$tmp/was" "$path")
+    (cd "$m" && "$tmp/apidiff" -m -w "$tmp/is" "$path")
+    broken=$("$tmp/apidiff" -m -incompatible "$tmp/was" "$tmp/is")
+    [ -z "$broken" ] || fail "$path breaks the API of $1, so $version is not enough: $broken"
+  done
+}
+
+prepare() {
+  local last entries m tags=
+  [[ $version =~ ^v[01](\.(0|[1-9][0-9]*)){2}$ ]] || fail "version '$version': want v0.Y.Z or v1.Y.Z"
+  [ -z "$(git status --porcelain)" ] || fail "the work tree has changes that are not committed: $(git status --porcelain)"
+  last=$(git tag --list 'v*' | sort -V | tail -n 1)
+  [ "$last" != "$version" ] && [ "$(printf '%s\n' "$last" "$version" | sort -V | tail -n 1)" = "$version" ] ||
+    fail "version $version is not after the last one, $last"
+  ! grep -qF "## [${version#v}]" CHANGELOG.md || fail "CHANGELOG.md has a section [${version#v}] already"
+  entries=$(awk '/^## /{inside = ($0 == "## [Unreleased]")} inside' CHANGELOG.md)
+  grep -q '^- ' <<<"$entries" || fail "CHANGELOG.md: [Unreleased] has no entry"
+  ! grep -iwE 'TODO|TBD|FIXME|XXX' <<<"$entries" || fail "CHANGELOG.md: [Unreleased] is unfinished"
+  [ -z "$last" ] || compatible "$last"
+  require
+  awk -v new="## [${version#v}] - $(date -u +%F)" '{print} $0 == "## [Unreleased]" {print "\n" new}' CHANGELOG.md >"$tmp/changelog"
+  cat "$tmp/changelog" >CHANGELOG.md
+  git commit --quiet --all --message "release $version"
+  for m in $(released); do
+    git tag --annotate --message "$(path "$m") $version" "$(tag "$m")"
+    tags+=" $(tag "$m")"
+  done
+  printf '%s is committed and tagged, not pushed. To publish it:\n\n    git push --atomic origin HEAD%s\n' "$version" "$tags"
+}
+
+trap 'rm -rf "$tmp"' EXIT
+case ${1-} in
+tidy | rehearse) "$1" ;;
+prepare) version=${2-} && prepare ;;
+publish) version=$2 && publish "$(snapshot)" "$3" ;;
+*) fail "usage: release.sh tidy | rehearse | prepare VERSION | publish VERSION FOLDER" ;;
+esac
