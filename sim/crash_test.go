@@ -9,17 +9,17 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// seed0 is the system of How not to crash a server: 1000 clients with a request every 10 s each on
+// stopped is the system of How not to crash a server: 1000 clients with a request every 10 s each on
 // average, which wait 2 s for an answer, and a server that is stopped after 20 s,
-// "simply by a signal SIGSTOP", for as long as in the seed's log, from 22:11:08
+// "simply by a signal SIGSTOP", for as long as in the text's log, from 22:11:08
 // to 22:13:06.
 //
 // While it is stopped the kernel takes in 128 connections, as many as it did by
 // default then (SOMAXCONN of Linux before 5.4). What is in there is served when
 // the server continues, though nobody waits for it any more.
-func seed0() sim.Scenario {
+func stopped() sim.Scenario {
 	return sim.Scenario{
-		Name: "seed0-outage",
+		Name: "crash-outage",
 		Server: sim.Server{
 			Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30},
 			Outages: []sim.Outage{{From: 20 * sec, For: 117 * sec, Kind: "silent", Backlog: 128}},
@@ -34,12 +34,12 @@ func seed0() sim.Scenario {
 // delay is increasing, for the client this will mean even more timeout
 // situations, even more retries, even more simultaneous requests ... our model
 // service has “fallen” and will not rise anymore."
-func TestSeed0FixedRetryDoesNotComeBack(t *testing.T) {
-	r := run(t, seed0(), named(t, "fixed"))
+func TestFixedRetryDoesNotComeBack(t *testing.T) {
+	r := run(t, stopped(), named(t, "fixed"))
 	assert.True(t, r.Recovery.Applies)
 	assert.False(t, r.Recovery.Over)
-	assert.InDelta(t, 98, mean(r, "successes", 5*sec, 20*sec), 5, "the seed: 98 to 101 a second")
-	// The seed, in fives of seconds: 36 OK a second and 22.6 timed out, so it was
+	assert.InDelta(t, 98, mean(r, "successes", 5*sec, 20*sec), 5, "the text: 98 to 101 a second")
+	// The text, in fives of seconds: 36 OK a second and 22.6 timed out, so it was
 	// stopped 3.2 s before the end of the first of them; then 170.6, 298.8, 371.2.
 	from := 20*sec - 1800*ms
 	for i, want := range []float64{22.6, 170.6, 298.8, 371.2} {
@@ -51,16 +51,16 @@ func TestSeed0FixedRetryDoesNotComeBack(t *testing.T) {
 	concurrency := func(at time.Duration) float64 { return mean(r, "concurrency", at, at+200*ms) }
 	assert.InDelta(t, 1040, concurrency(137*sec), 200)
 	for _, at := range []time.Duration{138 * sec, 139 * sec, 200 * sec, 400 * sec} {
-		assert.InDelta(t, 430, concurrency(at+sec)-concurrency(at), 130, "the seed: 559, 326, 306 a second")
+		assert.InDelta(t, 430, concurrency(at+sec)-concurrency(at), 130, "the text: 559, 326, 306 a second")
 	}
 	assert.Zero(t, mean(r, "successes", 140*sec, 7*time.Minute))
 }
 
 // "with exponentially delaying the retry ... the server did not fall and
 // successfully rose, the service was restored within a short period of time."
-func TestSeed0BackoffComesBack(t *testing.T) {
+func TestBackoffComesBack(t *testing.T) {
 	for _, name := range []string{"backoff-compound", "backoff", "backoff-full", "reno-0.5"} {
-		r := run(t, seed0(), named(t, name))
+		r := run(t, stopped(), named(t, name))
 		assert.True(t, r.Recovery.Over, name)
 		assert.Less(t, r.Recovery.For, time.Minute, name)
 		assert.InDelta(t, 98, mean(r, "successes", 6*time.Minute, 7*time.Minute), 8, name)

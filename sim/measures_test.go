@@ -21,7 +21,7 @@ func TestOptimum(t *testing.T) {
 		"slots: the work comes late": {sim.Server{Service: sec, Slots: 3}, clients(7, sec), 7 * sec},
 		// 100 ms to get there; each of the 50 slots begins 1 ms after the one
 		// before, and then serves 40.
-		"published":      {seed4(2000).Server, seed4(2000).Clients, 100*ms + 49*ms + 20*sec},
+		"published":      {published(2000).Server, published(2000).Clients, 100*ms + 49*ms + 20*sec},
 		"queue":          {sim.Server{Service: sec, Slots: 3, Queue: 2}, clients(7, 0), 3 * sec},
 		"rate":           {sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}}, clients(100, 0), 9500 * ms},
 		"rate and slots": {sim.Server{Service: sec, Slots: 1, Rate: sim.Rate{PerSecond: 10}}, clients(9, 0), 9 * sec},
@@ -125,14 +125,14 @@ func TestMeasures(t *testing.T) {
 		require.Len(t, found, 1, name)
 		return found[0]
 	}
-	r := run(t, seed4(2000), named(t, "reno-0.9"))
+	r := run(t, published(2000), named(t, "reno-0.9"))
 	assert.InDelta(t, 25.205, value(r, "makespan_s").Value, 1e-9)
 	assert.InDelta(t, 25.205/20.149, value(r, "span").Value, 1e-9)
 	assert.InDelta(t, 2085.0/2000, value(r, "attempts_per_op").Value, 1e-9)
 	assert.False(t, value(r, "recovery_s").Applies)
 	assert.False(t, value(r, "outage_sent").Applies)
 	// Who gives up has done less than all: it would have taken longer.
-	r = run(t, seed4(2000), named(t, "none"))
+	r = run(t, published(2000), named(t, "none"))
 	assert.True(t, value(r, "makespan_s").AtLeast)
 	for _, m := range r.Measures() {
 		value(r, m.Name)
@@ -142,7 +142,7 @@ func TestMeasures(t *testing.T) {
 	r = run(t, unended, fixed(7*sec))
 	assert.Equal(t, sim.Measure{Name: "makespan_s", Value: 10.5, AtLeast: true, Applies: true}, value(r, "makespan_s"))
 	assert.Equal(t, sim.Measure{Name: "span", Value: 1.05, AtLeast: true, Applies: true}, value(r, "span"))
-	s := seed4(2000)
+	s := published(2000)
 	s.Server.Outages = []sim.Outage{{For: time.Hour}}
 	s.Horizon = 2 * time.Hour
 	r = run(t, s, named(t, "none"))
@@ -152,7 +152,7 @@ func TestMeasures(t *testing.T) {
 
 // The traces say what the measures do.
 func TestTraces(t *testing.T) {
-	r := run(t, seed4(2000), named(t, "reno-0.9"))
+	r := run(t, published(2000), named(t, "reno-0.9"))
 	n := len(r.Traces.Of("cwnd"))
 	assert.Equal(t, 253, n, "25.205 s in tenths")
 	total := func(name string) (sum float64) {
@@ -177,7 +177,7 @@ func TestTraces(t *testing.T) {
 	assert.Nil(t, r.Traces.Of("no such"))
 
 	// Without a window there is no cwnd; a long run has longer intervals.
-	s := seed4(2000)
+	s := published(2000)
 	s.Trace.Interval = ms
 	r = run(t, s, named(t, "backoff"))
 	assert.Nil(t, r.Traces.Of("cwnd"))

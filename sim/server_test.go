@@ -208,10 +208,10 @@ func TestServers(t *testing.T) {
 }
 
 // "until a limit the server responds with a fixed delay, then exponentially":
-// minDelay * factor ^ ((concurrency - concurrencyLimit) / K). The seed's log:
+// minDelay * factor ^ ((concurrency - concurrencyLimit) / K). The text's log:
 // "concurrency: 1040, last delay: 2.671444385s", "1599 ... 16.458895305s", "1925
 // ... 47.524196455s", "2231 ... 2m8.580906589s".
-func TestSlowdownIsTheSeedsFormula(t *testing.T) {
+func TestSlowdownIsTheTextsFormula(t *testing.T) {
 	for concurrency, want := range map[int]time.Duration{
 		30: 100 * ms, 1040: 2671444385, 1599: 16458895305, 1925: 47524196455, 2231: 128580906589,
 	} {
@@ -219,7 +219,7 @@ func TestSlowdownIsTheSeedsFormula(t *testing.T) {
 			Server:  sim.Server{Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30}},
 			Clients: clients(concurrency, 0),
 		}
-		assert.InDelta(t, want, run(t, s, sim.Strategy{}).Makespan, 2, "the seed's log, to the nanosecond but for rounding")
+		assert.InDelta(t, want, run(t, s, sim.Strategy{}).Makespan, 2, "the text's log, to the nanosecond but for rounding")
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 
 // What a strategy's words mean outside of the simulator.
 func TestDelaysAreThoseOfTheWords(t *testing.T) {
-	seed0, known := sim.StrategyNamed("backoff-compound")
+	compound, known := sim.StrategyNamed("backoff-compound")
 	require.True(t, known)
-	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}, seed0.Retry.Delays())
+	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}, compound.Retry.Delays())
 	assert.Nil(t, sim.Retry{}.Delays())
 	for _, s := range sim.Strategies() {
 		if d := s.Retry.Delays(); d != nil {
