@@ -46,44 +46,23 @@ func Classify(err error) attempt.Verdict {
 	return attempt.Classify(read(err, nil, true))
 }
 
-// answerError is the error of a call with the service's further information, in the form in
-// which classifiers look for it.
+// answerError is the error of a call with the service's further information.
 type answerError struct {
 	error
-	// after is how long the service asks to wait, or 0.
-	after time.Duration
-	// hopeless: another attempt is forbidden, or can only end in the same way.
-	hopeless bool
-	// tooLarge: the message is over a limit of its size.
-	tooLarge bool
-	// quota: the quota is used up.
-	quota bool
+	verdict attempt.Verdict
 	// unreached: the status is gRPC's own, since there was no way to the service.
 	unreached bool
 }
 
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
-func (e *answerError) RetryAfter() time.Duration  { return e.after }
+func (e *answerError) Verdict() attempt.Verdict   { return e.verdict }
+func (e *answerError) RetryAfter() time.Duration  { return e.verdict.RetryAfter }
 func (e *answerError) Unreached() bool            { return e.unreached }
 
-// Verdict is what attempt.Classify says of the code, corrected.
-func (e *answerError) Verdict() attempt.Verdict {
-	switch {
-	case e.tooLarge:
-		return attempt.Verdict{Outcome: window.Neutral}
-	case e.quota:
-		return attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
-	}
-	v := attempt.Classify(e.error)
-	v.Retry = v.Retry && !e.hopeless
-	v.RetryAfter = e.after
-	return v
-}
-
-// read returns the error with what its status and the call's trailer say beyond the code,
-// or the same error if they say nothing. reached: the service sent a header or a trailer;
-// an UNAVAILABLE without them is gRPC's own.
+// read returns the error with the information of its status and the call's trailer beyond the
+// code, or the same error without such information. reached: the service sent a header or a
+// trailer; an UNAVAILABLE without them is gRPC's own.
 func read(err error, trailer metadata.MD, reached bool) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -93,14 +72,21 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}
-	e := answerError{error: err, tooLarge: tooLarge(s), unreached: !reached && s.Code() == codes.Unavailable}
+	unreached := !reached && s.Code() == codes.Unavailable
 	after, forbidden := pushedBack(trailer)
-	e.after, e.hopeless = max(retryInfo(s), after), forbidden
-	e.quota = e.after == 0 && outOfQuota(s)
-	if e.after == 0 && !e.hopeless && !e.tooLarge && !e.quota && !e.unreached {
+	after = max(after, retryInfo(s))
+	v := attempt.Classify(err)
+	switch {
+	case tooLarge(s):
+		v = attempt.Verdict{Outcome: window.Neutral}
+	case after == 0 && outOfQuota(s):
+		v = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
+	case after == 0 && !forbidden && !unreached:
 		return err
+	default:
+		v.Retry, v.RetryAfter = v.Retry && !forbidden, after
 	}
-	return &e
+	return &answerError{err, v, unreached}
 }
 
 // retryInfo returns the delay of the status's RetryInfo, or 0.

@@ -2,16 +2,11 @@ package aimdgrpc
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Limit returns the options that put the limiter in front of all calls of a client:
@@ -50,25 +45,3 @@ func (c *client) admit(ctx context.Context) (*run.Attempt, error) {
 	}
 	return a.(*run.Attempt), nil
 }
-
-// notSentError is an attempt.Error of no attempt as a status, see Limit.
-type notSentError struct{ story *attempt.Error }
-
-func notSent(reason error) error { return &notSentError{&attempt.Error{Reason: reason}} }
-
-func (e *notSentError) Error() string { return e.GRPCStatus().Err().Error() }
-func (e *notSentError) Unwrap() error { return e.story }
-
-func (e *notSentError) GRPCStatus() *status.Status {
-	code := codes.ResourceExhausted
-	switch {
-	case errors.Is(e.story, context.DeadlineExceeded):
-		code = codes.DeadlineExceeded
-	case errors.Is(e.story, context.Canceled), errors.Is(e.story, limiter.ErrClosed):
-		code = codes.Canceled
-	}
-	return status.New(code, "aimdgrpc: not sent: "+e.story.Reason.Error())
-}
-
-// Verdict is neutral, whatever the code: the service was not asked.
-func (e *notSentError) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

@@ -2,17 +2,13 @@ package aimdgrpc
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -55,45 +51,4 @@ func idempotent(method string) bool {
 	}
 	o, ok := d.Options().(*descriptorpb.MethodOptions)
 	return ok && o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
-}
-
-// whole is the error of a call that was an operation.
-func whole(err error) error {
-	var story *attempt.Error
-	switch {
-	case !errors.As(err, &story):
-		return err
-	case story.Attempts == 0:
-		return &notSentError{story}
-	case story.Attempts == 1 && story.Reason == nil:
-		return story.Cause
-	}
-	if inner, ok := story.Cause.(*callError); ok {
-		story.Cause = inner.story.Cause // it says the same
-	}
-	return &callError{story}
-}
-
-// explained adds the verdict's reason, if there is one, to the error of a call.
-func explained(v attempt.Verdict, err error) error {
-	if v.Reason == nil {
-		return err
-	}
-	return &callError{&attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}}
-}
-
-// callError is the story of a call as a status.
-type callError struct{ story *attempt.Error }
-
-func (e *callError) Error() string { return e.story.Error() }
-func (e *callError) Unwrap() error { return e.story }
-
-// GRPCStatus returns the status of the last attempt, or of the context's end.
-func (e *callError) GRPCStatus() *status.Status {
-	if s := status.FromContextError(e.story.Reason); s.Code() == codes.Canceled || s.Code() == codes.DeadlineExceeded {
-		return status.New(s.Code(), e.Error())
-	}
-	p := status.Convert(e.story.Cause).Proto()
-	p.Message = e.Error()
-	return status.FromProto(p)
 }
