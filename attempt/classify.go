@@ -9,31 +9,30 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Classify is the default classifier. It looks through the error's whole tree, in this order
-// ("again" means that another attempt may succeed, otherwise the error is final):
+// Classify is the default classifier. It looks through the error's whole tree, in this order ("again"
+// means that another attempt may succeed, otherwise the error is final):
 //
 //   - ErrQuota and ErrNoContact: neutral, with that reason.
 //   - Verdict() Verdict: the error's own verdict.
 //   - context.Canceled: neutral.
-//   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes are overload,
-//     time-out codes timeout, InternalError neutral; again. Codes of a used quota are neutral,
-//     for the reason ErrQuota. Other codes leave the decision to the status.
-//   - HTTPStatusCode() int, from 400: 429, 503, 529, and a 403 with a Retry-After, are
-//     overload, 408 and 504 timeout, every other 5xx but 501 and 505 neutral; again. Every
-//     other 4xx is a client error, the answer of a healthy service. The rest is neutral.
-//   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED
-//     timeout; again. INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
-//     UNAUTHENTICATED, FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other
-//     code is neutral.
-//   - SQLState() string, of a PostgreSQL server (pgx, pq): too many connections and a server
-//     that starts are overload, a statement's timeout is a timeout, a server that stops and a
-//     transaction that lost to another one are neutral; again. So is driver.ErrBadConn.
+//   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes are overload, time-out
+//     codes timeout, InternalError neutral; again. Codes of a used quota are neutral, for the reason
+//     ErrQuota. Other codes leave the decision to the status.
+//   - HTTPStatusCode() int, from 400: 429, 503, 529, and a 403 with a Retry-After, are overload, 408 and
+//     504 timeout, every other 5xx but 501 and 505 neutral; again. Every other 4xx is a client error, the
+//     answer of a healthy service. The rest is neutral.
+//   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED timeout; again.
+//     INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
+//     FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is neutral.
+//   - SQLState() string, of a PostgreSQL server (pgx, pq): too many connections and a server that starts
+//     are overload, a statement's timeout is a timeout, a server that stops and a transaction that lost
+//     to another one are neutral; again. So is driver.ErrBadConn.
 //   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are overload,
 //     INTERNAL_ERROR and CANCEL neutral; again.
 //   - Timeout() bool, as with net.Error and context.DeadlineExceeded: timeout; again.
-//   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out
-//     of reach: neutral; again. Such a service is away, and its load is unknown;
-//     ConnectionsAsOverload decides otherwise.
+//   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach:
+//     neutral; again. Such a service is away, and its load is unknown; ConnectionsAsOverload decides
+//     otherwise.
 //   - Every other error: the zero Verdict.
 //
 // RetryAfter() time.Duration of the error is the service's Retry-After.
@@ -81,9 +80,9 @@ func classifyLocal(err error, retryAfter time.Duration) Verdict {
 	return Verdict{}
 }
 
-// ConnectionsAsOverload is a classifier that knows one thing: a connection
-// that was refused, reset or cut off is overload. Some proxies refuse in this
-// way, before they have read the body. For FirstOf, before Classify.
+// ConnectionsAsOverload is a classifier that knows one thing: a connection that was refused, reset or cut
+// off is overload. Some proxies refuse in this way, before they have read the body. For FirstOf, before
+// Classify.
 func ConnectionsAsOverload(err error) Verdict {
 	if fact.CutOff(err) {
 		return Verdict{Outcome: window.Overload, Retry: true}

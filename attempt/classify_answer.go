@@ -17,8 +17,8 @@ func classifyCode(err error, _ time.Duration) Verdict {
 	return Verdict{}
 }
 
-// classifyStatus is Classify for an HTTP status. SDKs use a status of success, or 0, for a
-// request that was not answered.
+// classifyStatus is Classify for an HTTP status. SDKs use a status of success, or 0, for a request that
+// was not answered.
 func classifyStatus(err error, retryAfter time.Duration) Verdict {
 	var answer interface{ HTTPStatusCode() int }
 	if !errors.As(err, &answer) || answer.HTTPStatusCode() < 400 {
@@ -53,8 +53,7 @@ func classifySQL(err error, _ time.Duration) Verdict {
 	return states[state.SQLState()]
 }
 
-// states are the SQLSTATEs that may pass:
-// https://www.postgresql.org/docs/current/errcodes-appendix.html
+// states are the SQLSTATEs that may pass: https://www.postgresql.org/docs/current/errcodes-appendix.html
 var states = map[string]Verdict{
 	"53300": {Outcome: window.Overload, Retry: true}, // too_many_connections
 	"57P03": {Outcome: window.Overload, Retry: true}, // cannot_connect_now
@@ -65,8 +64,8 @@ var states = map[string]Verdict{
 	"40P01": {Outcome: window.Neutral, Retry: true},  // deadlock_detected
 }
 
-// streamError is net/http's error of a stream of HTTP/2 that the server reset. errors.As
-// puts it into any struct with the same fields.
+// streamError is net/http's error of a stream of HTTP/2 that the server reset. errors.As puts it into any
+// struct with the same fields.
 type streamError struct {
 	StreamID uint32
 	Code     uint32 // https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
@@ -90,9 +89,8 @@ func classifyStream(err error, _ time.Duration) Verdict {
 	return Verdict{}
 }
 
-// codes are the API error codes of field and SDK documents: AWS's throttle
-// codes (aws-sdk-go-v2 aws/retry), S3's, MinIO's, Azure's, Google's, OpenAI's and
-// Anthropic's.
+// codes are the API error codes of field and SDK documents: AWS's throttle codes (aws-sdk-go-v2
+// aws/retry), S3's, MinIO's, Azure's, Google's, OpenAI's and Anthropic's.
 var codes = func() map[string]Verdict {
 	m := map[string]Verdict{}
 	for o, names := range map[window.Outcome][]string{
@@ -113,8 +111,8 @@ var codes = func() map[string]Verdict {
 			m[name] = Verdict{Outcome: o, Retry: true}
 		}
 	}
-	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"), whatever the
-	// status. AWS's, S3 servers', Google's and OpenAI's codes.
+	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"), whatever the status. AWS's, S3
+	// servers', Google's and OpenAI's codes.
 	for _, name := range []string{
 		"QuotaExceeded", "QuotaExceededException", "ServiceQuotaExceededException", "XMinioAdminBucketQuotaExceeded",
 		"quotaExceeded", "dailyLimitExceeded", "insufficient_quota", "billing_hard_limit_reached",

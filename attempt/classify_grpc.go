@@ -7,8 +7,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// classifyGRPC finds a gRPC status by its methods' names, since its type lives
-// in a module that this one does not want.
+// classifyGRPC finds a gRPC status by its methods' names, since its type lives in a module that this one
+// does not want.
 func classifyGRPC(err error, _ time.Duration) Verdict {
 	code, ok := grpcCode(err)
 	if !ok {
@@ -20,8 +20,8 @@ func classifyGRPC(err error, _ time.Duration) Verdict {
 	case 4: // DEADLINE_EXCEEDED
 		return Verdict{Outcome: window.Timeout, Retry: true}
 	case 3, 5, 6, 7, 9, 11, 16:
-		// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
-		// FAILED_PRECONDITION, OUT_OF_RANGE, UNAUTHENTICATED
+		// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION,
+		// OUT_OF_RANGE, UNAUTHENTICATED
 		return Verdict{Outcome: window.ClientError}
 	}
 	return Verdict{Outcome: window.Neutral}

@@ -35,8 +35,7 @@ type sqlError string
 func (e sqlError) Error() string    { return "ERROR (SQLSTATE " + string(e) + ")" }
 func (e sqlError) SQLState() string { return string(e) }
 
-// grpcError has the methods of a gRPC status error, whose types this module
-// does not know.
+// grpcError has the methods of a gRPC status error, whose types this module does not know.
 type grpcError struct{ code grpcCode }
 
 type grpcCode uint32

@@ -1,6 +1,6 @@
-// Package attempt has the vocabulary of an attempt: what its error means, whether another one
-// follows, and who is asked before it. Limiters, retry policies, throttles and all
-// integrations (HTTP, gRPC, SDKs) share it.
+// Package attempt has the vocabulary of an attempt: what its error means, whether another one follows,
+// and who is asked before it. Limiters, retry policies, throttles and all integrations (HTTP, gRPC, SDKs)
+// share it.
 //
 // An integration is a few lines around a call:
 //
@@ -12,8 +12,8 @@
 //	reply, err := call(a.Context())
 //	a.End(err)
 //
-// An integration that tries again by itself continues with the attempt that failed. Next
-// waits for as long as it should, at the front of the queue:
+// An integration that tries again by itself continues with the attempt that failed. Next waits for as
+// long as it should, at the front of the queue:
 //
 //	next, err := a.Next(ctx)
 //
@@ -25,6 +25,6 @@
 //	the context has a slot of the same limiter         the attempt uses that slot, and asks no guard
 //	a function, classifier, policy or guard panics     the slot is given back, the panic continues
 //
-// If the wait for the slot took most of the time, a deadline says that the queue was too long,
-// and a narrower window would make the queue slower still.
+// If the wait for the slot took most of the time, a deadline says that the queue was too long, and a
+// narrower window would make the queue slower still.
 package attempt

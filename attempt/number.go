@@ -6,20 +6,20 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// Number returns which attempt of its operation the context belongs to: 1 is the first,
-// 2 the first retry. 0 means that it is not known.
+// Number returns which attempt of its operation the context belongs to: 1 is the first, 2 the first
+// retry. 0 means that it is not known.
 func Number(ctx context.Context) int {
 	n, _ := ctx.Value(fact.NumberKey{}).(int)
 	return n
 }
 
-// WithRetry marks what is begun with the context as a retry. It waits for its slot at the
-// front of the queue, behind other retries, and the queue's bound does not apply to it:
+// WithRetry marks what is begun with the context as a retry. It waits for its slot at the front of the
+// queue, behind other retries, and the queue's bound does not apply to it:
 //
 //	req = req.WithContext(attempt.WithRetry(req.Context()))
 //
-// The attempts of limiters, of retry.Do and of httplimit's clients are marked already.
-// Mark retries only: if every request is marked, new ones pass those that wait.
+// The attempts of limiters, of retry.Do and of httplimit's clients are marked already. Mark retries only:
+// if every request is marked, new ones pass those that wait.
 func WithRetry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, fact.NumberKey{}, max(Number(ctx), 2))
 }

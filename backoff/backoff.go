@@ -6,9 +6,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// MaxDelay is the longest delay that any Backoff answers, a hundred years: far
-// beyond use, and small enough that the sum of two never overflows. As a
-// setting it means "no cap". Our choice.
+// MaxDelay is the longest delay that any Backoff answers, a hundred years: far beyond use, and small
+// enough that the sum of two never overflows. As a setting it means "no cap". Our choice.
 const MaxDelay = 100 * 365 * 24 * time.Hour
 
 // Rand is a source of random numbers; *rand.Rand of math/rand/v2 is one.
@@ -21,9 +20,9 @@ type Rand interface {
 
 // State is how far an operation has come when one of its attempts has failed.
 type State struct {
-	// Retry is the number of the retry that the delay comes before: 1 is the
-	// delay between the operation's first attempt and its first retry. Less
-	// counts as 1. (The N of [Ethernet], "the number of retries so far", is Retry - 1.)
+	// Retry is the number of the retry that the delay comes before: 1 is the delay between the
+	// operation's first attempt and its first retry. Less counts as 1. (The N of [Ethernet], "the number
+	// of retries so far", is Retry - 1.)
 	Retry int
 	// Last is the delay before this one, 0 if this is the first.
 	Last time.Duration
@@ -31,17 +30,17 @@ type State struct {
 	Elapsed time.Duration
 }
 
-// Backoff says how long to wait before an attempt that failed is followed by
-// another. The Backoffs of this package are immutable values: they may be compared,
-// copied, and used by any number of goroutines, each with a Rand of its own.
+// Backoff says how long to wait before an attempt that failed is followed by another. The Backoffs of
+// this package are immutable values: they may be compared, copied, and used by any number of goroutines,
+// each with a Rand of its own.
 type Backoff interface {
 	// Delay returns how long to wait, 0 to MaxDelay, or false: no further retry.
 	Delay(s State, r Rand) (time.Duration, bool)
 }
 
-// Check returns an error that names the first wrong setting of b, its value, and the allowed
-// ones. Delay never fails: it uses the default instead of a wrong setting. So code that takes
-// a Backoff from a user checks it once.
+// Check returns an error that names the first wrong setting of b, its value, and the allowed ones. Delay
+// never fails: it uses the default instead of a wrong setting. So code that takes a Backoff from a user
+// checks it once.
 //
 // A Backoff from elsewhere is checked if it has a method Check() error.
 func Check(b Backoff) error {
@@ -62,8 +61,8 @@ func (s State) first() bool { return s.Retry <= 1 }
 
 // duration is x nanoseconds, within 0 and MaxDelay.
 //
-// A product is rounded by a conversion before something is added to it: some machines fuse
-// x*y + z, and delays have to be the same on all.
+// A product is rounded by a conversion before something is added to it: some machines fuse x*y + z, and
+// delays have to be the same on all.
 func duration(x float64) time.Duration {
 	switch {
 	case x >= float64(MaxDelay):

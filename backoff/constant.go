@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Constant waits the same time before every retry, 0 to MaxDelay: the "fixed
-// time interval" that [Crash] warns of ("may not allow the server to rise"). It
-// never ends. The cure is not jitter alone: "If you retry, back off!" ([SafeClients]).
+// Constant waits the same time before every retry, 0 to MaxDelay: the "fixed time interval" that [Crash]
+// warns of ("may not allow the server to rise"). It never ends. The cure is not jitter alone: "If you
+// retry, back off!" ([SafeClients]).
 type Constant time.Duration
 
 // check returns an error if the delay is not allowed.
@@ -26,9 +26,9 @@ func (c Constant) Delay(State, Rand) (time.Duration, bool) {
 	return time.Duration(c), true
 }
 
-// Fibonacci waits Min times 1, 1, 2, 3, 5, 8 and so on, up to Max: it grows by
-// a factor of 1.6 in the end, gentler than doubling. No jitter; WithJitter adds
-// it after the cap. It never ends. The zero value goes from 100 ms to 30 s.
+// Fibonacci waits Min times 1, 1, 2, 3, 5, 8 and so on, up to Max: it grows by a factor of 1.6 in the
+// end, gentler than doubling. No jitter; WithJitter adds it after the cap. It never ends. The zero value
+// goes from 100 ms to 30 s.
 type Fibonacci struct {
 	// Min is the first delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	Min time.Duration

@@ -2,12 +2,12 @@ package backoff
 
 import "time"
 
-// Decorrelated is decorrelated jitter: a delay is random between Min and Factor
-// times the one before, then capped: min(Max, U(Min, Factor*Last)). It needs
-// State.Last; the first delay grows from Min. The cap comes after the jitter.
+// Decorrelated is decorrelated jitter: a delay is random between Min and Factor times the one before,
+// then capped: min(Max, U(Min, Factor*Last)). It needs State.Last; the first delay grows from Min. The
+// cap comes after the jitter.
 //
-// Source: "Exponential Backoff And Jitter", AWS Architecture Blog: "sleep =
-// min(cap, random_between(base, sleep * 3))". The zero value is {100 ms, 30 s, 3}.
+// Source: "Exponential Backoff And Jitter", AWS Architecture Blog: "sleep = min(cap, random_between(base,
+// sleep * 3))". The zero value is {100 ms, 30 s, 3}.
 type Decorrelated struct {
 	// Min is the shortest delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	Min time.Duration

@@ -1,35 +1,31 @@
-// Package backoff says how long to wait before an attempt that failed is
-// followed by another: "If you retry, back off!" and "Jitter everything!"
-// ([SafeClients]).
+// Package backoff says how long to wait before an attempt that failed is followed by another: "If you
+// retry, back off!" and "Jitter everything!" ([SafeClients]).
 //
-// It is pure: a [Backoff] is a value, a [State] says how far the operation is, and the random
-// source is an argument. Package retry decides whether to retry, and waits.
+// It is pure: a [Backoff] is a value, a [State] says how far the operation is, and the random source is
+// an argument. Package retry decides whether to retry, and waits.
 //
 // Most callers want Exponential{Jitter: Full()}, which is quick at first and spreads best:
 //
-//   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any jitter, as in
-//     [Ethernet] and [Syncmusings].
+//   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any jitter, as in [Ethernet]
+//     and [Syncmusings].
 //   - [Compound]: the loop of [Crash], each delay grown from the one before.
 //   - [Decorrelated]: random between Min and three times the delay before.
-//   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of
-//     [SafeClients].
+//   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
 //   - [Constant] and [Fibonacci].
 //
 // [WithJitter], [Cap], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is
-// never negative and never longer than [MaxDelay], whatever the settings and the number of the
-// retry; [Check] says whether the settings are right.
+// never negative and never longer than [MaxDelay], whatever the settings and the number of the retry;
+// [Check] says whether the settings are right.
 //
-// The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes
-// first, and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter
-// comes first. [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is
-// CapLast. Elsewhere it is the nesting: WithJitter(Cap(b, m), j) caps first,
-// Cap(WithJitter(b, j), m) last.
+// The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first,
+// and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter comes first.
+// [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is CapLast. Elsewhere it is
+// the nesting: WithJitter(Cap(b, m), j) caps first, Cap(WithJitter(b, j), m) last.
 //
 // # Delays
 //
-// In seconds, before retries 1 to 10, the shortest and the longest; with Normal,
-// one standard deviation to either side, each time the same in Compound. Fields
-// are in order of declaration.
+// In seconds, before retries 1 to 10, the shortest and the longest; with Normal, one standard deviation
+// to either side, each time the same in Compound. Fields are in order of declaration.
 //
 //	Constant(time.Second)
 //	    1  1  1  1  1  1  1  1  1  1
@@ -67,11 +63,10 @@
 //
 // # Sources
 //
-// Names in brackets are texts: "Exponential Backoff or how not to crash a server"
-// ([Crash], 2014), "Exponential Backoff in Distributed Systems" ([Ethernet],
-// 2009), "Exponential Backoff" ([Clojure], 2015), "Safe Client Behaviour"
-// ([SafeClients], 2018) and "Improve on exponential backoff" ([Syncmusings],
-// 2019). The file docs/sources.md says more of each.
+// Names in brackets are texts: "Exponential Backoff or how not to crash a server" ([Crash], 2014),
+// "Exponential Backoff in Distributed Systems" ([Ethernet], 2009), "Exponential Backoff" ([Clojure],
+// 2015), "Safe Client Behaviour" ([SafeClients], 2018) and "Improve on exponential backoff"
+// ([Syncmusings], 2019). The file docs/sources.md says more of each.
 //
 // [Crash]: https://sudonull.com/post/110101-Exponential-Backoff-or-how-not-to-crash-a-server
 // [Ethernet]: https://dthain.blogspot.com/2009/02/exponential-backoff-in-distributed.html

@@ -8,8 +8,8 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// show prints the delays of an operation that fails and fails; the random
-// source is fixed here only so that the output is.
+// show prints the delays of an operation that fails and fails; the random source is fixed here only so
+// that the output is.
 func show(b backoff.Backoff, retries int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var s backoff.State

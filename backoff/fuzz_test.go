@@ -8,9 +8,8 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// FuzzDelay tries any settings, right or wrong, any state and any random
-// numbers: a delay is never negative, never beyond MaxDelay, and what Check
-// lets pass keeps what it promises.
+// FuzzDelay tries any settings, right or wrong, any state and any random numbers: a delay is never
+// negative, never beyond MaxDelay, and what Check lets pass keeps what it promises.
 func FuzzDelay(f *testing.F) {
 	f.Add(int64(1e8), int64(3e10), 2.0, 0.5, 1.0, uint8(1), 3, int64(1e9), int64(5e9), 0.5, 0.1)
 	f.Add(int64(-1), int64(math.MaxInt64), math.NaN(), math.Inf(1), -1.0, uint8(255), math.MaxInt, int64(math.MinInt64), int64(math.MaxInt64), math.NaN(), math.Inf(-1))
@@ -72,8 +71,7 @@ func FuzzJitterText(f *testing.F) {
 	})
 }
 
-// FuzzPlan: whatever is planned keeps to the capacity, and says honestly
-// whether the wish can be had.
+// FuzzPlan: whatever is planned keeps to the capacity, and says honestly whether the wish can be had.
 func FuzzPlan(f *testing.F) {
 	f.Add(1000, 1000.0, int64(1e9), int64(0), 0.0)
 	f.Add(1_000_000_000, 1e12, int64(1), int64(1), 1.01)

@@ -21,8 +21,7 @@ var middle = fixed{uniform: 0.5}
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-// delays are those of at most n retries in a row of an operation whose attempts
-// take no time.
+// delays are those of at most n retries in a row of an operation whose attempts take no time.
 func delays(b backoff.Backoff, r backoff.Rand, n int) []time.Duration {
 	var all []time.Duration
 	var s backoff.State

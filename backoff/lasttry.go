@@ -2,14 +2,13 @@ package backoff
 
 import "time"
 
-// LastTry is exponential-backoff of [Clojure]: the waits are Time, Time*Rate,
-// Time*Rate^2 and so on, as long as they are shorter than Max. After the last wait comes one
-// last try:
+// LastTry is exponential-backoff of [Clojure]: the waits are Time, Time*Rate, Time*Rate^2 and so on, as
+// long as they are shorter than Max. After the last wait comes one last try:
 //
 //	(if (>= time max) ;; we're over budget, just call f
 //
-// With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five calls. The fifth
-// is the last try: its failure is final. If Time >= Max there is one call and no retry.
+// With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five calls. The fifth is the
+// last try: its failure is final. If Time >= Max there is one call and no retry.
 //
 // There is no jitter; WithJitter adds it after the check of the bound. The loop of
 // [SafeClients] runs "while not success && delay <= period" and waits "delay * random(.5,
@@ -21,8 +20,8 @@ import "time"
 type LastTry struct {
 	// Time is the first wait: 1 ns to MaxDelay; 0 means 1 s.
 	Time time.Duration
-	// Rate is by how much each wait is longer: 1 to 1000; 0 means 2. At 1
-	// the waits never end, unless Time >= Max.
+	// Rate is by how much each wait is longer: 1 to 1000; 0 means 2. At 1 the waits never end, unless
+	// Time >= Max.
 	Rate float64
 	// Max is longer than every wait: 1 ns to MaxDelay; 0 means 10 s.
 	Max time.Duration

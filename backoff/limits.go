@@ -8,8 +8,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Cap is b with no delay longer than longest, 1 ns to MaxDelay. Around
-// WithJitter it caps after the jitter, within it before.
+// Cap is b with no delay longer than longest, 1 ns to MaxDelay. Around WithJitter it caps after the
+// jitter, within it before.
 func Cap(b Backoff, longest time.Duration) Backoff { return capped{b, longest} }
 
 type capped struct {
@@ -27,8 +27,8 @@ func (b capped) Delay(s State, r Rand) (time.Duration, bool) {
 
 func (b capped) check() error { return cmp.Or(Check(b.Backoff), positive("cap", b.longest)) }
 
-// LimitAttempts is b with at most n attempts of an operation, its first one
-// included: n = 1 means no retry. n is 1 or more; less counts as 1.
+// LimitAttempts is b with at most n attempts of an operation, its first one included: n = 1 means no
+// retry. n is 1 or more; less counts as 1.
 func LimitAttempts(b Backoff, n int) Backoff { return fewer{b, n} }
 
 type fewer struct {
@@ -48,9 +48,9 @@ func (b fewer) check() error {
 	return cmp.Or(Check(b.Backoff), setting.Count("attempt limit", &b.attempts, 0, 1, math.MaxInt))
 }
 
-// LimitElapsed is b with no retry that would begin later than limit after the
-// operation's first attempt; one that b would put later is not made. limit is
-// 1 ns to MaxDelay; less means no retry. It needs State.Elapsed.
+// LimitElapsed is b with no retry that would begin later than limit after the operation's first attempt;
+// one that b would put later is not made. limit is 1 ns to MaxDelay; less means no retry. It needs
+// State.Elapsed.
 func LimitElapsed(b Backoff, limit time.Duration) Backoff { return sooner{b, limit} }
 
 type sooner struct {

@@ -8,52 +8,47 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Demand decides the choice of M, the longest delay, by the rule of [Ethernet]: M "should be as low as possible to keep your
-// customers happy, but high enough that the system can definitely handle
-// requests from all clients at that sustained rate".
+// Demand decides the choice of M, the longest delay, by the rule of [Ethernet]: M "should be as low as
+// possible to keep your customers happy, but high enough that the system can definitely handle requests
+// from all clients at that sustained rate".
 type Demand struct {
 	// Clients is how many there are: 1 to 1 000 000 000.
 	Clients int
-	// Capacity is how many requests per second the service can fail without
-	// harm, all day long: more than 0, at most 1e12. "If each failed request
-	// involves a database query, a write to a log file, and an email to an
-	// administrator, then you will be quickly overwhelmed."
+	// Capacity is how many requests per second the service can fail without harm, all day long: more than
+	// 0, at most 1e12. "If each failed request involves a database query, a write to a log file, and an
+	// email to an administrator, then you will be quickly overwhelmed."
 	Capacity float64
-	// Recovery is the wanted "maximum recovery-after-failure time": how long
-	// after the service is back its last client may still be waiting. 1 ns to
-	// MaxDelay.
+	// Recovery is the wanted "maximum recovery-after-failure time": how long after the service is back
+	// its last client may still be waiting. 1 ns to MaxDelay.
 	Recovery time.Duration
-	// First is T there, the initial timeout: "at the outer limits of
-	// expected response time for the service". 1 ns to MaxDelay; 0 means 100 ms.
+	// First is T there, the initial timeout: "at the outer limits of expected response time for the
+	// service". 1 ns to MaxDelay; 0 means 100 ms.
 	First time.Duration
 	// Factor is F there: 1.01 to 1000; 0 means 2.
 	Factor float64
 }
 
-// Plan is the answer to a Demand. While the service is away, all clients come to wait M
-// between attempts; when it is back, the last client notices after M. So M settles both the
-// rate that the service must bear and the time to recovery.
+// Plan is the answer to a Demand. While the service is away, all clients come to wait M between attempts;
+// when it is back, the last client notices after M. So M settles both the rate that the service must bear
+// and the time to recovery.
 type Plan struct {
 	// Possible reports whether the wanted recovery time can be had.
 	Possible bool
-	// Max is M: the shortest delay at which all clients together stay within
-	// the capacity, Clients/Capacity, but not less than T.
+	// Max is M: the shortest delay at which all clients together stay within the capacity,
+	// Clients/Capacity, but not less than T.
 	Max time.Duration
-	// Rate is the requests per second of all clients at M, each failed at once: at most the
-	// capacity.
+	// Rate is the requests per second of all clients at M, each failed at once: at most the capacity.
 	Rate float64
-	// Recovery is the longest time from the service's return until the last
-	// client's next attempt: M. The mean is M/2.
+	// Recovery is the longest time from the service's return until the last client's next attempt: M. The
+	// mean is M/2.
 	Recovery time.Duration
 	// Retries is how many a client has made, at most, when it comes to wait M.
 	Retries int
-	// Settled is how long that takes at most; until then the clients send
-	// more than Rate.
+	// Settled is how long that takes at most; until then the clients send more than Rate.
 	Settled time.Duration
-	// CapacityWanted is the capacity that the wanted recovery time takes,
-	// Clients/Recovery, in requests per second; ClientsPossible is how many
-	// clients the given capacity allows for it, at most a billion. The wanted
-	// recovery time must also be no shorter than T.
+	// CapacityWanted is the capacity that the wanted recovery time takes, Clients/Recovery, in requests
+	// per second; ClientsPossible is how many clients the given capacity allows for it, at most a
+	// billion. The wanted recovery time must also be no shorter than T.
 	CapacityWanted  float64
 	ClientsPossible int
 	// Backoff is [Ethernet]'s min(R*T*F^N, M) with these numbers.
@@ -63,13 +58,12 @@ type Plan struct {
 // mostClients is more than there are; it fits in 32 bits.
 const mostClients = 1_000_000_000
 
-// NewPlan chooses M, or returns an error that names the first part of the demand
-// that is wrong. "If you want to handle 1000 clients and have a maximum
-// recovery-after-failure time of one second, then you had better make sure that
-// your system can handle 1000 failed requests per second at a sustained rate."
+// NewPlan chooses M, or returns an error that names the first part of the demand that is wrong. "If you
+// want to handle 1000 clients and have a maximum recovery-after-failure time of one second, then you had
+// better make sure that your system can handle 1000 failed requests per second at a sustained rate."
 //
-// What an attempt itself takes is left out, so that the true rate is lower. With
-// M below 2*T, R*T is cut by M, and R does not spread the clients as it should.
+// What an attempt itself takes is left out, so that the true rate is lower. With M below 2*T, R*T is cut
+// by M, and R does not spread the clients as it should.
 func NewPlan(d Demand) (Plan, error) {
 	d, err := d.withDefaults()
 	if err != nil {
@@ -88,8 +82,8 @@ func NewPlan(d Demand) (Plan, error) {
 	return p, nil
 }
 
-// settle counts the delays shorter than M: there are most at R = 1, which grows slowest, and
-// each lasts longest at R = 2.
+// settle counts the delays shorter than M: there are most at R = 1, which grows slowest, and each lasts
+// longest at R = 2.
 func (p *Plan) settle() {
 	b := p.Backoff
 	for x := float64(b.Min); x < float64(p.Max); x *= b.Factor {
@@ -98,14 +92,13 @@ func (p *Plan) settle() {
 	}
 }
 
-// RecoveryAfter is the longest time from the end of an outage, which lasted that long,
-// until a client's next attempt. A short outage ends before the delays are at M:
-// "extend the time to recovery after a failure by about a factor of
-// two", three at R = 2. Attempts take no time.
+// RecoveryAfter is the longest time from the end of an outage, which lasted that long, until a client's
+// next attempt. A short outage ends before the delays are at M: "extend the time to recovery after a
+// failure by about a factor of two", three at R = 2. Attempts take no time.
 func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 	b := p.Backoff
-	// Slow growth at R = 1, so that the waits before it end within the outage,
-	// then one long wait at R = 2.
+	// Slow growth at R = 1, so that the waits before it end within the outage, then one long wait at R =
+	// 2.
 	longest, waited := time.Duration(0), 0.0
 	for x := float64(b.Min); waited <= float64(outage) && longest < p.Max; x *= b.Factor {
 		longest = min(duration(2*x), p.Max)

@@ -19,8 +19,8 @@ func plan(t *testing.T, d backoff.Demand) backoff.Plan {
 }
 
 // [Ethernet]: "If you want to handle 1000 clients and have a maximum
-// recovery-after-failure time of one second, then you had better make sure that
-// your system can handle 1000 failed requests per second at a sustained rate."
+// recovery-after-failure time of one second, then you had better make sure that your system can handle
+// 1000 failed requests per second at a sustained rate."
 func TestTheRuleOfCapacity(t *testing.T) {
 	p := plan(t, backoff.Demand{Clients: 1000, Capacity: 1000, Recovery: time.Second})
 	assert.True(t, p.Possible)
@@ -42,8 +42,7 @@ func TestTheRuleOfCapacity(t *testing.T) {
 }
 
 // [Ethernet]: "M should be as low as possible to keep your customers happy, but high
-// enough that the system can definitely handle requests from all clients at that
-// sustained rate."
+// enough that the system can definitely handle requests from all clients at that sustained rate."
 func TestPlanTakesTheLowestMThatTheServiceBears(t *testing.T) {
 	p := plan(t, backoff.Demand{Clients: 1000, Capacity: 50, Recovery: time.Minute, First: 10 * time.Millisecond})
 	assert.Equal(t, 20*time.Second, p.Max, "not the minute that would do")
@@ -57,8 +56,8 @@ func TestPlanTakesTheLowestMThatTheServiceBears(t *testing.T) {
 	assert.False(t, p.Possible, "no recovery is quicker than T")
 }
 
-// The plan's numbers hold for clients that follow its Backoff: counted over the
-// second half of a long outage, and at its end.
+// The plan's numbers hold for clients that follow its Backoff: counted over the second half of a long
+// outage, and at its end.
 func TestPlanHoldsForItsClients(t *testing.T) {
 	const clients = 500
 	d := backoff.Demand{Clients: clients, Capacity: 100, Recovery: 10 * time.Second}
@@ -91,8 +90,8 @@ func TestPlanHoldsForItsClients(t *testing.T) {
 }
 
 // [Ethernet]: backoff "is going to extend the time to recovery after a failure by
-// about a factor of two ... If the web server is unavailable for thirty seconds
-// and then recovers, the client will not notice right away".
+// about a factor of two ... If the web server is unavailable for thirty seconds and then recovers, the
+// client will not notice right away".
 func TestRecoveryAfterAnOutage(t *testing.T) {
 	p := plan(t, backoff.Demand{Clients: 1, Capacity: 0.0001, Recovery: backoff.MaxDelay, First: time.Second})
 	require.Greater(t, p.Max, 2*time.Hour)

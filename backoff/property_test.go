@@ -94,8 +94,8 @@ func TestNoNumberOfRetriesOverflows(t *testing.T) {
 	assert.Positive(t, backoff.MaxDelay+backoff.MaxDelay, "two of the longest can be added")
 }
 
-// What is longer by rule must be longer in truth: the median over many clients
-// never falls from one retry to the next.
+// What is longer by rule must be longer in truth: the median over many clients never falls from one retry
+// to the next.
 func TestMediansAreMonotone(t *testing.T) {
 	const clients, retries = 1501, 14
 	for _, j := range jitters {
@@ -127,8 +127,8 @@ func TestMediansAreMonotone(t *testing.T) {
 	}
 }
 
-// distance is the statistic of Kolmogorov and Smirnov: the largest difference
-// between the samples' distribution and the one that is wanted.
+// distance is the statistic of Kolmogorov and Smirnov: the largest difference between the samples'
+// distribution and the one that is wanted.
 func distance(samples []float64, cdf func(float64) float64) float64 {
 	slices.Sort(samples)
 	n, d := float64(len(samples)), 0.0
@@ -148,8 +148,7 @@ func normalCDF(mean, deviation float64) func(float64) float64 {
 
 func TestJitterHasItsDistribution(t *testing.T) {
 	const n = 20_000
-	// Beyond it one of 1000 true samples of this size would be; the seeds are
-	// fixed.
+	// Beyond it one of 1000 true samples of this size would be; the seeds are fixed.
 	critical := 1.95 / math.Sqrt(n)
 	draw := func(j backoff.Jitter) []float64 {
 		r := newRand(13)
@@ -179,8 +178,8 @@ func TestJitterHasItsDistribution(t *testing.T) {
 	assert.Greater(t, distance(draw(backoff.Full()), uniformCDF(0.02, 1)), critical)
 }
 
-// Pearson's chi-square of decorrelated jitter, whose second delay is uniform
-// between Min and three times the first.
+// Pearson's chi-square of decorrelated jitter, whose second delay is uniform between Min and three times
+// the first.
 func TestDecorrelatedJitterIsUniform(t *testing.T) {
 	const n, bins = 20_000, 20
 	b := backoff.Decorrelated{Min: time.Second, Max: time.Hour}

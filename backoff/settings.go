@@ -9,11 +9,11 @@ import (
 const (
 	// defaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
 	defaultMin = 100 * time.Millisecond
-	// defaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the
-	// retry period to 30s".
+	// defaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the retry period to
+	// 30s".
 	defaultMax = 30 * time.Second
-	// defaultFactor: "F doesn't matter much, so choose 2 as a nice round number.
-	// (It's the exponential nature that counts.)" ([Ethernet]).
+	// defaultFactor: "F doesn't matter much, so choose 2 as a nice round number. (It's the exponential
+	// nature that counts.)" ([Ethernet]).
 	defaultFactor = 2
 	// maxFactor is the largest factor of growth. Our choice.
 	maxFactor = 1000
@@ -25,8 +25,8 @@ func errorOf[T any](_ T, err error) error { return err }
 // checks keeps the first error of several settings.
 type checks struct{ err error }
 
-// duration puts the fallback instead of a zero, and of a value that is not
-// within lo and hi, which is an error that names the setting.
+// duration puts the fallback instead of a zero, and of a value that is not within lo and hi, which is an
+// error that names the setting.
 func (c *checks) duration(name string, d *time.Duration, fallback, lo, hi time.Duration) {
 	if err := setting.Duration(name, d, fallback, lo, hi); err != nil {
 		c.fail(err)

@@ -35,9 +35,9 @@ var worked = []struct {
 	{"Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}", b.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: b.Proportional(0.6), CapLast: true}},
 }
 
-// row is the delays in seconds before retries 1 to 10: the shortest and the
-// longest that the random source can make of them. A normal deviate has no
-// longest, there the middle stands with its first standard deviation.
+// row is the delays in seconds before retries 1 to 10: the shortest and the longest that the random
+// source can make of them. A normal deviate has no longest, there the middle stands with its first
+// standard deviation.
 func row(x b.Backoff) string {
 	lo, hi := delays(x, fixed{0, -1}, 10), delays(x, fixed{1, 1}, 10)
 	var cells []string

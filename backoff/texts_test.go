@@ -36,8 +36,7 @@ func TestTheLoopOfCrashToTheLetter(t *testing.T) {
 	}
 }
 
-// The text leaves open what follows a delay that jitter made 0: never a loop
-// without pauses.
+// The text leaves open what follows a delay that jitter made 0: never a loop without pauses.
 func TestTheLoopOfCrashRecoversFromZero(t *testing.T) {
 	c := backoff.Compound{Jitter: backoff.Normal(0.5)}
 	d, _ := c.Delay(backoff.State{Retry: 2}, fixed{normal: -3})
@@ -127,9 +126,9 @@ func TestTheCappedRetriesOfSafeClients(t *testing.T) {
 	}
 }
 
-// The client of [Syncmusings], in the reading that fits its figures: 50 ms doubling, jitter
-// of U(0.4, 1.6), capped at 30 s after the jitter: "these are 'unfortunate' ones
-// which maxed out the retry period to 30s".
+// The client of [Syncmusings], in the reading that fits its figures: 50 ms doubling, jitter of U(0.4,
+// 1.6), capped at 30 s after the jitter: "these are 'unfortunate' ones which maxed out the retry period
+// to 30s".
 func TestTheClientOfSyncmusings(t *testing.T) {
 	b := backoff.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), CapLast: true}
 	r := newRand(4)
@@ -137,8 +136,7 @@ func TestTheClientOfSyncmusings(t *testing.T) {
 		want := min(50e6*math.Pow(2, float64(n))*(0.4+1.2*r.Float64()), 30e9)
 		assert.InDelta(t, want, d, 10)
 	}
-	// "retry periods grew so large they overflowed the 64-bit counters used to
-	// track time"
+	// "retry periods grew so large they overflowed the 64-bit counters used to track time"
 	assert.Equal(t, 30*time.Second, one(t, b, 64, middle))
 	assert.Equal(t, 30*time.Second, one(t, b, math.MaxInt, middle))
 }

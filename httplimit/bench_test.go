@@ -14,9 +14,8 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// BenchmarkRoundTrip is a round trip over the loopback with 1 KiB of body:
-// without a limiter, with one, and with one for each host. In "cancel" the
-// context can end, so that the body watches it.
+// BenchmarkRoundTrip is a round trip over the loopback with 1 KiB of body: without a limiter, with one,
+// and with one for each host. In "cancel" the context can end, so that the body watches it.
 func BenchmarkRoundTrip(b *testing.B) {
 	kib := make([]byte, 1<<10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(kib) }))

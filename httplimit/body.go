@@ -17,8 +17,7 @@ func hold(a *run.Attempt, resp *http.Response) io.ReadCloser {
 	return a.Body(resp.Body)
 }
 
-// duplex is a body that is a connection: an io.ReadWriteCloser, with CloseWrite
-// as net/http has it.
+// duplex is a body that is a connection: an io.ReadWriteCloser, with CloseWrite as net/http has it.
 type duplex struct {
 	io.ReadCloser
 	writer io.Writer

@@ -20,8 +20,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// streaming is a handler that sends its answer in two parts, the second when
-// it is told to.
+// streaming is a handler that sends its answer in two parts, the second when it is told to.
 func streaming() (http.Handler, chan struct{}) {
 	more := make(chan struct{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,8 +85,8 @@ func TestAnEarlyCloseIsASuccess(t *testing.T) {
 	}
 }
 
-// Close while another goroutine reads is how one stops a download. The error
-// that Read then returns is no error of the service.
+// Close while another goroutine reads is how one stops a download. The error that Read then returns is no
+// error of the service.
 func TestCloseDuringARead(t *testing.T) {
 	l := one(t)
 	body := newStuck()
@@ -131,8 +130,8 @@ func TestCancelledWithTheBodyOpen(t *testing.T) {
 	}
 }
 
-// What the context does after the end is nothing to the limiter: a context that
-// lives long does not gather all the bodies that there were.
+// What the context does after the end is nothing to the limiter: a context that lives long does not
+// gather all the bodies that there were.
 func TestTheContextIsForgottenAtTheEnd(t *testing.T) {
 	for name, end := range map[string]func(io.ReadCloser) error{
 		"read":   func(b io.ReadCloser) error { _, err := io.ReadAll(b); return err },

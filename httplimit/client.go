@@ -11,29 +11,28 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// patience is how long a request without a deadline is sent again. Our choice: three
-// times the longest Retry-After that a limiter obeys by default.
+// patience is how long a request without a deadline is sent again. Our choice: three times the longest
+// Retry-After that a limiter obeys by default.
 const patience = 15 * time.Minute
 
 // errPatience is why a request is not sent again after that.
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
-// Client returns an http.Client that needs no further thought. Each request waits for a
-// slot of the limiter, and is sent again as limiter.Do runs a function again: at the front
-// of the queue, after the service's Retry-After, up to the limiter's limit of attempts. If
-// the request has a deadline, it is sent again until then, otherwise for 15 minutes. If the
-// limiter has a policy, the policy decides instead.
+// Client returns an http.Client that needs no further thought. Each request waits for a slot of the
+// limiter, and is sent again as limiter.Do runs a function again: at the front of the queue, after the
+// service's Retry-After, up to the limiter's limit of attempts. If the request has a deadline, it is sent
+// again until then, otherwise for 15 minutes. If the limiter has a policy, the policy decides instead.
 //
-// A request is sent again if the limiter's classifier allows it and if it may be done
-// twice, as a [Retrier] has it: by its method, an Idempotency-Key, or retry.WithIdempotent.
-// Other requests are sent again only if they certainly were not sent. The body must be one that
-// can be sent again: http.NewRequest sees to that for the readers that it knows.
+// A request is sent again if the limiter's classifier allows it and if it may be done twice, as a
+// [Retrier] has it: by its method, an Idempotency-Key, or retry.WithIdempotent. Other requests are sent
+// again only if they certainly were not sent. The body must be one that can be sent again:
+// http.NewRequest sees to that for the readers that it knows.
 //
-// The caller gets the last answer as it came, whatever its status. Without one the error is
-// as with a [Retrier]. Client panics if l is nil.
+// The caller gets the last answer as it came, whatever its status. Without one the error is as with a
+// [Retrier]. Client panics if l is nil.
 //
-// It sends with what http.DefaultTransport is now. For another base, or a limiter for each
-// host, use [New], [PerHost] and [NewRetrier].
+// It sends with what http.DefaultTransport is now. For another base, or a limiter for each host, use
+// [New], [PerHost] and [NewRetrier].
 func Client(l *limiter.Limiter) *http.Client {
 	return &http.Client{Transport: &patient{New(nil, l)}}
 }

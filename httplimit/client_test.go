@@ -220,8 +220,8 @@ func TestATaggerAboveARetrier(t *testing.T) {
 	}
 }
 
-// A transport's error is no answer, whatever it says: a TLS that does not fit, a
-// connection that the server closed. So it is not taken for the first contact.
+// A transport's error is no answer, whatever it says: a TLS that does not fit, a connection that the
+// server closed. So it is not taken for the first contact.
 func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failures := []error{errors.New("http: server closed idle connection"), io.EOF}
@@ -264,8 +264,8 @@ func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
 	}
 }
 
-// A refusal whose body does not end is closed after a quarter of a second. The next
-// attempt begins once that has ended the one before: run it with -race.
+// A refusal whose body does not end is closed after a quarter of a second. The next attempt begins once
+// that has ended the one before: run it with -race.
 func TestAfterARefusalThatDrips(t *testing.T) {
 	s := serve(t, http.HandlerFunc(func() http.HandlerFunc {
 		var calls atomic.Int32
@@ -292,8 +292,8 @@ func TestAfterARefusalThatDrips(t *testing.T) {
 	require.Zero(t, l.Snapshot().InFlight)
 }
 
-// Without a deadline on the request, Get returns all the same, with the last answer. A
-// deadline, or the limiter's policy, decides in its place.
+// Without a deadline on the request, Get returns all the same, with the last answer. A deadline, or the
+// limiter's policy, decides in its place.
 func TestAClientHasABound(t *testing.T) {
 	policy, err := retry.New(retry.Config{MaxAttempts: 2})
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// glance returns the answer as a StatusError and leaves its body readable. If the body may
-// have a code, the StatusError has its start.
+// glance returns the answer as a StatusError and leaves its body readable. If the body may have a code,
+// the StatusError has its start.
 func glance(resp *http.Response) *StatusError {
 	e := newStatusError(resp)
 	if !e.coded() || resp.Body == nil || resp.Body == http.NoBody {
@@ -28,8 +28,8 @@ func glance(resp *http.Response) *StatusError {
 	return e
 }
 
-// ambiguous reports a status that services give for too many requests now as well as
-// for a quota that is used up: 429, and with Google's older APIs 403.
+// ambiguous reports a status that services give for too many requests now as well as for a quota that is
+// used up: 429, and with Google's older APIs 403.
 func (e *StatusError) ambiguous() bool {
 	return e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusForbidden
 }
@@ -49,8 +49,8 @@ func (e *StatusError) kept() int64 {
 }
 
 // ErrorCode returns the error code in a JSON body, for a status of 429 or 403: OpenAI's
-// "insufficient_quota", Google's "rateLimitExceeded". A code for a used quota comes before
-// others. It is empty if the body has no code that attempt.Classify knows.
+// "insufficient_quota", Google's "rateLimitExceeded". A code for a used quota comes before others. It is
+// empty if the body has no code that attempt.Classify knows.
 func (e *StatusError) ErrorCode() string {
 	var document any
 	if !e.ambiguous() || json.Unmarshal(e.Body, &document) != nil {
@@ -73,8 +73,8 @@ func (e *StatusError) ErrorCode() string {
 type codes struct {
 	// quota is the code of a used quota, and known the code of any other known error.
 	quota, known string
-	// violation: it has Google's QuotaFailure, which has no code; retry: it has Google's
-	// RetryInfo, so the quota comes back soon.
+	// violation: it has Google's QuotaFailure, which has no code; retry: it has Google's RetryInfo, so
+	// the quota comes back soon.
 	violation, retry bool
 }
 
@@ -122,9 +122,9 @@ type coded string
 func (c coded) Error() string     { return string(c) }
 func (c coded) ErrorCode() string { return string(c) }
 
-// ClassifyAs returns a classifier for the errors of an SDK that have the answer in a field.
-// It reads the answer as attempt.Classify reads a [StatusError], with its Retry-After and
-// code, and leaves errors without an answer to the next classifier:
+// ClassifyAs returns a classifier for the errors of an SDK that have the answer in a field. It reads the
+// answer as attempt.Classify reads a [StatusError], with its Retry-After and code, and leaves errors
+// without an answer to the next classifier:
 //
 //	aimd.WithClassifier(attempt.FirstOf(
 //		httplimit.ClassifyAs(func(e *openai.Error) *http.Response { return e.Response }),

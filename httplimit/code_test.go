@@ -57,8 +57,8 @@ func TestTheCodeOfAnAnswer(t *testing.T) {
 	}
 }
 
-// Out of quota ends the operation at once, whatever a policy says, and the window
-// learns nothing of it. Who gets the answer gets all of it.
+// Out of quota ends the operation at once, whatever a policy says, and the window learns nothing of it.
+// Who gets the answer gets all of it.
 func TestOutOfQuotaIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

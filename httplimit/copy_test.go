@@ -28,8 +28,8 @@ func (l late) Read(p []byte) (int, error) {
 	return l.Reader.Read(p)
 }
 
-// An answer that is copied from elsewhere begins with its first byte, whatever way
-// the copy goes: a handler can still say 503 before that, and may be slow until then.
+// An answer that is copied from elsewhere begins with its first byte, whatever way the copy goes: a
+// handler can still say 503 before that, and may be slow until then.
 func TestACopyBeginsTheAnswerWhenItBegins(t *testing.T) {
 	for _, p := range serverProtocols {
 		t.Run(p.name, func(t *testing.T) {

@@ -103,8 +103,8 @@ func TestACancellationIsNeutral(t *testing.T) {
 	}
 }
 
-// The deadline comes with the body open: the service was slow if somebody was
-// reading, else the reader was.
+// The deadline comes with the body open: the service was slow if somebody was reading, else the reader
+// was.
 func TestADeadlineWithTheBodyOpen(t *testing.T) {
 	t.Run("somebody reads", func(t *testing.T) {
 		l := one(t)

@@ -1,18 +1,17 @@
-// Package httplimit is for both ends of HTTP. It puts a limiter in front of an
-// http.Client, tags the requests for the server, and puts admission in front of an
-// http.Handler. It uses the standard library only.
+// Package httplimit is for both ends of HTTP. It puts a limiter in front of an http.Client, tags the
+// requests for the server, and puts admission in front of an http.Handler. It uses the standard library
+// only.
 //
 // # Client
 //
 // There are four ways; a request needs one.
 //
-//   - [Client] is an http.Client that waits for slots and sends again. It needs no
-//     further thought.
-//   - [Transport] is for a client that retries by itself: the SDK of a cloud, or a loop of
-//     your own. Every attempt waits for a slot, and holds it until the body of its answer
-//     is read or closed. A Transport never retries.
-//   - [Check] is for a plain client inside limiter.Do, which retries. It returns an error
-//     for an answer with an error's status. Read the body within the function.
+//   - [Client] is an http.Client that waits for slots and sends again. It needs no further thought.
+//   - [Transport] is for a client that retries by itself: the SDK of a cloud, or a loop of your own.
+//     Every attempt waits for a slot, and holds it until the body of its answer is read or closed. A
+//     Transport never retries.
+//   - [Check] is for a plain client inside limiter.Do, which retries. It returns an error for an answer
+//     with an error's status. Read the body within the function.
 //   - [Retrier] above a Transport is for a plain client and a retry.Policy.
 //
 // The first two and the last:
@@ -21,8 +20,8 @@
 //	client := &http.Client{Transport: httplimit.New(nil, lim)}
 //	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
 //
-// If Do of the same limiter is around the request, the context shows that, and the request
-// uses the slot of Do.
+// If Do of the same limiter is around the request, the context shows that, and the request uses the slot
+// of Do.
 //
 //	event                                            outcome
 //	the caller cancels                               neutral
@@ -35,26 +34,26 @@
 //	the connection changes its protocol (101)        the slot is held until it is closed
 //	the base panics                                  the slot is given back, the panic continues
 //
-// If the wait for the slot took most of the time, a deadline says that the queue was too
-// long. A narrower window would make the queue slower and the timeouts more.
+// If the wait for the slot took most of the time, a deadline says that the queue was too long. A narrower
+// window would make the queue slower and the timeouts more.
 //
-// A goroutine that keeps a body open while it sends other requests through the same limiter
-// needs several slots. If all slots are held in this way, every request waits for ever. Read
-// the body first, or use a limiter for each kind of request.
+// A goroutine that keeps a body open while it sends other requests through the same limiter needs several
+// slots. If all slots are held in this way, every request waits for ever. Read the body first, or use a
+// limiter for each kind of request.
 //
-// http.Transport keeps two idle connections for each host: set MaxIdleConnsPerHost to the
-// largest window that you expect. Bound an attempt by http.Transport.ResponseHeaderTimeout,
-// since http.Client.Timeout includes the wait. Request.Cancel has no effect in the queue.
+// http.Transport keeps two idle connections for each host: set MaxIdleConnsPerHost to the largest window
+// that you expect. Bound an attempt by http.Transport.ResponseHeaderTimeout, since http.Client.Timeout
+// includes the wait. Request.Cancel has no effect in the queue.
 //
-// A [Tagger] adds headers that say which client sends a request, for which feature, how bad
-// a failure is, and which attempt it is. If the server chooses by criticality, as a Handler
-// does, give each criticality a limiter of its own. Otherwise the refusals of background
-// work narrow the window of interactive work too.
+// A [Tagger] adds headers that say which client sends a request, for which feature, how bad a failure is,
+// and which attempt it is. If the server chooses by criticality, as a Handler does, give each criticality
+// a limiter of its own. Otherwise the refusals of background work narrow the window of interactive work
+// too.
 //
 // # Server
 //
-// A [Handler] admits as many requests at a time as the handler behind it can take, makes a
-// few wait, the most critical first, and refuses the rest with a jittered Retry-After:
+// A [Handler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
+// most critical first, and refuses the rest with a jittered Retry-After:
 //
 //	c, err := admission.New(admission.Fixed(32), admission.Config{})
 //	...
@@ -70,10 +69,10 @@
 //	a tag is malformed                               it counts as missing; see HandlerConfig.Tags
 //	a request is refused before its body was read    net/http closes the connection after some more of the body
 //
-// Put an http.TimeoutHandler around the Handler. Behind it, the place would be given back
-// while the abandoned work continues. An httputil.ReverseProxy behind a Handler works with
-// early hints, trailers and upgrades; it relays the tags of the headers, and SetTags in its
-// Rewrite relays the tags of HandlerConfig.Tags. http.CloseNotifier does not work.
+// Put an http.TimeoutHandler around the Handler. Behind it, the place would be given back while the
+// abandoned work continues. An httputil.ReverseProxy behind a Handler works with early hints, trailers
+// and upgrades; it relays the tags of the headers, and SetTags in its Rewrite relays the tags of
+// HandlerConfig.Tags. http.CloseNotifier does not work.
 //
 // The application finds the tags and the permit in the request's context (tag.FromContext,
 // admission.FromContext). The controller's Snapshot and observer have every decision.

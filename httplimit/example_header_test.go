@@ -29,8 +29,8 @@ func ExampleSetTags() {
 	// Aimd-Attempt: 2
 }
 
-// A gateway relays what its client said, and adds the rest. It sends for the second time
-// what its client sent for the first.
+// A gateway relays what its client said, and adds the rest. It sends for the second time what its client
+// sent for the first.
 func ExampleAddTags() {
 	h := http.Header{"Aimd-Client": {"tv"}, "Aimd-Attempt": {"1"}}
 	httplimit.AddTags(h, tag.Tags{Client: "gateway", Version: "3", Criticality: tag.Sheddable, Attempt: 2})
@@ -68,8 +68,8 @@ func ExampleRetryAfter() {
 	// 0s false
 }
 
-// A loop of your own marks its retries, so that they do not wait at the end again.
-// The limiter is closed here: nothing is sent, and the error says so.
+// A loop of your own marks its retries, so that they do not wait at the end again. The limiter is closed
+// here: nothing is sent, and the error says so.
 func ExampleWithRetry() {
 	lim, err := aimd.New()
 	if err != nil {

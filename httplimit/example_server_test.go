@@ -26,8 +26,8 @@ func full() *admission.Controller {
 	return c
 }
 
-// Clients that may lie: the name is that of the API key, and only our own may say
-// that they are more than critical. What is malformed is logged.
+// Clients that may lie: the name is that of the API key, and only our own may say that they are more than
+// critical. What is malformed is logged.
 func ExampleHandlerConfig_tags() {
 	c, err := admission.New(admission.Fixed(32), admission.Config{})
 	if err != nil {
@@ -97,8 +97,8 @@ func ExampleHandlerConfig_bypass() {
 	// /healthz 200
 }
 
-// A gateway: so many requests at a time for the service behind, which is told
-// who sends them as the gateway knows it.
+// A gateway: so many requests at a time for the service behind, which is told who sends them as the
+// gateway knows it.
 func ExampleHandler_reverseProxy() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tags, err := httplimit.ParseTags(r.Header)

@@ -80,8 +80,8 @@ func ExamplePerHost() {
 	// one.example:80 2
 }
 
-// A plain client that sends again what failed, each attempt with a slot of its own,
-// and no more than a tenth of all requests twice.
+// A plain client that sends again what failed, each attempt with a slot of its own, and no more than a
+// tenth of all requests twice.
 func ExampleRetrier() {
 	refuse := true
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

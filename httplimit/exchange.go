@@ -13,12 +13,12 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// drainTime is how long an answer that is not the last is read at most. Our
-// choice: a new connection takes less.
+// drainTime is how long an answer that is not the last is read at most. Our choice: a new connection
+// takes less.
 const drainTime = 250 * time.Millisecond
 
-// exchange is one request of a Client or a Retrier with all its attempts, as a
-// run.Operation. One goroutine has it.
+// exchange is one request of a Client or a Retrier with all its attempts, as a run.Operation. One
+// goroutine has it.
 type exchange struct {
 	req *http.Request
 	// send makes an attempt. If there is an answer, the error is what its head says.
@@ -44,8 +44,8 @@ func (x *exchange) Try(a *run.Attempt) (attempt.Verdict, error) {
 	return v, err
 }
 
-// request is the request of the next attempt: a copy, since a RoundTripper changes no
-// request, with a new body, and with the attempt's number in its tags if it has any.
+// request is the request of the next attempt: a copy, since a RoundTripper changes no request, with a new
+// body, and with the attempt's number in its tags if it has any.
 func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	req := x.req.WithContext(ctx)
 	if x.sent && req.GetBody != nil {
@@ -64,8 +64,7 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// Between drops the answer of the attempt before. It is of no use once there is going to
-// be another one.
+// Between drops the answer of the attempt before. It is of no use once there is going to be another one.
 func (x *exchange) Between() {
 	if x.answer != nil {
 		drop(x.answer)
@@ -79,8 +78,8 @@ func drop(resp *http.Response) {
 		return
 	}
 	defer resp.Body.Close()
-	// A service that sends its refusal byte by byte must not hold up the client. Whoever
-	// closes the body ends the attempt, so drop waits for the timer.
+	// A service that sends its refusal byte by byte must not hold up the client. Whoever closes the body
+	// ends the attempt, so drop waits for the timer.
 	closed := make(chan struct{})
 	t := time.AfterFunc(drainTime, func() {
 		defer close(closed)
@@ -110,8 +109,8 @@ func (x *exchange) result(err error) (*http.Response, error) {
 	return nil, story
 }
 
-// notSent is the error of a request that was not sent, for that reason. A RoundTripper
-// closes the body always, also on errors.
+// notSent is the error of a request that was not sent, for that reason. A RoundTripper closes the body
+// always, also on errors.
 func notSent(req *http.Request, reason error) error {
 	if req.Body != nil {
 		req.Body.Close()

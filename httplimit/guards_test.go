@@ -140,8 +140,8 @@ func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
 	assert.Equal(t, []window.Outcome{window.Success}, outcomes)
 }
 
-// "Usable in the HTTP door": a service that answers 503 to background work and
-// 404 to the rest. A 404 is accepted.
+// "Usable in the HTTP door": a service that answers 503 to background work and 404 to the rest. A 404 is
+// accepted.
 func TestAThrottleInTheDoor(t *testing.T) {
 	th, err := throttle.New(throttle.Config{})
 	require.NoError(t, err)

@@ -15,18 +15,17 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Handler is an http.Handler in front of another. It admits as many requests at a time as
-// its [admission.Controller] does, and refuses the rest with 503 and a jittered Retry-After.
-// The tags of [ParseTags] decide which requests are served first, and which refused first.
+// Handler is an http.Handler in front of another. It admits as many requests at a time as its
+// [admission.Controller] does, and refuses the rest with 503 and a jittered Retry-After. The tags of
+// [ParseTags] decide which requests are served first, and which refused first.
 //
-// The handler behind finds the tags ([tag.FromContext]) and the permit
-// ([admission.FromContext]) in the request's context. A request holds its place until its
-// handler returns or hijacks the connection. The handler of a stream that is mostly idle
-// should release the permit early.
+// The handler behind finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in the
+// request's context. A request holds its place until its handler returns or hijacks the connection. The
+// handler of a stream that is mostly idle should release the permit early.
 //
-// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out,
-// and an answer slower than HandlerConfig.Slow, are timeouts. A client that left, a panic,
-// and any other status from 500 are neutral. Everything else is a success.
+// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer
+// slower than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from
+// 500 are neutral. Everything else is a success.
 //
 // It is safe for any number of goroutines. Make one with [NewHandler].
 type Handler struct {
@@ -35,31 +34,29 @@ type Handler struct {
 	settings   HandlerConfig
 }
 
-// HandlerConfig is how a Handler does its work. Zero fields take the documented
-// default.
+// HandlerConfig is how a Handler does its work. Zero fields take the documented default.
 type HandlerConfig struct {
-	// Status is the status of refusals: http.StatusServiceUnavailable (503) or
-	// http.StatusTooManyRequests (429); 0 means 503.
+	// Status is the status of refusals: http.StatusServiceUnavailable (503) or http.StatusTooManyRequests
+	// (429); 0 means 503.
 	Status int
-	// Bypass selects requests that need no place, never wait, and are never refused. It is
-	// for the probes of a load balancer: refusing one takes the server out of service when
-	// it is needed most. nil selects no request.
+	// Bypass selects requests that need no place, never wait, and are never refused. It is for the probes
+	// of a load balancer: refusing one takes the server out of service when it is needed most. nil
+	// selects no request.
 	Bypass func(*http.Request) bool
-	// Tags returns a request's tags; nil reads the well-formed ones from its header. To log
-	// the others, call ParseTags here. If clients may lie about themselves, make the tags
-	// from a proof, such as the API key.
+	// Tags returns a request's tags; nil reads the well-formed ones from its header. To log the others,
+	// call ParseTags here. If clients may lie about themselves, make the tags from a proof, such as the
+	// API key.
 	Tags func(*http.Request) tag.Tags
-	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome
-	// counts as Neutral. nil is the rule of Handler. Set it if a 429 of the handler
-	// speaks of one client's quota, which must not narrow the limit for all.
+	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome counts as
+	// Neutral. nil is the rule of Handler. Set it if a 429 of the handler speaks of one client's quota,
+	// which must not narrow the limit for all.
 	Outcome func(status int) window.Outcome
-	// Slow is how long the handler behind may take until it begins its answer. A slower
-	// answer counts as a timeout for an adaptive limit, and is sent all the same. Set it for
-	// a service that gets slow instead of refusing, to five times the time of a request
-	// without load, say. 0 sets no limit.
+	// Slow is how long the handler behind may take until it begins its answer. A slower answer counts as
+	// a timeout for an adaptive limit, and is sent all the same. Set it for a service that gets slow
+	// instead of refusing, to five times the time of a request without load, say. 0 sets no limit.
 	Slow time.Duration
-	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON
-	// or XML. Retry-After and Retry-After-Ms are set already. nil writes a line of text.
+	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON or XML.
+	// Retry-After and Retry-After-Ms are set already. nil writes a line of text.
 	Refusal func(http.ResponseWriter, *http.Request, *admission.Shed)
 }
 
@@ -77,8 +74,8 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 	)
 }
 
-// NewHandler returns a Handler in front of next, or an error that says what is
-// wrong. Several Handlers may share a controller.
+// NewHandler returns a Handler in front of next, or an error that says what is wrong. Several Handlers
+// may share a controller.
 func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (*Handler, error) {
 	s, err := s.withDefaults()
 	switch {

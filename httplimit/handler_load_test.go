@@ -27,8 +27,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Requests that panic, hijack, stream, hang up and are refused, all at once:
-// never more than the limit are in service, and in the end every place is free.
+// Requests that panic, hijack, stream, hang up and are refused, all at once: never more than the limit
+// are in service, and in the end every place is free.
 func TestHandlerLeaksNothing(t *testing.T) {
 	for _, p := range inMemory {
 		t.Run(p.name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func hammer(t *testing.T, s *httptest.Server, random *rand.Rand) {
 	}
 }
 
-// A reverse proxy asks for more of a writer than most handlers: the upgrade goes
-// through it, and through a Handler at either end.
+// A reverse proxy asks for more of a writer than most handlers: the upgrade goes through it, and through
+// a Handler at either end.
 func TestUpgradeThroughHandlers(t *testing.T) {
 	front, behind := single(t), single(t)
 	service := serve(t, handler(t, upgrade(t), behind))
@@ -137,8 +137,7 @@ func TestUpgradeThroughHandlers(t *testing.T) {
 	require.NoError(t, conn.Close())
 }
 
-// What a service says before and after its answer comes through a proxy and the
-// Handler before it.
+// What a service says before and after its answer comes through a proxy and the Handler before it.
 func TestHintsAndTrailersThroughAProxy(t *testing.T) {
 	for _, p := range serverProtocols {
 		t.Run(p.name, func(t *testing.T) {

@@ -307,8 +307,8 @@ func TestProbesPassBy(t *testing.T) {
 	d.ended(window.Success)
 }
 
-// A TimeoutHandler around the Handler: the place is held until the work is done,
-// and an adaptive limit hears of a timeout.
+// A TimeoutHandler around the Handler: the place is held until the work is done, and an adaptive limit
+// hears of a timeout.
 func TestATimeoutHandlerGoesAround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, g := single(t), newGate()
@@ -383,8 +383,8 @@ func ExampleHandler() {
 	// Output: 200 hello photos 1
 }
 
-// A handler that hands a request on to another with the same controller needs
-// no second place: with one place it would wait for itself.
+// A handler that hands a request on to another with the same controller needs no second place: with one
+// place it would wait for itself.
 func TestHandlerWithinHandler(t *testing.T) {
 	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

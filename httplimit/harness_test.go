@@ -31,8 +31,8 @@ type watched struct {
 	outcomes chan window.Outcome
 }
 
-// watch returns a limiter with the options. After the test all slots must be
-// free, and none released twice.
+// watch returns a limiter with the options. After the test all slots must be free, and none released
+// twice.
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}

@@ -21,8 +21,7 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// capped is a service that refuses more than 16 requests at a time with 429,
-// and counts what it did.
+// capped is a service that refuses more than 16 requests at a time with 429, and counts what it did.
 type capped struct {
 	busy, refused atomic.Int32
 	// done counts how often each request was served.

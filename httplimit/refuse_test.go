@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// "Implement Retry-After header in client and server" (Safe Client Behaviour): what is written
-// is what RetryAfter reads.
+// "Implement Retry-After header in client and server" (Safe Client Behaviour): what is written is what
+// RetryAfter reads.
 func TestRetryAfterIsReadAsItIsWritten(t *testing.T) {
 	for _, d := range []time.Duration{1, time.Millisecond, 1234567 * time.Microsecond, time.Hour} {
 		h := http.Header{}
@@ -27,8 +27,8 @@ func TestRetryAfterIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-// "Make sure to jitter retry periods on the server side" (Safe Client Behaviour): jitter that is
-// less than a second survives, as odds.
+// "Make sure to jitter retry periods on the server side" (Safe Client Behaviour): jitter that is less
+// than a second survives, as odds.
 func TestWholeSecondsKeepTheMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n = 100_000

@@ -14,8 +14,8 @@ import (
 // sniffed is how much of an answer net/http looks at to find its Content-Type.
 const sniffed = 512
 
-// service is one request in service, and the http.ResponseWriter of its handler. It sees how
-// the answer begins, and when the connection is hijacked.
+// service is one request in service, and the http.ResponseWriter of its handler. It sees how the answer
+// begins, and when the connection is hijacked.
 type service struct {
 	http.ResponseWriter
 	permit admission.Permit
@@ -43,8 +43,8 @@ func (s *service) begin(status int) {
 	}
 }
 
-// writer returns s with Flush and Hijack as far as the writer beneath has them. Callers ask
-// for them with a type assertion.
+// writer returns s with Flush and Hijack as far as the writer beneath has them. Callers ask for them with
+// a type assertion.
 func (s *service) writer() http.ResponseWriter {
 	_, flushes := reach[http.Flusher](s.ResponseWriter)
 	if !flushes {
@@ -109,11 +109,11 @@ func (s *service) WriteString(text string) (int, error) {
 	return io.WriteString(s.ResponseWriter, text)
 }
 
-// ReadFrom is io.ReaderFrom, by which net/http sends a file with sendfile. It asks the writer
-// right beneath only: one further down would bypass those between.
+// ReadFrom is io.ReaderFrom, by which net/http sends a file with sendfile. It asks the writer right
+// beneath only: one further down would bypass those between.
 //
-// The start goes through Write, as in net/http itself: the answer begins with its first byte,
-// and not with the wait for that.
+// The start goes through Write, as in net/http itself: the answer begins with its first byte, and not
+// with the wait for that.
 func (s *service) ReadFrom(src io.Reader) (n int64, err error) {
 	writes := struct{ io.Writer }{s}
 	to, ok := s.ResponseWriter.(io.ReaderFrom)

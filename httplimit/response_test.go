@@ -288,8 +288,8 @@ func TestFilesAreServedWhole(t *testing.T) {
 	}
 }
 
-// net/http removes the files of a form after the request, and a log looks for
-// the pattern, in the request that they know.
+// net/http removes the files of a form after the request, and a log looks for the pattern, in the request
+// that they know.
 func TestFormsAreCleanedUpAndPatternsSeen(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {

@@ -12,36 +12,36 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// Retrier is an http.RoundTripper that sends a request again if a policy allows it, for
-// clients without an SDK. Put it above a [Transport], so that each attempt waits for its own
-// slot. A retry waits at the front of the queue, and holds no slot before.
+// Retrier is an http.RoundTripper that sends a request again if a policy allows it, for clients without
+// an SDK. Put it above a [Transport], so that each attempt waits for its own slot. A retry waits at the
+// front of the queue, and holds no slot before.
 //
-// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the
-// limiter. The guards of the policy are asked before the delay, while the answer can still
-// be returned; the guards of the Transport's limiter are asked after it.
+// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter. The guards
+// of the policy are asked before the delay, while the answer can still be returned; the guards of the
+// Transport's limiter are asked after it.
 //
-// The policy reads a [StatusError], for an answer of status 400 or more, or the base's
-// error. A request may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE,
-// PUT, DELETE; RFC 9110, section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key
-// header, or if its context says so (retry.WithIdempotent). It is sent again only if its body
-// can be: it has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
+// The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request
+// may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
+// section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key header, or if its context says so
+// (retry.WithIdempotent). It is sent again only if its body can be: it has none, or GetBody, as
+// http.NewRequest sets it for the readers that it knows.
 //
-// An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and
-// closed, so that its connection can be used again. If the Retrier gives up on an answer, the
-// caller gets it as it came, its body unread. Without an answer the error is the base's error
-// if that was final at once, otherwise an *attempt.Error.
+// An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
+// that its connection can be used again. If the Retrier gives up on an answer, the caller gets it as it
+// came, its body unread. Without an answer the error is the base's error if that was final at once,
+// otherwise an *attempt.Error.
 //
-// An answer that breaks off while its body is read is not sent for again; for that, put
-// retry.Do around the request and the reading. A Retrier is safe for any number of
-// goroutines. Make one with [NewRetrier].
+// An answer that breaks off while its body is read is not sent for again; for that, put retry.Do around
+// the request and the reading. A Retrier is safe for any number of goroutines. Make one with
+// [NewRetrier].
 type Retrier struct {
 	beneath
 	runner *run.Runner
 }
 
-// NewRetrier returns a Retrier with the policy; nil means the default policy. base sends; nil
-// means what http.DefaultTransport is now. The policy must have no attempt timeout, since an
-// answer's body outlives the attempt: set http.Transport.ResponseHeaderTimeout instead.
+// NewRetrier returns a Retrier with the policy; nil means the default policy. base sends; nil means what
+// http.DefaultTransport is now. The policy must have no attempt timeout, since an answer's body outlives
+// the attempt: set http.Transport.ResponseHeaderTimeout instead.
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 	runner := p.Runner()
 	if runner.AttemptTimeout != 0 {
@@ -88,9 +88,8 @@ func terms(req *http.Request) context.Context {
 	return req.Context()
 }
 
-// idempotent reports whether a request may be done twice: "the idempotent methods
-// ... PUT, DELETE, and safe request methods" (RFC 9110, section 9.2.2). The headers
-// are those that net/http goes by.
+// idempotent reports whether a request may be done twice: "the idempotent methods ... PUT, DELETE, and
+// safe request methods" (RFC 9110, section 9.2.2). The headers are those that net/http goes by.
 func idempotent(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:

@@ -142,8 +142,8 @@ func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
 	})
 }
 
-// Composed: "each attempt takes its own slot", none is held in the delay, retries wait
-// at the front, and the server is told the number of the attempt.
+// Composed: "each attempt takes its own slot", none is held in the delay, retries wait at the front, and
+// the server is told the number of the attempt.
 func TestARetrierAboveATransport(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {

@@ -47,8 +47,8 @@ func (b *tracked) Close() error {
 	return nil
 }
 
-// script is a base that answers with these statuses in turn (0: the connection is
-// reset), each with a body of its own, and closes the bodies of requests.
+// script is a base that answers with these statuses in turn (0: the connection is reset), each with a
+// body of its own, and closes the bodies of requests.
 type script struct {
 	statuses []int
 	header   http.Header

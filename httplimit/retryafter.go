@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// longestRetryAfter is the longest that is believed. Our choice: a longer one is a mistake,
-// such as a Unix time instead of seconds. The limiter's setting bounds how much is obeyed.
+// longestRetryAfter is the longest that is believed. Our choice: a longer one is a mistake, such as a
+// Unix time instead of seconds. The limiter's setting bounds how much is obeyed.
 const longestRetryAfter = 365 * 24 * time.Hour
 
-// inMilliseconds are headers in milliseconds, AWS's and Azure's. They are more exact than
-// Retry-After, so they come first.
+// inMilliseconds are headers in milliseconds, AWS's and Azure's. They are more exact than Retry-After, so
+// they come first.
 var inMilliseconds = [...]string{"X-Amz-Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms"}
 
-// RetryAfter returns the delay that a service asks for in an answer's header:
-// X-Amz-Retry-After and its like in milliseconds, or Retry-After as seconds or as a date (RFC
-// 9110, section 10.2.3). A date counts from the answer's own Date, since the service's clock
-// may differ from ours, or from now if there is no Date. A past date is a delay of 0.
+// RetryAfter returns the delay that a service asks for in an answer's header: X-Amz-Retry-After and its
+// like in milliseconds, or Retry-After as seconds or as a date (RFC 9110, section 10.2.3). A date counts
+// from the answer's own Date, since the service's clock may differ from ours, or from now if there is no
+// Date. A past date is a delay of 0.
 //
-// It returns false without such a header, and for a delay that is malformed, negative, or
-// more than a year.
+// It returns false without such a header, and for a delay that is malformed, negative, or more than a
+// year.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	for _, name := range inMilliseconds {
 		if d, ok := delay(h.Get(name), time.Millisecond); ok {

@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	// keptBody is how much of a body a StatusError keeps, in bytes: room for an API's error
-	// document. drainedBody is how much Check reads, so that the connection can be used
-	// again, and how much is kept of JSON that may have a code. Our choice.
+	// keptBody is how much of a body a StatusError keeps, in bytes: room for an API's error document.
+	// drainedBody is how much Check reads, so that the connection can be used again, and how much is kept
+	// of JSON that may have a code. Our choice.
 	keptBody    = 4 << 10
 	drainedBody = 64 << 10
 	// shownBody is how much of the body the error's text shows, in characters.
 	shownBody = 200
 )
 
-// StatusError is an HTTP answer with a status of 400 or more. attempt.Classify reads it by its
-// methods. Check makes it, and so may a test. It is never changed, so it is safe for any
-// number of goroutines.
+// StatusError is an HTTP answer with a status of 400 or more. attempt.Classify reads it by its methods.
+// Check makes it, and so may a test. It is never changed, so it is safe for any number of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
 	StatusCode int
@@ -29,17 +28,17 @@ type StatusError struct {
 	Status string
 	// Header is the answer's header.
 	Header http.Header
-	// Body is the start of the answer's body, at most 4 KiB; of a 429 or 403 in JSON 64
-	// KiB, for the code in it.
+	// Body is the start of the answer's body, at most 4 KiB; of a 429 or 403 in JSON 64 KiB, for the code
+	// in it.
 	Body []byte
 
 	// after is the Retry-After, if it has been read.
 	after *time.Duration
 }
 
-// Check returns nil if the answer's status is below 400, and leaves the answer as it is. For
-// any other it returns a [*StatusError], reads at most 64 KiB of the body, for as long as the
-// request's context lasts, and closes it. It is for limiter.Do around a plain client:
+// Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
+// returns a [*StatusError], reads at most 64 KiB of the body, for as long as the request's context lasts,
+// and closes it. It is for limiter.Do around a plain client:
 //
 //	err := lim.Do(ctx, func(ctx context.Context) error {
 //		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -99,8 +98,8 @@ func (e *StatusError) RetryAfter() time.Duration {
 	return after
 }
 
-// Error returns the status, the Retry-After and the start of the body, in one
-// line of printable characters.
+// Error returns the status, the Retry-After and the start of the body, in one line of printable
+// characters.
 func (e *StatusError) Error() string {
 	var s strings.Builder
 	s.WriteString("httplimit: " + printable(e.status()))
@@ -113,8 +112,7 @@ func (e *StatusError) Error() string {
 	return s.String()
 }
 
-// printable is the start of a text with only what can be printed, and single
-// spaces for all space.
+// printable is the start of a text with only what can be printed, and single spaces for all space.
 func printable(text string) string {
 	text = strings.ToValidUTF8(text, "")
 	text = strings.Join(strings.Fields(text), " ")

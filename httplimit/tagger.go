@@ -11,21 +11,21 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Tagger is an http.RoundTripper that adds the headers of [SetTags] to each request: the
-// client's name and version, and from the request's context its feature and criticality
-// (package tag) and the attempt's number (attempt.Number).
+// Tagger is an http.RoundTripper that adds the headers of [SetTags] to each request: the client's name
+// and version, and from the request's context its feature and criticality (package tag) and the attempt's
+// number (attempt.Number).
 //
-// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the
-// Tagger, so that it sees each attempt; a [Retrier] and a [Client] may also stand below it,
-// and number the attempts. It is safe for any number of goroutines. Make one with [NewTagger].
+// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the Tagger, so
+// that it sees each attempt; a [Retrier] and a [Client] may also stand below it, and number the attempts.
+// It is safe for any number of goroutines. Make one with [NewTagger].
 type Tagger struct {
 	beneath
 	client, version string
 }
 
-// NewTagger returns a Tagger for a program with that name and version. Without a name, both
-// are the context's, if it has any. base sends; nil means what http.DefaultTransport is now.
-// The error names the name that is not allowed.
+// NewTagger returns a Tagger for a program with that name and version. Without a name, both are the
+// context's, if it has any. base sends; nil means what http.DefaultTransport is now. The error names the
+// name that is not allowed.
 func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
@@ -49,8 +49,8 @@ func (t *Tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(tagged)
 }
 
-// tags are the tags of a request. If it is made in the service of a request that was a
-// retry, it is a retry too; so the attempt is the higher of the two numbers.
+// tags are the tags of a request. If it is made in the service of a request that was a retry, it is a
+// retry too; so the attempt is the higher of the two numbers.
 func (t *Tagger) tags(ctx context.Context) tag.Tags {
 	tags := tag.FromContext(ctx)
 	if t.client != "" {

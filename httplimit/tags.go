@@ -26,12 +26,12 @@ const (
 	mostAttempts = 999_999
 )
 
-// SetTags replaces the tags in the header: the criticality always, the others unless they are
-// empty or 0. A character that a name may not contain becomes "_", and a long name is cut.
+// SetTags replaces the tags in the header: the criticality always, the others unless they are empty or 0.
+// A character that a name may not contain becomes "_", and a long name is cut.
 //
-// It follows Safe Client Behaviour's "Tag requests with client name and version, feature that
-// triggered the request, severity of failing the request, retry or initial request". Each header
-// is given once or not at all; in the notation of RFC 9110:
+// It follows Safe Client Behaviour's "Tag requests with client name and version, feature that triggered
+// the request, severity of failing the request, retry or initial request". Each header is given once or
+// not at all; in the notation of RFC 9110:
 //
 //	Aimd-Client         = name
 //	Aimd-Client-Version = name
@@ -40,8 +40,8 @@ const (
 //	Aimd-Attempt        = %x31-39 *5DIGIT                    ; 1 to 999999, 1: the initial request
 //	name                = 1*128( %x21-7E except DQUOTE "," ";" "\" )
 //
-// gRPC metadata has the same names in lower case. In a browser, CORS has to allow them to a page
-// from elsewhere.
+// gRPC metadata has the same names in lower case. In a browser, CORS has to allow them to a page from
+// elsewhere.
 func SetTags(h http.Header, t tag.Tags) {
 	set := func(name, value string) {
 		delete(h, name)
@@ -61,9 +61,9 @@ func SetTags(h http.Header, t tag.Tags) {
 	set(headerAttempt, attempt)
 }
 
-// AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged. It
-// adds no version to another client's name. Of two attempts the higher stays, since a request
-// that was sent before is no longer an initial one.
+// AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged. It adds no
+// version to another client's name. Of two attempts the higher stays, since a request that was sent
+// before is no longer an initial one.
 func AddTags(h http.Header, t tag.Tags) {
 	if _, ok := h[headerClient]; ok {
 		t.Client, t.Version = "", ""
@@ -81,9 +81,9 @@ func AddTags(h http.Header, t tag.Tags) {
 	}
 }
 
-// ParseTags returns the tags in a header. A tag that is malformed, or given more than once,
-// counts as missing, and the error names it; the other tags are valid. The client says them
-// about itself, without proof.
+// ParseTags returns the tags in a header. A tag that is malformed, or given more than once, counts as
+// missing, and the error names it; the other tags are valid. The client says them about itself, without
+// proof.
 func ParseTags(h http.Header) (tag.Tags, error) {
 	var t tag.Tags
 	var errs []error
@@ -143,6 +143,6 @@ func clean(text string) string {
 	return text[:min(len(text), longestName)]
 }
 
-// forbidden reports whether a name may not contain the character: it is not visible ASCII, or
-// it separates or quotes in the headers of RFC 9110.
+// forbidden reports whether a name may not contain the character: it is not visible ASCII, or it
+// separates or quotes in the headers of RFC 9110.
 func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }

@@ -18,8 +18,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// "Tag requests with client name and version, feature that triggered the
-// request, severity of failing the request, retry or initial request" (Safe Client Behaviour).
+// "Tag requests with client name and version, feature that triggered the request, severity of failing the
+// request, retry or initial request" (Safe Client Behaviour).
 func TestTagsHaveAHeaderEach(t *testing.T) {
 	h := http.Header{}
 	tags := tag.Tags{Client: "github.com/acme/photos", Version: "2.1.0-rc.1+7", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 3}
@@ -200,8 +200,8 @@ func TestTaggerOfNobody(t *testing.T) {
 	assert.ErrorContains(t, err, `httplimit: version: "1;2" is not allowed`)
 }
 
-// FuzzParseTags: whatever comes, what is read is what the grammar allows, and
-// it comes back the same when it is written and read again.
+// FuzzParseTags: whatever comes, what is read is what the grammar allows, and it comes back the same when
+// it is written and read again.
 func FuzzParseTags(f *testing.F) {
 	f.Add("photos", "2.1", "thumbnails", "critical", "1", false)
 	f.Add("a b", "\x00", strings.Repeat("x", 130), "urgent", "01", true)

@@ -11,27 +11,27 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Transport is an http.RoundTripper that waits for a slot of its limiter before it sends a
-// request, and reports the end of the attempt to the limiter. The slot is held until the
-// answer's body is read to its end or closed, reading fails, or the request's context ends.
+// Transport is an http.RoundTripper that waits for a slot of its limiter before it sends a request, and
+// reports the end of the attempt to the limiter. The slot is held until the answer's body is read to its
+// end or closed, reading fails, or the request's context ends.
 //
-// An answer with a status below 400 is a success. The limiter's classifier reads any other
-// as a [StatusError], and so it reads the errors of the base. If the status is 429 or 403 and
-// the body JSON, the StatusError has the first 64 KiB of the body, which may name a quota;
-// otherwise it has no body. The package comment has the end of the request's context.
+// An answer with a status below 400 is a success. The limiter's classifier reads any other as a
+// [StatusError], and so it reads the errors of the base. If the status is 429 or 403 and the body JSON,
+// the StatusError has the first 64 KiB of the body, which may name a quota; otherwise it has no body. The
+// package comment has the end of the request's context.
 //
-// The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before each
-// request. attempt.WithRetry marks a request as a retry.
+// The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before each request.
+// attempt.WithRetry marks a request as a retry.
 //
-// A Transport does not retry. A request without a slot fails with an [*attempt.Error] of no
-// attempt, so it may be sent again even if it is not idempotent. The reason is
-// limiter.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or
-// the error of a guard or of PerHost's newLimiter. Other errors are the base's, within an
-// attempt.Error if the service has never answered (attempt.ErrNoContact).
+// A Transport does not retry. A request without a slot fails with an [*attempt.Error] of no attempt, so
+// it may be sent again even if it is not idempotent. The reason is limiter.ErrClosed,
+// attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a guard or of
+// PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the service has never
+// answered (attempt.ErrNoContact).
 //
-// A base other than an *http.Transport gets a copy of the request, whose context says that
-// it has a slot. A Transport is safe for any number of goroutines. The zero value sends
-// nothing; make one with [New] or [PerHost].
+// A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
+// A Transport is safe for any number of goroutines. The zero value sends nothing; make one with [New] or
+// [PerHost].
 type Transport struct {
 	beneath
 	// Either single or hosts is set.
@@ -39,8 +39,8 @@ type Transport struct {
 	hosts  *limiter.Keyed[string]
 }
 
-// New returns a Transport with one limiter for all its requests. base does the
-// sending; nil means what http.DefaultTransport is now. It panics if l is nil.
+// New returns a Transport with one limiter for all its requests. base does the sending; nil means what
+// http.DefaultTransport is now. It panics if l is nil.
 func New(base http.RoundTripper, l *limiter.Limiter) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
@@ -94,8 +94,8 @@ func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt,
 	return nil, notSent(req, err)
 }
 
-// send makes the attempt. It returns the answer if there is one, what its head or the
-// error of the base comes to, and that error. The attempt ends with the answer's body.
+// send makes the attempt. It returns the answer if there is one, what its head or the error of the base
+// comes to, and that error. The attempt ends with the answer's body.
 func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
@@ -133,8 +133,8 @@ type unanswered struct{ error }
 func (u unanswered) Unwrap() error    { return u.error }
 func (u unanswered) Unanswered() bool { return true }
 
-// failure is the head of an answer as an error, nil for a success, so that a limiter reads an
-// answer in the same way here and in Do with Check.
+// failure is the head of an answer as an error, nil for a success, so that a limiter reads an answer in
+// the same way here and in Do with Check.
 func failure(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
@@ -142,8 +142,8 @@ func failure(resp *http.Response) error {
 	return glance(resp)
 }
 
-// bodyless reports whether an answer has no body that could end later. HTTP/2 does not use
-// http.NoBody for that. With HTTP/1 hand-made answers often leave ContentLength unset.
+// bodyless reports whether an answer has no body that could end later. HTTP/2 does not use http.NoBody
+// for that. With HTTP/1 hand-made answers often leave ContentLength unset.
 func bodyless(req *http.Request, resp *http.Response) bool {
 	switch {
 	case resp.Body == nil, resp.Body == http.NoBody, req.Method == http.MethodHead:
@@ -167,8 +167,8 @@ func (t *Transport) limiter(req *http.Request) (*limiter.Limiter, error) {
 	return t.hosts.For(host(req.URL))
 }
 
-// Limiters yields the limiters that there are now, each with its host; the one
-// limiter of New has the host "". It is there for metrics and for draining.
+// Limiters yields the limiters that there are now, each with its host; the one limiter of New has the
+// host "". It is there for metrics and for draining.
 func (t *Transport) Limiters() iter.Seq2[string, *limiter.Limiter] {
 	if t.hosts != nil {
 		return t.hosts.All()

@@ -69,8 +69,7 @@ func TestTheLimitersClassifierReadsAnswers(t *testing.T) {
 	}
 }
 
-// A Retry-After reaches the limiter: after the second refusal in a row it speaks
-// for everybody.
+// A Retry-After reaches the limiter: after the second refusal in a row it speaks for everybody.
 func TestRetryAfterReachesTheLimiter(t *testing.T) {
 	for name, value := range map[string]string{
 		"seconds": "3600",
@@ -264,8 +263,8 @@ func TestNilBaseIsTheDefaultTransport(t *testing.T) {
 	l.ended(window.Success)
 }
 
-// A redirect is a request of its own. http.Client closes the first body before
-// the second request, so one slot is enough.
+// A redirect is a request of its own. http.Client closes the first body before the second request, so one
+// slot is enough.
 func TestRedirectsNeedOneSlot(t *testing.T) {
 	l := one(t)
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -111,8 +111,7 @@ func TestCloseWriteWhereThereIsNone(t *testing.T) {
 	l.ended(window.Success)
 }
 
-// A body may have a Write method and be no connection: with the end of the
-// context its slot is free.
+// A body may have a Write method and be no connection: with the end of the context its slot is free.
 func TestABodyWithAWriteMethodIsNoConnection(t *testing.T) {
 	for status, want := range map[int]window.Outcome{200: window.Neutral, 503: window.Overload} {
 		l := one(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Whoever has a slot does not wait for another, in both orders: a request within Do
-// or Each, and Do, Each or a request within a request (a base that fetches a token
-// with the same limiter, say). There is one slot here.
+// Whoever has a slot does not wait for another, in both orders: a request within Do or Each, and Do, Each
+// or a request within a request (a base that fetches a token with the same limiter, say). There is one
+// slot here.
 func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l := one(t)
 	nothing := func(context.Context) error { return nil }
@@ -71,8 +71,8 @@ func TestTheAnswersRequestIsTheCallers(t *testing.T) {
 	l.ended(window.Success)
 }
 
-// A body that can be written to is a connection only with status 101; that of any
-// other answer ends with its context.
+// A body that can be written to is a connection only with status 101; that of any other answer ends with
+// its context.
 func TestAWriteMethodAloneIsNoUpgrade(t *testing.T) {
 	l := one(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,18 +13,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrBudget: the budget has no retry left; the operation fails at once. The
-// errors of Budget.Admit match it with errors.Is, and say how many of how many
-// requests were retries.
+// ErrBudget: the budget has no retry left; the operation fails at once. The errors of Budget.Admit match
+// it with errors.Is, and say how many of how many requests were retries.
 var ErrBudget = errors.New("retry: budget exhausted")
 
 // budgetError says how a budget was exhausted.
 type budgetError struct {
-	// requests are the requests within the time over, and retries their retries: one more
-	// would be too many.
+	// requests are the requests within the time over, and retries their retries: one more would be too
+	// many.
 	requests, retries int
-	// over is the budget's window, or its newest tenth if the share is used up
-	// there alone.
+	// over is the budget's window, or its newest tenth if the share is used up there alone.
 	over time.Duration
 	// share is the budget's.
 	share float64
@@ -40,26 +38,25 @@ func (e *budgetError) Unwrap() error { return ErrBudget }
 // NotSent says that the request was not sent; other guards do not count the attempt.
 func (e *budgetError) NotSent() bool { return true }
 
-// BudgetSettings are the rules of a retry budget. Zero fields take the documented
-// default.
+// BudgetSettings are the rules of a retry budget. Zero fields take the documented default.
 type BudgetSettings struct {
-	// Share is the most of all requests, the retries among them, that may be
-	// retries: greater than 0, less than 1; 0 means 0.1.
+	// Share is the most of all requests, the retries among them, that may be retries: greater than 0,
+	// less than 1; 0 means 0.1.
 	Share float64
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
 	Window time.Duration
-	// Floor is how many retries there may be within the Window in any case, for
-	// clients that send little: 1 or more; 0 means 3, negative no floor.
+	// Floor is how many retries there may be within the Window in any case, for clients that send little:
+	// 1 or more; 0 means 3, negative no floor.
 	Floor int
 }
 
-// Budget bounds the retries of all that use it to a share of all their requests.
-// One Budget speaks for one service. Share it among all callers of the process:
-// if each has one of its own, the floor rules rather than the share (aimd sim run
-// retry-budget). It is safe for any number of goroutines. Make one with NewBudget.
+// Budget bounds the retries of all that use it to a share of all their requests. One Budget speaks for
+// one service. Share it among all callers of the process: if each has one of its own, the floor rules
+// rather than the share (aimd sim run retry-budget). It is safe for any number of goroutines. Make one
+// with NewBudget.
 //
-// It is a guard of limiters and of retry policies. Put it last among the guards: requests
-// that the others reject are not sent, and must not count.
+// It is a guard of limiters and of retry policies. Put it last among the guards: requests that the others
+// reject are not sent, and must not count.
 type Budget struct {
 	clock clock.Clock
 	// mu guards core.
@@ -67,8 +64,8 @@ type Budget struct {
 	core budget.Core
 }
 
-// NewBudget returns a budget without requests, or an error that names the wrong setting, its
-// value and the allowed ones. c is the source of time, nil the real one.
+// NewBudget returns a budget without requests, or an error that names the wrong setting, its value and
+// the allowed ones. c is the source of time, nil the real one.
 func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	core, err := budget.New(budget.Settings(s))
 	if err != nil {
@@ -80,9 +77,8 @@ func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	return &Budget{clock: c, core: core}, nil
 }
 
-// Admit counts an operation's attempt. The first (or 0, not known) is
-// always admitted; the others are retries, and get an [ErrBudget] when the budget is
-// exhausted.
+// Admit counts an operation's attempt. The first (or 0, not known) is always admitted; the others are
+// retries, and get an [ErrBudget] when the budget is exhausted.
 func (b *Budget) Admit(_ context.Context, attempt int) error {
 	now := b.clock.Now()
 	b.mu.Lock()
@@ -117,8 +113,8 @@ func (b *Budget) Settings() BudgetSettings {
 	return BudgetSettings(b.core.Settings())
 }
 
-// Reconfigure puts the budget under new rules while it works. If it returns an error, which
-// names the wrong setting, the old rules stay.
+// Reconfigure puts the budget under new rules while it works. If it returns an error, which names the
+// wrong setting, the old rules stay.
 func (b *Budget) Reconfigure(s BudgetSettings) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

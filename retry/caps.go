@@ -8,22 +8,21 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Caps are the settings of a policy that can be changed while it works. The zero value leaves
-// the policy as it was made.
+// Caps are the settings of a policy that can be changed while it works. The zero value leaves the policy
+// as it was made.
 type Caps struct {
-	// MaxAttempts replaces Config.MaxAttempts, also for operations under way: the most
-	// attempts of an operation, from 1, which means no retries; 0 leaves
-	// Config.MaxAttempts, negative means no limit.
+	// MaxAttempts replaces Config.MaxAttempts, also for operations under way: the most attempts of an
+	// operation, from 1, which means no retries; 0 leaves Config.MaxAttempts, negative means no limit.
 	MaxAttempts int
-	// PauseMax is the longest delay by which an operation backs off by itself from now on: 1
-	// ms or more; 0 leaves the policy's backoff. A longer delay becomes a random one from
-	// PauseMax/2 to PauseMax: "Jitter everything!" (Safe Client Behaviour.)
+	// PauseMax is the longest delay by which an operation backs off by itself from now on: 1 ms or more;
+	// 0 leaves the policy's backoff. A longer delay becomes a random one from PauseMax/2 to PauseMax:
+	// "Jitter everything!" (Safe Client Behaviour.)
 	PauseMax time.Duration
 }
 
-// SetCaps changes the caps while the policy works. If it returns an error, which names the
-// wrong setting, its value and the allowed ones, the old caps stay. A nil policy is shared by
-// all, and cannot be changed.
+// SetCaps changes the caps while the policy works. If it returns an error, which names the wrong setting,
+// its value and the allowed ones, the old caps stay. A nil policy is shared by all, and cannot be
+// changed.
 func (p *Policy) SetCaps(c Caps) error {
 	if err := c.check(p); err != nil {
 		return fmt.Errorf("retry: %w", err)

@@ -83,14 +83,14 @@ var (
 	timeout = &net.OpError{Op: "read", Net: "tcp", Err: context.DeadlineExceeded}
 )
 
-// Safe Client Behaviour, "Retries: Terms and Conditions". What is to be tried again is, three
-// attempts in all; what is not has one.
+// Safe Client Behaviour, "Retries: Terms and Conditions". What is to be tried again is, three attempts in
+// all; what is not has one.
 func TestTermsAndConditions(t *testing.T) {
 	for _, c := range []struct {
 		term string
 		err  error
-		// The attempts of idempotent work; of other work; and of other work where
-		// timeouts were asked for.
+		// The attempts of idempotent work; of other work; and of other work where timeouts were asked
+		// for.
 		idempotent, other, timeouts int
 	}{
 		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 400}, 1, 1, 1},
@@ -189,8 +189,8 @@ func TestTheDefaultBackoff(t *testing.T) {
 	})
 }
 
-// "Exponential Backoff" (Normand, 2015): "(exponential-backoff 1000 2 10000 p? f)": waits 1 s, 2 s, 4 s, 8 s,
-// then one last try; "this one only recurses if the predicate returns true on the exception".
+// "Exponential Backoff" (Normand, 2015): "(exponential-backoff 1000 2 10000 p? f)": waits 1 s, 2 s, 4 s,
+// 8 s, then one last try; "this one only recurses if the predicate returns true on the exception".
 func TestAPredicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("queue capacity")
@@ -210,8 +210,7 @@ func TestAPredicate(t *testing.T) {
 	})
 }
 
-// A backoff that ends by itself says how many attempts there are; MaxAttempts may
-// still say fewer.
+// A backoff that ends by itself says how many attempts there are; MaxAttempts may still say fewer.
 func TestABackoffThatEndsSaysHowOften(t *testing.T) {
 	for _, c := range []struct {
 		backoff  backoff.Backoff
@@ -305,8 +304,8 @@ func TestWrongPoliciesAreNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "factor: -1 is not allowed")
 }
 
-// A driver that makes an error of its own of the end of its context: the attempt's
-// time ran out, and the operation's did not.
+// A driver that makes an error of its own of the end of its context: the attempt's time ran out, and the
+// operation's did not.
 func TestAnAttemptTimeoutIsATimeoutWhateverTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPolicy(t, retry.Config{Idempotent: true, AttemptTimeout: time.Second})

@@ -67,8 +67,8 @@ func ExampleValue() {
 	// Output: OK <nil>
 }
 
-// A policy for all that talk to one service, with a budget that they share. The
-// limiter's Do and Each use the same.
+// A policy for all that talk to one service, with a budget that they share. The limiter's Do and Each use
+// the same.
 func ExampleNew() {
 	budget, err := retry.NewBudget(retry.BudgetSettings{Share: 0.1}, nil)
 	if err != nil {
@@ -97,8 +97,8 @@ func ExampleNew() {
 	// true
 }
 
-// The form of "Exponential Backoff" (Normand, 2015): the predicate decides, and the
-// last wait is followed by one last try.
+// The form of "Exponential Backoff" (Normand, 2015): the predicate decides, and the last wait is followed
+// by one last try.
 func ExampleConfig_predicate() {
 	policy, err := retry.New(retry.Config{
 		Backoff: backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},

@@ -98,9 +98,8 @@ func TestManyUseOnePolicy(t *testing.T) {
 	})
 }
 
-// The outage of TestRetriesInAnOutage with the real thing: 1000 goroutines that
-// share a policy, an operation a second each, and a service that answers 503 for
-// 30 s. Beside it, the same without a budget.
+// The outage of TestRetriesInAnOutage with the real thing: 1000 goroutines that share a policy, an
+// operation a second each, and a service that answers 503 for 30 s. Beside it, the same without a budget.
 func TestDoInAnOutage(t *testing.T) {
 	share := func(t *testing.T, guards []attempt.Guard) (requests, retries int64) {
 		const clients = 1000

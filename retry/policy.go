@@ -17,89 +17,84 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// defaultAttempts: "if a request has already failed three times, we let the
-// failure bubble up to the caller" (SRE book, chapter 21, Handling Overload).
+// defaultAttempts: "if a request has already failed three times, we let the failure bubble up to the
+// caller" (SRE book, chapter 21, Handling Overload).
 const defaultAttempts = 3
 
-// defaultRetryAfterMax is the same as for limiters; our choice: a mistaken or malicious
-// header must not stop a client for good.
+// defaultRetryAfterMax is the same as for limiters; our choice: a mistaken or malicious header must not
+// stop a client for good.
 const defaultRetryAfterMax = 5 * time.Minute
 
-// defaultBackoff is Safe Client Behaviour's form, "wait(delay * random(.5, 1.5)) ... delay =
-// delay * 2", from 100 ms to 30 s.
+// defaultBackoff is Safe Client Behaviour's form, "wait(delay * random(.5, 1.5)) ... delay = delay * 2",
+// from 100 ms to 30 s.
 var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
 
 // Config has the settings of a Policy. Zero fields take the documented default.
 type Config struct {
-	// Backoff is how long an operation waits before each retry, and whether
-	// there is a further one; nil: 100 ms, doubling up to 30 s,
-	// each of 0.5 to 1.5 times that.
+	// Backoff is how long an operation waits before each retry, and whether there is a further one; nil:
+	// 100 ms, doubling up to 30 s, each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
-	// MaxAttempts is the most attempts of an operation, the first among them: from
-	// 1, which means no retries; 0 means 3, or the number of the Backoff if that ends by
-	// itself, as backoff.LastTry does; negative no limit.
+	// MaxAttempts is the most attempts of an operation, the first among them: from 1, which means no
+	// retries; 0 means 3, or the number of the Backoff if that ends by itself, as backoff.LastTry does;
+	// negative no limit.
 	MaxAttempts int
-	// Idempotent says that all work under the policy may be done twice, with the
-	// same effect as once. Without it only what was certainly not done is
-	// tried again. For single operations there is WithIdempotent.
+	// Idempotent says that all work under the policy may be done twice, with the same effect as once.
+	// Without it only what was certainly not done is tried again. For single operations there is
+	// WithIdempotent.
 	Idempotent bool
-	// Timeouts lets a timeout be followed by a retry though the work is not
-	// idempotent: it may then be done twice.
+	// Timeouts lets a timeout be followed by a retry though the work is not idempotent: it may then be
+	// done twice.
 	Timeouts bool
-	// If decides alone which errors are tried again, idempotent or not (Exponential Backoff: "All of the try3 warnings apply. The stuff
-	// you're doing inside needs to be idempotent!"). nil means the terms of Policy. A
-	// used quota, and a service that was never there, are final all the same
+	// If decides alone which errors are tried again, idempotent or not (Exponential Backoff: "All of the
+	// try3 warnings apply. The stuff you're doing inside needs to be idempotent!"). nil means the terms
+	// of Policy. A used quota, and a service that was never there, are final all the same
 	// (attempt.Verdict.Reason).
 	If func(error) bool
-	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones
-	// count as this: 1 ms to 24 h; 0 means 5 min.
+	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones count as this: 1 ms to 24 h; 0
+	// means 5 min.
 	RetryAfterMax time.Duration
-	// Rand is the source of jitter; nil: one with a random seed. It is used by one
-	// goroutine at a time.
+	// Rand is the source of jitter; nil: one with a random seed. It is used by one goroutine at a time.
 	Rand backoff.Rand
 
-	// Guards are asked before each attempt: a throttle, a Budget. The budget comes
-	// last, since it counts what is sent. In a limiter they are asked after the
-	// limiter's own, so give a guard to one of the two.
+	// Guards are asked before each attempt: a throttle, a Budget. The budget comes last, since it counts
+	// what is sent. In a limiter they are asked after the limiter's own, so give a guard to one of the
+	// two.
 	Guards []attempt.Guard
 
 	// A limiter has these three itself, and its own count there.
 
 	// Classifier reads an attempt's error; nil means attempt.Classify.
 	Classifier attempt.Classifier
-	// AttemptTimeout ends the context of a single attempt, which then counts as a
-	// timeout; 0 means no limit.
+	// AttemptTimeout ends the context of a single attempt, which then counts as a timeout; 0 means no
+	// limit.
 	AttemptTimeout time.Duration
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 }
 
-// Policy says which failures are followed by another attempt, and when. The
-// default policy is that of Safe Client Behaviour's "Retries: Terms and Conditions":
+// Policy says which failures are followed by another attempt, and when. The default policy is that of
+// Safe Client Behaviour's "Retries: Terms and Conditions":
 //
-//   - "Don't retry by default": at most three attempts, and only work that is
-//     known to be idempotent (Config.Idempotent, WithIdempotent). Other
-//     work is tried again only if it was certainly not sent: the connection could not
-//     be made, or the request got no slot (httplimit, contrib/grpc).
-//     A limiter's Do without a policy reads the rule otherwise: it retries overload by
-//     default, since a refusal is how its window finds the limit.
-//   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s,
-//     each of 0.5 to 1.5 times that.
-//   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429
-//     and 408 are of that class by their number only, and are tried again.
-//   - "Do retry on server errors (HTTP 500 errors)", those that can pass: all but
-//     501 and 505. "Do retry on network errors."
-//   - "Do retry (carefully) on timeouts": of work that is idempotent; of other
-//     work if it is asked for (Config.Timeouts).
-//   - "Don't retry on out of quota": an error code that says so is final, though
-//     its status be 429.
+//   - "Don't retry by default": at most three attempts, and only work that is known to be idempotent
+//     (Config.Idempotent, WithIdempotent). Other work is tried again only if it was certainly not sent:
+//     the connection could not be made, or the request got no slot (httplimit, contrib/grpc). A limiter's
+//     Do without a policy reads the rule otherwise: it retries overload by default, since a refusal is
+//     how its window finds the limit.
+//   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s, each of 0.5 to 1.5 times
+//     that.
+//   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429 and 408 are of that
+//     class by their number only, and are tried again.
+//   - "Do retry on server errors (HTTP 500 errors)", those that can pass: all but 501 and 505. "Do retry
+//     on network errors."
+//   - "Do retry (carefully) on timeouts": of work that is idempotent; of other work if it is asked for
+//     (Config.Timeouts).
+//   - "Don't retry on out of quota": an error code that says so is final, though its status be 429.
 //
-// The classifier tells which is which (attempt.Classify). A Retry-After is
-// obeyed, with up to half of it, at most a second, added as jitter.
+// The classifier tells which is which (attempt.Classify). A Retry-After is obeyed, with up to half of it,
+// at most a second, added as jitter.
 //
-// A Policy serves retry.Do and Value, and as attempt.Policy the Do and Each of a
-// limiter. It is safe for any number of goroutines. Make one with New; nil is the
-// default policy.
+// A Policy serves retry.Do and Value, and as attempt.Policy the Do and Each of a limiter. It is safe for
+// any number of goroutines. Make one with New; nil is the default policy.
 type Policy struct {
 	c Config
 	// runner runs Do.
@@ -110,8 +105,7 @@ type Policy struct {
 	mu sync.Mutex
 }
 
-// New returns a policy, or an error that names the wrong setting, its
-// value and the allowed ones.
+// New returns a policy, or an error that names the wrong setting, its value and the allowed ones.
 func New(c Config) (*Policy, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -153,8 +147,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// ends reports whether the backoff ends by itself, as backoff.LastTry and LimitAttempts do: no
-// retry follows a million retries and the longest time.
+// ends reports whether the backoff ends by itself, as backoff.LastTry and LimitAttempts do: no retry
+// follows a million retries and the longest time.
 func ends(b backoff.Backoff) bool {
 	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay, Elapsed: backoff.MaxDelay}
 	_, more := b.Delay(s, rand.New(rand.NewPCG(1, 1)))
@@ -177,9 +171,8 @@ func (p *Policy) orDefault() *Policy {
 	return p
 }
 
-// Runner is how the policy's operations run without a limiter, to build a client of your
-// own upon it. Most callers want Do or Value. It is to be
-// copied before anything in it is changed.
+// Runner is how the policy's operations run without a limiter, to build a client of your own upon it.
+// Most callers want Do or Value. It is to be copied before anything in it is changed.
 func (p *Policy) Runner() *run.Runner { return &p.orDefault().runner }
 
 // Guards are those that the policy brings along; see Config.Guards.

@@ -33,8 +33,8 @@ func looks(full int) (retry.Sense, *int) {
 	}, &n
 }
 
-// It looks after each delay, and a look without room backs off, though the work may
-// not be done twice: nothing was sent.
+// It looks after each delay, and a look without room backs off, though the work may not be done twice:
+// nothing was sent.
 func TestSenseLooksBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := retry.New(retry.Config{MaxAttempts: 5, Backoff: backoff.Exponential{Min: time.Second}})

@@ -12,8 +12,8 @@ import (
 
 // Reasons of a policy, besides attempt.ErrAttempts.
 var (
-	// ErrNotIdempotent: the error might pass, but the work may have been done,
-	// and it is not known that it may be done twice.
+	// ErrNotIdempotent: the error might pass, but the work may have been done, and it is not known that
+	// it may be done twice.
 	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
 	// ErrBackoff: the backoff allows no further retry.
 	ErrBackoff = policy.ErrBackoff
@@ -21,23 +21,21 @@ var (
 
 type idempotentKey struct{}
 
-// WithIdempotent returns a context that says that the work done under it may be
-// done twice, with the same effect as once: reading, putting a value in a
-// place, deleting; not adding to a list or charging a card, unless a key shows
-// the service that it is the same again.
+// WithIdempotent returns a context that says that the work done under it may be done twice, with the same
+// effect as once: reading, putting a value in a place, deleting; not adding to a list or charging a card,
+// unless a key shows the service that it is the same again.
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
 
-// may reports whether the terms allow another attempt after the error; if not, and
-// the error itself would, the reason why.
+// may reports whether the terms allow another attempt after the error; if not, and the error itself
+// would, the reason why.
 func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, error) {
 	if p.c.If != nil {
 		return p.c.If(err), nil
 	}
 	unsent := notSent(err)
-	// To wait in line again may help, where a classifier knows no more than that
-	// there was no answer.
+	// To wait in line again may help, where a classifier knows no more than that there was no answer.
 	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
 	switch {
 	case !v.Retry && !full:
@@ -48,8 +46,8 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	return false, ErrNotIdempotent
 }
 
-// notSent reports whether the request did not reach the service: it got no slot
-// (NotSent() bool), or there was no connection.
+// notSent reports whether the request did not reach the service: it got no slot (NotSent() bool), or
+// there was no connection.
 func notSent(err error) bool {
 	var story *attempt.Error
 	if errors.As(err, &story) && story.Attempts > 1 {

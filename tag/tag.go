@@ -1,19 +1,18 @@
-// Package tag has the tags of a request: which client sends it, for which feature, how bad it is
-// if it fails, and which attempt it is. "Expose information to server. Tag requests with client
-// name and version, feature that triggered the request, severity of failing the request, retry
-// or initial request" ([Safe Client Behaviour], 2018).
+// Package tag has the tags of a request: which client sends it, for which feature, how bad it is if it
+// fails, and which attempt it is. "Expose information to server. Tag requests with client name and
+// version, feature that triggered the request, severity of failing the request, retry or initial request"
+// ([Safe Client Behaviour], 2018).
 //
-// The tags travel in the context. The integrations (httplimit, contrib/grpc)
-// put them on the wire and take them from it; throttle, admission and remote
-// decide by them.
+// The tags travel in the context. The integrations (httplimit, contrib/grpc) put them on the wire and
+// take them from it; throttle, admission and remote decide by them.
 //
 // [Safe Client Behaviour]: https://www.usenix.org/conference/srecon18asia/presentation/goh
 package tag
 
 import "context"
 
-// Tags describe a request. The zero value is an unknown client, no feature, Critical, and an
-// unknown attempt.
+// Tags describe a request. The zero value is an unknown client, no feature, Critical, and an unknown
+// attempt.
 type Tags struct {
 	// Client and Version name the program that sends: "backup", "1.4.2".
 	Client, Version string
@@ -21,8 +20,8 @@ type Tags struct {
 	Feature string
 	// Criticality is how bad it is if the request fails.
 	Criticality Criticality
-	// Attempt is the attempt's number within its operation: 1 is the initial
-	// request, 2 the first retry; 0: not known.
+	// Attempt is the attempt's number within its operation: 1 is the initial request, 2 the first retry;
+	// 0: not known.
 	Attempt int
 }
 

@@ -16,12 +16,11 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Throttle rejects requests at the client while the service refuses most. One Throttle speaks for one service. It is safe for any number of
-// goroutines. Make one with New.
+// Throttle rejects requests at the client while the service refuses most. One Throttle speaks for one
+// service. It is safe for any number of goroutines. Make one with New.
 //
-// It is a guard (attempt.Guard) of limiters and of retry policies, and so of the
-// integrations that have one. Alone, it is used with Do, or with Admit and Ended.
-// A request should pass it once.
+// It is a guard (attempt.Guard) of limiters and of retry policies, and so of the integrations that have
+// one. Alone, it is used with Do, or with Admit and Ended. A request should pass it once.
 type Throttle struct {
 	clock clock.Clock
 	// runner runs Do.
@@ -35,14 +34,14 @@ type Throttle struct {
 type Config struct {
 	// Window is how far back requests count: 1 s to 1 h; 0 means 2 min.
 	Window time.Duration
-	// K is how many requests are sent for each that is accepted, 1 to 100; 0
-	// means 2. Smaller rejects more and sooner.
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0 means 2. Smaller rejects
+	// more and sooner.
 	K float64
-	// Probe is the floor: a request goes, whatever the probability, if its
-	// criticality sent no request for this time. 1 ms to Window; 0 means 1 s.
+	// Probe is the floor: a request goes, whatever the probability, if its criticality sent no request
+	// for this time. 1 ms to Window; 0 means 1 s.
 	Probe time.Duration
-	// Rand is the source of chance, which must not be used elsewhere at the same time; nil:
-	// one with a random seed.
+	// Rand is the source of chance, which must not be used elsewhere at the same time; nil: one with a
+	// random seed.
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -50,8 +49,8 @@ type Config struct {
 	Classifier attempt.Classifier
 }
 
-// New returns a throttle without requests, or an error that names the wrong setting, its value
-// and the allowed ones.
+// New returns a throttle without requests, or an error that names the wrong setting, its value and the
+// allowed ones.
 func New(c Config) (*Throttle, error) {
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -68,9 +67,9 @@ func New(c Config) (*Throttle, error) {
 	return t, nil
 }
 
-// Do runs fn, once, unless the request is rejected: then it returns an [*Error],
-// which is an ErrThrottled. Else it returns what fn returned, and counts that as
-// the classifier says. A panic in fn does not count.
+// Do runs fn, once, unless the request is rejected: then it returns an [*Error], which is an
+// ErrThrottled. Else it returns what fn returned, and counts that as the classifier says. A panic in fn
+// does not count.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx)
 	if err != nil {
@@ -82,9 +81,9 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 	return err
 }
 
-// Admit says whether a request, with the criticality of the context
-// (tag.WithCriticality), may be sent. It returns nil, and then Ended is to be called
-// once, or an [*Error], which is an ErrThrottled; then the request must not be sent.
+// Admit says whether a request, with the criticality of the context (tag.WithCriticality), may be sent.
+// It returns nil, and then Ended is to be called once, or an [*Error], which is an ErrThrottled; then the
+// request must not be sent.
 //
 // The attempt's number makes no difference: a retry is a request like others.
 func (t *Throttle) Admit(ctx context.Context, attempt int) error {
@@ -99,9 +98,9 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
 }
 
-// Ended reports the end of an admitted request, with the context that Admit had. The package's
-// comment says which outcomes are accepts. The zero Outcome does not count, and neither does
-// Neutral once the context has ended: then the caller gave up.
+// Ended reports the end of an admitted request, with the context that Admit had. The package's comment
+// says which outcomes are accepts. The zero Outcome does not count, and neither does Neutral once the
+// context has ended: then the caller gave up.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
@@ -112,8 +111,7 @@ func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	t.core.Ended(now, of, o)
 }
 
-// Rejection is the probability with which a request of the criticality would be
-// rejected now.
+// Rejection is the probability with which a request of the criticality would be rejected now.
 func (t *Throttle) Rejection(of tag.Criticality) float64 {
 	now := t.clock.Now()
 	t.mu.Lock()

@@ -26,8 +26,8 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// upload puts objects of 1 KiB from 64 goroutines and returns what must be in
-// the store then, and the errors.
+// upload puts objects of 1 KiB from 64 goroutines and returns what must be in the store then, and the
+// errors.
 func upload(ctx context.Context, objects int, put func(ctx context.Context, key, body string) error) (map[string]string, []error) {
 	want := map[string]string{}
 	bodies := make(chan [2]string)
@@ -172,8 +172,8 @@ func disorderly(ctx context.Context, c *s3.Client) {
 	}
 }
 
-// Each part is an attempt with a slot of its own, and the 200 of
-// CompleteMultipartUpload may still say SlowDown inside.
+// Each part is an attempt with a slot of its own, and the 200 of CompleteMultipartUpload may still say
+// SlowDown inside.
 func TestTransferManager(t *testing.T) {
 	for _, retries2026 := range []string{"", "true"} {
 		t.Run("AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {

@@ -73,8 +73,8 @@ func (c resetting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What talks, but not as S3, is told as well, although the SDK would go on for ever: an
-// HTTPS server asked over HTTP, whose answer breaks off, and a server of something else.
+// What talks, but not as S3, is told as well, although the SDK would go on for ever: an HTTPS server
+// asked over HTTP, whose answer breaks off, and a server of something else.
 func TestAWrongServer(t *testing.T) {
 	for name, says := range map[string]string{
 		"400 that breaks off": "HTTP/1.0 400 Bad Request\r\nContent-Length: 100\r\n\r\nClient sent an HTTP request",

@@ -45,8 +45,8 @@ func ExampleLimit() {
 	// Output: uploaded: 200
 }
 
-// A download holds its slot until its body is read to the end or closed, since
-// that is how long the store works on it.
+// A download holds its slot until its body is read to the end or closed, since that is how long the store
+// works on it.
 func ExampleLimit_downloads() {
 	ctx := context.Background()
 	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
@@ -85,8 +85,8 @@ func ExampleLimit_downloads() {
 	// Output: downloaded: 102400 bytes; in flight: 0
 }
 
-// loadConfig starts a store that takes 8 requests at a time and answers SlowDown
-// to the rest, and returns a config for it.
+// loadConfig starts a store that takes 8 requests at a time and answers SlowDown to the rest, and returns
+// a config for it.
 func loadConfig() (aws.Config, func()) {
 	s, stop := startStore("photos", slots(8, 0))
 	cfg := s.config()

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rare is an HTTP client whose service takes 20 ms for an answer of the status, and
-// refuses one request in a hundred.
+// rare is an HTTP client whose service takes 20 ms for an answer of the status, and refuses one request
+// in a hundred.
 type rare struct {
 	status int
 	mu     sync.Mutex
@@ -37,8 +37,8 @@ func (r *rare) Do(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
 }
 
-// To look for objects that are not there is work that the service did: it takes no
-// longer than to find them.
+// To look for objects that are not there is work that the service did: it takes no longer than to find
+// them.
 func TestHeadsOfMissingObjectsAreAsFastAsOfFoundOnes(t *testing.T) {
 	run := func(status int) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {

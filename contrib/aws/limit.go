@@ -11,17 +11,17 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limit puts the limiter under every client that is made from the config from now on. It adds
-// Middleware, sets Retryer instead of any other, and clears RetryMaxAttempts: an operation is
-// tried until it succeeds, its error is final, its context ends, or the limiter's limit of
-// attempts is reached. It panics if cfg or l is nil.
+// Limit puts the limiter under every client that is made from the config from now on. It adds Middleware,
+// sets Retryer instead of any other, and clears RetryMaxAttempts: an operation is tried until it
+// succeeds, its error is final, its context ends, or the limiter's limit of attempts is reached. It
+// panics if cfg or l is nil.
 //
-// One limiter stands for one service, or whatever has a limit of its own. So clients of
-// different services should come from different configs, and a client that only fetches
-// credentials from one without a limiter.
+// One limiter stands for one service, or whatever has a limit of its own. So clients of different
+// services should come from different configs, and a client that only fetches credentials from one
+// without a limiter.
 //
-// Called again with another limiter, each attempt takes a slot of both. Use the same order
-// everywhere then.
+// Called again with another limiter, each attempt takes a slot of both. Use the same order everywhere
+// then.
 func Limit(cfg *aws.Config, l *limiter.Limiter) {
 	if cfg == nil {
 		panic("aimdaws: the config is nil")
@@ -32,16 +32,15 @@ func Limit(cfg *aws.Config, l *limiter.Limiter) {
 	cfg.RetryMaxAttempts = 0
 }
 
-// Middleware is the part of Limit that waits for slots, to set the options of one
-// client:
+// Middleware is the part of Limit that waits for slots, to set the options of one client:
 //
 //	s3.NewFromConfig(cfg, func(o *s3.Options) {
 //		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
 //		o.Retryer = aimdaws.Retryer()
 //	})
 //
-// It works with any retryer, also aws.NopRetryer. It has no effect on a presigned request. It
-// panics if l is nil.
+// It works with any retryer, also aws.NopRetryer. It has no effect on a presigned request. It panics if l
+// is nil.
 func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
 	if l == nil {
 		panic("aimdaws: the limiter is nil")

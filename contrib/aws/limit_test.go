@@ -111,8 +111,8 @@ func TestPresigningTakesNoSlot(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Credentials that come through the same limiter (AssumeRole, S3 Express) must
-// not wait for the slot that their own operation holds.
+// Credentials that come through the same limiter (AssumeRole, S3 Express) must not wait for the slot that
+// their own operation holds.
 func TestCredentialsFromWithinAnAttempt(t *testing.T) {
 	s := newStore(t)
 	l := oneSlot(t)
@@ -131,8 +131,8 @@ func TestCredentialsFromWithinAnAttempt(t *testing.T) {
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
-// What fails before it is sent says nothing about the service, and is not
-// tried for ever: here, credentials that another service refuses.
+// What fails before it is sent says nothing about the service, and is not tried for ever: here,
+// credentials that another service refuses.
 func TestMissingCredentials(t *testing.T) { synctest.Test(t, testMissingCredentials) }
 
 func testMissingCredentials(t *testing.T) {

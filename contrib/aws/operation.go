@@ -14,9 +14,9 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// operation is one call of the SDK, and the middleware of its stack in three
-// places: around everything (Initialize), around each attempt (Finalize, inside
-// of Retry and outside of signing), and next to the transport (Deserialize).
+// operation is one call of the SDK, and the middleware of its stack in three places: around everything
+// (Initialize), around each attempt (Finalize, inside of Retry and outside of signing), and next to the
+// transport (Deserialize).
 //
 // The attempts of an operation follow one another, so it needs no lock.
 type operation struct {
@@ -26,11 +26,11 @@ type operation struct {
 	attempts int
 	last     attempt.Attempt
 	cause    error
-	// useless counts attempts in a row that failed before they were sent, or in a way that
-	// only the SDK tries again.
+	// useless counts attempts in a row that failed before they were sent, or in a way that only the SDK
+	// tries again.
 	useless int
-	// stopped: the SDK wanted an attempt and got none. reason is why no further attempt
-	// helps, if the verdict has a reason.
+	// stopped: the SDK wanted an attempt and got none. reason is why no further attempt helps, if the
+	// verdict has a reason.
 	stopped bool
 	reason  error
 
@@ -39,12 +39,12 @@ type operation struct {
 	body *body
 }
 
-// ID implements the SDK's middleware interfaces. Each limiter has its own, so
-// that there may be several in a stack, and the same one only once.
+// ID implements the SDK's middleware interfaces. Each limiter has its own, so that there may be several
+// in a stack, and the same one only once.
 func (o *operation) ID() string { return fmt.Sprintf("aimd %p", o.l) }
 
-// HandleInitialize adds the last attempt's error to one that lacks it: the SDK forgets it
-// when the context ends between attempts.
+// HandleInitialize adds the last attempt's error to one that lacks it: the SDK forgets it when the
+// context ends between attempts.
 func (o *operation) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
@@ -63,13 +63,13 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 	return out, metadata, err
 }
 
-// HandleFinalize makes one attempt: it waits for a slot, lets the rest of the
-// stack sign and send, and ends the attempt or leaves that to the body.
+// HandleFinalize makes one attempt: it waits for a slot, lets the rest of the stack sign and send, and
+// ends the attempt or leaves that to the body.
 func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	// Within Do or Each, or within an attempt for whose credentials this is
-	// called (AssumeRole, S3 Express's CreateSession), the attempt has a slot.
+	// Within Do or Each, or within an attempt for whose credentials this is called (AssumeRole, S3
+	// Express's CreateSession), the attempt has a slot.
 	within := o.l.HasSlot(ctx)
 	a, err := o.begin(ctx)
 	if err != nil {
@@ -98,8 +98,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	return out, metadata, err
 }
 
-// HandleDeserialize sees the answer before anything else does, and puts the
-// tracker around its body.
+// HandleDeserialize sees the answer before anything else does, and puts the tracker around its body.
 func (o *operation) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 	middleware.DeserializeOutput, middleware.Metadata, error,
 ) {

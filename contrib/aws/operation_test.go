@@ -204,8 +204,8 @@ func TestClosedLimiter(t *testing.T) {
 	requireOutcomes(t, l, outcomes{})
 }
 
-// Not even a classifier that finds everything worth another try keeps an
-// operation going whose limiter is closed or whose context is over.
+// Not even a classifier that finds everything worth another try keeps an operation going whose limiter is
+// closed or whose context is over.
 func TestNoRetryOfWhatIsOver(t *testing.T) { synctest.Test(t, testNoRetryOfWhatIsOver) }
 
 func testNoRetryOfWhatIsOver(t *testing.T) {
@@ -273,8 +273,8 @@ func TestPanicReleases(t *testing.T) {
 	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
 
-// The SDK goes on trying while nobody listens, and forgets why when the time is
-// up; the caller gets to know.
+// The SDK goes on trying while nobody listens, and forgets why when the time is up; the caller gets to
+// know.
 func TestRefusedConnection(t *testing.T) { synctest.Test(t, testRefusedConnection) }
 
 func testRefusedConnection(t *testing.T) {
@@ -294,8 +294,7 @@ func testRefusedConnection(t *testing.T) {
 	requireOutcomes(t, l, outcomes{neutrals: uint64(story.Attempts)})
 }
 
-// A body that cannot be rewound gets one attempt; the error still tells what
-// was wrong with it.
+// A body that cannot be rewound gets one attempt; the error still tells what was wrong with it.
 func TestBodyThatCannotBeRewound(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	s.transport.DialContext = nil // to a real socket

@@ -58,8 +58,8 @@ func coded(status int, code string) sends {
 	return sends{status: status, body: strings.ReplaceAll(slowDown, "SlowDown", code)}
 }
 
-// What is tried again, with this package's retryer and with the SDK's own: at once
-// where the window paces it, else after the limiter's backoff.
+// What is tried again, with this package's retryer and with the SDK's own: at once where the window paces
+// it, else after the limiter's backoff.
 func TestWhatIsTriedAgain(t *testing.T) {
 	mine := errors.New("mine")
 	classify := attempt.FirstOf(func(err error) attempt.Verdict {

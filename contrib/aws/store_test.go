@@ -77,8 +77,7 @@ func once(answer http.HandlerFunc) func(*store) {
 	return scripted(fakes3.First(func(*http.Request) bool { return true }, answer))
 }
 
-// hang holds a request until its client has gone, which a server sees only once
-// it has read the body.
+// hang holds a request until its client has gone, which a server sees only once it has read the body.
 func hang(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -157,8 +156,7 @@ func get(ctx context.Context, c *s3.Client, key string) (*s3.GetObjectOutput, er
 	return c.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
 }
 
-// settled waits until nothing goes on but time, and asserts that the limiter
-// stands as asked then.
+// settled waits until nothing goes on but time, and asserts that the limiter stands as asked then.
 func settled(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
 	t.Helper()
 	synctest.Wait()

@@ -13,13 +13,12 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 )
 
-// uselessMax is the most attempts in a row that fail before they are sent, or in a way that
-// only the SDK would try again: as many as the SDK makes by itself. Waiting for missing
-// credentials, or for an HTTPS server that refuses HTTP, does not help.
+// uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK
+// would try again: as many as the SDK makes by itself. Waiting for missing credentials, or for an HTTPS
+// server that refuses HTTP, does not help.
 const uselessMax = retry.DefaultMaxAttempts
 
-// decided is an error that decides for the SDK's retryers whether there is another
-// attempt.
+// decided is an error that decides for the SDK's retryers whether there is another attempt.
 type decided struct {
 	error
 	again bool
@@ -28,8 +27,8 @@ type decided struct {
 func (d *decided) Unwrap() error        { return d.error }
 func (d *decided) RetryableError() bool { return d.again }
 
-// final is the error of an operation that is over: no retryer takes it for one
-// that is worth another attempt.
+// final is the error of an operation that is over: no retryer takes it for one that is worth another
+// attempt.
 func final(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return &aws.RequestCanceledError{Err: err}
@@ -45,8 +44,8 @@ func withRetryAfter(err error) error {
 	}
 	after, _ := httplimit.RetryAfter(answer.Response.Header, time.Now())
 	if answer.Response.StatusCode < http.StatusMultipleChoices && answer.Err != nil {
-		// The failure is not the status. The SDK puts an empty
-		// answer of status 0 around a request that could not be sent.
+		// The failure is not the status. The SDK puts an empty answer of status 0 around a request that
+		// could not be sent.
 		err = answer.Err
 	}
 	if after > 0 {
@@ -55,8 +54,7 @@ func withRetryAfter(err error) error {
 	return err
 }
 
-// refusal is an error with the Retry-After that came with it, in the way that
-// classifiers look for it.
+// refusal is an error with the Retry-After that came with it, in the way that classifiers look for it.
 type refusal struct {
 	error
 	after time.Duration

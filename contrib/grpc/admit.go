@@ -17,30 +17,28 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ServerConfig is how [Admit] and the server interceptors do their work. Zero
-// fields take the documented default.
+// ServerConfig is how [Admit] and the server interceptors do their work. Zero fields take the documented
+// default.
 type ServerConfig struct {
-	// Code is the code of refusals: codes.Unavailable or codes.ResourceExhausted; 0 means
-	// Unavailable. Load balancers and gRPC's own retry policies commonly try elsewhere, or
-	// again, after the first, and not after the second.
+	// Code is the code of refusals: codes.Unavailable or codes.ResourceExhausted; 0 means Unavailable.
+	// Load balancers and gRPC's own retry policies commonly try elsewhere, or again, after the first, and
+	// not after the second.
 	Code codes.Code
-	// Bypass selects calls that need no place, never wait, and are never refused. method is
-	// the full one, "/grpc.health.v1.Health/Check". nil selects gRPC's health service:
-	// refusing a probe takes the server out of service when it is needed most, and a Watch
-	// would hold a place for ever.
+	// Bypass selects calls that need no place, never wait, and are never refused. method is the full one,
+	// "/grpc.health.v1.Health/Check". nil selects gRPC's health service: refusing a probe takes the
+	// server out of service when it is needed most, and a Watch would hold a place for ever.
 	Bypass func(ctx context.Context, method string) bool
-	// Tags returns a call's tags; nil reads the well-formed ones from its metadata. To log the
-	// others, call ParseTags here. If clients may lie about themselves, make the tags from a
-	// proof, such as the certificate.
+	// Tags returns a call's tags; nil reads the well-formed ones from its metadata. To log the others,
+	// call ParseTags here. If clients may lie about themselves, make the tags from a proof, such as the
+	// certificate.
 	Tags func(ctx context.Context, method string) tag.Tags
-	// Outcome reads the code with which a handler ended, for an adaptive limit; an invalid
-	// outcome counts as Neutral. nil is the rule of Admit. Set it if a RESOURCE_EXHAUSTED
-	// speaks of one client's quota, which must not narrow the limit for all.
+	// Outcome reads the code with which a handler ended, for an adaptive limit; an invalid outcome counts
+	// as Neutral. nil is the rule of Admit. Set it if a RESOURCE_EXHAUSTED speaks of one client's quota,
+	// which must not narrow the limit for all.
 	Outcome func(codes.Code) window.Outcome
-	// Slow is how long a handler may take until its first message or header. A slower one
-	// counts as a timeout for an adaptive limit, and continues. Set it for a service that
-	// gets slow instead of refusing, to five times the time of a call without load, say. 0
-	// sets no limit.
+	// Slow is how long a handler may take until its first message or header. A slower one counts as a
+	// timeout for an adaptive limit, and continues. Set it for a service that gets slow instead of
+	// refusing, to five times the time of a call without load, say. 0 sets no limit.
 	Slow time.Duration
 }
 
@@ -61,30 +59,28 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 	)
 }
 
-// Admit returns the options that put the controller in front of all services of a server. It
-// admits as many calls at a time as the controller does, and refuses the rest with UNAVAILABLE
-// and a jittered RetryInfo. The tags of [ParseTags] decide which calls are served first, and
-// which refused first.
+// Admit returns the options that put the controller in front of all services of a server. It admits as
+// many calls at a time as the controller does, and refuses the rest with UNAVAILABLE and a jittered
+// RetryInfo. The tags of [ParseTags] decide which calls are served first, and which refused first.
 //
 //	opts, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
 //	...
 //	server := grpc.NewServer(opts...)
 //
-// The trailer grpc-retry-pushback-ms has the delay of the RetryInfo too, for the retry policies
-// of gRPC's own clients.
+// The trailer grpc-retry-pushback-ms has the delay of the RetryInfo too, for the retry policies of gRPC's
+// own clients.
 //
-// The handler finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in
-// its context. It holds its place until it returns; a stream that is mostly idle should release
-// the permit early. To interceptors before these a refusal is an [*admission.Shed].
+// The handler finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in its context.
+// It holds its place until it returns; a stream that is mostly idle should release the permit early. To
+// interceptors before these a refusal is an [*admission.Shed].
 //
-// For an adaptive limit, a handler that ends with UNAVAILABLE or RESOURCE_EXHAUSTED is overload.
-// One that ends with DEADLINE_EXCEEDED though the call has time left, and one slower than
-// ServerConfig.Slow, are timeouts. Neutral are a call whose client has left or whose deadline
-// has passed, a panic, and the codes CANCELLED, UNKNOWN, INTERNAL, UNIMPLEMENTED and DATA_LOSS.
-// Everything else is a success.
+// For an adaptive limit, a handler that ends with UNAVAILABLE or RESOURCE_EXHAUSTED is overload. One that
+// ends with DEADLINE_EXCEEDED though the call has time left, and one slower than ServerConfig.Slow, are
+// timeouts. Neutral are a call whose client has left or whose deadline has passed, a panic, and the codes
+// CANCELLED, UNKNOWN, INTERNAL, UNIMPLEMENTED and DATA_LOSS. Everything else is a success.
 //
-// gRPC reads the request of a unary call before it asks any interceptor, so a waiting call has
-// its request in memory. grpc.MaxConcurrentStreams bounds the calls of one connection.
+// gRPC reads the request of a unary call before it asks any interceptor, so a waiting call has its
+// request in memory. grpc.MaxConcurrentStreams bounds the calls of one connection.
 func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error) {
 	g, err := newServer(c, s)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// oneByOne is a controller with one place and a queue of that bound (-1: none).
-// After the test all places must be free.
+// oneByOne is a controller with one place and a queue of that bound (-1: none). After the test all places
+// must be free.
 func oneByOne(t *testing.T, bound int) *admission.Controller {
 	t.Helper()
 	c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: bound, QueueTime: time.Minute})

@@ -17,28 +17,26 @@ import (
 )
 
 const (
-	// pushback is the trailer in which a service says when to try again, in
-	// milliseconds, or not to at all (gRFC A6, "Server Pushback").
+	// pushback is the trailer in which a service says when to try again, in milliseconds, or not to at
+	// all (gRFC A6, "Server Pushback").
 	pushback = "grpc-retry-pushback-ms"
 	// longestDelay is the longest that is believed, as in httplimit.
 	longestDelay = 365 * 24 * time.Hour
 )
 
-// Classify is an attempt.Classifier for clients without the interceptors of this package,
-// which do the same. It leaves errors that are no status to the next classifier:
+// Classify is an attempt.Classifier for clients without the interceptors of this package, which do the
+// same. It leaves errors that are no status to the next classifier:
 //
 //	aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify))
 //
 // It reads the code as attempt.Classify does. Besides:
 //
-//   - RetryInfo in the details is the service's Retry-After. The interceptors take the longer
-//     delay if there is a grpc-retry-pushback-ms too. Negative delays, and those over a year,
-//     do not count.
-//   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason
-//     attempt.ErrQuota, unless there is a RetryInfo: then the quota comes back soon, as
-//     Google's quotas per minute do.
-//   - A RESOURCE_EXHAUSTED for a message that is too large is neutral and final: gRPC has no
-//     code of its own for that.
+//   - RetryInfo in the details is the service's Retry-After. The interceptors take the longer delay if
+//     there is a grpc-retry-pushback-ms too. Negative delays, and those over a year, do not count.
+//   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason attempt.ErrQuota,
+//     unless there is a RetryInfo: then the quota comes back soon, as Google's quotas per minute do.
+//   - A RESOURCE_EXHAUSTED for a message that is too large is neutral and final: gRPC has no code of its
+//     own for that.
 func Classify(err error) attempt.Verdict {
 	if _, ok := status.FromError(err); !ok {
 		return attempt.Verdict{}
@@ -60,9 +58,9 @@ func (e *answerError) Verdict() attempt.Verdict   { return e.verdict }
 func (e *answerError) RetryAfter() time.Duration  { return e.verdict.RetryAfter }
 func (e *answerError) Unreached() bool            { return e.unreached }
 
-// read returns the error with the information of its status and the call's trailer beyond the
-// code, or the same error without such information. reached: the service sent a header or a
-// trailer; an UNAVAILABLE without them is gRPC's own.
+// read returns the error with the information of its status and the call's trailer beyond the code, or
+// the same error without such information. reached: the service sent a header or a trailer; an
+// UNAVAILABLE without them is gRPC's own.
 func read(err error, trailer metadata.MD, reached bool) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -111,9 +109,9 @@ func outOfQuota(s *status.Status) bool {
 	})
 }
 
-// pushedBack reads the trailer. "If the value for pushback is negative or
-// unparseable, then it will be seen as the server asking the client not to
-// retry at all" (gRFC A6). Several values are unparseable too.
+// pushedBack reads the trailer. "If the value for pushback is negative or unparseable, then it will be
+// seen as the server asking the client not to retry at all" (gRFC A6). Several values are unparseable
+// too.
 func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
 	values := trailer.Get(pushback)
 	if len(values) == 0 {
@@ -126,8 +124,8 @@ func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
 	return min(time.Duration(ms)*time.Millisecond, longestDelay), false
 }
 
-// tooLarge reports whether a message was over a limit of its size, in the words
-// of grpc-go and C++, of Java, and of .NET.
+// tooLarge reports whether a message was over a limit of its size, in the words of grpc-go and C++, of
+// Java, and of .NET.
 func tooLarge(s *status.Status) bool {
 	if s.Code() != codes.ResourceExhausted {
 		return false

@@ -81,8 +81,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// "RetryInfo honoured": the limiter's own classifier reads it, and the error
-// is still the status that it was.
+// "RetryInfo honoured": the limiter's own classifier reads it, and the error is still the status that it
+// was.
 func TestRetryInfoOfAServer(t *testing.T) {
 	l := watch(t)
 	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {

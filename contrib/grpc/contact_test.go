@@ -23,8 +23,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Whoever holds a slot waits for no other: the interceptors of a client in both orders,
-// over a window of one, lose no call.
+// Whoever holds a slot waits for no other: the interceptors of a client in both orders, over a window of
+// one, lose no call.
 func TestLimitAndRetryInBothOrders(t *testing.T) {
 	for name, order := range map[string]func(l *aimd.Limiter) []grpc.DialOption{
 		"Retry before Limit": func(l *aimd.Limiter) []grpc.DialOption {

@@ -63,8 +63,8 @@ func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
 			}}]}`))
 		_, err = client.UnaryCall(t.Context(), &pb.SimpleRequest{})
 		require.NoError(t, err)
-		// A request is taken to last 100 ms as yet, and half of the place is for those
-		// that return: 200 ms, jittered, and up to the next millisecond.
+		// A request is taken to last 100 ms as yet, and half of the place is for those that return: 200
+		// ms, jittered, and up to the next millisecond.
 		assert.GreaterOrEqual(t, retried, 100*time.Millisecond)
 		assert.LessOrEqual(t, retried, 301*time.Millisecond)
 	})

@@ -22,8 +22,7 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// A server that serves 16 calls at a time, makes a few wait, and sheds the rest,
-// background work first.
+// A server that serves 16 calls at a time, makes a few wait, and sheds the rest, background work first.
 func ExampleAdmit() {
 	controller, err := admission.New(admission.Fixed(16), admission.Config{})
 	if err != nil {

@@ -122,8 +122,7 @@ func ExampleSlotPerMessage() {
 	// 1 0
 }
 
-// Within Do around a client without the interceptors, for what a status says
-// besides its code.
+// Within Do around a client without the interceptors, for what a status says besides its code.
 func ExampleClassify() {
 	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)))
 	if err != nil {

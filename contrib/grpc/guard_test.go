@@ -130,8 +130,8 @@ func TestTheThrottleAtTheDoor(t *testing.T) {
 	assert.Zero(t, accepts)
 }
 
-// A loop without the limiter numbers its attempts: those after the first wait
-// at the front of the queue, whatever its bound, and the server is told.
+// A loop without the limiter numbers its attempts: those after the first wait at the front of the queue,
+// whatever its bound, and the server is told.
 func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := guarded(t, aimd.WithQueueBound(1))

@@ -38,8 +38,8 @@ type watched struct {
 	outcomes chan window.Outcome
 }
 
-// watch returns a limiter with the options. After the test all slots must be
-// free, and none released twice.
+// watch returns a limiter with the options. After the test all slots must be free, and none released
+// twice.
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
@@ -192,8 +192,8 @@ func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop f
 	return func() { server.Stop(); <-served }
 }
 
-// inMemory starts a server whose connections are pipes, for a test on virtual
-// time, and returns what dials it.
+// inMemory starts a server whose connections are pipes, for a test on virtual time, and returns what
+// dials it.
 func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
 	t.Helper()
 	dial := inMemoryDialer(t, s, opts...)

@@ -23,8 +23,8 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// capped is a service that refuses more than 16 calls at a time with
-// RESOURCE_EXHAUSTED, and counts what it did.
+// capped is a service that refuses more than 16 calls at a time with RESOURCE_EXHAUSTED, and counts what
+// it did.
 type capped struct {
 	busy, refused atomic.Int32
 	// done counts how often each call was served.
@@ -113,8 +113,8 @@ func loaded(t *testing.T) *limiter.Limiter {
 // operation is what makes the attempts.
 type operation func(context.Context, func(context.Context) error) error
 
-// "a server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64
-// goroutines via limiter: 0 lost, attempts/op small"
+// "a server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64 goroutines via limiter: 0 lost,
+// attempts/op small"
 func TestNoCallIsLost(t *testing.T) {
 	sends := map[string]func(client pb.TestServiceClient) func(context.Context, string) error{"calls": ask, "streams": stream}
 	for what, send := range sends {

@@ -135,8 +135,7 @@ func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
 	assert.PanicsWithValue(t, "aimdgrpc: Retry with a nil function", func() { aimdgrpc.Retry(nil) })
 }
 
-// "Don't retry by default": only what is known to be idempotent, here by the
-// option of the method.
+// "Don't retry by default": only what is known to be idempotent, here by the option of the method.
 func TestAMethodThatSaysThatItIsIdempotent(t *testing.T) {
 	register(t)
 	tried := aimdgrpc.Retry(policy(t, retry.Config{}).Runner().Do)

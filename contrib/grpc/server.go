@@ -74,8 +74,7 @@ func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// service is one call in service, and the stream that its handler gets: it sees
-// when the answer begins.
+// service is one call in service, and the stream that its handler gets: it sees when the answer begins.
 type service struct {
 	grpc.ServerStream
 	server *server

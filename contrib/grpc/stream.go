@@ -48,8 +48,8 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	return s, nil
 }
 
-// stream is a client's stream that holds a slot. SendMsg, RecvMsg, and the ends of the context
-// and of the connection may come at the same time.
+// stream is a client's stream that holds a slot. SendMsg, RecvMsg, and the ends of the context and of the
+// connection may come at the same time.
 type stream struct {
 	grpc.ClientStream
 	client *client
@@ -66,15 +66,15 @@ type stream struct {
 	// forget ends the watch over the context, nil without a watch.
 	forget atomic.Pointer[func() bool]
 
-	// With SlotPerMessage: the context of its messages, and whether the slot with which the
-	// stream was opened still waits for the first message. nil for other streams.
+	// With SlotPerMessage: the context of its messages, and whether the slot with which the stream was
+	// opened still waits for the first message. nil for other streams.
 	ctx    context.Context
 	cancel context.CancelFunc
 	unused bool
 }
 
-// watch gives the slot back when the context ends. gRPC's OnFinish does that too, unless
-// another interceptor stands between.
+// watch gives the slot back when the context ends. gRPC's OnFinish does that too, unless another
+// interceptor stands between.
 func (s *stream) watch() {
 	if s.caller.Done() == nil {
 		return
@@ -130,8 +130,8 @@ func (s *stream) Header() (md metadata.MD, err error) {
 	return md, err
 }
 
-// failed ends the stream, and returns the error for the caller, with the reason if another
-// stream would fail too. OnFinish has ended gRPC's own streams before.
+// failed ends the stream, and returns the error for the caller, with the reason if another stream would
+// fail too. OnFinish has ended gRPC's own streams before.
 func (s *stream) failed(err error, trailer metadata.MD) error {
 	err = read(err, trailer, true)
 	s.finished(err)

@@ -81,8 +81,7 @@ func (s *told) RecvMsg(m any) error {
 	return s.ClientStream.RecvMsg(m)
 }
 
-// "To ensure resources are not leaked ... Call Close on the ClientConn"
-// (ClientConn.NewStream)
+// "To ensure resources are not leaked ... Call Close on the ClientConn" (ClientConn.NewStream)
 func TestTheEndOfTheConnectionEndsAStreamThatNobodyReads(t *testing.T) {
 	l := one(t)
 	client, conn := dial(t, start(t, silent), aimdgrpc.Limit(l.Limiter)...)

@@ -19,8 +19,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// openStream opens a stream through the interceptor, with the function in the
-// place of gRPC.
+// openStream opens a stream through the interceptor, with the function in the place of gRPC.
 func openStream(ctx context.Context, l watched, f func(context.Context) (grpc.ClientStream, error), opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, nil, "/service/method",
 		func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {

@@ -14,14 +14,13 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Tag returns the options that add tags to the metadata of each call of a client: the program's
-// name and version, and from the call's context the feature and criticality (package tag) and
-// the attempt. The keys are the headers of package httplimit in lower case, "aimd-client" and
-// so on, with the same rules.
+// Tag returns the options that add tags to the metadata of each call of a client: the program's name and
+// version, and from the call's context the feature and criticality (package tag) and the attempt. The
+// keys are the headers of package httplimit in lower case, "aimd-client" and so on, with the same rules.
 //
-// Tags that the metadata has already stay, as with httplimit.AddTags. Interceptors that retry
-// must come before these options. Without a name, name and version are the context's, if it
-// has any. The error names the name that is not allowed.
+// Tags that the metadata has already stay, as with httplimit.AddTags. Interceptors that retry must come
+// before these options. Without a name, name and version are the context's, if it has any. The error
+// names the name that is not allowed.
 func Tag(client, version string) ([]grpc.DialOption, error) {
 	if _, err := httplimit.NewTagger(nil, client, version); err != nil {
 		return nil, fmt.Errorf("aimdgrpc: %w", err)
@@ -61,8 +60,8 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags returns the tags
-// in a header.
+// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags returns the tags in a
+// header.
 func ParseTags(md metadata.MD) (tag.Tags, error) { return httplimit.ParseTags(headerOf(md)) }
 
 // headerOf is the part of the metadata with tags, as a header.

@@ -41,8 +41,8 @@ func tagged(t *testing.T, client, version string) []grpc.DialOption {
 	return opts
 }
 
-// Safe Client Behaviour: "Tag requests with client name and version, feature that triggered the
-// request, severity of failing the request, retry or initial request"
+// Safe Client Behaviour: "Tag requests with client name and version, feature that triggered the request,
+// severity of failing the request, retry or initial request"
 func TestTagsArriveAtTheServer(t *testing.T) {
 	client, seen := heard(t, tagged(t, "photos", "2.1")...)
 	want := tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 2}

@@ -54,8 +54,8 @@ func TestACallHoldsItsSlotUntilItReturns(t *testing.T) {
 	})
 }
 
-// "codes classified (RESOURCE_EXHAUSTED, UNAVAILABLE overload; DEADLINE_EXCEEDED
-// timeout), a final answer a client error, the rest neutral.
+// "codes classified (RESOURCE_EXHAUSTED, UNAVAILABLE overload; DEADLINE_EXCEEDED timeout), a final answer
+// a client error, the rest neutral.
 func TestWhatTheCodesMean(t *testing.T) {
 	l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
 	var code codes.Code
@@ -202,8 +202,7 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 	classify.told(window.Neutral)
 }
 
-// Neither Do around a call nor a call within a call waits for a second slot
-// while it holds the only one.
+// Neither Do around a call nor a call within a call waits for a second slot while it holds the only one.
 func TestACallWithinAnAttemptTakesNoSecondSlot(t *testing.T) {
 	l := one(t)
 	tries := 0

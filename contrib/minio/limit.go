@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// tries is how often Limit lets minio-go try a request. minio-go sleeps up to 200 ms
-	// after the first try, then twice as long each time, at most a second. From the 37th
-	// try on its doubling overflows and it does not sleep at all (newRetryTimer, v7.4.1).
+	// tries is how often Limit lets minio-go try a request. minio-go sleeps up to 200 ms after the first
+	// try, then twice as long each time, at most a second. From the 37th try on its doubling overflows
+	// and it does not sleep at all (newRetryTimer, v7.4.1).
 	tries = 36
 
-	// idleConnections is how many connections stay open to one host. With minio-go's
-	// own 16 a wider window dials all the time. Our choice: wider than most windows;
-	// an unused one is closed after a minute.
+	// idleConnections is how many connections stay open to one host. With minio-go's own 16 a wider
+	// window dials all the time. Our choice: wider than most windows; an unused one is closed after a
+	// minute.
 	idleConnections = 1024
 )
 
-// Limit puts the limiter under the client that is made from the options. It puts the options'
-// transport, or one of [Transport], behind the limiter, and sets MaxRetries to 36 unless it is
-// set already, the most that minio-go spaces out. The error names the argument that is nil.
+// Limit puts the limiter under the client that is made from the options. It puts the options' transport,
+// or one of [Transport], behind the limiter, and sets MaxRetries to 36 unless it is set already, the most
+// that minio-go spaces out. The error names the argument that is nil.
 //
-// One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit
-// once for each set of options.
+// One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit once for
+// each set of options.
 func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	if opts == nil {
 		return fmt.Errorf("aimdminio: %w", setting.Nil("options"))
@@ -51,8 +51,8 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	return nil
 }
 
-// Transport is the part of Limit that waits for slots: minio-go's own default
-// transport with enough idle connections for a wide window, behind the limiter.
+// Transport is the part of Limit that waits for slots: minio-go's own default transport with enough idle
+// connections for a wide window, behind the limiter.
 func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
 	if l == nil {
 		return nil, fmt.Errorf("aimdminio: %w", setting.Nil("limiter"))

@@ -88,8 +88,8 @@ func TestLimitWithinDoWaitsForNoSecondSlot(t *testing.T) {
 	})
 }
 
-// Each part takes a slot of its own, and the window learns of the SlowDown in the
-// 200 of CompleteMultipartUpload.
+// Each part takes a slot of its own, and the window learns of the SlowDown in the 200 of
+// CompleteMultipartUpload.
 func TestMultipart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		completing := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }

@@ -11,13 +11,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// errorDocument is the most of a body that is looked at for an error, in bytes:
-// as much as minio-go does (xmlDecodeAndBody).
+// errorDocument is the most of a body that is looked at for an error, in bytes: as much as minio-go does
+// (xmlDecodeAndBody).
 const errorDocument = 1 << 20
 
-// revealing corrects the status of an answer that says 200 and has an error inside: S3
-// sends the status of a long operation before it is done. The limiter sees the status
-// only, and would take a SlowDown for a success.
+// revealing corrects the status of an answer that says 200 and has an error inside: S3 sends the status
+// of a long operation before it is done. The limiter sees the status only, and would take a SlowDown for
+// a success.
 type revealing struct{ base http.RoundTripper }
 
 // CloseIdleConnections is for http.Client.CloseIdleConnections.
@@ -51,8 +51,8 @@ type reread struct {
 	io.Closer
 }
 
-// long reports whether the request is for one of the operations whose 200 may
-// be an error: CompleteMultipartUpload, DeleteObjects, CopyObject, UploadPartCopy.
+// long reports whether the request is for one of the operations whose 200 may be an error:
+// CompleteMultipartUpload, DeleteObjects, CopyObject, UploadPartCopy.
 func long(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodPost:

@@ -126,8 +126,7 @@ func put(ctx context.Context, c *minio.Client, key, body string) error {
 	return err
 }
 
-// upload puts objects of 1 KiB from 64 goroutines and returns what must be in
-// the store then.
+// upload puts objects of 1 KiB from 64 goroutines and returns what must be in the store then.
 func upload(t *testing.T, objects int, put func(key, body string) error) map[string]string {
 	t.Helper()
 	want := map[string]string{}

@@ -12,15 +12,14 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Classify is an attempt.Classifier that knows the errors of minio-go, which
-// attempt.Classify cannot read: an ErrorResponse has its code and status in
-// fields, and a connection that was cut off comes as text. It leaves all
-// others to the next of attempt.FirstOf:
+// Classify is an attempt.Classifier that knows the errors of minio-go, which attempt.Classify cannot
+// read: an ErrorResponse has its code and status in fields, and a connection that was cut off comes as
+// text. It leaves all others to the next of attempt.FirstOf:
 //
 //	aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify))
 //
-// Codes and statuses are read as attempt.Classify does. Besides, 499 and
-// 520, which minio-go itself tries again, are neutral and tried again.
+// Codes and statuses are read as attempt.Classify does. Besides, 499 and 520, which minio-go itself tries
+// again, are neutral and tried again.
 func Classify(err error) attempt.Verdict {
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) {
@@ -41,8 +40,8 @@ func Classify(err error) attempt.Verdict {
 	return attempt.Verdict{}
 }
 
-// hungUp reports whether the service closed the connection before it answered:
-// minio-go makes a text of every error of sending that has EOF in it.
+// hungUp reports whether the service closed the connection before it answered: minio-go makes a text of
+// every error of sending that has EOF in it.
 func hungUp(err error) bool {
 	var sending *url.Error
 	return errors.As(err, &sending) && sending.Err != nil &&

@@ -17,8 +17,8 @@ const (
 	outcomeKey = attribute.Key("aimd.outcome")
 )
 
-// version is the module's in the program, and the instrumentation scope's; "(devel)" or "" if
-// the program was built from a work tree.
+// version is the module's in the program, and the instrumentation scope's; "(devel)" or "" if the program
+// was built from a work tree.
 var version = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionIn(info)
@@ -41,8 +41,7 @@ type Option func(*config)
 
 type config struct{ provider metric.MeterProvider }
 
-// WithMeterProvider sets where the meter comes from. Default, and with nil:
-// otel.GetMeterProvider.
+// WithMeterProvider sets where the meter comes from. Default, and with nil: otel.GetMeterProvider.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.provider = p }
 }

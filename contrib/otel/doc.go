@@ -4,10 +4,9 @@
 //	_, err := aimdotel.Register(live.Keyed(buckets))     // one for each key
 //	_, err := aimdotel.Register(transport.Limiters)      // one for each host
 //
-// They are read when the SDK collects, so a limiter at work costs the same.
-// The instrumentation scope is github.com/aimd-go/aimd/contrib/otel.
-// The instruments, each with the attribute aimd.limiter.name, the limiter's name
-// (aimd.WithName) or key:
+// They are read when the SDK collects, so a limiter at work costs the same. The instrumentation scope is
+// github.com/aimd-go/aimd/contrib/otel. The instruments, each with the attribute aimd.limiter.name, the
+// limiter's name (aimd.WithName) or key:
 //
 //	aimd.cwnd, aimd.ssthresh   gauge, {attempt}: window and slow-start threshold
 //	aimd.in_flight             up-down counter, {attempt}: sent and not answered
@@ -17,8 +16,8 @@
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
 //	aimd.pauses                counter, {pause}: pauses for everybody
 //
-// The numbers of limiters with one name are added up. A name's counters keep the counts of a
-// limiter that is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
+// The numbers of limiters with one name are added up. A name's counters keep the counts of a limiter that
+// is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
 // [Registration.Evicted]. The first 1000 names have attributes of their own, the rest share
 // "other". The SDK also bounds the sets of attributes of an instrument.
 //

@@ -19,15 +19,14 @@ type instruments struct {
 	attempts, cuts, pauses metric.Int64ObservableCounter
 }
 
-// Register measures the limiters, see the package, until the registration is
-// unregistered. limiters yields the present limiters, each with a name, "" for the limiter's own;
-// several goroutines may call it at once. live.Of and live.Keyed make such a function, and
-// httplimit.Transport.Limiters is one. Each limiter's lock is taken once, shortly, when the SDK
-// collects. Register all limiters at once: of two registrations with limiters of the same name,
-// the SDK may keep one.
+// Register measures the limiters, see the package, until the registration is unregistered. limiters
+// yields the present limiters, each with a name, "" for the limiter's own; several goroutines may call it
+// at once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. Each
+// limiter's lock is taken once, shortly, when the SDK collects. Register all limiters at once: of two
+// registrations with limiters of the same name, the SDK may keep one.
 //
-// An error is one of the meter's. Register panics if limiters is nil. It is safe for any
-// number of goroutines.
+// An error is one of the meter's. Register panics if limiters is nil. It is safe for any number of
+// goroutines.
 func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Option) (*Registration, error) {
 	all := tally.New(limiters)
 	m := meter(opts)
@@ -47,16 +46,16 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 	return &Registration{r, all}, nil
 }
 
-// Registration is what Register returns. Its Unregister ends the measuring. It is safe
-// for any number of goroutines.
+// Registration is what Register returns. Its Unregister ends the measuring. It is safe for any number of
+// goroutines.
 type Registration struct {
 	metric.Registration
 	tally *tally.Tally
 }
 
 // Evicted is a limiter.KeyedConfig.Evicted. It counts a limiter that is gone, under its own name
-// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops
-// between two reads are not counted.
+// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops between two
+// reads are not counted.
 func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {

@@ -29,15 +29,15 @@ var (
 		"Pauses for everybody.", ofLimiter, nil)
 )
 
-// Collector is a prometheus.Collector of limiters, see the package. It is safe for any
-// number of goroutines. Make one with New.
+// Collector is a prometheus.Collector of limiters, see the package. It is safe for any number of
+// goroutines. Make one with New.
 type Collector struct{ tally *tally.Tally }
 
-// New returns a Collector of these limiters; one that several functions yield counts once. Each
-// function yields the present limiters, each with a name, "" for the limiter's own; several
-// goroutines may call it at once. live.Of and live.Keyed make such a function, and
-// httplimit.Transport.Limiters is one. New panics if a function is nil. A registry takes one
-// Collector, or several with a label each (prometheus.WrapRegistererWith).
+// New returns a Collector of these limiters; one that several functions yield counts once. Each function
+// yields the present limiters, each with a name, "" for the limiter's own; several goroutines may call it
+// at once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. New
+// panics if a function is nil. A registry takes one Collector, or several with a label each
+// (prometheus.WrapRegistererWith).
 func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
 	return &Collector{tally.New(limiters...)}
 }
@@ -73,6 +73,6 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // Evicted is a limiter.KeyedConfig.Evicted. It counts a limiter that is gone, under its own name
-// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops
-// between two reads are not counted.
+// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops between two
+// reads are not counted.
 func (c *Collector) Evicted(l *limiter.Limiter) { c.tally.Evicted(l) }

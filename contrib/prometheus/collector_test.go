@@ -103,8 +103,7 @@ aimd_cuts_total{limiter="photos"} 1
 `), "aimd_attempts_total", "aimd_cuts_total"))
 }
 
-// A Keyed lets go of limiters, and their counters stay; an alarm on them that fall
-// would go off.
+// A Keyed lets go of limiters, and their counters stay; an alarm on them that fall would go off.
 func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Keys: 1})
 	require.NoError(t, err)

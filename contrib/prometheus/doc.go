@@ -4,8 +4,8 @@
 //	prometheus.MustRegister(aimdprom.New(live.Keyed(buckets)))     // one for each key
 //	prometheus.MustRegister(aimdprom.New(transport.Limiters))      // one for each host
 //
-// They are read when Prometheus asks, so a limiter at work costs the same.
-// The metrics, each with the label limiter, the limiter's name (aimd.WithName) or key:
+// They are read when Prometheus asks, so a limiter at work costs the same. The metrics, each with the
+// label limiter, the limiter's name (aimd.WithName) or key:
 //
 //	aimd_cwnd, aimd_ssthresh         the window and the slow-start threshold, in attempts
 //	aimd_in_flight                   attempts sent and not answered
@@ -15,8 +15,8 @@
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
 //	aimd_pauses_total                pauses for everybody
 //
-// The numbers of limiters with one name are added up. A name's counters keep the counts of a
-// limiter that is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
+// The numbers of limiters with one name are added up. A name's counters keep the counts of a limiter that
+// is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
 // [Collector.Evicted]. The first 1000 names have series of their own, the rest share "other".
 //
 // # Histograms

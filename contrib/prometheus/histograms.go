@@ -8,9 +8,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Histograms is a prometheus.Collector of how long operations waited and attempts
-// took, see the package. It is safe for any number of goroutines and limiters. Make one
-// with NewHistograms.
+// Histograms is a prometheus.Collector of how long operations waited and attempts took, see the package.
+// It is safe for any number of goroutines and limiters. Make one with NewHistograms.
 type Histograms struct {
 	wait, duration *prometheus.HistogramVec
 	names          tally.ByName[series]
@@ -22,8 +21,7 @@ type series struct {
 	byOutcome [window.ClientError + 1]prometheus.Observer
 }
 
-// NewHistograms returns empty Histograms. Their buckets are
-// prometheus.DefBuckets, 5 ms to 10 s.
+// NewHistograms returns empty Histograms. Their buckets are prometheus.DefBuckets, 5 ms to 10 s.
 func NewHistograms() *Histograms {
 	return &Histograms{
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -37,8 +35,8 @@ func NewHistograms() *Histograms {
 	}
 }
 
-// Observe is an observer for aimd.WithObserver. It goes by the limiter's own name
-// (aimd.WithName): give the limiters of a Keyed their key for a name.
+// Observe is an observer for aimd.WithObserver. It goes by the limiter's own name (aimd.WithName): give
+// the limiters of a Keyed their key for a name.
 func (h *Histograms) Observe(e limiter.Event) {
 	switch {
 	case e.Kind == limiter.Admitted:

@@ -1,5 +1,4 @@
-// Package budget bounds retries to a share of all requests. It is the pure core
-// of retry.Budget.
+// Package budget bounds retries to a share of all requests. It is the pure core of retry.Budget.
 package budget
 
 import (
@@ -11,28 +10,24 @@ import (
 
 // Defaults of a budget's settings.
 const (
-	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe
-	// Client Behaviour", 2018).
+	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe Client Behaviour", 2018).
 	DefaultShare = 0.1
-	// DefaultWindow: our choice. Short, so that the share of a good time is soon used up in an
-	// outage.
+	// DefaultWindow: our choice. Short, so that the share of a good time is soon used up in an outage.
 	DefaultWindow = 10 * time.Second
-	// DefaultFloor: our choice. One operation, or two, can use up their retries without other
-	// requests. A client of three requests a second has its three retries by the share.
+	// DefaultFloor: our choice. One operation, or two, can use up their retries without other requests. A
+	// client of three requests a second has its three retries by the share.
 	DefaultFloor = 3
 )
 
-// Settings are the rules of a retry budget. Zero fields take the
-// documented default.
+// Settings are the rules of a retry budget. Zero fields take the documented default.
 type Settings struct {
-	// Share is the most of all requests that may be retries: greater than 0,
-	// less than 1; 0 means DefaultShare. All requests: the retries among them.
+	// Share is the most of all requests that may be retries: greater than 0, less than 1; 0 means
+	// DefaultShare. All requests: the retries among them.
 	Share float64
-	// Window is the time over which the share holds: 1 s to 1 h; 0 means
-	// DefaultWindow.
+	// Window is the time over which the share holds: 1 s to 1 h; 0 means DefaultWindow.
 	Window time.Duration
-	// Floor is how many retries there may be within the Window in any case, for
-	// clients that send little: 1 or more; 0 means DefaultFloor, negative no floor.
+	// Floor is how many retries there may be within the Window in any case, for clients that send little:
+	// 1 or more; 0 means DefaultFloor, negative no floor.
 	Floor int
 }
 
@@ -52,21 +47,19 @@ func (s Settings) withDefaults() (Settings, error) {
 	return s, nil
 }
 
-// Core is the retry budget without its lock: it counts what is sent, and
-// decides which retries may be. It is pure: no goroutine, lock, context or
-// clock.
+// Core is the retry budget without its lock: it counts what is sent, and decides which retries may be. It
+// is pure: no goroutine, lock, context or clock.
 //
 //	"Limit retries to a percentage of total outgoing requests. Example: Only 10%
 //	of outgoing requests can be retries. Prevents retries from completely
 //	crowding out legitimate requests." ("Safe Client Behaviour", 2018)
 //
-// Invariant: whenever a retry goes, no more than the share of all requests are
-// retries, over the window and also over its newest tenth, or no more than the floor. Without
-// the tenth, the share of the whole window would go in one burst when an outage begins, and in
-// another each time that the one before is forgotten.
+// Invariant: whenever a retry goes, no more than the share of all requests are retries, over the window
+// and also over its newest tenth, or no more than the floor. Without the tenth, the share of the whole
+// window would go in one burst when an outage begins, and in another each time that the one before is
+// forgotten.
 //
-// now is the time of the event; a time before the last one counts as the last
-// one. Make a Core with New.
+// now is the time of the event; a time before the last one counts as the last one. Make a Core with New.
 type Core struct {
 	rules Settings
 	// requests counts all that was sent, retries those that were retries.
@@ -79,8 +72,8 @@ const (
 	newestBuckets = budgetBuckets / 10
 )
 
-// New returns a budget without requests, or an error that names the wrong setting, its value
-// and the allowed ones.
+// New returns a budget without requests, or an error that names the wrong setting, its value and the
+// allowed ones.
 func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -107,15 +100,15 @@ func (b *Core) Asked(now time.Time) bool {
 	return true
 }
 
-// counted counts a request, and whether it is a retry. Both counters get it, so that a request
-// leaves both at once.
+// counted counts a request, and whether it is a retry. Both counters get it, so that a request leaves
+// both at once.
 func (b *Core) counted(now time.Time, retries int) {
 	b.requests.Added(now, 1)
 	b.retries.Added(now, retries)
 }
 
-// Reconfigured puts the budget under new rules, or returns an error that names the wrong
-// setting, and keeps the old rules. With another window the counts begin again.
+// Reconfigured puts the budget under new rules, or returns an error that names the wrong setting, and
+// keeps the old rules. With another window the counts begin again.
 func (b *Core) Reconfigured(s Settings) error {
 	n, err := New(s)
 	if err != nil {
@@ -143,8 +136,8 @@ func (b *Core) allows(retries, requests int) bool {
 	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
 }
 
-// Exhausted returns the time over which a refused retry would be one too many, and the counts
-// there: the window, or its newest tenth if the share is used up only there.
+// Exhausted returns the time over which a refused retry would be one too many, and the counts there: the
+// window, or its newest tenth if the share is used up only there.
 func (b *Core) Exhausted(now time.Time) (over time.Duration, requests, retries int) {
 	over = b.rules.Window
 	requests, retries = b.Counts(now)

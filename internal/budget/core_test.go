@@ -98,10 +98,9 @@ func (e *events) Pop() any {
 	return last
 }
 
-// "In an outage of 30 s with 1000 clients, with the budget, retries stay within
-// 10% of requests." Each client starts an operation each second, jittered, and
-// retries what failed for ever, after a delay that doubles from 100 ms. Counted are
-// the requests of the outage alone, and those of every second of it.
+// "In an outage of 30 s with 1000 clients, with the budget, retries stay within 10% of requests." Each
+// client starts an operation each second, jittered, and retries what failed for ever, after a delay that
+// doubles from 100 ms. Counted are the requests of the outage alone, and those of every second of it.
 func TestRetriesInAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -173,8 +172,8 @@ func TestRetriesLeaveTheWindowWithTheirRequests(t *testing.T) {
 	}
 }
 
-// FuzzCore: whenever a retry is allowed, the share or the floor holds over
-// the window and over its newest tenth, told from a list of all that was sent.
+// FuzzCore: whenever a retry is allowed, the share or the floor holds over the window and over its newest
+// tenth, told from a list of all that was sent.
 func FuzzCore(f *testing.F) {
 	f.Add(0.1, 0, []byte{0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 255, 1})
 	f.Add(0.5, 2, []byte{0, 1, 0, 1, 0, 1, 1, 1, 1})

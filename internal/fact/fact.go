@@ -1,5 +1,5 @@
-// Package fact reads the error of an attempt once, for all who want to know: who
-// classifies it, who counts the first contact, and guards.
+// Package fact reads the error of an attempt once, for all who want to know: who classifies it, who
+// counts the first contact, and guards.
 package fact
 
 import (
@@ -13,15 +13,14 @@ import (
 	"syscall"
 )
 
-// Facts are what an error says of how far its attempt came. The zero value: the
-// service answered.
+// Facts are what an error says of how far its attempt came. The zero value: the service answered.
 type Facts struct {
 	// Unsent: the request was not sent.
 	Unsent bool
 	// Unanswered: the service gave no answer.
 	Unanswered bool
-	// Unreached: there was no way to the service. The dial, the name's resolution or the
-	// TLS handshake failed.
+	// Unreached: there was no way to the service. The dial, the name's resolution or the TLS handshake
+	// failed.
 	Unreached bool
 	// OfContext: the error is a context's.
 	OfContext bool
@@ -68,8 +67,8 @@ func Undialed(err error) bool {
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
-// OfTLS reports a TLS that does not fit: a certificate that is not trusted, or one side
-// without TLS. Another attempt fails in the same way.
+// OfTLS reports a TLS that does not fit: a certificate that is not trusted, or one side without TLS.
+// Another attempt fails in the same way.
 func OfTLS(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -80,8 +79,8 @@ func OfTLS(err error) bool {
 
 // CutOff reports whether the connection failed, and not the service.
 func CutOff(err error) bool {
-	// net/http reports a connection that was closed before the answer as a bare EOF in a
-	// url.Error, or as an error without a type.
+	// net/http reports a connection that was closed before the answer as a bare EOF in a url.Error, or as
+	// an error without a type.
 	return is(err, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
 		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF) || closed.MatchString(err.Error())
 }

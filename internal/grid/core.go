@@ -1,6 +1,5 @@
-// Package grid says when work that repeats is to be done: at jittered times on a
-// grid that all clients have in common, or at jittered intervals. It is the pure
-// core of package schedule.
+// Package grid says when work that repeats is to be done: at jittered times on a grid that all clients
+// have in common, or at jittered intervals. It is the pure core of package schedule.
 package grid
 
 import (
@@ -10,36 +9,31 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Bounds of the period. Our choice: less is a loop and no schedule, and more
-// than a year has no meaning to a process.
+// Bounds of the period. Our choice: less is a loop and no schedule, and more than a year has no meaning
+// to a process.
 const (
 	MinPeriod = 10 * time.Millisecond
 	MaxPeriod = 365 * 24 * time.Hour
 )
 
-// tolerance is how late a run may be: a hundredth of the period, so that one in a hundred
-// clients that stood still runs at once; but at least a second, which a busy machine may need.
-// Our choice.
+// tolerance is how late a run may be: a hundredth of the period, so that one in a hundred clients that
+// stood still runs at once; but at least a second, which a busy machine may need. Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
 // Settings are the rules of a Core.
 type Settings struct {
-	// Period is the time between two runs on average, and the cell of the grid,
-	// which is aligned to the zero time in UTC: MinPeriod to MaxPeriod. [SafeClients]
-	// has 300 s, "once every 5 minutes".
+	// Period is the time between two runs on average, and the cell of the grid, which is aligned to the
+	// zero time in UTC: MinPeriod to MaxPeriod. [SafeClients] has 300 s, "once every 5 minutes".
 	Period time.Duration
-	// StartWithin spreads the first run: it begins at most this long after the start; up to
-	// MaxPeriod. Many clients may start together, so it should not be much less than the
-	// period. 0 puts the first run into the first whole cell of the grid, as in the text, at
-	// most two periods from the start.
+	// StartWithin spreads the first run: it begins at most this long after the start; up to MaxPeriod.
+	// Many clients may start together, so it should not be much less than the period. 0 puts the first
+	// run into the first whole cell of the grid, as in the text, at most two periods from the start.
 	StartWithin time.Duration
-	// JitterPeriod jitters the period, not the time on the grid: each run begins a
-	// period times U(0.5, 1.5) after the one before has ended, the first one after
-	// the start, unless StartWithin says otherwise. "wait(period * random(.5,
-	// 1.5))" ([SafeClients]), which the text leaves for the grid.
+	// JitterPeriod jitters the period, not the time on the grid: each run begins a period times U(0.5,
+	// 1.5) after the one before has ended, the first one after the start, unless StartWithin says
+	// otherwise. "wait(period * random(.5, 1.5))" ([SafeClients]), which the text leaves for the grid.
 	JitterPeriod bool
-	// Rand is the source of jitter, which must not be used elsewhere. nil is a source with a
-	// fixed seed.
+	// Rand is the source of jitter, which must not be used elsewhere. nil is a source with a fixed seed.
 	Rand *rand.Rand
 }
 
@@ -60,13 +54,13 @@ func checkPeriod(p time.Duration) error {
 	return setting.Duration("period", &p, 0, MinPeriod, MaxPeriod)
 }
 
-// Core says when work that repeats is to be done. It is pure: the time is the
-// first argument of every method that needs it; a time older than the last one
-// counts as that. A driver waits until Next, asks Begin, does the work, and calls
-// Ended. Make one with New. It is not safe for several goroutines at once.
+// Core says when work that repeats is to be done. It is pure: the time is the first argument of every
+// method that needs it; a time older than the last one counts as that. A driver waits until Next, asks
+// Begin, does the work, and calls Ended. Make one with New. It is not safe for several goroutines at
+// once.
 //
-// Invariant: between New or Ended and a Begin that is granted, a run is
-// planned, at Next, not before the time of the last event.
+// Invariant: between New or Ended and a Begin that is granted, a run is planned, at Next, not before the
+// time of the last event.
 type Core struct {
 	period time.Duration
 	// jitterPeriod is as in Settings.
@@ -82,8 +76,8 @@ type Core struct {
 	missed    uint64
 }
 
-// New returns a Core that starts now, or an error that names the wrong setting, its value and
-// the allowed ones.
+// New returns a Core that starts now, or an error that names the wrong setting, its value and the allowed
+// ones.
 func New(now time.Time, s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -98,9 +92,9 @@ func New(now time.Time, s Settings) (Core, error) {
 	return c, nil
 }
 
-// Begin reports whether the run may begin: not before its time, and not while one is under way.
-// Long after its time it may not either; then the run is planned again, and Next has changed.
-// Ended must follow a Begin that was granted.
+// Begin reports whether the run may begin: not before its time, and not while one is under way. Long
+// after its time it may not either; then the run is planned again, and Next has changed. Ended must
+// follow a Begin that was granted.
 func (c *Core) Begin(now time.Time) bool {
 	now = c.at(now)
 	late := now.Sub(c.next)
@@ -117,9 +111,9 @@ func (c *Core) Begin(now time.Time) bool {
 	return true
 }
 
-// Ended ends the run, and plans the next one in the cell after the last plan. "next_execution = truncate(next_execution, period);
-// next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if that has passed,
-// in the cell after this one. A jittered period counts from now.
+// Ended ends the run, and plans the next one in the cell after the last plan. "next_execution =
+// truncate(next_execution, period); next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if
+// that has passed, in the cell after this one. A jittered period counts from now.
 func (c *Core) Ended(now time.Time) {
 	if !c.running {
 		panic("grid: Ended without a run under way")
@@ -130,8 +124,8 @@ func (c *Core) Ended(now time.Time) {
 		c.next = c.after(now)
 		return
 	}
-	// The last plan as this clock has it: after the wall clock was set, the time
-	// that was planned with the old one is on no grid.
+	// The last plan as this clock has it: after the wall clock was set, the time that was planned with
+	// the old one is on no grid.
 	planned := now.Add(c.next.Sub(now))
 	c.next = c.inCellAfter(planned)
 	if c.next.Before(now) {
@@ -140,9 +134,9 @@ func (c *Core) Ended(now time.Time) {
 	}
 }
 
-// SetPeriod changes the period, or returns an error if it is not allowed. The
-// run that is planned comes on the new grid if that is sooner; else the change
-// counts from the run after it. The same period again has no effect.
+// SetPeriod changes the period, or returns an error if it is not allowed. The run that is planned comes
+// on the new grid if that is sooner; else the change counts from the run after it. The same period again
+// has no effect.
 func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
 	if err := checkPeriod(p); err != nil {
 		return err
@@ -167,8 +161,7 @@ func (c *Core) Next() (time.Time, bool) { return c.next, !c.running }
 // Period returns the period.
 func (c *Core) Period() time.Duration { return c.period }
 
-// Missed returns how many times a run was put off to a later cell, because its
-// time had passed.
+// Missed returns how many times a run was put off to a later cell, because its time had passed.
 func (c *Core) Missed() uint64 { return c.missed }
 
 // at is the time of an event.
@@ -188,8 +181,8 @@ func (c *Core) after(t time.Time) time.Time {
 	return c.inCellAfter(t)
 }
 
-// inCellAfter is a random time in the cell of the grid that follows t's. It is
-// made from t, and so compares with the clock that t came from.
+// inCellAfter is a random time in the cell of the grid that follows t's. It is made from t, and so
+// compares with the clock that t came from.
 func (c *Core) inCellAfter(t time.Time) time.Time {
 	since := t.Sub(t.Truncate(c.period))
 	return t.Add(c.period - since + c.random(c.period))

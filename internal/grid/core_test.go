@@ -67,8 +67,8 @@ func TestTheLastFormToTheLetter(t *testing.T) {
 	assert.Zero(t, c.Missed())
 }
 
-// clients counts the runs of many clients that start together, in bins of a
-// twentieth of the period, over that many cells from the start on.
+// clients counts the runs of many clients that start together, in bins of a twentieth of the period, over
+// that many cells from the start on.
 func clients(t *testing.T, cells int, one func(client int, runs func(time.Time))) []int {
 	t.Helper()
 	count := make([]int, cells*20)
@@ -134,8 +134,7 @@ func TestClientsThatStartTogetherSendAtASteadyRate(t *testing.T) {
 
 // What is held up together must not come back together.
 func TestClientsThatWereHeldUpSpreadAgain(t *testing.T) {
-	// All runs that begin from 2.5 periods on hang until 4.3, as in an outage
-	// that answers nothing.
+	// All runs that begin from 2.5 periods on hang until 4.3, as in an outage that answers nothing.
 	from, until := epoch.Add(period*5/2), epoch.Add(period*43/10)
 	count := clients(t, 12, func(client int, runs func(time.Time)) {
 		c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
@@ -197,8 +196,7 @@ func TestMissedRunsCollapse(t *testing.T) {
 	assert.EqualValues(t, 1, c.Missed())
 }
 
-// A run that ends in the cell of the next one, before that one's time, costs
-// nothing.
+// A run that ends in the cell of the next one, before that one's time, costs nothing.
 func TestALongRunKeepsThePlanThatIsStillAhead(t *testing.T) {
 	kept := 0
 	for seed := range uint64(200) {
@@ -341,8 +339,8 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 	}
 }
 
-// FuzzCore: whatever the driver does, no two runs at once, none before its time,
-// none put off for ever, at most one in each cell while the period stays.
+// FuzzCore: whatever the driver does, no two runs at once, none before its time, none put off for ever,
+// at most one in each cell while the period stays.
 func FuzzCore(f *testing.F) {
 	f.Add(uint64(1), []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 1, 1, 2, 2})
 	f.Add(uint64(2), []byte{255, 254, 253, 3, 3, 3, 6, 0, 6, 0, 6, 0, 9, 200, 100})

@@ -8,8 +8,8 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 )
 
-// Three clients that start together, on virtual time: each runs once in each
-// cell of five minutes, and no two together.
+// Three clients that start together, on virtual time: each runs once in each cell of five minutes, and no
+// two together.
 func ExampleNew() {
 	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 	for client := range uint64(3) {

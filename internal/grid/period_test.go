@@ -10,8 +10,8 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 )
 
-// "wait(period * random(.5, 1.5)); while true: send_rpc(); wait(period * random(.5,
-// 1.5))" ([SafeClients]).
+// "wait(period * random(.5, 1.5)); while true: send_rpc(); wait(period * random(.5, 1.5))"
+// ([SafeClients]).
 func TestAJitteredPeriodToTheLetter(t *testing.T) {
 	now := epoch.Add(77 * time.Second)
 	c := newCore(t, now, grid.Settings{JitterPeriod: true, Rand: newRand(1)})
@@ -35,8 +35,8 @@ func TestAJitteredPeriodKeepsItsDistance(t *testing.T) {
 	assert.GreaterOrEqual(t, wait, period/2)
 	assert.Less(t, wait, period*3/2)
 
-	// Found late, as after a sleep, it is planned anew, so that many do not come at
-	// once; a shorter period counts at once.
+	// Found late, as after a sleep, it is planned anew, so that many do not come at once; a shorter
+	// period counts at once.
 	woken := next(t, &c).Add(time.Hour)
 	require.False(t, c.Begin(woken))
 	assert.GreaterOrEqual(t, next(t, &c).Sub(woken), period/2)

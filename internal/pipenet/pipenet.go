@@ -1,6 +1,5 @@
-// Package pipenet is a network in memory, for tests on virtual time: a goroutine
-// that waits for a socket keeps the clock of testing/synctest from going on, one
-// that waits for a pipe does not.
+// Package pipenet is a network in memory, for tests on virtual time: a goroutine that waits for a socket
+// keeps the clock of testing/synctest from going on, one that waits for a pipe does not.
 package pipenet
 
 import (
@@ -9,8 +8,8 @@ import (
 	"sync"
 )
 
-// Listener is a net.Listener whose connections are pipes. It is safe for any
-// number of goroutines. Make one with Listen.
+// Listener is a net.Listener whose connections are pipes. It is safe for any number of goroutines. Make
+// one with Listen.
 type Listener struct {
 	arriving chan net.Conn
 	closed   chan struct{}

@@ -1,5 +1,5 @@
-// Package rejection decides which requests a client rejects before it sends them.
-// It is the pure core of package throttle.
+// Package rejection decides which requests a client rejects before it sends them. It is the pure core of
+// package throttle.
 package rejection
 
 import (
@@ -10,12 +10,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Core is the throttle without its lock. It counts requests and accepts, for
-// each criticality by itself, and decides which requests go. It is pure: no
-// goroutine, lock, context, clock or global randomness.
+// Core is the throttle without its lock. It counts requests and accepts, for each criticality by itself,
+// and decides which requests go. It is pure: no goroutine, lock, context, clock or global randomness.
 //
-// now is the time of the event; a time before the last one counts as the last
-// one. Make a Core with New.
+// now is the time of the event; a time before the last one counts as the last one. Make a Core with New.
 type Core struct {
 	rules Settings
 	// levels has a level for each of tag.Criticalities.
@@ -34,19 +32,19 @@ type level struct {
 	begun bool
 }
 
-// counted counts a request, and whether it was accepted. Both counters get it, so that a
-// request leaves both at once.
+// counted counts a request, and whether it was accepted. Both counters get it, so that a request leaves
+// both at once.
 func (l *level) counted(now time.Time, accepts int) {
 	l.requests.Added(now, 1)
 	l.accepts.Added(now, accepts)
 }
 
-// buckets is how many parts the window has. Our choice: at two minutes an event
-// leaves two seconds late at the most.
+// buckets is how many parts the window has. Our choice: at two minutes an event leaves two seconds late
+// at the most.
 const buckets = 60
 
-// New returns a core without requests, or an error that names the wrong setting, its value and
-// the allowed ones.
+// New returns a core without requests, or an error that names the wrong setting, its value and the
+// allowed ones.
 func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -61,8 +59,8 @@ func New(s Settings) (Core, error) {
 
 // Events.
 
-// Asked reports whether a request of the criticality may be sent. If not, it counts as a
-// request that the service did not accept. If so, Ended has to follow.
+// Asked reports whether a request of the criticality may be sent. If not, it counts as a request that the
+// service did not accept. If so, Ended has to follow.
 func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	l := c.level(of)
 	if p := c.Rejection(now, of); p > 0 && c.rules.Rand.Float64() < p {
@@ -75,12 +73,12 @@ func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	return true
 }
 
-// Ended counts a request at its end. Success, ClientError and Neutral are accepts: the service
-// answered, be it with a 404 or a 500. Overload and Timeout are not. The zero Outcome does not
-// count: the caller cancelled the request, or its connection failed.
+// Ended counts a request at its end. Success, ClientError and Neutral are accepts: the service answered,
+// be it with a 404 or a 500. Overload and Timeout are not. The zero Outcome does not count: the caller
+// cancelled the request, or its connection failed.
 //
-// Requests count when they end, not when they are sent: those in flight are no
-// refusals, and a client that starts with many at once must not reject its own.
+// Requests count when they end, not when they are sent: those in flight are no refusals, and a client
+// that starts with many at once must not reject its own.
 func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
 	if !o.Valid() {
 		return
@@ -94,13 +92,13 @@ func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
 
 // Questions.
 
-// Rejection is the probability with which a request of the criticality is rejected, from 0 to
-// less than 1.
+// Rejection is the probability with which a request of the criticality is rejected, from 0 to less than
+// 1.
 //
 //	"Client request rejection probability: max(0, (requests - K * accepts) / (requests + 1))"
 //
-// (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 if the
-// criticality sent no request for the time Settings.Probe.
+// (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 if the criticality sent no request
+// for the time Settings.Probe.
 func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 	l := c.level(of)
 	if !l.begun || now.Sub(l.sent) >= c.rules.Probe {
@@ -110,8 +108,8 @@ func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 	return max(0, (float64(requests)-float64(c.rules.K*float64(accepts)))/(float64(requests)+1))
 }
 
-// Counts returns the requests and the accepts of the criticality within the
-// window. Rejected requests are among the requests.
+// Counts returns the requests and the accepts of the criticality within the window. Rejected requests are
+// among the requests.
 func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int) {
 	l := c.level(of)
 	return l.requests.Sum(now), l.accepts.Sum(now)

@@ -79,8 +79,8 @@ func TestDocTable(t *testing.T) {
 	assert.Equal(t, strings.Fields(line), row)
 }
 
-// What is an accept and what is not: told the wrong way round, a throttle rejects
-// while all is well and lets through while all is refused.
+// What is an accept and what is not: told the wrong way round, a throttle rejects while all is well and
+// lets through while all is refused.
 func TestWhatCountsAsAccepted(t *testing.T) {
 	for o, want := range map[window.Outcome][2]int{
 		window.Success:  {1, 1},
@@ -105,9 +105,8 @@ func TestManyAtOnceFromTheStartRejectNothing(t *testing.T) {
 	}
 }
 
-// "Requests: the number of requests attempted by the application layer", the
-// rejected ones among them: so "the client continues to issue requests ... the
-// rejection probability rises".
+// "Requests: the number of requests attempted by the application layer", the rejected ones among them: so
+// "the client continues to issue requests ... the rejection probability rises".
 func TestARejectedRequestCountsAsARequest(t *testing.T) {
 	c := newCore(t, rejection.Settings{})
 	end(c, start, tag.Critical, 1000, window.Overload)
@@ -159,8 +158,8 @@ func TestProbesGoOn(t *testing.T) {
 	}
 }
 
-// "Stats for each criticality": refused background work does not throttle interactive
-// work, and the other way round.
+// "Stats for each criticality": refused background work does not throttle interactive work, and the other
+// way round.
 func TestEachCriticalityByItself(t *testing.T) {
 	for _, refused := range tag.Criticalities {
 		c := newCore(t, rejection.Settings{})
@@ -181,8 +180,8 @@ func TestEachCriticalityByItself(t *testing.T) {
 	assert.Zero(t, c.Rejection(start, tag.Sheddable-3))
 }
 
-// "Clients issue at most twice as many requests as the service accepts": a
-// service of 100 a second, and a client that wants 1000.
+// "Clients issue at most twice as many requests as the service accepts": a service of 100 a second, and a
+// client that wants 1000.
 func TestTheServiceGetsTwiceWhatItAccepts(t *testing.T) {
 	for k, want := range map[float64]float64{2: 200, 1.1: 110} {
 		c := newCore(t, rejection.Settings{K: k, Rand: rand.New(rand.NewPCG(1, 1))})
@@ -242,8 +241,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	}
 }
 
-// FuzzCore: whatever comes in whatever order, a probability is one, accepts
-// are requests, and after a while without a request the next one goes.
+// FuzzCore: whatever comes in whatever order, a probability is one, accepts are requests, and after a
+// while without a request the next one goes.
 func FuzzCore(f *testing.F) {
 	f.Add(2.0, []byte{0, 1, 2, 3, 4, 250, 6})
 	f.Add(1.0, []byte{2, 2, 2, 2, 7, 7, 7, 7, 199})

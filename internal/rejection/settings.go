@@ -10,15 +10,14 @@ import (
 
 // Defaults of the settings.
 const (
-	// DefaultWindow: "each client task keeps the following information for the
-	// last two minutes of its history: requests, accepts" (SRE book, chapter 21).
+	// DefaultWindow: "each client task keeps the following information for the last two minutes of its
+	// history: requests, accepts" (SRE book, chapter 21).
 	DefaultWindow = 2 * time.Minute
-	// DefaultK: "we generally prefer the 2x multiplier" (SRE book, chapter 21).
-	// Twice as much as the service accepts reaches it, so that a service that
-	// takes more again is noticed soon.
+	// DefaultK: "we generally prefer the 2x multiplier" (SRE book, chapter 21). Twice as much as the
+	// service accepts reaches it, so that a service that takes more again is noticed soon.
 	DefaultK = 2.0
-	// DefaultProbe: our choice. If all requests are refused, the formula alone lets about one
-	// pass in a window; a service that is back would be found after minutes.
+	// DefaultProbe: our choice. If all requests are refused, the formula alone lets about one pass in a
+	// window; a service that is back would be found after minutes.
 	DefaultProbe = time.Second
 )
 
@@ -26,14 +25,13 @@ const (
 type Settings struct {
 	// Window is the time that is looked back upon: 1 s to 1 h; 0 means DefaultWindow.
 	Window time.Duration
-	// K is how many requests are sent for each that is accepted, 1 to 100; 0
-	// means DefaultK. Smaller rejects more and sooner.
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0 means DefaultK. Smaller
+	// rejects more and sooner.
 	K float64
-	// Probe is the floor: a request goes, whatever the probability, if its
-	// criticality sent no request for this time. 1 ms to Window; 0 means DefaultProbe.
+	// Probe is the floor: a request goes, whatever the probability, if its criticality sent no request
+	// for this time. 1 ms to Window; 0 means DefaultProbe.
 	Probe time.Duration
-	// Rand is the source of chance, which must not be used elsewhere. nil is a
-	// source with a fixed seed.
+	// Rand is the source of chance, which must not be used elsewhere. nil is a source with a fixed seed.
 	Rand *rand.Rand
 }
 

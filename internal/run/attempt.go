@@ -13,8 +13,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Attempt is an attempt.Attempt of a Runner. With the body of its answer it is one
-// allocation of 112 bytes, so that a limiter costs little in front of HTTP.
+// Attempt is an attempt.Attempt of a Runner. With the body of its answer it is one allocation of 112
+// bytes, so that a limiter costs little in front of HTTP.
 type Attempt struct {
 	runner *Runner
 	// ctx is the caller's.
@@ -23,8 +23,8 @@ type Attempt struct {
 	ticket window.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
-	// asked is when the operation began, 0 if it has no deadline, and began when the
-	// attempt did, 0 if the service had answered before. Both count from 1970.
+	// asked is when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
+	// the service had answered before. Both count from 1970.
 	asked, began time.Duration
 
 	// inner is the answer's body, nil without Body; forget ends the watch over ctx.
@@ -43,11 +43,10 @@ type Attempt struct {
 	guarded bool
 	// heard: an answer began.
 	heard bool
-	// patient: the attempt had at least half of the time that the operation had left when
-	// it asked; the wait for the slot had the rest. If time runs out on a patient
-	// attempt, the service was slow. If it runs out on another, the queue was too long,
-	// and must not narrow the window: a narrower window makes the queue slower still
-	// (metastable collapse). Half is our choice.
+	// patient: the attempt had at least half of the time that the operation had left when it asked; the
+	// wait for the slot had the rest. If time runs out on a patient attempt, the service was slow. If it
+	// runs out on another, the queue was too long, and must not narrow the window: a narrower window
+	// makes the queue slower still (metastable collapse). Half is our choice.
 	patient bool
 }
 
@@ -56,8 +55,8 @@ type rest struct {
 	// limited is the caller's context with the attempt's own timeout.
 	limited context.Context
 	cancel  context.CancelFunc
-	// verdict is the verdict on the head of the answer, and then on the attempt; settled is
-	// when it ended. Both are zero for a success.
+	// verdict is the verdict on the head of the answer, and then on the attempt; settled is when it
+	// ended. Both are zero for a success.
 	verdict attempt.Verdict
 	settled time.Time
 }
@@ -181,8 +180,8 @@ func (a *Attempt) verdict(err error, f fact.Facts) attempt.Verdict {
 	return a.judged(err, f)
 }
 
-// judged is the classifier's verdict. If the classifier only sees that time ran out, or does
-// not know, the verdict depends on whose time that was.
+// judged is the classifier's verdict. If the classifier only sees that time ran out, or does not know,
+// the verdict depends on whose time that was.
 func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
 	v := a.runner.classify(err)
 	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.OfContext && !f.Unsent {
@@ -210,9 +209,9 @@ func (a *Attempt) timed(v attempt.Verdict) attempt.Verdict {
 // over is why the caller's context is over, nil if it is not.
 func (a *Attempt) over() error { return a.passed(a.ctx) }
 
-// passed is why a context is over, nil if it is not. The context decides, and not the
-// attempt's error, which may be any (context.Cause). A socket or http.Client.Timeout
-// watches the deadline by itself, and may fail a little before the context ends.
+// passed is why a context is over, nil if it is not. The context decides, and not the attempt's error,
+// which may be any (context.Cause). A socket or http.Client.Timeout watches the deadline by itself, and
+// may fail a little before the context ends.
 func (a *Attempt) passed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

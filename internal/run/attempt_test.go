@@ -20,8 +20,8 @@ import (
 
 var errOpaque = errors.New("the driver failed")
 
-// A deadline of the caller's is a timeout if the attempt had at least half of the
-// time from the request to the deadline; the wait for the slot had the rest.
+// A deadline of the caller's is a timeout if the attempt had at least half of the time from the request
+// to the deadline; the wait for the slot had the rest.
 func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 	const whole = time.Second
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestADeadlineThatPassesInTheQueue(t *testing.T) {
 	})
 }
 
-// The time of an operation counts from its start: the wait for the first slot, the
-// delays and the attempts before are among it.
+// The time of an operation counts from its start: the wait for the first slot, the delays and the
+// attempts before are among it.
 func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
@@ -135,8 +135,8 @@ type late struct {
 
 func (l late) Deadline() (time.Time, bool) { return l.at, true }
 
-// If the attempt's own time ran out, and the classifier knows no better, that is a
-// timeout, and tried again.
+// If the attempt's own time ran out, and the classifier knows no better, that is a timeout, and tried
+// again.
 func TestTheAttemptsOwnTime(t *testing.T) {
 	for _, c := range []struct {
 		err      error
@@ -264,8 +264,7 @@ func TestAnAttemptEndsOnce(t *testing.T) {
 	require.False(t, run.Holds(a.Context(), d), "what outlives it has no slot")
 }
 
-// A panic or an exit in anything that a user wrote leaves no slot and no guard
-// behind, and goes on.
+// A panic or an exit in anything that a user wrote leaves no slot and no guard behind, and goes on.
 func TestAPanicLeavesNothingBehind(t *testing.T) {
 	for how, bang := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
 		ok := func(context.Context) error { return nil }

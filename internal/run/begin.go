@@ -9,12 +9,12 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Begin asks the guards and waits for a slot. The context says which attempt of its
-// operation it is (attempt.Number); a retry waits at the front of the queue. The error is
-// the context's, a guard's or the limiter's.
+// Begin asks the guards and waits for a slot. The context says which attempt of its operation it is
+// (attempt.Number); a retry waits at the front of the queue. The error is the context's, a guard's or the
+// limiter's.
 //
-// If ctx holds a slot of the runner already, the attempt is part of the one that took it:
-// Begin does not wait and asks no guard.
+// If ctx holds a slot of the runner already, the attempt is part of the one that took it: Begin does not
+// wait and asks no guard.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
 	return r.begin(ctx, try{number: attempt.Number(ctx), asked: r.asked(ctx)})
 }
@@ -63,8 +63,8 @@ func (r *Runner) asked(ctx context.Context) time.Duration {
 // now is the time since 1970.
 func (r *Runner) now() time.Duration { return time.Duration(r.clock().Now().UnixNano()) }
 
-// begin begins an attempt. The guards come first: their refusal is reported at once, and
-// not after the delay.
+// begin begins an attempt. The guards come first: their refusal is reported at once, and not after the
+// delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	held := r.Slots != nil && holds(ctx, r.Slots)
 	if err := r.inTime(ctx, t.delay); err != nil {
@@ -128,8 +128,8 @@ func (r *Runner) wait(ctx context.Context, t try, held bool) (window.Ticket, err
 	return r.Slots.Take(ctx, t.number > 1)
 }
 
-// open reports that the context is over, or that the limiter is closed. An operation
-// under a slot of a closed limiter is not tried again either.
+// open reports that the context is over, or that the limiter is closed. An operation under a slot of a
+// closed limiter is not tried again either.
 func (r *Runner) open(ctx context.Context) error {
 	shut, reason := r.Slots.Closed()
 	select {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// body is an Attempt as the body of its answer. As the bodies of net/http it has Read and
-// Close only: a WriteTo of the body beneath would bypass Read. It has no buffer.
+// body is an Attempt as the body of its answer. As the bodies of net/http it has Read and Close only: a
+// WriteTo of the body beneath would bypass Read. It has no buffer.
 //
 // Read, Close and the end of the context may come at the same time.
 type body Attempt
@@ -25,8 +25,8 @@ func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 	return (*body)(a)
 }
 
-// Connection is Body for an answer whose connection becomes another protocol's. With
-// net/http it outlives the context, so its slot does too, and an error is neutral.
+// Connection is Body for an answer whose connection becomes another protocol's. With net/http it outlives
+// the context, so its slot does too, and an error is neutral.
 func (a *Attempt) Connection(inner io.ReadCloser) io.ReadCloser {
 	a.inner = connection{inner}
 	return (*body)(a)
@@ -81,8 +81,8 @@ func (b *body) Close() error {
 	return a.inner.Close()
 }
 
-// interrupted ends a claimed attempt whose answer was not read to its end. over is the
-// context's error, nil if the caller had seen enough.
+// interrupted ends a claimed attempt whose answer was not read to its end. over is the context's error,
+// nil if the caller had seen enough.
 func (a *Attempt) interrupted(over error, reading bool) {
 	if over != nil && !reading {
 		a.drop() // the reader was slow, not the service

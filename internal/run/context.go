@@ -7,8 +7,8 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// scope is an Attempt as the context of the work within it. It is two context.WithValue
-// without an allocation.
+// scope is an Attempt as the context of the work within it. It is two context.WithValue without an
+// allocation.
 type scope Attempt
 
 func (s *scope) Deadline() (time.Time, bool) { return s.ctx.Deadline() }
@@ -25,6 +25,5 @@ func (s *scope) Value(key any) any {
 	return s.ctx.Value(key)
 }
 
-// holds reports whether the context belongs to an attempt that has a slot of s and has
-// not ended.
+// holds reports whether the context belongs to an attempt that has a slot of s and has not ended.
 func holds(ctx context.Context, s Slots) bool { return ctx.Value(s) != nil }

@@ -10,8 +10,8 @@ import (
 // guards are guards in a row. An attempt is made if all guards admit it.
 type guards []attempt.Guard
 
-// admit asks the guards in order, up to the first that refuses, and notifies those
-// before it that the attempt was not sent.
+// admit asks the guards in order, up to the first that refuses, and notifies those before it that the
+// attempt was not sent.
 func (g guards) admit(ctx context.Context, number int) error {
 	admitted := 0
 	defer func() {

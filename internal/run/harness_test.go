@@ -33,8 +33,8 @@ type unsent struct{}
 func (unsent) Error() string { return "not sent" }
 func (unsent) NotSent() bool { return true }
 
-// desk is a Slots with so many of them, that keeps what it was told. A retry is
-// paced by so many seconds as there were failures, from the first on.
+// desk is a Slots with so many of them, that keeps what it was told. A retry is paced by so many seconds
+// as there were failures, from the first on.
 type desk struct {
 	free     chan struct{}
 	shut     chan struct{}

@@ -68,9 +68,8 @@ func TestARunnerAlone(t *testing.T) {
 	})
 }
 
-// What is begun within an attempt that has the slot takes no other, asks no guard
-// again and settles nothing; its retries are asked for, and back off from the
-// first on, since no window paces them.
+// What is begun within an attempt that has the slot takes no other, asks no guard again and settles
+// nothing; its retries are asked for, and back off from the first on, since no window paces them.
 func TestAnOperationUnderASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}

@@ -8,29 +8,28 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must
-// be a pointer to an unexported type: it serves as the context key that marks the
-// attempts which hold one of its slots.
+// Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
+// to an unexported type: it serves as the context key that marks the attempts which hold one of its
+// slots.
 type Slots interface {
 	Pacing
-	// Take waits for a slot. A new operation waits at the end of the queue, a retry at
-	// its front.
+	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt.
 	Settle(t window.Ticket, v attempt.Verdict)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
-	// Contact notes of an attempt that ended whether the service answered; if it did not,
-	// err is the attempt's error. Contact reports whether the service has ever answered,
-	// and if not, the reason to give up, nil while it may still come.
+	// Contact notes of an attempt that ended whether the service answered; if it did not, err is the
+	// attempt's error. Contact reports whether the service has ever answered, and if not, the reason to
+	// give up, nil while it may still come.
 	Contact(answered bool, err error) (made bool, reason error)
 	// InContact cuts a delay to the time that is left for the first contact.
 	InContact(delay time.Duration) time.Duration
-	// Suspect notes an error that is neutral and final though it looks like a refusal:
-	// the classifier may not know it.
+	// Suspect notes an error that is neutral and final though it looks like a refusal: the classifier may
+	// not know it.
 	Suspect(err error)
-	// Limits returns the most attempts of an operation, and the time of a single one, as
-	// they are now; 0 means no limit.
+	// Limits returns the most attempts of an operation, and the time of a single one, as they are now; 0
+	// means no limit.
 	Limits() (attempts int, timeout time.Duration)
 	// Closed returns a channel that is closed when the limiter is, and the error for that.
 	Closed() (<-chan struct{}, error)
@@ -38,11 +37,11 @@ type Slots interface {
 
 // Pacing is how a limiter delays operations that failed.
 type Pacing interface {
-	// Backoffs returns how many times an operation has to have backed off by itself after
-	// that many failures in a row, last being the outcome of the latest: the number of
-	// the delay that is due now, or 0.
+	// Backoffs returns how many times an operation has to have backed off by itself after that many
+	// failures in a row, last being the outcome of the latest: the number of the delay that is due now,
+	// or 0.
 	Backoffs(failures int, last window.Outcome) int
-	// RetryDelay returns how long the operation waits before it queues again, 0 or more.
-	// retryAfter is the service's Retry-After, or 0.
+	// RetryDelay returns how long the operation waits before it queues again, 0 or more. retryAfter is
+	// the service's Retry-After, or 0.
 	RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
 }

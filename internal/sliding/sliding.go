@@ -1,19 +1,15 @@
-// Package sliding counts events over a sliding window of time. It is pure: the
-// time is an argument.
+// Package sliding counts events over a sliding window of time. It is pure: the time is an argument.
 package sliding
 
 import "time"
 
-// Counter is the number of events within the last while, kept in buckets of
-// equal width. A sum covers the time asked for, and up to one bucket more: events leave a
-// bucket at a time, and not early.
+// Counter is the number of events within the last while, kept in buckets of equal width. A sum covers the
+// time asked for, and up to one bucket more: events leave a bucket at a time, and not early.
 //
-// A time before the last one counts as the last one. Make a Counter with New;
-// copies share their buckets.
+// A time before the last one counts as the last one. Make a Counter with New; copies share their buckets.
 type Counter struct {
 	width time.Duration
-	// ring has a bucket for each part of the window and one for the newest
-	// part, which is not over yet.
+	// ring has a bucket for each part of the window and one for the newest part, which is not over yet.
 	ring []int
 	// sum is the sum of all buckets.
 	sum int
@@ -24,8 +20,8 @@ type Counter struct {
 	begun  bool
 }
 
-// New returns a counter over the window with that number of buckets. The window has at least
-// as many nanoseconds as buckets.
+// New returns a counter over the window with that number of buckets. The window has at least as many
+// nanoseconds as buckets.
 func New(window time.Duration, buckets int) Counter {
 	return Counter{width: window / time.Duration(buckets), ring: make([]int, buckets+1)}
 }

@@ -54,8 +54,8 @@ func TestQuestionsChangeNothing(t *testing.T) {
 	assert.Equal(t, 1, c.Sum(time.Time{}.Add(time.Second)))
 }
 
-// FuzzCounter holds the counter against a list of all events: none leaves
-// before the window is over, and none stays for more than a bucket longer.
+// FuzzCounter holds the counter against a list of all events: none leaves before the window is over, and
+// none stays for more than a bucket longer.
 func FuzzCounter(f *testing.F) {
 	f.Add(uint8(4), []byte{0, 10, 200, 3, 255, 255, 1})
 	f.Add(uint8(1), []byte{1, 1, 1, 90})
