@@ -11,9 +11,9 @@ import (
 
 // Acquire waits for a slot, at the end of the queue. It returns ctx.Err() if the context
 // ends first, ErrClosed if the limiter is closed, attempt.ErrQueueFull if the queue is at
-// its bound, and ErrHasSlot if ctx is that of an attempt of Do, Each or Begin that has a
+// its bound, and ErrHasSlot if ctx belongs to an attempt of Do, Each or Begin that has a
 // slot of this limiter: to wait for a second slot with the first in hand could last for
-// ever. Make the request under the slot of that attempt.
+// ever. The request belongs under the slot of that attempt.
 //
 // A client that tries again uses Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
@@ -23,7 +23,7 @@ func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
 	return l.acquire(ctx, false)
 }
 
-// TryAcquire takes a slot if one is free at once and nobody waits for it.
+// TryAcquire takes a slot if one is free at once and no operation waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
 	var t window.Ticket
 	l.mu.Lock()
@@ -35,7 +35,7 @@ func (l *Limiter) TryAcquire() (Permit, bool) {
 	return Permit{l, t}, ok
 }
 
-// acquire waits at the end of the queue, or as a retry at its front.
+// acquire waits at the end of the queue, a retry at its front.
 func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
@@ -56,7 +56,7 @@ func (l *Limiter) queued(ctx context.Context, retry bool) (Permit, error) {
 		l.waiters.Put(w)
 		return Permit{}, err
 	}
-	l.unlock(now) // which admits it if a slot was given back meanwhile
+	l.unlock(now) // admits it if a slot was released meanwhile
 	return l.wait(ctx, w)
 }
 
@@ -98,8 +98,8 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 	return Permit{l, t}, nil
 }
 
-// leave takes a waiter whose context ended out of the queue. It reports false
-// when the waiter was dismissed just before: then that is its answer.
+// leave takes a waiter whose context ended out of the queue. It reports false if the
+// waiter was dismissed just before: then ErrClosed is its answer.
 func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
 	now := l.time()
@@ -129,7 +129,7 @@ func (l *Limiter) recycle(w *waiter) {
 	l.waiters.Put(w)
 }
 
-// waiter is one goroutine in Acquire that found no free slot. Waiters are reused.
+// waiter is one goroutine that found no free slot. Waiters are reused.
 type waiter struct {
 	item queue.Item[*waiter]
 	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
@@ -149,7 +149,7 @@ func newWaiter() any {
 	return w
 }
 
-// wakeAll wakes the waiter and those listed after it; nil: none.
+// wakeAll wakes the waiter and those listed after it. It may be nil.
 func (w *waiter) wakeAll() {
 	for w != nil {
 		next := w.next

@@ -1,6 +1,8 @@
 package limiter
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -9,37 +11,37 @@ import (
 // Kind says what an event is about.
 type Kind uint8
 
-// Every answer is exactly one of the first five; the others stand beside it.
+// Every answer is exactly one of the first five; the other kinds are events of their own.
 const (
 	// Grew: a success widened the window.
 	Grew Kind = iota + 1
-	// Shrank: the law narrowed the window though nothing was overloaded.
+	// Shrank: the law narrowed the window without an overload.
 	Shrank
-	// Cut: the first overload of a burst; the law reacted. The window stays as it was where
-	// the law knows better, as aimd.Probe may.
+	// Cut: the first overload of a burst; the law reacted. A law that measures, such as
+	// aimd.Probe, may leave the window as it was.
 	Cut
-	// Ignored: an overload of a burst that counted already. A law may take a little more
-	// from the window for it, as aimd.Probe does.
+	// Ignored: an overload of a burst that counted already. A law may narrow the window a
+	// little more for it, as aimd.Probe does.
 	Ignored
 	// Steady: an answer that left the window as it was.
 	Steady
-	// Paused: a pause for everybody began; nothing is sent for Event.Wait.
+	// Paused: a pause for all operations began; no attempt is sent for Event.Wait.
 	Paused
-	// Admitted: an operation goes after it waited for Event.Wait.
+	// Admitted: an operation got its slot after it waited for Event.Wait.
 	Admitted
-	// Late: a permit was released a second time; nothing changed.
+	// Late: a permit was released a second time.
 	Late
 	// Full: an operation was turned away, the queue is full.
 	Full
 	// Closed: the limiter takes no more work.
 	Closed
-	// Reconfigured: the limiter is under new settings.
+	// Reconfigured: the limiter is under new rules.
 	Reconfigured
-	// Away: an attempt found nobody there, as Event.Err says. It is told once, until
-	// somebody answers again; work waits meanwhile.
+	// Away: an attempt found no service, for the reason in Event.Err. There is one such
+	// event until the service answers again; operations wait meanwhile.
 	Away
-	// Suspect: an error is neutral and final though it looks like a refusal, so the
-	// classifier may not know it. It is told once.
+	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal,
+	// so the classifier may not know it. There is one such event for each limiter.
 	Suspect
 )
 
@@ -53,13 +55,19 @@ func (k Kind) String() string {
 	return kinds[0]
 }
 
-// Event tells an observer what happened and how things stood right after it.
+// kindOf is the kind of event that each change is.
+var kindOf = [...]Kind{
+	window.Late: Late, window.Steady: Steady, window.Grew: Grew,
+	window.Shrank: Shrank, window.Cut: Cut, window.Ignored: Ignored,
+}
+
+// Event says what happened, and how the limiter stood right after it.
 type Event struct {
 	// Name is the limiter's, Config.Name.
 	Name string
-	// Seq numbers a limiter's events 1, 2, 3... in the order in which they
-	// happened. Observers are called without the lock, so of two goroutines'
-	// events the later may arrive first.
+	// Seq numbers a limiter's events 1, 2, 3... in the order in which they happened.
+	// Observers are called without the lock, so of two goroutines' events the later may
+	// arrive first.
 	Seq  uint64
 	Time time.Time
 	Kind Kind
@@ -68,28 +76,99 @@ type Event struct {
 	Before float64
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Outcome and RTT are those of the answer; of other events, zero.
+	// Outcome and RTT are the outcome and the round-trip time of an answer; of other
+	// events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the pause for everybody lasts (Paused) or the operation waited
-	// (Admitted).
+	// Wait is how long the pause lasts (Paused) or the operation waited (Admitted).
 	Wait time.Duration
-	// RetryAfter is what the service asked for with the answer; 0: nothing. Of a pause
-	// (Paused) it is 0 if the service did not ask for it, and less than Wait where it did:
-	// what is asked for is spread, so that not all come back at once.
+	// RetryAfter is the service's Retry-After, 0 if there was none. A pause has it only if
+	// the service asked for the pause, and then lasts a little longer: the end is spread,
+	// so that not all clients come back at once.
 	RetryAfter time.Duration
-	// Err is the error that an event of the kinds Away and Suspect is about.
+	// Err is the error of the kinds Away and Suspect.
 	Err error
 }
 
-// decision reports whether an event of the kind is one that Decisions tells of; of the
-// kind Ignored, only where the window moved.
-func (k Kind) decision() bool {
-	switch k {
+// String says what happened and why, in words for people:
+// "cut: first refusal of a burst, 32 -> 29".
+func (e Event) String() string {
+	switch e.Kind {
+	case Cut:
+		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
+	case Shrank:
+		return "shrank: answers got slower, " + e.moved()
+	case Paused:
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
+		}
+		return "paused " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
+	case Reconfigured:
+		return "reconfigured: new settings, " + e.moved()
+	case Closed:
+		return "closed: takes no more work"
+	case Grew:
+		return "grew: " + e.moved()
+	case Ignored:
+		if e.deeper() {
+			return "cut: more " + e.refusal() + "s of the burst, " + e.moved()
+		}
+		return "ignored: " + e.refusal() + " of a burst that was answered already"
+	case Steady:
+		return "steady: " + e.Outcome.String() + ", the window stays " + number(e.Window.Cwnd)
+	case Admitted:
+		return "admitted: waited " + roughly(e.Wait)
+	case Late:
+		return "late: a permit was released a second time"
+	case Full:
+		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
+	case Away:
+		return fmt.Sprint("away: the service is not there: ", e.Err)
+	case Suspect:
+		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
+	}
+	return e.Kind.String()
+}
+
+// refusal is a word for the overload.
+func (e Event) refusal() string {
+	if e.Outcome == window.Timeout {
+		return "timeout"
+	}
+	return "refusal"
+}
+
+// moved is the window before and after.
+func (e Event) moved() string {
+	before, after := number(e.Before), number(e.Window.Cwnd)
+	if before == after {
+		return "the window stays " + after
+	}
+	return before + " -> " + after
+}
+
+// number is a window with one digit after the point, if that is not 0.
+func number(w float64) string {
+	return strconv.FormatFloat(float64(int64(w*10+0.5))/10, 'f', -1, 64)
+}
+
+// roughly is a time with the digits that matter.
+func roughly(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond, time.Millisecond} {
+		if d >= 10*unit || d >= unit && unit == time.Millisecond {
+			return d.Round(unit).String()
+		}
+	}
+	return d.String()
+}
+
+// decision reports whether Decisions has the event.
+func (e Event) decision() bool {
+	switch e.Kind {
 	case Cut, Shrank, Paused, Closed, Reconfigured:
 		return true
 	}
-	return false
+	return e.deeper()
 }
 
 // deeper reports whether the event is one more refusal that made a cut deeper.
@@ -99,37 +178,40 @@ func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Bef
 const decisions = 32
 
 // Decisions returns the latest decisions with a Seq greater than after, oldest first:
-// events of the kinds Cut, Shrank, Paused, Reconfigured and Closed, and of the kind
-// Ignored those that narrowed the window. With 0 it returns all that are kept, at most
-// 32. They are kept whether there is an observer or not, so that a late look shows how
-// things came to be as they are.
+// events of the kinds Cut, Shrank, Paused, Reconfigured and Closed, and of the kind Ignored
+// those that narrowed the window. The limiter keeps 32, whether it has an observer or not,
+// so that a late look shows how it came to its window.
 func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()
-	n := len(l.recent)
-	from := n
-	for from > 0 && l.recent[(l.oldest+from-1)%n].Seq > after {
-		from--
+	defer l.mu.Unlock()
+	var all []Event
+	for i := range l.recent {
+		if e := l.recent[(l.oldest+i)%len(l.recent)]; e.Seq > after {
+			all = append(all, e)
+		}
 	}
-	all := make([]Event, 0, n-from)
-	for i := from; i < n; i++ {
-		all = append(all, l.recent[(l.oldest+i)%n])
-	}
-	l.unlock(l.time())
 	return all
 }
 
-// keep keeps an event for Decisions.
-func (l *Limiter) keep(e Event) {
-	if len(l.recent) < decisions {
-		l.recent = append(l.recent, e)
+// note numbers an event, and keeps it for the observer and for Decisions.
+func (l *Limiter) note(now time.Duration, e Event) {
+	e.Window = l.core.State()
+	decision := e.decision()
+	if l.observer == nil && !decision {
 		return
 	}
-	l.recent[l.oldest] = e
-	l.oldest = (l.oldest + 1) % decisions
-}
-
-// kindOf is the kind of event that each change is.
-var kindOf = [...]Kind{
-	window.Late: Late, window.Steady: Steady, window.Grew: Grew,
-	window.Shrank: Shrank, window.Cut: Cut, window.Ignored: Ignored,
+	l.seq++
+	e.Name, e.Seq, e.Time = l.name, l.seq, l.made.Add(now)
+	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
+	switch {
+	case !decision:
+	case len(l.recent) < decisions:
+		l.recent = append(l.recent, e)
+	default:
+		l.recent[l.oldest] = e
+		l.oldest = (l.oldest + 1) % decisions
+	}
+	if l.observer != nil {
+		l.events = append(l.events, e)
+	}
 }

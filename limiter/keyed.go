@@ -16,7 +16,7 @@ import (
 
 // Defaults of KeyedConfig. Both are our choice.
 const (
-	// defaultIdle: what was learned about a service is stale by then.
+	// defaultIdle: by then a limiter's knowledge of the service is stale.
 	defaultIdle = 10 * time.Minute
 	// defaultKeys: more than a program has services, and few enough to keep.
 	defaultKeys = 10_000
@@ -25,25 +25,23 @@ const (
 // KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the
 // documented default.
 type KeyedConfig struct {
-	// Idle is how long a limiter is kept that nobody asks for; 0 means 10 min.
+	// Idle is how long a limiter is kept that is not asked for; 0 means 10 min.
 	Idle time.Duration
-	// Keys is the most limiters that there are at once, from 1; 0 means
-	// 10 000. For one more, the one goes that was not asked for the longest
-	// and has nothing in flight or waiting.
+	// Keys is the most limiters at a time, from 1; 0 means 10 000. To make room for one
+	// more, the least recently used idle limiter is evicted.
 	Keys int
-	// Evicted is called with each limiter that was let go, by the goroutine that asked
-	// for another, after that was found: to keep its State, or to count it
-	// (contrib/prometheus). Several goroutines may call it at once. nil: none.
+	// Evicted is called with each evicted limiter, by the goroutine that asked for another
+	// one, after that was found: to keep its State, or to count it (contrib/prometheus).
+	// Several goroutines may call it at once. It may be nil.
 	Evicted func(*Limiter)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 }
 
-// Keyed holds one limiter for each key: a host, a bucket, an API key. It makes
-// them when they are first asked for, and lets go of those that were not asked
-// for in a while and have nothing in flight or waiting. It holds no more than
-// its bound, whatever keys it is asked for. It is safe for any number of
-// goroutines. Make one with NewKeyed.
+// Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when
+// its key is first asked for, and evicts limiters that were not asked for in a while and
+// are idle: no attempt in flight, no operation waiting. It keeps no more than its bound. It
+// is safe for any number of goroutines. Make one with NewKeyed.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
@@ -53,7 +51,7 @@ type Keyed[K comparable] struct {
 	// used has the entries, the one asked for last at the front.
 	used  *list.List
 	byKey map[K]*list.Element
-	// gone are those that Evicted is to be told of after the unlock.
+	// gone are the limiters for Evicted, after the unlock.
 	gone []*Limiter
 }
 
@@ -63,8 +61,8 @@ type entry[K comparable] struct {
 	at      time.Time
 }
 
-// NewKeyed returns a Keyed that makes limiters with the function, or an error
-// that names the setting that is wrong, its value and what is allowed.
+// NewKeyed returns a Keyed that makes limiters with the function, or an error that names
+// the wrong setting, its value and what is allowed.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
 		return nil, fmt.Errorf("limiter: %w", setting.Nil("make"))
@@ -82,11 +80,11 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	return &Keyed[K]{make: make, config: c, used: list.New(), byKey: map[K]*list.Element{}}, nil
 }
 
-// For returns the key's limiter. Ask for it anew for every operation rather
-// than keep it: one that is kept and not asked for may be evicted meanwhile.
+// For returns the key's limiter. Ask for it again for every operation: a limiter that is
+// not asked for may be evicted meanwhile.
 //
-// Its errors are those of the function that makes limiters, and one that says
-// that all the limiters there may be have something in flight or waiting.
+// The error is that of the function that makes limiters, or says that the Keyed is at its
+// bound and all limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	l, gone, err := k.find(key)
 	for _, evicted := range gone {
@@ -95,7 +93,7 @@ func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	return l, err
 }
 
-// find is For under the lock. It also returns those that Evicted is to be told of.
+// find is For under the lock. It also returns the limiters for Evicted.
 func (k *Keyed[K]) find(key K) (l *Limiter, gone []*Limiter, err error) {
 	now := k.config.Clock.Now()
 	k.mu.Lock()
@@ -110,7 +108,7 @@ func (k *Keyed[K]) find(key K) (l *Limiter, gone []*Limiter, err error) {
 		return e.Value.(*entry[K]).limiter, nil, nil
 	}
 	if !k.room(now) {
-		return nil, nil, fmt.Errorf("limiter: %d keys are all in use, want at most so many at once", k.config.Keys)
+		return nil, nil, fmt.Errorf("limiter: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
 	}
 	if l, err = k.make(key); err != nil {
 		return nil, nil, err
@@ -122,8 +120,8 @@ func (k *Keyed[K]) find(key K) (l *Limiter, gone []*Limiter, err error) {
 	return l, nil, nil
 }
 
-// evict lets go of what is idle. What is overdue and still busy counts as used
-// now, so each call looks at no more than what it moves.
+// evict drops the limiters that are idle. A limiter that is overdue and still busy counts
+// as used now, so each call looks at no more entries than it moves.
 func (k *Keyed[K]) evict(now time.Time) {
 	for e := k.used.Back(); e != nil; e = k.used.Back() {
 		x := e.Value.(*entry[K])
@@ -134,8 +132,8 @@ func (k *Keyed[K]) evict(now time.Time) {
 	}
 }
 
-// room makes room for one more, and reports whether there is some. Each is
-// looked at once: those in use come to the front.
+// room makes room for one more, and reports whether there is some. It looks at each entry
+// once: those in use come to the front.
 func (k *Keyed[K]) room(now time.Time) bool {
 	for looks := k.used.Len(); k.used.Len() >= k.config.Keys; looks-- {
 		if looks == 0 {
@@ -146,7 +144,7 @@ func (k *Keyed[K]) room(now time.Time) bool {
 	return true
 }
 
-// drop lets go of an entry, or counts it as used now if it is busy.
+// drop removes an entry, or counts it as used now if it is busy.
 func (k *Keyed[K]) drop(e *list.Element, now time.Time) {
 	x := e.Value.(*entry[K])
 	if s := x.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
@@ -161,7 +159,7 @@ func (k *Keyed[K]) drop(e *list.Element, now time.Time) {
 	}
 }
 
-// All yields the keys and limiters that there are, the one asked for last first.
+// All yields the keys and their limiters, the one asked for last first.
 func (k *Keyed[K]) All() iter.Seq2[K, *Limiter] {
 	return func(yield func(K, *Limiter) bool) {
 		k.mu.Lock()

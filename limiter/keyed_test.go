@@ -85,7 +85,7 @@ func TestKeyedHasABound(t *testing.T) {
 	k.get(t, "c")
 	c, d := hold("c"), hold("d")
 	_, err = k.For("e")
-	require.EqualError(t, err, "limiter: 3 keys are all in use, want at most so many at once")
+	require.EqualError(t, err, "limiter: 3 keys are all in use, want fewer keys or a higher bound")
 	k.get(t, "a") // what is there is given all the same
 	require.NoError(t, c.Done(window.Success))
 	k.get(t, "e")

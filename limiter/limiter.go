@@ -13,12 +13,12 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Limiter bounds the attempts in flight by a congestion window, and makes the
-// rest wait in a queue, first in, first out. It is safe for any number of
-// goroutines. Make one with New, or with those of package aimd.
+// Limiter bounds the attempts in flight by a congestion window; other operations wait in a
+// queue, first in, first out. It is safe for any number of goroutines. Make one with New of
+// package aimd, or with New of this one.
 //
-// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that drive
-// their attempts themselves.
+// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that make each
+// attempt themselves.
 type Limiter struct {
 	// These are set once.
 
@@ -26,27 +26,26 @@ type Limiter struct {
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
-	// runner is how Do and Begin make their attempts.
+	// runner makes the attempts of Do and Begin.
 	runner run.Runner
-	// initial is the initial window that the limiter was made with; 0: the default.
+	// initial is the InitialWindow that the limiter was made with; 0: the default.
 	initial float64
-	// made is when the limiter was. What the core is told of time counts from here.
+	// made is when the limiter was made. The core's time counts from there.
 	made time.Time
 	// shut is closed by Close, for callers that wait outside the queue.
 	shut chan struct{}
-	// idle is closed when the limiter is closed and nothing is in flight any more.
+	// idle is closed when the limiter is closed and no attempt is in flight.
 	idle chan struct{}
 
-	// config is what is in force since the last Reconfigure. It is read without
-	// the lock.
+	// config has the settings in force. It is read without the lock.
 	config  atomic.Pointer[Config]
 	contact contact
-	// waiters has those not in use. Each limiter has its own: a channel made in
-	// a testing/synctest bubble must not be used outside of it.
+	// waiters has those not in use. Each limiter has its own: a channel made in a
+	// testing/synctest bubble must not be used outside.
 	waiters sync.Pool
 
-	// mu is the one lock, and unlock the one way out of it. Under it: decide and
-	// book. After it: wake, then call user code.
+	// mu is the one lock. An event leaves it by unlock, a question by mu.Unlock. Under the
+	// lock: decide and book. After it: wake, then call the program's code.
 	mu sync.Mutex
 	guarded
 }
@@ -56,10 +55,10 @@ type guarded struct {
 	core   core.Core[*waiter]
 	counts counts
 	closed bool
-	// timer calls woke at the time wake; 0: it is not set.
+	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
-	// woken and events are what is to do after the unlock.
+	// woken and events are for after the unlock.
 	woken  *waiter
 	events []Event
 	seq    uint64
@@ -68,8 +67,8 @@ type guarded struct {
 	oldest int
 }
 
-// New returns a limiter with the law, or an error that names the setting that is
-// wrong, its value and what is allowed.
+// New returns a limiter with the law, or an error that names the wrong setting, its value
+// and what is allowed.
 func New(law window.NewLaw, c Config) (*Limiter, error) {
 	initial := c.InitialWindow
 	c, err := c.withDefaults()
@@ -96,8 +95,8 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// now is the time since the limiter was made. To read it takes one of the
-// machine's clocks, to read the time of day takes two.
+// now is the time since the limiter was made. It takes one of the machine's clocks, the
+// time of day takes two.
 func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
 // time is the time if the core needs it, else 0, which counts as the last one seen:
@@ -109,9 +108,8 @@ func (l *Limiter) time() time.Duration {
 	return 0
 }
 
-// unlock is the one way out of the lock: it admits all that may go, sets the timer
-// for the rest, releases the lock, and only then wakes those admitted and tells the
-// observer.
+// unlock ends an event: it admits all operations that may go, sets the timer for the
+// others, releases the lock, and only then wakes those admitted and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
 	if l.core.Waiting() == 0 && len(l.events) == 0 && !l.closed {
 		l.mu.Unlock()
@@ -125,15 +123,15 @@ func (l *Limiter) unlock(now time.Duration) {
 	woken := l.woken
 	l.woken = nil
 	if len(l.events) > 0 {
-		l.unlockAndTell(woken)
+		l.unlockAndReport(woken)
 		return
 	}
 	l.mu.Unlock()
 	woken.wakeAll()
 }
 
-// unlockAndTell is the end of unlock where there are events to tell.
-func (l *Limiter) unlockAndTell(woken *waiter) {
+// unlockAndReport is the end of unlock if there are events for the observer.
+func (l *Limiter) unlockAndReport(woken *waiter) {
 	var few [4]Event // so that an event costs no allocation
 	events := append(few[:0], l.events...)
 	l.events = l.events[:0]
@@ -144,7 +142,7 @@ func (l *Limiter) unlockAndTell(woken *waiter) {
 	}
 }
 
-// admit books everybody that may go, in order, and lists them to be woken.
+// admit books all operations that may go, in order, and lists them to be woken.
 func (l *Limiter) admit(now time.Duration) {
 	last := &l.woken
 	for i, t := l.core.Next(now); i != nil; i, t = l.core.Next(now) {
@@ -158,7 +156,7 @@ func (l *Limiter) admit(now time.Duration) {
 	}
 }
 
-// arm sets the timer for the next time that somebody may go without an answer.
+// arm sets the timer for the next time that an operation may go without an answer.
 func (l *Limiter) arm() {
 	at, ok := l.core.Deadline()
 	if !ok || at == l.wake {
@@ -177,22 +175,4 @@ func (l *Limiter) woke() {
 	l.mu.Lock()
 	l.wake = 0
 	l.unlock(l.now())
-}
-
-// note keeps an event for the observer, and for Decisions.
-func (l *Limiter) note(now time.Duration, e Event) {
-	e.Window = l.core.State()
-	decision := e.Kind.decision() || e.deeper()
-	if l.observer == nil && !decision {
-		return
-	}
-	l.seq++
-	e.Name, e.Seq, e.Time = l.name, l.seq, l.made.Add(now)
-	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
-	if decision {
-		l.keep(e)
-	}
-	if l.observer != nil {
-		l.events = append(l.events, e)
-	}
 }

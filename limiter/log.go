@@ -1,133 +1,141 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"time"
 )
 
-// LogValue is the snapshot as a group of log/slog, what is zero left out but for the
-// window and what is in flight and queued.
+// attrs are attributes of a log record.
+type attrs []slog.Attr
+
+func (a *attrs) add(key string, v any) { *a = append(*a, slog.Any(key, v)) }
+
+// name adds the limiter's name, if it has one.
+func (a *attrs) name(name string) {
+	if name != "" {
+		a.add("limiter", name)
+	}
+}
+
+// count and duration add a value that is not 0.
+func (a *attrs) count(key string, n uint64) {
+	if n > 0 {
+		a.add(key, n)
+	}
+}
+
+func (a *attrs) duration(key string, d time.Duration) {
+	if d > 0 {
+		a.add(key, d)
+	}
+}
+
+// LogValue is the snapshot as a group of log/slog. Counters that are zero are left out.
 func (s Snapshot) LogValue() slog.Value {
-	a := named(s.Name)
-	a = append(a, slog.Float64("cwnd", s.Cwnd), slog.Float64("ssthresh", s.Ssthresh),
-		slog.Int("in_flight", s.InFlight), slog.Int("queued", s.Queued))
-	for _, c := range []struct {
-		key   string
-		count uint64
-	}{
-		{"successes", s.Successes}, {"overloads", s.Overloads}, {"timeouts", s.Timeouts}, {"neutrals", s.Neutrals},
-		{"client_errors", s.ClientErrors}, {"cuts", s.Cuts}, {"pauses", s.Pauses}, {"late", s.Late},
-	} {
-		if c.count > 0 {
-			a = append(a, slog.Uint64(c.key, c.count))
-		}
-	}
+	var a attrs
+	a.name(s.Name)
+	a.add("cwnd", s.Cwnd)
+	a.add("ssthresh", s.Ssthresh)
+	a.add("in_flight", s.InFlight)
+	a.add("queued", s.Queued)
+	a.count("successes", s.Successes)
+	a.count("overloads", s.Overloads)
+	a.count("timeouts", s.Timeouts)
+	a.count("neutrals", s.Neutrals)
+	a.count("client_errors", s.ClientErrors)
+	a.count("cuts", s.Cuts)
+	a.count("pauses", s.Pauses)
+	a.count("late", s.Late)
 	return slog.GroupValue(a...)
 }
 
-// LogValue is the event as a group of log/slog, what is zero left out. Its time is
-// left out too: the record has one.
+// LogValue is the event as a group of log/slog, without the fields that are zero and
+// without its time, which the record has.
 func (e Event) LogValue() slog.Value {
-	a := append(named(e.Name), slog.String("kind", e.Kind.String()))
+	var a attrs
+	a.name(e.Name)
+	a.add("kind", e.Kind.String())
 	if e.Before > 0 {
-		a = append(a, slog.Float64("before", e.Before))
+		a.add("before", e.Before)
 	}
-	a = append(a, slog.Float64("cwnd", e.Window.Cwnd), slog.Float64("ssthresh", e.Window.Ssthresh),
-		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued))
+	a.add("cwnd", e.Window.Cwnd)
+	a.add("ssthresh", e.Window.Ssthresh)
+	a.add("in_flight", e.InFlight)
+	a.add("queued", e.Queued)
 	if e.Outcome.Valid() {
-		a = append(a, slog.String("outcome", e.Outcome.String()))
+		a.add("outcome", e.Outcome.String())
 	}
-	a = durations(a, "rtt", e.RTT)
-	a = durations(a, "wait", e.Wait)
-	a = durations(a, "retry_after", e.RetryAfter)
+	a.duration("rtt", e.RTT)
+	a.duration("wait", e.Wait)
+	a.duration("retry_after", e.RetryAfter)
 	if e.Err != nil {
-		a = append(a, slog.String("err", e.Err.Error()))
+		a.add("err", e.Err.Error())
 	}
 	return slog.GroupValue(a...)
 }
 
-func named(name string) []slog.Attr {
-	if name == "" {
-		return nil
-	}
-	return []slog.Attr{slog.String("limiter", name)}
-}
-
-func durations(a []slog.Attr, key string, d time.Duration) []slog.Attr {
-	if d == 0 {
-		return a
-	}
-	return append(a, slog.Duration(key, d))
-}
-
-// Log returns an observer that writes decisions, and what went wrong, to a logger,
-// each in the words of Event.String and with the attributes of Event.LogValue: cuts
-// and other changes at the level Info; pauses (Paused), operations turned away (Full),
-// permits released twice (Late), a service that is not there (Away) and errors that look
-// like refusals (Suspect) at Warn.
+// Log returns an observer that writes decisions, and what went wrong, to a logger, each in
+// the words of Event.String and with the attributes of Event.LogValue: cuts and other
+// changes at the level Info; pauses (Paused), operations turned away (Full), permits
+// released twice (Late), a service that is not there (Away) and errors that look like
+// refusals (Suspect) at Warn.
 //
-// It writes at most perSecond lines a second; 0 or less means 10. How many were left
-// out before a line is its attribute left_out. A nil logger is the one that
-// slog.Default returns at the time. It is safe for any number of goroutines and
-// limiters; those that share it share the lines.
+// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out of
+// a line counts the lines left out before it. If the logger is nil, Log uses slog.Default
+// at each event. The observer is safe for any number of goroutines and limiters; limiters
+// that share it share the lines.
 //
 //	aimd.WithObserver(limiter.Log(slog.Default(), 10))
 func Log(logger *slog.Logger, perSecond int) func(Event) {
-	if perSecond <= 0 {
-		perSecond = 10
+	lines := ration{most: 10}
+	if perSecond > 0 {
+		lines.most = perSecond
 	}
-	lines := rationed{most: perSecond}
+	ctx := context.Background()
 	return func(e Event) {
-		level := e.Kind.level()
-		if level < slog.LevelInfo {
-			return
-		}
-		to := logger
-		if to == nil {
-			to = slog.Default()
-		}
-		if !to.Enabled(context.Background(), level) {
+		level, to := e.level(), cmp.Or(logger, slog.Default())
+		if level < slog.LevelInfo || !to.Enabled(ctx, level) {
 			return
 		}
 		leftOut, ok := lines.take(e.Time)
 		if !ok {
 			return
 		}
-		a := e.LogValue().Group()
-		if leftOut > 0 {
-			a = append(a, slog.Int("left_out", leftOut))
-		}
-		to.LogAttrs(context.Background(), level, e.String(), a...)
+		a := attrs(e.LogValue().Group())
+		a.count("left_out", leftOut)
+		to.LogAttrs(ctx, level, e.String(), a...)
 	}
 }
 
-// level is the one at which Log writes; Debug: it does not.
-func (k Kind) level() slog.Level {
-	switch k {
+// level is the level at which Log writes the event; Debug: it does not.
+func (e Event) level() slog.Level {
+	switch e.Kind {
 	case Paused, Full, Late, Away, Suspect:
 		return slog.LevelWarn
 	}
-	if k.decision() {
+	if e.decision() && e.Kind != Ignored {
 		return slog.LevelInfo
 	}
 	return slog.LevelDebug
 }
 
-// rationed lets at most so many lines a second pass.
-type rationed struct {
+// ration lets at most a number of lines pass in a second.
+type ration struct {
 	most int
 
 	mu sync.Mutex
-	// began is when this second did. Since then so many were written and left out,
-	// or left out before that.
-	began            time.Time
-	written, leftOut int
+	// began is the start of this second, written the lines in it, and leftOut the lines
+	// left out since the last one that was written.
+	began   time.Time
+	written int
+	leftOut uint64
 }
 
-// take reports whether one more line may pass, and how many did not before it.
-func (r *rationed) take(now time.Time) (leftOut int, ok bool) {
+// take reports whether one more line may pass, and how many were left out before it.
+func (r *ration) take(now time.Time) (leftOut uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.began) >= time.Second {

@@ -7,17 +7,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Permit is the right to make one attempt, and the duty to say how it ended:
-// exactly one call of Done. It is a small value; copies are the same
-// permit, and the first release counts. The zero Permit is released already.
+// Permit is the right to make one attempt, and the duty to say how the attempt ended:
+// exactly one call of Done. It is a small value; copies are the same permit, and the first
+// release counts. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
 	t window.Ticket
 }
 
-// Done releases the permit with the attempt's outcome. A permit released
-// before gives ErrReleased, and nothing else happens.
-// It panics if o is not an outcome.
+// Done releases the permit with the attempt's outcome. If the permit was released before,
+// Done returns ErrReleased and changes nothing. It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
 
 func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
@@ -41,8 +40,8 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		l.unlock(now)
 		return ErrReleased
 	}
-	if kind := kindOf[change]; l.observer != nil || kind.decision() || kind == Ignored {
-		l.note(now, Event{Kind: kind, Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
+	if l.observer != nil || change != window.Steady && change != window.Grew {
+		l.note(now, Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {
 		l.counts.pauses++
@@ -52,8 +51,8 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	return nil
 }
 
-// asked is what of a pause the service asked for with its Retry-After: 0 if the pause
-// is shorter, since then it has another reason (Config.Patience).
+// asked returns the Retry-After that a pause obeys, or 0 if the pause is shorter, since it
+// then has another cause (Rules.Patience).
 func (l *Limiter) asked(retryAfter, pause time.Duration) time.Duration {
 	retryAfter = min(retryAfter, l.config.Load().RetryAfterMax)
 	if retryAfter > pause {

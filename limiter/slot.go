@@ -2,7 +2,10 @@ package limiter
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
@@ -38,19 +41,77 @@ func (s *slots) Backoffs(failures int, last window.Outcome) int {
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	l := s.limiter()
 	l.mu.Lock()
-	now := l.now()
-	pause := l.core.PausedUntil() - now
+	defer l.mu.Unlock()
+	pause := l.core.PausedUntil() - l.now()
 	if asked := min(retryAfter, l.config.Load().RetryAfterMax); asked > 0 && pause >= asked {
-		retryAfter = 0 // the pause has it, with its jitter
-	} else {
-		pause = 0
+		return max(pause, l.core.RetryDelay(failures, last, 0)) // the pause has the Retry-After, with its jitter
 	}
-	d := max(pause, l.core.RetryDelay(failures, last, retryAfter))
-	l.unlock(now)
-	return d
+	return l.core.RetryDelay(failures, last, retryAfter)
 }
 
-// HasSlot reports whether the context is that of an attempt that has a slot of
-// the limiter and has not ended. What is begun with it takes no second one: to
-// wait for it while holding the first could last for ever.
+// HasSlot reports whether the context is that of an attempt that has a slot of the limiter
+// and has not ended. An operation that is begun with it needs no second slot: to wait for
+// one with the first in hand could last for ever.
 func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
+
+// contact is what a limiter knows about whether the service is there. It is read and
+// written without the lock.
+type contact struct {
+	// made: the service has answered.
+	made atomic.Bool
+	// away is the time of the first attempt that found no service since the last answer;
+	// nil: the service is there.
+	away atomic.Pointer[time.Duration]
+	// suspected: the observer has seen a suspect error.
+	suspected atomic.Bool
+}
+
+func (s *slots) Reached() bool { return s.contact.made.Load() }
+
+func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
+	l, c := s.limiter(), &s.contact
+	if answered {
+		if !c.made.Load() {
+			c.made.Store(true)
+		}
+		if c.away.Load() != nil {
+			c.away.Store(nil)
+		}
+		return true, nil
+	}
+	now := l.now()
+	if c.away.CompareAndSwap(nil, &now) {
+		l.tell(Event{Kind: Away, Err: err})
+	}
+	if c.made.Load() {
+		return true, nil
+	}
+	if s.InContact(1) == 0 {
+		return false, fmt.Errorf("%w in %v", attempt.ErrNoContact, l.config.Load().FirstContact)
+	}
+	return false, nil
+}
+
+// InContact cuts a delay to the time in which operations may still try to reach a service
+// that has never answered, so that they report it in time.
+func (s *slots) InContact(delay time.Duration) time.Duration {
+	away, most := s.contact.away.Load(), s.limiter().config.Load().FirstContact
+	if most < 0 || away == nil || s.contact.made.Load() {
+		return delay
+	}
+	return min(delay, max(0, *away+most-s.limiter().now()))
+}
+
+func (s *slots) Suspect(err error) {
+	if !s.contact.suspected.Swap(true) {
+		s.limiter().tell(Event{Kind: Suspect, Err: err})
+	}
+}
+
+// tell passes an event to the observer that is no change of the limiter.
+func (l *Limiter) tell(e Event) {
+	l.mu.Lock()
+	now := l.now()
+	l.note(now, e)
+	l.unlock(now)
+}

@@ -13,7 +13,7 @@ type Snapshot struct {
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
-	// InFlight is the number of attempts sent and not answered, Queued that of
+	// InFlight is the number of attempts sent and not answered, Queued the number of
 	// operations that wait for a slot.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
@@ -26,7 +26,7 @@ type Snapshot struct {
 	ClientErrors uint64 `json:"client_errors"`
 	// Cuts counts the bursts of overloads that narrowed the window.
 	Cuts uint64 `json:"cuts"`
-	// Pauses counts the pauses for everybody.
+	// Pauses counts the pauses for all operations.
 	Pauses uint64 `json:"pauses"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
@@ -46,10 +46,10 @@ func (s Snapshot) String() string {
 
 // Snapshot returns how the limiter stands.
 func (l *Limiter) Snapshot() Snapshot {
-	now := l.now()
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	s, c := l.core.State(), &l.counts
-	snapshot := Snapshot{
+	return Snapshot{
 		Name:         l.name,
 		Cwnd:         s.Cwnd,
 		Ssthresh:     s.Ssthresh,
@@ -64,8 +64,6 @@ func (l *Limiter) Snapshot() Snapshot {
 		Pauses:       c.pauses,
 		Late:         c.late,
 	}
-	l.unlock(now)
-	return snapshot
 }
 
 // counts is what happened since the start.
