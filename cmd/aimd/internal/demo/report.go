@@ -63,8 +63,8 @@ func (r Report) Page() page.Page {
 
 func (r Report) table() table.Table {
 	t := table.Table{Columns: []table.Column{
-		{Head: "strategy", Left: true}, {Head: "time s"}, {Head: "× optimum"}, {Head: "attempts/" + r.Operation, Drop: 3},
-		{Head: "refused", Drop: 2}, {Head: "lost"}, {Head: "p99 s", Drop: 1},
+		{Head: "strategy", Left: true}, {Head: "time s"}, {Head: "× optimum"}, {Head: "lost"}, {Head: "attempts/" + r.Operation},
+		{Head: "refused"}, {Head: "p99 s"},
 	}}
 	for _, x := range r.Results {
 		t.Rows = append(t.Rows, row(x))
@@ -86,8 +86,8 @@ func row(r measure.Result) []table.Cell {
 		p99 = fmt.Sprintf("%.2f", r.P99S)
 	}
 	return []table.Cell{
-		{Text: label(r)}, {Text: fmt.Sprintf("%.2f%s", r.MakespanS, mark)}, {Text: times}, {Text: attempts},
-		{Text: strconv.Itoa(r.Refused)}, {Text: strconv.Itoa(r.Lost), Bad: r.Lost > 0}, {Text: p99},
+		{Text: label(r)}, {Text: fmt.Sprintf("%.2f%s", r.MakespanS, mark)}, {Text: times}, {Text: strconv.Itoa(r.Lost), Bad: r.Lost > 0},
+		{Text: attempts}, {Text: strconv.Itoa(r.Refused)}, {Text: p99},
 	}
 }
 

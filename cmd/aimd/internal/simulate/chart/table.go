@@ -19,7 +19,6 @@ var namesText []byte
 var names struct {
 	Columns []struct {
 		Measure, Head string
-		Drop          int
 		Optional      bool
 	}
 	Words map[string]string
@@ -34,10 +33,10 @@ func init() {
 func column(measure string) table.Column {
 	for _, c := range names.Columns {
 		if c.Measure == measure {
-			return table.Column{Head: c.Head, Drop: c.Drop}
+			return table.Column{Head: c.Head}
 		}
 	}
-	return table.Column{Head: strings.ReplaceAll(measure, "_", " "), Drop: 1}
+	return table.Column{Head: strings.ReplaceAll(measure, "_", " ")}
 }
 
 // measures are those that the table of the study shows: the usual ones, and those
