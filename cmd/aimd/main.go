@@ -1,5 +1,5 @@
-// Command aimd shows what congestion control is worth to a client of a service that
-// takes only so much, and uploads files with it:
+// Command aimd measures congestion control against other ways to use a limited service, and
+// uploads files with it:
 //
 //	aimd demo       uploads objects to a store that says SlowDown, once per strategy
 //	aimd demo api   sends requests to an API that says 429, once per strategy
@@ -7,7 +7,7 @@
 //	aimd backoff    chooses the delays between retries
 //	aimd retry      runs a command until it succeeds, with backoff
 //	aimd server     is a service that slows down under load
-//	aimd client     is a thousand clients of it, with the strategy of your choice
+//	aimd client     is a thousand clients for it, with any strategy
 //	aimd upload     uploads files and directories to S3, verified and resumable
 //	aimd man        writes the manual pages; aimd completion, a shell's completion
 //

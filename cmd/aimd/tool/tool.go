@@ -12,8 +12,8 @@
 //		tool.Main()
 //	}
 //
-// The law is then a strategy in every table and figure, but maps, of go run . sim run
-// NAME and go run . sim figures, and in the demos; client and upload take it by its name.
+// The law is then a strategy of the demos, and of every table and figure of go run . sim,
+// except maps. The commands client and upload accept its name.
 package tool
 
 import (
@@ -31,9 +31,9 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
-// Main runs the command line of the program, and exits: with 0 if all went well, 1 if
-// something failed, 2 if the command line is wrong, 130 if it was interrupted. Call it
-// from main, after all calls of sim.Register.
+// Main runs the command line of the program, and exits: with 0 after success, 1 after a
+// failure, 2 if the command line is wrong, 130 after an interruption. Call it from main,
+// after all calls of sim.Register.
 func Main() {
 	os.Exit(cli.Tool{Commands: commands(), Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
 }

@@ -1,4 +1,4 @@
-// Package again is aimd retry: it runs a command, and again if that may help.
+// Package again is aimd retry: it runs a command, and repeats it if that may help.
 package again
 
 import (
@@ -24,11 +24,11 @@ import (
 //go:embed help
 var help embed.FS
 
-// job is what the command line asks for.
+// job is the work that the command line asks for.
 type job struct {
 	form     *delays.Form
 	attempts int
-	// total bounds the job, each a try; 0: nothing does.
+	// total bounds the job, each bounds a try. 0 is no bound.
 	total, each time.Duration
 	rules       rules
 	sense       string
@@ -54,8 +54,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// arguments refuses a command line without the dashes: what follows them is the
-// command's, whatever it looks like.
+// arguments refuses a command line without the dashes. All words after the dashes belong
+// to the command.
 func arguments(c *cobra.Command, args []string) error {
 	if c.ArgsLenAtDash() != 0 || len(args) == 0 {
 		return cli.Usage(c, errors.New("want the command behind --, like: aimd retry -- curl -f http://localhost/"))
@@ -77,7 +77,7 @@ func (j *job) flags(c *cobra.Command) {
 	cli.NoDefault(f, "for", "timeout")
 }
 
-// policy is what is tried again, and when.
+// policy returns the policy that decides which tries are repeated, and when.
 func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 	form, err := j.form.Retry(c)
 	if err != nil {
@@ -130,7 +130,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	return finish(told, r.Do(ctx, do))
 }
 
-// finish tells why it is over, and returns what aimd exits with.
+// finish prints why the job ended, and returns the status of aimd.
 func finish(told io.Writer, err error) error {
 	if err == nil {
 		return nil
@@ -150,7 +150,7 @@ func finish(told io.Writer, err error) error {
 	return cli.Exit(last.status)
 }
 
-// teller is a policy that tells what it decided.
+// teller is a policy that prints its decisions.
 type teller struct {
 	policy *retry.Policy
 	told   io.Writer
@@ -167,7 +167,7 @@ func (t teller) Decide(ctx context.Context, f attempt.Failure) attempt.Decision 
 	return d
 }
 
-// shortened is the duration without the digits that nobody reads.
+// shortened rounds the duration to three or four digits.
 func shortened(d time.Duration) time.Duration {
 	for _, unit := range []time.Duration{time.Second, 10 * time.Millisecond, time.Millisecond} {
 		if d >= 100*unit {

@@ -56,7 +56,7 @@ func (i *input) feed(cmd *exec.Cmd) (end func(), err error) {
 	}, nil
 }
 
-// copy gives the command the bytes that earlier tries have read, then those of the stream.
+// copy gives the command the bytes that earlier tries have read, then the rest of the stream.
 func (f *feeder) copy() {
 	for given := int64(0); f.wait(f.w, unix.POLLOUT); {
 		f.settle()

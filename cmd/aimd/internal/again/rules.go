@@ -17,7 +17,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// rule is what means the same: exit statuses, and words on standard error.
+// rule gives exit statuses, and words on standard error, one meaning.
 type rule struct {
 	name, about string
 	verdict     attempt.Verdict
@@ -25,7 +25,7 @@ type rule struct {
 	words       []string
 }
 
-// rules are in the order in which they count. The zero value tries all again.
+// rules are in the order in which they count. The zero value repeats every failure.
 type rules []*rule
 
 func (rs *rules) flags(f *pflag.FlagSet) {
@@ -40,7 +40,7 @@ func (rs *rules) flags(f *pflag.FlagSet) {
 	}
 }
 
-// check says what is wrong with the flags.
+// check returns an error if a flag has a wrong value.
 func (rs rules) check() error {
 	for _, r := range rs {
 		if i := slices.IndexFunc(r.statuses, func(s int) bool { return s < 1 || s > 255 }); i >= 0 {
@@ -53,15 +53,15 @@ func (rs rules) check() error {
 	return nil
 }
 
-// listen reports whether standard error has to be read: for words, or for the
-// Retry-After of an overload. Else the command has it as it is.
+// listen reports whether aimd must read the command's standard error: for words, or for
+// the Retry-After of an overload.
 func (rs rules) listen() bool {
 	return slices.ContainsFunc(rs, func(r *rule) bool {
 		return len(r.words) > 0 || r.verdict.Outcome == window.Overload && len(r.statuses) > 0
 	})
 }
 
-// judge is the verdict on a try that ended with that status, and why it is so.
+// judge returns the verdict on a try that ended with that status, and the reason.
 func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
 	for _, r := range rs {
 		if i := slices.IndexFunc(r.words, h.says); i >= 0 {
@@ -88,8 +88,7 @@ func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
 // longestTail is how much of a try's standard error is looked at: its end, in bytes.
 const longestTail = 64 << 10
 
-// heard keeps the end of what a try writes to standard error. It is an io.Writer, for
-// one goroutine.
+// heard keeps the end of the standard error of a try. It is an io.Writer for one goroutine.
 type heard struct{ tail []byte }
 
 // Write implements io.Writer. It does not fail.
@@ -112,7 +111,7 @@ func (h *heard) says(words string) bool {
 // header is a Retry-After as servers and tools show it.
 var header = regexp.MustCompile(`(?i)\bretry-after: *([^\r\n]+)`)
 
-// retryAfter returns the last valid Retry-After, or 0 if there is none.
+// retryAfter returns the last valid Retry-After, or 0.
 func (h *heard) retryAfter() (last time.Duration) {
 	for _, m := range header.FindAllSubmatch(h.end(), -1) {
 		after := http.Header{"Retry-After": {strings.TrimSpace(string(m[1]))}}

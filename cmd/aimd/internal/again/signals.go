@@ -15,19 +15,19 @@ type signals struct {
 	done sync.WaitGroup
 
 	mu sync.Mutex
-	// running is guarded by mu; nil: nothing runs.
+	// running is guarded by mu. It is nil between two commands.
 	running *os.Process
-	// apart: the command has a process group of its own, so that what it started is
-	// reached with it. Not at a terminal's foreground, which belongs to one group.
+	// apart reports that the command has a process group of its own, so that signals
+	// reach its children too. In a terminal's foreground there is only one group.
 	apart bool
 }
 
-// ignoredAtStart are those of the signals that are passed on that the program was started
-// to ignore, as a script's background jobs are. The command line listens for some anyway.
+// ignoredAtStart are the signals that the program was started to ignore, as a script's
+// background jobs are. They are found before the command line listens for signals.
 var ignoredAtStart = slices.DeleteFunc(slices.Clone(passed), func(s os.Signal) bool { return !signal.Ignored(s) })
 
-// passSignals begins to pass signals on. Those that ask to end cancel as well. One
-// that was ignored at the start is so again, for the command too.
+// passSignals begins to pass signals on. A signal that asks to end cancels as well. A
+// signal that was ignored at the start is ignored again, by the command too.
 func passSignals(cancel func()) *signals {
 	s := &signals{from: make(chan os.Signal, 16), apart: !inForeground()}
 	for _, sig := range passed {
@@ -51,23 +51,23 @@ func passSignals(cancel func()) *signals {
 // ending are the signals that ask to end.
 var ending = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// pass gives the signal to the command, unless the terminal has done so already: a
-// second one would be an order to end at once.
+// pass gives the signal to the command, unless the terminal has done so already. The
+// command would take a second signal as an order to end at once.
 func (s *signals) pass(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running == nil || !s.apart && (sig == os.Interrupt || sig == syscall.SIGQUIT) && inForeground() {
 		return
 	}
-	// It may have ended.
+	// The command may have ended: errors are ignored.
 	if slices.Contains(ending, sig) {
 		_ = s.send(s.running, sig)
 	} else {
-		_ = s.running.Signal(sig) // it would kill what does not expect it
+		_ = s.running.Signal(sig) // it would kill a child that does not expect it
 	}
 }
 
-// send gives the command the signal, and what it started too if it is apart.
+// send gives the command the signal, and its children too if the command is apart.
 func (s *signals) send(p *os.Process, sig os.Signal) error {
 	if s.apart {
 		return signalGroup(p, sig)
@@ -75,7 +75,7 @@ func (s *signals) send(p *os.Process, sig os.Signal) error {
 	return p.Signal(sig)
 }
 
-// start starts the command. What comes from then on is passed on to it.
+// start starts the command. Later signals are passed on to it.
 func (s *signals) start(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *signals) start(cmd *exec.Cmd) error {
 	return err
 }
 
-// ended tells that the command has.
+// ended notes that the command has ended.
 func (s *signals) ended() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,7 @@ func (i *input) keep(read []byte) {
 			i.lose(err)
 			return
 		}
-		_ = os.Remove(f.Name()) // nothing is left behind, however aimd ends; close removes it if this fails
+		_ = os.Remove(f.Name()) // no file is left behind, however aimd ends; close removes it if this fails
 		i.kept = f
 	}
 	if _, err := i.kept.WriteAt(read, i.size); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// tooLong is the status of a command that took too long and yet ended with 0, as
-// timeout(1) has it. cannotRun and notFound are the shell's.
+// tooLong is the status of a command that took too long and yet ended with 0, as in
+// timeout(1). cannotRun and notFound are the statuses of a shell.
 const (
 	tooLong   = 124
 	cannotRun = 126
@@ -24,8 +24,8 @@ const (
 	bySignal = 128
 )
 
-// grace is how long a command that took too long has until it is killed, and how long
-// what it left behind may keep standard error open.
+// grace is the time from SIGTERM to SIGKILL for a command that takes too long. It also
+// bounds how long the children of a command may keep standard error open.
 const grace = 5 * time.Second
 
 // failure is how a try failed.
@@ -33,14 +33,14 @@ type failure struct {
 	why     string
 	status  int
 	verdict attempt.Verdict
-	// stopped: aimd was told to stop while it ran.
+	// stopped reports that a signal asked aimd to end during the try.
 	stopped bool
 }
 
 func (f *failure) Error() string { return f.why }
 
-// Verdict is what it means. The zero value, of a try that took too long, leaves that
-// to the attempt.
+// Verdict is the verdict of attempt.Classify. For a try that took too long it is the zero
+// value: package attempt decides.
 func (f *failure) Verdict() attempt.Verdict { return f.verdict }
 
 // try runs a command.
@@ -78,9 +78,9 @@ func (t *try) run(ctx context.Context) error {
 		}
 		return notStarted(err)
 	}
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // ProcessState has the result
 	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && running.Err() != nil && w.Signaled() && w.Signal() == syscall.SIGKILL {
-		_ = t.signals.send(cmd.Process, syscall.SIGKILL) // what it started had its time too
+		_ = t.signals.send(cmd.Process, syscall.SIGKILL) // the grace of its children is over too
 	}
 	t.signals.ended()
 	disconnect()
@@ -110,8 +110,8 @@ func (t *try) prepare(ctx context.Context, h *heard) *exec.Cmd {
 	return cmd
 }
 
-// notStarted is a command that cannot be run. Time may mend that, of the system's
-// limits, but nothing else.
+// notStarted is the failure of a command that cannot be run. Another try may help only
+// if the system is at its limits.
 func notStarted(err error) error {
 	f := &failure{why: err.Error(), status: cannotRun, verdict: attempt.Verdict{Outcome: window.Neutral}}
 	switch {
@@ -123,7 +123,7 @@ func notStarted(err error) error {
 	return f
 }
 
-// ended is what became of a command that was started.
+// ended returns the failure of a command that was started, or nil.
 func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late bool) *failure {
 	status, killed := state.ExitCode(), syscall.Signal(0)
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Help gives the command its texts, help/NAME.txt: what it does, and behind "Examples:"
-// how it is called.
+// Help gives the command its texts, help/NAME.txt: the description, and the examples after
+// "Examples:".
 func Help(texts embed.FS, c *cobra.Command) *cobra.Command {
 	text, err := texts.ReadFile("help/" + c.Name() + ".txt")
 	if err != nil {
@@ -28,7 +28,7 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// NoArgs refuses arguments, and tells which command may have been meant.
+// NoArgs refuses arguments, and suggests a command with a similar name.
 func NoArgs(c *cobra.Command, args []string) error {
 	err := cobra.NoArgs(c, args)
 	if err == nil {
@@ -53,8 +53,8 @@ func OneArg(want string) cobra.PositionalArgs {
 	}
 }
 
-// DidYouMean is the end of an error about a word that is not known: those that are
-// like it, each with the prefix; "" if none is.
+// DidYouMean returns the end of an error about an unknown word: the known words that are
+// similar, each with the prefix.
 func DidYouMean(word, prefix string, known []string) string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra's own measure of likeness
 	for _, k := range known {
@@ -74,7 +74,7 @@ func Flags(c *cobra.Command) *pflag.FlagSet {
 	return f
 }
 
-// NoDefault keeps the help from showing a default where there is none.
+// NoDefault marks flags without a default, so that the help shows none of their values.
 func NoDefault(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f.Lookup(name).DefValue = ""

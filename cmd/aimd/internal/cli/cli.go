@@ -1,5 +1,5 @@
-// Package cli is the frame of the command line: the root command, its exit
-// statuses, and what the commands below it share.
+// Package cli is the frame of the command line: the root command, its exit statuses, and
+// functions that its commands share.
 package cli
 
 import (
@@ -25,7 +25,7 @@ import (
 // Exit statuses; 0 is success.
 const (
 	Failed = 1
-	// WrongUsage: the command line is wrong, nothing was done.
+	// WrongUsage reports a wrong command line, before any work.
 	WrongUsage = 2
 	// Interrupted is 128 and the number of SIGINT, as shells have it.
 	Interrupted = 130
@@ -34,7 +34,7 @@ const (
 // ErrInterrupted ends a command that the user stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// Exit ends a command that has told all, with that status.
+// Exit is the status of a command that has printed its error.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -46,7 +46,7 @@ type usageError struct {
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usage makes an error of the command one of the command line; nil stays nil.
+// Usage marks an error as an error of the command line; nil stays nil.
 func Usage(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
@@ -54,7 +54,7 @@ func Usage(c *cobra.Command, err error) error {
 	return usageError{err, c.CommandPath()}
 }
 
-// Bounded is the context of something that ends by itself after the time, 0: not.
+// Bounded returns a context that ends after the time, or never if it is 0.
 func Bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	if most == 0 {
 		return context.WithCancel(ctx)
@@ -128,8 +128,8 @@ func suggestFlag(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, DidYouMean(unknown.GetSpecifiedName(), "--", flags))
 }
 
-// longFlags lets long flags have a single dash, as Go's own tools do: -quick is
-// --quick. There are no grouped short flags that it could be taken for.
+// longFlags allows long flags with a single dash, as Go's own tools do: -quick is --quick.
+// aimd has no grouped short flags.
 func longFlags(args []string) []string {
 	out := make([]string, 0, len(args))
 	for i, a := range args {
@@ -144,11 +144,10 @@ func longFlags(args []string) []string {
 	return out
 }
 
-// interruptible returns a context that ends with the first SIGINT or SIGTERM, or SIGHUP
-// unless nohup has it ignored. The second ends the program at once by exit: not by the
-// signal's usual effect, which is none where it was ignored at the start, as shells do
-// for what runs in the background. A second SIGHUP does not: a terminal that closes may
-// send several. stop gives the signals back.
+// interruptible returns a context that ends with the first SIGINT or SIGTERM, or with SIGHUP
+// unless nohup ignores it. The second signal ends the program by exit, since shells start
+// background jobs with some signals ignored. A second SIGHUP does not end the program: a
+// terminal that closes may send several. stop restores the signals.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
@@ -181,8 +180,8 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// version is what the build knows of itself, in one line: the module's version, the
-// commit if it was built in a checkout, and Go's version.
+// version returns the version of the module, the commit if the program was built in a
+// checkout, and the version of Go.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CheckFile finds out before all the work whether a file can be written; "" is none.
+// CheckFile checks before the work that a file can be written. It ignores "".
 func CheckFile(flag, name string) error {
 	if name == "" {
 		return nil
@@ -28,7 +28,7 @@ func CheckFile(flag, name string) error {
 	return nil
 }
 
-// MakeDir makes a directory if it is not there; "" is none.
+// MakeDir makes a directory if it does not exist. It ignores "".
 func MakeDir(flag, dir string) error {
 	if dir == "" {
 		return nil
@@ -39,7 +39,7 @@ func MakeDir(flag, dir string) error {
 	return nil
 }
 
-// WriteFile writes the file that a flag names; "" is none.
+// WriteFile writes the file that a flag names. It ignores "".
 func WriteFile(flag, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return nil
@@ -63,7 +63,7 @@ func Reason(err error) error {
 	return err
 }
 
-// Line is the command line, such that it can be given again.
+// Line returns the command line, quoted for a shell.
 func Line(c *cobra.Command) string {
 	words := []string{c.CommandPath()}
 	c.Flags().Visit(func(f *pflag.Flag) {

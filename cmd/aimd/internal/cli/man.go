@@ -36,7 +36,7 @@ func prepareManual(c *cobra.Command) {
 	}
 }
 
-// column is the first line of a text that stands beside its name.
+// column is the first line of a description in two columns.
 var column = regexp.MustCompile(`^\w+ {2,}\S`)
 
 // markdown keeps indented lines and columns as they are.

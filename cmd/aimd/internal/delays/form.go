@@ -15,8 +15,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Form is a form of backoff as a command line says it: its name, and the settings
-// where the name does not stand for all of them. Make one with NewForm.
+// Form is a form of backoff on a command line: its name, and the settings that replace the
+// form's own. Make one with NewForm.
 type Form struct {
 	name string
 	own  sim.Retry
@@ -41,7 +41,7 @@ func (m *Form) Flags(c *cobra.Command) {
 	cli.Complete(c, "jitter", []string{"none", "full", "equal", "proportional:", "uniform:", "normal:"})
 }
 
-// Retry is what the flags of the command ask for, or an error in the command line.
+// Retry returns the settings that the flags ask for, or an error of the command line.
 func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 	r, known := formNamed(m.name)
 	if !known {
@@ -84,10 +84,9 @@ var settings = map[string][]string{
 // kind of retry.
 func Takes(kind, setting string) bool { return slices.Contains(settings[kind], setting) }
 
-// published are the forms with the parameters that a text gives them, and ours
-// where it gives none: [Ethernet] says how to choose T and M, not what they are, so
-// the 100 ms and 30 s are our defaults; [Syncmusings] says "add some jitter", and the
-// 0.6 and the cap after it are what comes nearest to its figures.
+// published are the forms with the parameters of the texts. Missing parameters are ours:
+// [Ethernet] says how to choose T and M, so the 100 ms and 30 s are our defaults;
+// [Syncmusings] says "add some jitter", and 0.6 with a cap comes nearest to its figures.
 var published = map[string]sim.Retry{
 	"crash-blue":   {Kind: "compound", Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)},
 	"crash-green":  {Kind: "compound", Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)},
@@ -97,7 +96,7 @@ var published = map[string]sim.Retry{
 	"syncmusings":  {Kind: "exponential", Min: 50 * time.Millisecond, Jitter: backoff.Proportional(0.6), CapLast: true},
 }
 
-// formNamed returns the form of that name with its own settings.
+// formNamed finds a form by its name.
 func formNamed(name string) (r sim.Retry, known bool) {
 	if r, ok := published[name]; ok {
 		return r, true

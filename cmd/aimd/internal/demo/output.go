@@ -35,8 +35,8 @@ func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
 	f.Var(value.Names(only, all), "only", "which strategies to run")
 }
 
-// order is that in which the strategies run: those without a limiter first or, where a
-// page shows the windows at work, last.
+// order returns the order of the runs: strategies without a limiter are first or, if a page
+// shows the windows at work, last.
 func (o *output) order(only, all []string) []string {
 	var first, last []string
 	for _, name := range all {
@@ -79,8 +79,7 @@ func (o *output) check(c *cobra.Command) error {
 	return cli.Usage(c, cli.MakeDir("figures", o.figures))
 }
 
-// show runs the strategies and shows what is known in the end, also after an
-// interruption or an error.
+// show runs the strategies and shows their results, also after an interruption or an error.
 func (o *output) show(c *cobra.Command, r Report, run func(context.Context, measure.Watcher) iter.Seq2[measure.Result, error]) error {
 	if err := o.check(c); err != nil {
 		return err
@@ -138,11 +137,11 @@ func (o *output) write(c *cobra.Command, r Report) error {
 	return err
 }
 
-// watcher shows the runs, one after the other, and leaves a line of how each ended.
+// watcher shows the runs, one after the other, and writes a line at the end of each.
 type watcher struct {
 	w    io.Writer
 	page *livepage.Page
-	// hide ends the display of the run that is shown; nil: none is.
+	// hide ends the display of a run. It is nil between two runs.
 	hide func()
 }
 

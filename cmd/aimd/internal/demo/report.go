@@ -20,17 +20,16 @@ import (
 
 // Report is all there is to show.
 type Report struct {
-	// Title, Service and Optimum are sentences: what was done, to what
-	// service, and how the optimum is computed.
+	// Title, Service and Optimum are sentences about the work, the service, and how the
+	// optimum is computed.
 	Title, Service, Optimum string
-	// Operation and Operations are what is done, "object" and "objects"; Done is
-	// what becomes of it, "stored".
+	// Operation, Operations and Done are words: "object", "objects" and "stored".
 	Operation, Operations, Done string
-	// Alone is what the strategies without a limiter are called in the verdict.
+	// Alone has the names of the strategies without a limiter in the verdict.
 	Alone map[string]string
 	// P99 says what p99 is.
 	P99 string
-	// Command is what was run.
+	// Command is the command line.
 	Command string
 	// Slots is how many requests the service takes at a time, PerSecond how many
 	// in a second; 0: not known.
@@ -106,7 +105,7 @@ func label(r measure.Result) string {
 }
 
 // verdict is the result in a line: aimd.New, or the best of the limiters if its law was
-// not asked for, beside all that work without one. "" if it did not come to its end.
+// not run, and the strategies without a limiter. "" means that no limiter came to its end.
 func (r Report) verdict() string {
 	var best *measure.Result
 	for i, x := range r.Results {
@@ -156,11 +155,14 @@ func short(seconds float64) string {
 	return strconv.FormatFloat(seconds, 'f', 1, 64)
 }
 
-// notes are what the table's numbers do not say.
+// notes explain the numbers of the table.
 func (r Report) notes() []string {
 	var notes []string
 	lost, peak := false, 0
 	for _, x := range r.Results {
+		if x.Strategy == "probe" {
+			notes = append(notes, chart.Probe)
+		}
 		lost = lost || x.Lost > 0
 		peak = max(peak, x.Peak)
 	}
@@ -193,10 +195,9 @@ func (r Report) rowNotes(x measure.Result) []string {
 	return notes
 }
 
-// figures are the courses of the results over time, drawn as those of simulated runs:
-// the window where there is one, and the answers, each to a scale of its own, since
-// beside the peaks of those that go wrong the others would be flat, and all to the same
-// logarithmic one.
+// figures draws the runs over time like simulated runs: the windows, and the answers. Each
+// plot of answers has its own scale, since the peaks of bad strategies would make the others
+// flat. A second figure has one logarithmic scale.
 func (r Report) figures() []figure.Figure {
 	var s experiment.Study
 	s.Server = sim.Server{Slots: int(math.Ceil(r.Slots)), Rate: sim.Rate{PerSecond: r.PerSecond}}

@@ -74,6 +74,7 @@ func TestVerdict(t *testing.T) {
 	assert.Equal(t, "aimd: all 2000 stored in 6.8 s, 1.08 times the optimum; the SDK alone lost 1784.", r.verdict())
 	r.Results = append(r.Results, measure.Result{Strategy: "probe", Operations: 2000, MakespanS: 9, OptimumS: 6})
 	assert.Equal(t, "aimd: all 2000 stored in 9.0 s, 1.50 times the optimum; the SDK alone lost 1784.", r.verdict(), "aimd is aimd.New, also where another law was faster")
+	assert.Contains(t, r.notes(), "probe: the law of aimd.New.")
 	r = example()
 	r.Results[1].Lost = 7
 	r.Results[0].Lost = 0

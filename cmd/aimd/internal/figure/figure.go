@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// width is the width of every figure. The text is legible at half of it.
+// width is the width of every figure. The text is legible at half the width.
 const width = 7.2 * vg.Inch
 
 // Figure is plots, one above the other, under one legend.
@@ -127,7 +127,7 @@ var (
 )
 
 // Write writes the figures into the directory that a flag names, in each of the forms,
-// and returns the names of the files. If dir is "", it writes nothing.
+// and returns the names of the files. If dir is "", it returns at once.
 func Write(flag, dir string, figures []Figure, forms ...Form) (files []string, err error) {
 	if dir == "" {
 		return nil, nil

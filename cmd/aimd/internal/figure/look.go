@@ -14,7 +14,7 @@ import (
 
 func init() { plot.DefaultFont.Variant = "Sans" }
 
-// The colours of Okabe and Ito, which most people can tell apart:
+// The colours of Okabe and Ito, which differ for most colour-blind people:
 // https://jfly.uni-koeln.de/color/
 var (
 	Blue       = color.RGBA{0x00, 0x72, 0xB2, 0xFF}
@@ -25,7 +25,7 @@ var (
 	all = []color.RGBA{Blue, Vermillion, {0x00, 0x9E, 0x73, 0xFF}, Orange, {0xCC, 0x79, 0xA7, 0xFF}, {0x56, 0xB4, 0xE9, 0xFF}, Black}
 )
 
-// Line is the style of a line, with dashes and gaps of these lengths in points, if any.
+// Line is the style of a line. The dashes and gaps, if any, are in points.
 func Line(c color.Color, dashes ...float64) draw.LineStyle {
 	l := draw.LineStyle{Color: c, Width: vg.Points(1.7)}
 	for _, d := range dashes {
@@ -42,7 +42,7 @@ func Nth(n int) (draw.LineStyle, draw.GlyphStyle) {
 	return l, draw.GlyphStyle{Color: l.Color, Radius: vg.Points(3.2), Shape: plotutil.Shape(n)}
 }
 
-// Box is a rectangle of that colour.
+// Box is a filled rectangle.
 func Box(left, right, bottom, top float64, c color.Color) *plotter.Polygon {
 	corners := plotter.XYs{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}}
 	return &plotter.Polygon{XYs: []plotter.XYs{corners}, Color: c}

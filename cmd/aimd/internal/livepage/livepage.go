@@ -31,7 +31,7 @@ func (c *Choice) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.open, "open", false, "open the page of --live in a browser; --open alone is enough")
 }
 
-// Page is a page that is served. A nil Page is none, and does nothing.
+// Page is a page that is served. All methods of a nil Page are no-ops.
 type Page struct {
 	server *http.Server
 	served sync.WaitGroup
@@ -45,7 +45,7 @@ type Page struct {
 
 // shown is a limiter or, where that is nil, a client without one, which look looks at.
 type shown struct {
-	name    string // "": that of the limiter
+	name    string // "" for the name of the limiter
 	limiter *aimd.Limiter
 	look    func() viewer.Flow
 	flow    viewer.Flow
@@ -54,7 +54,7 @@ type shown struct {
 // Asked reports whether there is to be a page.
 func (c Choice) Asked() bool { return c.live || c.open }
 
-// Serve begins to serve the page if it was asked for, and tells its address.
+// Serve begins to serve the page if the flags ask for it, and prints its address.
 func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
 	if !c.Asked() {
 		return nil, nil
@@ -78,8 +78,8 @@ func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
 	return p, nil
 }
 
-// look looks at the page until it is closed, so that who opens it later sees what went
-// before.
+// look looks at the page until the page is closed, so that a browser that opens it later
+// sees the time before.
 func look(events string) {
 	res, err := http.Get(events)
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 //go:embed help
 var help embed.FS
 
-// filesServer is how many connections a server should be able to have for the
-// scenario in its help: those of half a minute and more.
+// filesServer is how many connections the scenario in the server's help needs: all the
+// connections of half a minute and more.
 const filesServer = 10_000
 
 // ServerCommand is aimd server.
@@ -107,12 +107,11 @@ func ClientCommand() *cobra.Command {
 	return c
 }
 
-// filesNeeded is how many files so many clients can need: a connection each, as
-// many again that are still being made for requests that found another one, and
-// a few of the program's own.
+// filesNeeded is how many files the clients can need: a connection each, another one that
+// is still being made for a request that found a free connection, and a few more.
 func filesNeeded(clients int) uint64 { return 2*uint64(clients) + 20 }
 
-// choice is the strategy's name, and what is to be different from its own figures.
+// choice is the strategy's name, and the settings that replace the strategy's own.
 type choice struct {
 	name               string
 	exponential        bool

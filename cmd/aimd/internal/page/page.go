@@ -19,7 +19,7 @@ var (
 
 	form = template.Must(template.New("page").Funcs(template.FuncMap{"svg": func(f figure.Figure) (template.HTML, error) {
 		svg, err := f.SVG()
-		return template.HTML(svg), err // it is our own; what draws it escapes the texts in it
+		return template.HTML(svg), err // package figure escapes the texts
 	}}).Parse(text))
 )
 
@@ -31,27 +31,27 @@ type Page struct {
 	// Intro are paragraphs.
 	Intro    []string
 	Chapters []Chapter
-	// Command is what was run.
+	// Command is the command line that made the page.
 	Command string
 }
 
-// Chapter is sections under a title; "": none.
+// Chapter is sections under a title, if it has one.
 type Chapter struct {
 	Title string
-	// Source is the text that the chapter is about; zero: none.
+	// Source is the text that the chapter is about, if any.
 	Source   Source
 	Text     []string
 	Sections []Section
 }
 
-// Source is a text of somebody else's.
+// Source is a published text.
 type Source struct{ Title, Author, Year, URL string }
 
-// Section is what there is to tell of one thing.
+// Section is the text, the numbers, the table and the figures of one subject.
 type Section struct {
-	// Name identifies it, Title says what it is; "": they are not shown.
+	// Name identifies the section, Title describes it. Both may be "".
 	Name, Title string
-	// Claim is what a source says of it.
+	// Claim is a quote of the source about it.
 	Claim   string
 	Numbers []Number
 	// Table is shown at once, or behind Summary if that is given.
@@ -61,9 +61,9 @@ type Section struct {
 	Figures []figure.Figure
 }
 
-// Number is a number beside that of a source.
+// Number is a measured number, and the number of the source.
 type Number struct {
-	// Theirs is what the source says; "": nothing.
+	// Theirs is the number of the source, "" if it has no such number.
 	What, Theirs, Ours string
 	// Met: ours is as expected.
 	Met bool

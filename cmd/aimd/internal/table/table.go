@@ -59,7 +59,7 @@ func (t Table) fit(width int) int {
 	return shown
 }
 
-// render draws the first columns, with no control character but those of the colours.
+// render draws the first columns. Its only control characters are colours.
 func (t Table) render(shown int, colour bool) string {
 	w := table.NewWriter()
 	style := table.StyleLight

@@ -1,6 +1,6 @@
-// Package terminal is the one way out to whoever reads: it knows how wide the
-// terminal is and whether it may be coloured, and lets no control character of a
-// scenario's title, an argument or a server's answer reach it raw.
+// Package terminal writes to the terminal. It knows the width of the terminal and whether
+// it has colours. Control characters in a scenario's title, an argument or a server's
+// answer do not reach the terminal.
 package terminal
 
 import (
@@ -17,7 +17,7 @@ import (
 // safe for several goroutines as the writer behind it.
 type Writer struct {
 	to io.Writer
-	// screen is the terminal; nil: it is none.
+	// screen is nil if the writer is no terminal.
 	screen *os.File
 	colour bool
 }
@@ -41,8 +41,8 @@ func (t *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Columns is the width of the terminal that w writes to, in characters; 0 if it is
-// none.
+// Columns returns the width of the terminal that w writes to, in characters, or 0 if w
+// is no terminal.
 func Columns(w io.Writer) int {
 	t, ok := w.(*Writer)
 	if !ok || t.screen == nil {
@@ -61,8 +61,8 @@ func Colour(w io.Writer) bool {
 	return ok && t.colour
 }
 
-// Raw is the writer behind w: for a line that is drawn anew and for colours. What
-// else is written to it must be clean.
+// Raw returns the writer behind w, for colours and for a line that is drawn again. All
+// other text for it must be clean.
 func Raw(w io.Writer) io.Writer {
 	if t, ok := w.(*Writer); ok {
 		return t.to
@@ -70,9 +70,8 @@ func Raw(w io.Writer) io.Writer {
 	return w
 }
 
-// Clean is s with its control characters as JSON writes them, \u001b, but for
-// newlines and tabs; so JSON stays the JSON that it was. What is no UTF-8 becomes
-// U+FFFD.
+// Clean returns s with its control characters as JSON writes them, \u001b, except
+// newlines and tabs. So JSON keeps its meaning. Invalid UTF-8 becomes U+FFFD.
 func Clean(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -85,7 +84,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// Cut is the line without what is beyond so many columns, 0 for no end to them.
+// Cut returns the first columns of the line. 0 columns is no limit.
 func Cut(s string, columns int) string {
 	line := []rune(s)
 	if columns <= 0 || len(line) <= columns {

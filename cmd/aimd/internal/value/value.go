@@ -52,7 +52,7 @@ func (v *Value[T]) Want() string { return v.want }
 
 // String implements pflag.Value.
 func (v *Value[T]) String() string {
-	if v.to == nil { // the flag library makes one of these to compare with
+	if v.to == nil { // the flag library compares with a zero Value
 		return ""
 	}
 	return v.show(*v.to)
@@ -86,7 +86,7 @@ func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat, nil}
 }
 
-// Factor is a number between 0 and 1, neither of them.
+// Factor is a number greater than 0 and less than 1.
 func Factor(to *float64) *Value[float64] {
 	v := Decimal(to, math.SmallestNonzeroFloat64, math.Nextafter(1, 0))
 	v.want = "a number greater than 0 and less than 1"
@@ -100,7 +100,7 @@ func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {
 	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration, nil}
 }
 
-// OrNone lets a setting be 0 as well, for none.
+// OrNone allows 0 too, which turns the setting off.
 func OrNone[T any](v *Value[T]) *Value[T] {
 	parse := v.parse
 	v.want += ", or 0 for none"
@@ -188,7 +188,7 @@ func Durations(to *[]time.Duration, lo, hi time.Duration) *Value[[]time.Duration
 	return &Value[[]time.Duration]{to, "durations", want, list(within(time.ParseDuration, lo, hi)), show, nil}
 }
 
-// Choice is one of several words, each of which stands for a value.
+// Choice is one of several words. Each word stands for a value.
 func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
 	parse := func(s string) (x T, ok bool) {
 		if i := slices.Index(words, s); i >= 0 {
@@ -200,7 +200,7 @@ func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
 	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show, words}
 }
 
-// URL is one of HTTP; want says more of what is allowed, such as no user.
+// URL is a URL of HTTP. want describes the allowed URLs.
 func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
 	return Text(to, "URL", want, func(s string) bool {
 		u, err := url.Parse(s)
@@ -220,8 +220,8 @@ func Bucket(to *string) *Value[string] {
 	return Text(to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", bucketName.MatchString)
 }
 
-// Text is a text of which a function says whether it is allowed, and want what
-// is. kind stands for it in the help.
+// Text is a text that the function allows. want describes the allowed texts, and kind
+// stands for the value in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
 	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone, nil}
 }
@@ -250,12 +250,11 @@ func parseRate(s string) (float64, bool) {
 
 func showRate(x float64) string { return showFloat(x) + "/s" }
 
-// TakesFactor reports whether that law is known to have a factor, as tahoe and reno do. A
-// law of sim.Register may read it too; this is false all the same.
+// TakesFactor reports whether the law is tahoe or reno. A law of sim.Register may read the
+// factor too, but TakesFactor is false for it.
 func TakesFactor(law string) bool { return law == "tahoe" || law == "reno" }
 
-// CheckFactor refuses a factor that was given, --factor, where none of the laws that
-// were chosen with the flag has one.
+// CheckFactor refuses --factor if all the laws chosen with the flag have no factor.
 func CheckFactor(given bool, flag string, chosen ...string) error {
 	if !given || slices.ContainsFunc(chosen, TakesFactor) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
-// Outcome is what a command line leaves behind.
+// Outcome is the result of a command line.
 type Outcome struct {
 	Status         int
 	Stdout, Stderr string
@@ -55,7 +55,7 @@ func (s *stopper) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// AWS sets an environment with credentials and nothing of the machine's.
+// AWS sets an environment with credentials, and hides the machine's own settings.
 func AWS(t *testing.T) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")
@@ -68,7 +68,7 @@ func AWS(t *testing.T) {
 	}
 }
 
-// Files are the names of what is in the working directory.
+// Files returns the names of the files in the working directory.
 func Files(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(".")

@@ -1,6 +1,5 @@
-// Package api sends the same jobs to a rate-limited API from a worker pool with several
-// strategies, one after the other, and measures what each of them costs. The API is
-// its own.
+// Package api sends the same jobs from a worker pool to a rate-limited API of its own, once
+// per strategy, and measures the cost of each strategy.
 package api
 
 import (
@@ -22,9 +21,9 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Config is how much is to be done, by how many, and what the API allows.
+// Config describes the work, the workers and the API.
 type Config struct {
-	// Requests are sent by so many Goroutines.
+	// Requests is the number of requests, Goroutines the number of workers.
 	Requests, Goroutines int
 	Limits               Limits
 	// Factor is what Tahoe and Reno keep of the window at a cut.
@@ -35,8 +34,8 @@ type Config struct {
 	Limit time.Duration
 }
 
-// Optimum is the least time for so many requests: the burst at once, the others
-// as the tokens come, and the last one's service time.
+// Optimum is the least time for n requests: the burst at once, the others as the tokens
+// come, and the service time of the last request.
 func (c Config) Optimum(requests int) time.Duration {
 	if requests == 0 {
 		return 0
@@ -106,7 +105,7 @@ type Limits struct {
 	Burst int
 	// Service is how long each request takes.
 	Service time.Duration
-	// RetryAfter is what refused clients are told, in whole seconds.
+	// RetryAfter is the Retry-After of a refusal, in whole seconds.
 	RetryAfter time.Duration
 }
 

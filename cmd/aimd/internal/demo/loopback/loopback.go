@@ -31,8 +31,8 @@ func Start(handle func(*Server, http.ResponseWriter, *http.Request)) (*Server, e
 	return s, nil
 }
 
-// Work lasts for the time, and reports false if the server closes before. A client
-// that goes away does not shorten it: a service works on for nobody, too.
+// Work lasts for the time, and reports false if the server closes before. Like a real
+// service it continues if the client goes away.
 func (s *Server) Work(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -42,8 +42,7 @@ func (s *Server) Work(d time.Duration) bool {
 	}
 }
 
-// Close stops the server at once. What is being served is cut off. It may be called
-// again.
+// Close stops the server at once, and cuts off its requests. It may be called again.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		close(s.closed)

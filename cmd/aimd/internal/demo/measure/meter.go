@@ -1,5 +1,5 @@
-// Package measure runs a workload once and says what it cost: time, attempts,
-// refusals, how long the slowest took, and how all of it went over time.
+// Package measure runs a workload once and measures its cost: time, attempts, refusals, the
+// slowest operations, and the course over time.
 package measure
 
 import (
@@ -15,7 +15,7 @@ import (
 // of goroutines.
 type Meter struct {
 	operations int
-	// limiter is the one whose window is read; nil: there is none.
+	// limiter is nil for a strategy without a window.
 	limiter *aimd.Limiter
 
 	mu sync.Mutex
@@ -46,8 +46,7 @@ const (
 	failed
 )
 
-// NewMeter returns a meter for so many operations, sent through the limiter, which may
-// be nil.
+// NewMeter returns a meter for that number of operations. limiter may be nil.
 func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
 	return &Meter{operations: operations, limiter: limiter, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
 }
@@ -59,9 +58,9 @@ func (m *Meter) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{m, next}
 }
 
-// Client returns a client that is metered, and keeps a connection for each goroutine.
-// (The default keeps 10, and the rest would dial anew for each request, whatever the
-// strategy.) The function closes them.
+// Client returns a client that is metered, and keeps a connection for each goroutine. (The
+// default keeps 10, so that most goroutines would dial for each request.) The function
+// closes the connections.
 func (m *Meter) Client(goroutines int) (client *http.Client, closeIdle func()) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, goroutines
@@ -135,7 +134,7 @@ func (m *Meter) sample() Sample {
 	return s
 }
 
-// Limiter is the one that the run sends through; nil: there is none.
+// Limiter returns the limiter of the run, or nil.
 func (m *Meter) Limiter() *aimd.Limiter { return m.limiter }
 
 // Operations is how many operations the run has.

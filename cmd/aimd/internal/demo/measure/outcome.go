@@ -10,8 +10,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Outcome is a Result as far as the run itself knows it. Judged says how it compares
-// and what was lost, which takes the service's own account.
+// Outcome is a Result as far as the run itself knows it. Judged adds the optimum and the
+// lost operations, from the service's own account.
 type Outcome struct {
 	Result
 	ends []end
@@ -46,12 +46,11 @@ func p99(ends []end) time.Duration {
 type Result struct {
 	// Strategy is the strategy's fixed name.
 	Strategy string `json:"strategy"`
-	// Factor is what a cut keeps of the window; 0 where it has none.
+	// Factor is the share of the window that a cut keeps, 0 for a strategy without a factor.
 	Factor float64 `json:"factor"`
 	// Operations is how many were to be done; of an interrupted run, how many ended.
 	Operations int `json:"operations"`
-	// Attempts is how many requests were sent, Refused how many of them were
-	// answered with 429 or 503.
+	// Attempts counts the requests, Refused the answers 429 and 503.
 	Attempts int `json:"attempts"`
 	Refused  int `json:"refused"`
 	// Lost is how many operations left no trace with the service, or a wrong one.
@@ -76,12 +75,10 @@ type Result struct {
 	Samples []Sample `json:"-"`
 }
 
-// Judged judges the run by what the service has: served reports of each
-// operation whether the service did it, whatever the client was told.
-// optimum is the least time for so many operations.
+// Judged judges the run by the service: served reports for each operation whether the
+// service did it, whatever the service answered. optimum is the least time for n operations.
 //
-// Of an interrupted run only those that ended count: the others were not
-// lost, they were not done.
+// Of an interrupted run only the operations that ended count: the others were not lost.
 func (o Outcome) Judged(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
 	r := o.Result
 	r.Strategy, r.Factor = strategy, factor
@@ -101,8 +98,8 @@ func (o Outcome) Judged(strategy string, factor float64, served func(i int) bool
 	return r
 }
 
-// TimesOptimum is the makespan over the optimum; 0 when that is not known, and when
-// work was lost: it is then not the time for all of it.
+// TimesOptimum is the makespan over the optimum. It is 0 if the optimum is not known, or if
+// work was lost.
 func (r Result) TimesOptimum() float64 {
 	if r.OptimumS == 0 || r.Lost > 0 {
 		return 0
@@ -154,8 +151,8 @@ func (r reasons) most() string {
 	return best.text
 }
 
-// Traces are the samples as the simulator has its own, at even intervals, and when they
-// end. Between two samples all goes on evenly.
+// Traces returns the samples in the simulator's form, at even intervals, and their end.
+// Values between two samples are interpolated.
 func Traces(samples []Sample) (sim.Traces, time.Duration) {
 	if len(samples) < 2 {
 		return sim.Traces{}, 0

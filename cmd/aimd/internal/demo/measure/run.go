@@ -21,18 +21,18 @@ const (
 type Pool struct {
 	// Goroutines work side by side, each on one operation at a time.
 	Goroutines int
-	// Limit is the longest time for all; 0: none. What is not done by then is lost.
+	// Limit is the longest time for all operations, or 0. Later operations are lost.
 	Limit time.Duration
 }
 
-// Run does every operation once, op(ctx, i) for i from 0, and returns how that
-// went. When ctx ends it stops, waits for what runs to return, and returns what
-// is known. Each Meter is for one Run.
+// Run does every operation once, op(ctx, i) for i from 0, and returns the outcome. When ctx
+// ends, it waits for the running operations, and returns the outcome so far. Each Meter is
+// for one Run.
 func (p Pool) Run(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) Outcome {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if p.Limit > 0 {
-		// Not as a deadline: who knows of one gives up before.
+		// Not as a deadline: a client that knows its deadline gives up before.
 		defer time.AfterFunc(p.Limit, cancel).Stop()
 	}
 	m.began()
@@ -53,8 +53,8 @@ func (p Pool) Run(ctx context.Context, m *Meter, op func(ctx context.Context, i 
 	return o
 }
 
-// work returns when all operations ended, or the context did and nothing
-// runs any more.
+// work returns after the last operation, or after the running operations if the context
+// ends.
 func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -77,8 +77,8 @@ func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 	wg.Wait()
 }
 
-// Watcher is told when runs begin and end, and may look at the Meter in
-// between. Warn tells what went wrong beside the runs.
+// Watcher is called when runs begin and end, and may look at the Meter in between. Warn
+// gets errors outside of the runs.
 type Watcher interface {
 	Begin(strategy string, m *Meter)
 	End(r Result)

@@ -15,21 +15,19 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Setup is what a strategy makes of a client.
+// Setup is a strategy at work.
 type Setup struct {
 	// Retry runs one operation, again if need be.
 	Retry func(ctx context.Context, once func(context.Context) error) error
-	// Limiter is the one of this library; nil: the strategy has none.
+	// Limiter is nil for a strategy without a limiter of this library.
 	Limiter *aimd.Limiter
-	// Factor is what a cut keeps of the window; 0 without one.
+	// Factor is the share of the window that a cut keeps, or 0.
 	Factor float64
 }
 
-// SetUp is the strategy of that name. Backoff is plain exponential backoff, the thing to
-// compare with: each operation retries by itself, for as long as it takes, and knows
-// nothing of the others. One of sim.Laws has a limiter of this library, whose Do retries;
-// the factor is for the laws that have one. All others leave retries to the client, if it
-// makes any.
+// SetUp puts a strategy to work. Backoff is plain exponential backoff: each operation
+// retries by itself until it succeeds. A law of sim.Laws has a limiter of this library,
+// whose Do retries. The other strategies leave retries to the client.
 func SetUp(name string, factor float64) (Setup, error) {
 	if name == "backoff" {
 		policy, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: transient})
@@ -59,7 +57,7 @@ func (s Setup) Close() {
 // Once runs the operation and leaves all retries to it.
 func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
-// delays are those of the usual client, "full jitter" of
+// delays are the delays of the usual client, "full jitter" of
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 // from a service time of the demo to 20 s.
 var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}

@@ -1,5 +1,5 @@
-// Package s3 uploads the same objects to an S3 store with several
-// strategies, one after the other, and measures what each of them costs.
+// Package s3 uploads the same objects to an S3 store, once per strategy, and measures the
+// cost of each strategy.
 package s3
 
 import (
@@ -18,14 +18,13 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Config is what is uploaded, how, and to what.
+// Config describes the objects, the uploaders and the store.
 type Config struct {
-	// Objects of Size bytes each are uploaded from so many Goroutines.
+	// Objects of Size bytes each are uploaded from that number of Goroutines.
 	Objects, Goroutines int
 	Size                int64
-	// Slots, Service and Jitter describe the store; see store.Config. With an
-	// Endpoint they set nothing, and are what the optimum is computed from: Slots 0
-	// when that is not known.
+	// Slots, Service and Jitter describe the store; see store.Config. With an Endpoint
+	// they are only for the optimum. Slots is 0 if the limit is not known.
 	Slots   int
 	Service time.Duration
 	Jitter  float64
@@ -41,9 +40,8 @@ type Config struct {
 	Bucket string
 }
 
-// Optimum is the least time for so many objects: all slots busy from the
-// first moment to the last with nothing but service time, that of the transfer
-// left out. 0 if the store's limit is not known.
+// Optimum is the least time for n objects: all slots are busy from the first moment to the
+// last with service time alone, without transfer. It is 0 if the store's limit is not known.
 func (c Config) Optimum(objects int) time.Duration {
 	if c.Slots == 0 || objects == 0 {
 		return 0
@@ -52,8 +50,7 @@ func (c Config) Optimum(objects int) time.Duration {
 	return max(all, c.Service)
 }
 
-// verifyTime bounds how long the check of what the store has may take, also
-// after an interruption.
+// verifyTime bounds the check of the stored objects, also after an interruption.
 const verifyTime = time.Minute
 
 // Run uploads the objects once per strategy, each to an empty place of the

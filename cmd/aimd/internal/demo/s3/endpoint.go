@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// ownBucket is the bucket that is made when none is named.
+	// ownBucket is the bucket that is made if the user names no bucket.
 	ownBucket = "aimd-demo"
-	// probeTime bounds each question of the probe: a wrong endpoint should be told soon.
+	// probeTime bounds each request of the probe, so that a wrong endpoint is reported soon.
 	probeTime = 10 * time.Second
 	// deleteMost is how many objects S3 deletes in one request.
 	deleteMost = 1000
 )
 
-// endpoint is an S3 server that runs already. What else it holds stays as it
-// is: all objects of the demo have a prefix that nobody else has, and nothing
-// without it is touched.
+// endpoint is an S3 server that runs already. All objects of the demo have a prefix of
+// their own, and the demo touches only objects with this prefix.
 type endpoint struct {
 	place
 	url string
@@ -128,8 +127,7 @@ func (e *endpoint) close() error {
 	return nil
 }
 
-// remove deletes every object of the place, and nothing else. It does so after
-// an interruption as well.
+// remove deletes every object of the place, also after an interruption.
 func (p *place) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), verifyTime)
 	defer cancel()

@@ -53,7 +53,7 @@ func (p *place) steward() *s3.Client {
 			o.MaxBackoff = time.Second
 		})
 	}
-	// It compares contents itself; a wrong one is what it looks for, no error.
+	// The check compares contents itself: a wrong content is a result, no error.
 	config.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	return s3.NewFromConfig(config, pathStyle)
 }
@@ -78,9 +78,8 @@ func (p *place) list(ctx context.Context) ([]listed, error) {
 	return all, nil
 }
 
-// stored tells of each object whether the store has it, whole and with the
-// right content. It asks the store alone: a listing, whose ETag is the MD5 of the
-// content with most stores; where it is not, the content itself.
+// stored reports for each object whether the store has it with the right content. Most
+// stores list the MD5 of the content as ETag. If an ETag differs, the content is read.
 func (p *place) stored(ctx context.Context, objects int, size int64) ([]bool, error) {
 	all, err := p.list(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func placeIn(s *store.Store) *place {
 		config: aws.Config{
 			Region:       "us-east-1",
 			BaseEndpoint: aws.String(s.URL),
-			// The store asks for none, the SDK does.
+			// The SDK needs credentials, the store does not.
 			Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""),
 		},
 		bucket: ownBucket,

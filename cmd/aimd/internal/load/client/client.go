@@ -21,20 +21,20 @@ import (
 
 // Config is who sends how much where. All numbers must be positive.
 type Config struct {
-	// URL is what is asked for.
+	// URL is the address of the requests.
 	URL string
 	// Clients send one request at a time each.
 	Clients int
-	// Lambda is the mean time from the end of a client's operation to the begin of
-	// its next, which is distributed exponentially.
+	// Lambda is the mean time from the end of a client's operation to the begin of the
+	// next. The times are distributed exponentially.
 	Lambda time.Duration
 	// Timeout is the most time for an attempt.
 	Timeout time.Duration
-	// Strategy is what is done after a failure; see Strategies and Named.
+	// Strategy decides what follows a failure; see Strategies and Named.
 	Strategy sim.Strategy
 }
 
-// Options are what a run needs beside that.
+// Options are the other settings of a run.
 type Options struct {
 	// Report is how often a line is written.
 	Report time.Duration
@@ -44,7 +44,7 @@ type Options struct {
 	Stdout io.Writer
 }
 
-// clients are all clients of a run, and what they share.
+// clients are the clients of a run with their shared state.
 type clients struct {
 	config   Config
 	strategy strategy
@@ -62,8 +62,8 @@ func Run(ctx context.Context, c Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	// A dial outlives the request that it was made for, by half a minute if
-	// nothing bounds it; so many would use up the files.
+	// A dial outlives its request, by half a minute without a bound. Many such dials
+	// would use up the files.
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: c.Timeout}).DialContext, MaxIdleConnsPerHost: c.Clients}
 	defer transport.CloseIdleConnections()
 	all := &clients{config: c, strategy: s, http: &http.Client{Transport: transport}}
@@ -174,7 +174,7 @@ type rates struct {
 	GaveUp   float64 `json:"gave_up_per_s"`
 }
 
-// since is how often per second things happened between two moments.
+// since returns the rates between two moments, per second.
 func (c counts) since(before counts, span time.Duration) rates {
 	per := func(n, before int64) float64 { return float64(n-before) / span.Seconds() }
 	return rates{per(c.OK, before.OK), per(c.Errors, before.Errors), per(c.TimedOut, before.TimedOut), per(c.GaveUp, before.GaveUp)}
@@ -203,7 +203,7 @@ func (c *clients) report(ctx context.Context, o Options) error {
 	return c.summary(o, time.Since(began))
 }
 
-// line is that of the text's program:
+// line writes a line like the text's program:
 //
 //	OK: 36.00 req/sec, errors: 0.00 req/sec, timedout: 22.60 req/sec
 func (c *clients) line(o Options, now time.Time, r rates) error {

@@ -16,24 +16,24 @@ import (
 	"github.com/aimd-go/aimd/throttle"
 )
 
-// Exponential is what the program of "Exponential Backoff or how not to crash a server"
-// does with -exponential-backoff: the text's loop, with the figures of its constants.
+// Exponential is the strategy -exponential-backoff of the program of "Exponential Backoff
+// or how not to crash a server", with the program's constants.
 func Exponential() sim.Strategy {
 	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
 		Kind: "compound", Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
 	}}
 }
 
-// Strategies are the ready strategies: exponential, and those of the simulator, but
-// for carrier sense, which over HTTP nobody has.
+// Strategies returns the ready strategies: exponential, and all strategies of the simulator
+// except carrier sense, which HTTP does not have.
 func Strategies() []sim.Strategy {
 	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense != sim.Sense{} })
 	i := 1 + slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == "fixed" })
 	return slices.Insert(all, i, Exponential())
 }
 
-// Named returns the strategy of that name. Laws that have a factor are there with any
-// that is greater than 0 and less than 1: reno-0.75.
+// Named finds a strategy by its name. tahoe and reno may have any factor greater than 0 and
+// less than 1: reno-0.75.
 func Named(name string) (sim.Strategy, bool) {
 	all := Strategies()
 	if i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == name }); i >= 0 {
@@ -53,12 +53,11 @@ type strategy struct {
 	// do does one operation: it attempts until that succeeds, the strategy gives
 	// up, or the context ends.
 	do func(ctx context.Context, attempt func(context.Context) error) error
-	// limiter is what they share; nil: none.
+	// limiter is shared by all clients. It is nil for a strategy without a window.
 	limiter *limiter.Limiter
 }
 
-// newStrategy puts the strategy to work. What it is made of are the settings of the
-// simulator, all of them.
+// newStrategy makes a strategy of the simulator work on real requests.
 func newStrategy(s sim.Strategy) (strategy, error) {
 	guards, err := guardsOf(s)
 	if err != nil {
@@ -97,8 +96,8 @@ func policyOf(r sim.Retry, guards []attempt.Guard) (*retry.Policy, error) {
 	return retry.New(c)
 }
 
-// guardsOf are the throttle and the budget, shared by all clients. The budget is
-// the last: what the throttle rejects was not sent.
+// guardsOf returns the throttle and the budget, which all clients share. The budget is the
+// last, since a request that the throttle rejects is not sent.
 func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 	var guards []attempt.Guard
 	if s.Throttle != (sim.Throttle{}) {

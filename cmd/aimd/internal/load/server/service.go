@@ -1,6 +1,6 @@
-// Package server is the service of "Exponential Backoff or how not to crash a
-// server": it answers as a database behind it would, the slower the more requests it has at a time, and notices nothing of
-// clients that gave up.
+// Package server is the service of "Exponential Backoff or how not to crash a server". Like
+// a database, it is slower the more requests it has at a time. It also works for clients
+// that have given up.
 package server
 
 import (
@@ -23,7 +23,7 @@ import (
 // time is negative is answered at once.
 const LongestDelay = 24 * time.Hour
 
-// Config is how the service behaves. All of it must be positive.
+// Config describes the service. All fields must be positive.
 type Config struct {
 	// Limit is how many requests at a time are served without slowdown.
 	Limit int
@@ -35,7 +35,7 @@ type Config struct {
 	Recheck time.Duration
 }
 
-// Delay is the service time with so many requests at a time. The text:
+// Delay is the service time at that concurrency. The text:
 //
 //	"The server is responsible for minDelay (100 ms) until the number of simultaneous
 //	connections exceeds concurrencyLimit (30), after which the response time
@@ -61,16 +61,15 @@ type Service struct {
 	counts Counts
 }
 
-// New returns a service that nobody asks yet.
+// New returns a service.
 func New(c Config) *Service { return &Service{config: c, closed: make(chan struct{})} }
 
 // Close ends the requests that are being served. Call it once.
 func (s *Service) Close() { close(s.closed) }
 
-// ServeHTTP answers OK once the request was here for the service time. That is
-// computed anew with every look, from how many requests are here then; the
-// text's "current number of simultaneous connections". A request whose client
-// gave up stays and is counted as any other.
+// ServeHTTP answers OK after the service time. Each look computes the service time again,
+// from the text's "current number of simultaneous connections". A request whose client has
+// given up stays and counts like any other.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.count(func(c *Counts) {
 		c.Concurrency++
@@ -88,7 +87,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	w.Header().Set("Content-Type", "text/plain")
-	_, _ = w.Write([]byte("OK")) // there may be nobody to hear it
+	_, _ = w.Write([]byte("OK")) // the client may be gone
 }
 
 // serve lasts for the service time, and reports false when the service is closed
@@ -127,8 +126,7 @@ type Counts struct {
 	Peak        int `json:"peak"`
 	// LastDelay is the service time that was computed last.
 	LastDelay time.Duration `json:"-"`
-	// Served is how many were served, Abandoned how many of these for clients
-	// that had given up.
+	// Served counts the answers, Abandoned the answers to clients that had given up.
 	Served    int `json:"served"`
 	Abandoned int `json:"abandoned"`
 }
@@ -143,7 +141,7 @@ func (s *Service) Counts() Counts {
 // Path is where the service is.
 const Path = "/api"
 
-// Options are what a run needs beside the service's behaviour.
+// Options are the other settings of a run.
 type Options struct {
 	// Address is where to listen, as net.Listen has it.
 	Address string
@@ -158,8 +156,8 @@ type Options struct {
 	Stdout, Stderr io.Writer
 }
 
-// Run serves until the context ends, writes a line from time to time, and a
-// summary in the end. The error is that of listening.
+// Run serves until the context ends. It writes a line from time to time, and a summary at
+// the end. It returns the error of listening.
 func Run(ctx context.Context, c Config, o Options) error {
 	l, err := net.Listen("tcp", o.Address)
 	if err != nil {
@@ -167,7 +165,7 @@ func Run(ctx context.Context, c Config, o Options) error {
 	}
 	if o.Backlog > 0 {
 		if err := setBacklog(l, o.Backlog); err != nil {
-			_ = l.Close() // nothing was written to it
+			_ = l.Close() // it had no connection
 			return err
 		}
 	}
@@ -205,7 +203,7 @@ func report(ctx context.Context, s *Service, o Options, failed <-chan error) err
 	}
 }
 
-// line is that of the text's program:
+// line writes a line like the text's program:
 //
 //	Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s
 func (o Options) line(now time.Time, c Counts) error {

@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// setBacklog makes the kernel keep at most so many connections that were not
-// accepted yet. Go asks for as many as the system allows; asked again, the kernel
-// takes the new number.
+// setBacklog makes the kernel keep at most n connections that were not accepted yet. Go asks
+// for the most that the system allows. If asked again, the kernel takes the new number.
 func setBacklog(l net.Listener, n int) error {
 	c, err := l.(syscall.Conn).SyscallConn()
 	if err != nil {

@@ -188,3 +188,9 @@ func TestTextOfARunWithoutSamples(t *testing.T) {
 		}
 	}
 }
+
+// A reader of the output may not know the law of aimd.New by its strategy name.
+func TestTextExplainsProbe(t *testing.T) {
+	assert.NotContains(t, shown(t, base), Probe)
+	assert.Contains(t, shown(t, strings.Replace(base, "reno-0.9", "probe", 1)), Probe)
+}

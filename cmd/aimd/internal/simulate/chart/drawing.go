@@ -58,7 +58,7 @@ func Figures(s experiment.Study) (all []figure.Figure) {
 	return all
 }
 
-// plots returns the figures of the scenario, or the usual ones if it names none.
+// plots returns the figures of the scenario, or the usual figures.
 func plots(s experiment.Study) []scenario.Plot {
 	switch {
 	case len(s.Plot) > 0:

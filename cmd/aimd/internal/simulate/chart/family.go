@@ -71,7 +71,7 @@ func (f Family) Figure() figure.Figure {
 }
 
 // strategies are those that any of the studies has, the last first: scenarios begin with
-// what the laws are compared with.
+// the strategies that the laws are compared with.
 func (f Family) strategies() (all []string) {
 	for _, s := range f.Studies {
 		for _, r := range s.Rows {
@@ -84,19 +84,19 @@ func (f Family) strategies() (all []string) {
 	return all
 }
 
-// points are a strategy's medians, each beside the others of its scenario.
+// points returns a strategy's medians. The points of one scenario are next to each other.
 func (f Family) points(strategy, measure string, beside float64) (all plotter.XYs) {
 	for i, s := range f.Studies {
-		if r, ok := s.Row(strategy, nil); ok && told(r, measure) {
+		if r, ok := s.Row(strategy, nil); ok && counts(r, measure) {
 			all = append(all, plotter.XY{X: float64(i) + beside, Y: r.Of(measure).Median.Value})
 		}
 	}
 	return all
 }
 
-// told reports whether the row tells of that measure: of work that was not done in
-// time, attempts per operation say nothing.
-func told(r experiment.Row, measure string) bool {
+// counts reports whether the row has the measure. Attempts per operation mean little if
+// the work was not done in time.
+func counts(r experiment.Row, measure string) bool {
 	return r.Of(measure).Applies && (measure != "attempts_per_op" || !r.Of("makespan_s").Median.AtLeast)
 }
 
@@ -112,7 +112,7 @@ func (f Family) table() table.Table {
 			c := [2]string{"–", "–"}
 			r, ok := s.Row(name, nil)
 			for i, m := range f.Measures {
-				if ok && told(r, m) {
+				if ok && counts(r, m) {
 					c[i] = cell(r, m).Text
 				}
 			}

@@ -41,7 +41,7 @@ func (d drawing) overTime() figure.Figure {
 	switch d.Plot.Kind {
 	case scenario.Window:
 		ssthresh := rate("ssthresh", figure.Line(figure.Orange, 8, 4), "ssthresh")
-		if d.Top == 0 { // the scale is that of cwnd: ssthresh begins far above it
+		if d.Top == 0 { // the scale fits cwnd: ssthresh begins far above it
 			d.Top = d.highest(d.rows, []course{cwnd}, levels)
 		}
 		if first := sum(d.rows[0].Typical.Traces, "ssthresh"); len(first) > 0 && first[0] > d.Top {
@@ -139,7 +139,8 @@ func (d drawing) title(r experiment.Row, y string) string {
 	return y
 }
 
-// limits returns the limit of the service over time, at a time or per second, or nothing if it has none.
+// limits returns the limit of the service over time, if the service has one: requests at a
+// time, or per second if there is a unit.
 func (d drawing) limits(text, unit string) []level {
 	v := d.Server
 	var xys plotter.XYs

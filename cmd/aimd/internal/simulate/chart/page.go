@@ -37,7 +37,7 @@ func scored(p page.Page) page.Page {
 }
 
 // verdict is the result in a line: the strategies that did all of a bounded work, the
-// quickest first; "" if there is none.
+// quickest first. "" means that no strategy did.
 func verdict(s experiment.Study) string {
 	if len(s.Sweep) > 0 {
 		return ""

@@ -75,8 +75,8 @@ func measures(s experiment.Study) []string {
 	})
 }
 
-// cell is the median of a measure, with the range around it if there is one. What was
-// given up leaves no time that could be compared with the optimum.
+// cell is the median of a measure, with the range around it if there is one. If
+// operations were given up, the time is not comparable with the optimum.
 func cell(r experiment.Row, measure string) table.Cell {
 	x, lost := r.Of(measure), r.Of("given_up")
 	gaveUp := lost.Applies && lost.Max.Value > 0

@@ -15,6 +15,9 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
+// Probe explains the name of a strategy.
+const Probe = "probe: the law of aimd.New."
+
 // Text writes the study for a terminal: title, table and a small chart. A grid of two
 // sweeps is shown by its maps.
 func Text(w io.Writer, s experiment.Study) error {
@@ -33,6 +36,11 @@ func Text(w io.Writer, s experiment.Study) error {
 	}
 	if len(maps) == 0 {
 		if err := newTable(s, func(field string) string { return field }).Write(w); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(s.Rows, func(r experiment.Row) bool { return r.Strategy.Name == "probe" }) {
+		if err := table.Paragraphs(w, Probe); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ import (
 type Config struct {
 	// Slots is how many requests are served at a time, from 1.
 	Slots int
-	// Service is the mean time that a request takes beside its transfer.
+	// Service is the mean time of a request without its transfer.
 	Service time.Duration
 	// Jitter spreads the service time evenly over Service * (1 ± Jitter), 0 to 1.
 	Jitter float64
