@@ -106,6 +106,15 @@ func Status(err error) int {
 	return 0
 }
 
+// Code is the store's word for the error, "" if there was no answer.
+func Code(err error) string {
+	var e interface{ ErrorCode() string }
+	if errors.As(err, &e) {
+		return e.ErrorCode()
+	}
+	return ""
+}
+
 // Innermost is the first cause of the error, without the words that the SDK puts around it.
 func Innermost(err error) error {
 	for {

@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// file is an open file, to be read any number of times as it was when it was opened, or
-// not at all. It is safe for several goroutines.
+// file is an open file. Its content is read as it was when the file was opened, or a read
+// fails. It is safe for several goroutines.
 type file struct {
 	*os.File
 	info fs.FileInfo
-	// broken is called with the error of a read that fails or finds the file cut short:
-	// the SDK takes it for a failure of the network, and tries again.
+	// broken is called with the error of a read: the SDK takes such an error for a failure
+	// of the network, and tries again.
 	broken context.CancelCauseFunc
 }
 
@@ -28,7 +28,7 @@ func open(path string, broken context.CancelCauseFunc) (*file, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("no regular file any more")
+		err = errors.New("no longer a regular file")
 	}
 	if err != nil {
 		_ = f.Close()
@@ -61,8 +61,8 @@ func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// unchanged returns an error if the file is not the one that was opened. A change that
-// keeps the size, within the resolution of the file's time, goes unseen.
+// unchanged returns an error if the file is not the one that was opened. It does not
+// notice a change that keeps the size, within the resolution of the file's time.
 func (f *file) unchanged() error {
 	now, err := f.Stat()
 	if err != nil {

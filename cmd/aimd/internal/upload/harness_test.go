@@ -161,7 +161,7 @@ func (w *world) runWithin(ctx context.Context, change ...func(*Config)) outcome 
 	return o
 }
 
-func (o outcome) status(name string) status { return status(o.lines[name].Status) }
+func (o outcome) status(name string) string { return o.lines[name].Status }
 
 // client asks the store itself.
 func (w *world) client() *s3.Client {

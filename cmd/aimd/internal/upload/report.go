@@ -5,29 +5,33 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-// namesMost is how many failed files the summary for people names.
-const namesMost = 20
+const (
+	// namesMost is how many failed files the report for people names.
+	namesMost = 20
+	// lineEvery is the time between two lines of progress if there is no terminal.
+	lineEvery = 5 * time.Second
+)
 
-// Summary is what became of all files, and the last line of --json.
+// Summary counts all files, and is the last line of --json.
 type Summary struct {
 	Stored  int64 `json:"stored"`
 	Skipped int64 `json:"skipped"`
 	Failed  int64 `json:"failed"`
-	// Planned is what a dry run would upload.
 	Planned int64 `json:"planned,omitempty"`
-	// Attempts is how many requests were answered, of any kind; Refused how many of these
-	// answers were refusals.
+	// Attempts counts the answers of the store, Refused its refusals.
 	Attempts uint64 `json:"attempts"`
 	Refused  uint64 `json:"refused"`
-	// Bytes is the size of the files that were stored, or would be.
+	// Bytes is the size of the files that are stored or planned.
 	Bytes       int64   `json:"bytes"`
 	Seconds     float64 `json:"seconds"`
 	Interrupted bool    `json:"interrupted"`
@@ -37,41 +41,35 @@ type Summary struct {
 	left int64
 }
 
-// status is what became of a file.
-type status string
-
+// The status of a file.
 const (
-	// stored: the store has it, and did not have it before.
-	stored status = "stored"
-	// skipped: the store had it already, or it is no file to upload; then there is a reason.
-	skipped status = "skipped"
-	// failed: the store may not have it, for the reason.
-	failed status = "failed"
-	// planned: a dry run would upload it.
-	planned status = "planned"
+	stored  = "stored"  // the store has it, and did not have it before
+	skipped = "skipped" // the store had it already; or it is no file to upload, then with a reason
+	failed  = "failed"  // the store may not have it
+	planned = "planned" // a dry run would upload it
 )
 
-// result is what became of a file, and its line of --json.
+// result is a file's line of --json.
 type result struct {
 	Path string `json:"path"`
 	// PathBase64 is there if the path is not UTF-8, as JSON must be.
 	PathBase64 []byte `json:"path_base64,omitempty"`
 	Key        string `json:"key"`
 	Size       int64  `json:"size"`
-	Status     status `json:"status"`
+	Status     string `json:"status"`
 	Error      string `json:"error,omitempty"`
 }
 
-// String is the result in a line for people.
+// String is the line for people.
 func (r result) String() string {
 	s := fmt.Sprintf("%s: %s", r.Status, shown(r.Path))
 	switch {
 	case r.Error != "":
-		return s + ": " + strings.TrimPrefix(r.Error, "open "+r.Path+": ")
-	case r.Status == skipped:
-		return s
+		s += ": " + strings.TrimPrefix(r.Error, "open "+r.Path+": ")
+	case r.Status != skipped:
+		s += fmt.Sprintf(" -> %s (%s)", shown(r.Key), progress.Bytes(r.Size))
 	}
-	return fmt.Sprintf("%s -> %s (%s)", s, shown(r.Key), bytesShown(r.Size))
+	return s
 }
 
 // shown is a name, quoted if it has characters that could upset a terminal.
@@ -82,53 +80,36 @@ func shown(name string) string {
 	return name
 }
 
-// bytesShown is a number of bytes in a unit that suits it.
-func bytesShown(n int64) string {
-	if n < 1<<10 {
-		return fmt.Sprintf("%d B", n)
-	}
-	x, unit := float64(n)/(1<<10), 0
-	for ; x >= 999.95 && unit < 3; unit++ {
-		x /= 1 << 10
-	}
-	return fmt.Sprintf("%.1f %s", x, []string{"KiB", "MiB", "GiB", "TiB"}[unit])
-}
-
 // reporter takes the results. It is safe for several goroutines.
 type reporter struct {
-	c     Config
+	Config
 	began time.Time
-	// around keeps what is written to a terminal clear of the progress. That goes for
-	// standard output too if it is a terminal.
-	around   func(write func())
-	terminal bool
+	// around keeps the lines that are written to a terminal clear of the progress.
+	around func(write func())
+	// stop ends the run if the reader of standard output is gone.
+	stop context.CancelCauseFunc
 
 	mu sync.Mutex
-	// All below is guarded by mu.
+	// Guarded by mu: the counts, the first files that failed, and the first error of
+	// standard output.
 	Summary
-	// failures are the first that failed, broken is the first error of standard output,
-	// and stop ends the run if nobody reads any more.
 	failures []result
 	broken   error
-	stop     context.CancelCauseFunc
 }
 
 func newReporter(c Config, stop context.CancelCauseFunc) *reporter {
-	return &reporter{c: c, stop: stop, began: time.Now(), around: func(write func()) { write() }, terminal: terminal.Columns(c.Stdout) > 0}
+	return &reporter{Config: c, stop: stop, began: time.Now(), around: func(write func()) { write() }}
 }
 
-// tell takes the result of a file.
-func (r *reporter) tell(x result) {
+// add counts the result of a file, and writes its line.
+func (r *reporter) add(x result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reason := x.Error != "" && !r.c.Quiet
-	if x.Status != stored {
-		r.left += x.Size
-	}
-	switch x.Status {
+	switch r.left += x.Size; x.Status {
 	case stored:
 		r.Stored++
 		r.Bytes += x.Size
+		r.left -= x.Size
 	case planned:
 		r.Planned++
 		r.Bytes += x.Size
@@ -136,16 +117,16 @@ func (r *reporter) tell(x result) {
 		r.Skipped++
 	case failed:
 		r.Failed++
-		if reason = false; x.Error != errStopped && len(r.failures) < namesMost {
+		if x.Error != errStopped && len(r.failures) < namesMost {
 			r.failures = append(r.failures, x)
 		}
 	}
 	switch {
-	case r.c.JSON:
+	case r.JSON:
 		r.json(x)
-	case r.c.Verbose, reason:
+	case r.Verbose, x.Status == skipped && x.Error != "" && !r.Quiet:
 		r.stderr(x.String())
-	case x.Status == planned && !r.c.Quiet:
+	case x.Status == planned && !r.Quiet:
 		r.stdout(x.String())
 	}
 }
@@ -155,14 +136,13 @@ func (r *reporter) json(x any) {
 	r.stdout(string(line))
 }
 
-// stdout writes a line, and stops the run if nobody reads any more.
 func (r *reporter) stdout(line string) {
 	var err error
-	write := func() { _, err = io.WriteString(r.c.Stdout, line+"\n") }
-	if r.terminal {
+	write := func() { _, err = io.WriteString(r.Stdout, line+"\n") }
+	if terminal.Columns(r.Stdout) > 0 {
 		r.around(write)
 	} else {
-		write() // the progress need not make room
+		write() // which leaves the progress where it is
 	}
 	if err != nil && r.broken == nil {
 		r.broken = fmt.Errorf("standard output: %w", err)
@@ -171,7 +151,7 @@ func (r *reporter) stdout(line string) {
 }
 
 func (r *reporter) stderr(line string) {
-	r.around(func() { _, _ = fmt.Fprintln(r.c.Stderr, line) })
+	r.around(func() { _, _ = fmt.Fprintln(r.Stderr, line) })
 }
 
 func (r *reporter) now() Summary {
@@ -189,7 +169,7 @@ func (r *reporter) close(s Summary) error {
 	for _, x := range s.Incomplete {
 		r.stderr(fmt.Sprintf("incomplete: parts of %s are in the store, or may be (upload %s)", shown(x.Key), shown(x.ID)))
 	}
-	if r.c.JSON {
+	if r.JSON {
 		r.json(s)
 		return r.broken
 	}
@@ -199,7 +179,7 @@ func (r *reporter) close(s Summary) error {
 	if more := s.Failed - int64(len(r.failures)); more > 0 && len(r.failures) > 0 {
 		r.stderr(fmt.Sprintf("and %d more failed; --json names all", more))
 	}
-	if !r.c.Quiet {
+	if !r.Quiet {
 		r.stdout(s.String())
 	}
 	return r.broken
@@ -207,14 +187,71 @@ func (r *reporter) close(s Summary) error {
 
 // String is the summary for people.
 func (s Summary) String() string {
-	rest := fmt.Sprintf("%d skipped, %d failed", s.Skipped, s.Failed)
+	rest := fmt.Sprintf("(%s), %d skipped, %d failed", progress.Bytes(s.Bytes), s.Skipped, s.Failed)
 	if s.Planned > 0 {
-		return fmt.Sprintf("would upload %d files (%s), %s", s.Planned, bytesShown(s.Bytes), rest)
+		return fmt.Sprintf("would upload %d files %s", s.Planned, rest)
 	}
 	took := time.Duration(s.Seconds * float64(time.Second)).Round(10 * time.Millisecond)
-	text := fmt.Sprintf("%d stored (%s), %s in %v; %d requests, %d refused", s.Stored, bytesShown(s.Bytes), rest, took, s.Attempts, s.Refused)
+	text := fmt.Sprintf("%d stored %s in %v; %d requests, %d refused", s.Stored, rest, took, s.Attempts, s.Refused)
 	if s.Interrupted {
 		text += "; stopped before the end: run it again to go on"
 	}
 	return text
+}
+
+// progress shows how far the run is until hide is called.
+func (u *run) progress(ctx context.Context) (hide func()) {
+	if u.Quiet {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	counted := make(chan progress.Transfer, 1)
+	if u.From == "" {
+		go func() { counted <- u.count(ctx) }()
+	}
+	var all progress.Transfer
+	line := progress.NewLine(u.Stderr, lineEvery, func() string {
+		select {
+		case all = <-counted:
+		default:
+		}
+		return u.line(all)
+	})
+	u.report.mu.Lock()
+	defer u.report.mu.Unlock()
+	u.report.around = line.Around
+	return func() {
+		cancel()
+		line.Close()
+	}
+}
+
+// line is how far the run is; x has the number and size of all files, if they are counted.
+func (u *run) line(x progress.Transfer) string {
+	s, l := u.report.now(), u.limiter.Snapshot()
+	x.Files, x.Sent = s.Stored+s.Skipped+s.Failed+s.Planned, u.wire.sent.Load()
+	x.Bytes, x.Since = x.Sent+s.left, time.Duration(s.Seconds*float64(time.Second))
+	text := fmt.Sprintf("%v  cwnd %.1f  %d refused", x, l.Cwnd, l.Overloads)
+	if s.Failed > 0 {
+		text += fmt.Sprintf("  %d failed", s.Failed)
+	}
+	if why := u.wire.trouble.Load(); why != nil {
+		return fmt.Sprintf("waiting: %v  %s", why, text)
+	}
+	return text
+}
+
+// count walks ahead of the upload. It returns zeros if the context ends first.
+func (u *run) count(ctx context.Context) (all progress.Transfer) {
+	walker{yield: func(e entry) bool {
+		all.AllFiles++
+		if info, err := os.Stat(e.path); err == nil && e.err == nil {
+			all.AllBytes += info.Size()
+		}
+		return ctx.Err() == nil
+	}}.argument(u.Source)
+	if ctx.Err() != nil {
+		return progress.Transfer{}
+	}
+	return all
 }

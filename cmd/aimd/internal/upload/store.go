@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/s3/manager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
@@ -48,11 +49,11 @@ type store struct {
 	// large has an item for each file that is under way in parts.
 	large chan struct{}
 
-	mu sync.Mutex
-	// inParts: a file was uploaded in parts. left are the uploads whose parts are in the
-	// store, or may be. Guarded by mu.
-	inParts bool
-	left    []incomplete
+	// inParts: a file was uploaded in parts.
+	inParts atomic.Bool
+	mu      sync.Mutex
+	// left are the uploads whose parts are in the store, or may be. Guarded by mu.
+	left []incomplete
 }
 
 // incomplete is an upload in parts that is neither complete nor aborted.
@@ -70,6 +71,7 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 	}
 	parts := f.info.Size() / s.sizeOfParts(f.info.Size())
 	if parts > 0 {
+		s.inParts.Store(true)
 		select {
 		case s.large <- struct{}{}:
 			defer func() { <-s.large }()
@@ -105,25 +107,13 @@ func (s *store) despite(ctx context.Context, err error, key string, f *file) err
 		err = errors.Unwrap(parts) // without its long words
 	}
 	// An upload is gone, NoSuchUpload, if an attempt without an answer has completed it.
-	if ctx.Err() != nil || final(err) && code(err) != "NoSuchUpload" {
+	if ctx.Err() != nil || final(err) && reach.Code(err) != "NoSuchUpload" {
 		return err
 	}
 	if has, hasErr := s.has(ctx, key, f, nil); !has || hasErr != nil {
 		return err
 	}
 	return f.unchanged()
-}
-
-// CreateMultipartUpload is the transfer manager's. A checksum of the whole object lets a
-// later run compare the file.
-func (s *store) CreateMultipartUpload(ctx context.Context, in *s3.CreateMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CreateMultipartUploadOutput, error) {
-	if in.ChecksumAlgorithm != "" {
-		in.ChecksumType = types.ChecksumTypeFullObject
-	}
-	s.mu.Lock()
-	s.inParts = true
-	s.mu.Unlock()
-	return s.Client.CreateMultipartUpload(ctx, in, opts...)
 }
 
 // AbortMultipartUpload is the transfer manager's. It works after the end of the context
@@ -154,14 +144,6 @@ func final(err error) bool {
 	return status >= 400 && status < 500 || status == http.StatusNotImplemented
 }
 
-func code(err error) string {
-	var e interface{ ErrorCode() string }
-	if errors.As(err, &e) {
-		return e.ErrorCode()
-	}
-	return ""
-}
-
 func (s *store) leave(x incomplete) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +158,7 @@ func (s *store) leave(x incomplete) {
 func (s *store) remains(ctx context.Context, prefix string) []incomplete {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTime)
 	defer cancel()
-	if s.inParts {
+	if s.inParts.Load() {
 		in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 		out, err := s.ListMultipartUploads(ctx, in)
 		for i := 0; err == nil && i < len(out.Uploads); i++ {

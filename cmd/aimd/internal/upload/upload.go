@@ -17,22 +17,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
-	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/sim"
 )
 
 const (
 	// deniedMost is how many files may be denied before any was stored. Our choice: one
 	// may be a rule for its key, this many are the credentials'.
 	deniedMost = 16
-	// patienceTime is how long a user who has stopped the run sees nothing.
+	// patienceTime is how long a stopped run may take before it says that it waits.
 	patienceTime = time.Second
+	// probeTime bounds the first requests: a wrong endpoint should show soon.
+	probeTime = 15 * time.Second
 )
 
 type run struct {
@@ -63,11 +75,75 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	defer u.patience(stopped)()
+	ended := make(chan struct{})
+	defer close(ended)
+	context.AfterFunc(stopped, func() { u.patience(ended) })
 	hide := u.progress(stopped)
 	u.all(stopped, list)
 	hide()
 	return u.end(ctx, stopped)
+}
+
+// connect makes the limiter and the client, and finds out with a request or two whether
+// the bucket can be used, before thousands find out that it cannot.
+func (u *run) connect(ctx context.Context) (err error) {
+	opts := []aimd.Option{
+		aimd.WithName("upload"), aimd.WithLaw(sim.Window{Law: u.Law}.MakeLaw()),
+		aimd.WithMaxWindow(u.MaxWindow), aimd.WithInitialWindow(min(u.InitialWindow, u.MaxWindow)),
+	}
+	if value.TakesFactor(u.Law) {
+		opts = append(opts, aimd.WithFactor(u.Factor))
+	}
+	if u.limiter, err = aimd.New(opts...); err != nil {
+		return err
+	}
+	if u.Watch != nil {
+		u.Watch(u.limiter)
+	}
+	cfg, err := reach.S3(ctx, u.Endpoint, probeTime, config.WithHTTPClient(
+		awshttp.NewBuildableClient().WithTimeout(u.Timeout).WithTransportOptions(func(t *http.Transport) {
+			// The default keeps 10 connections, and dials again for all others.
+			t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, int(u.MaxWindow)
+		})))
+	if err != nil {
+		return err
+	}
+	u.wire = &wire{HTTPClient: cfg.HTTPClient}
+	u.store = &store{bucket: u.Bucket, partSize: u.PartSize, large: make(chan struct{}, largeAtOnce), checksum: types.ChecksumAlgorithmCrc64nvme}
+	if u.Checksum == md5Only {
+		u.store.checksum = ""
+		cfg.APIOptions = append(cfg.APIOptions, smithyhttp.AddContentChecksumMiddleware)
+	}
+	aimdaws.Limit(&cfg, u.limiter)
+	cfg.HTTPClient, cfg.RetryMaxAttempts, cfg.RetryMode = u.wire, u.MaxAttempts, ""
+	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+	u.store.Client = s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" && !u.VirtualHost })
+	return u.probe(ctx)
+}
+
+// probe asks for the bucket. Its error says in one line what is wrong.
+func (u *run) probe(parent context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(parent, probeTime)
+	defer cancel()
+	if u.Force {
+		_, err = u.store.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &u.Bucket})
+	} else {
+		_, err = u.store.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &u.Bucket, Prefix: &u.Prefix, MaxKeys: aws.Int32(1)})
+	}
+	status := reach.Status(err)
+	switch where := reach.Where(u.Endpoint); {
+	case err == nil, u.Force && status == http.StatusForbidden: // the bucket may still be written to
+		return nil
+	case parent.Err() != nil:
+		return parent.Err()
+	case status == http.StatusNotFound:
+		return fmt.Errorf("%s: there is no bucket %s; make it first", where, u.Bucket)
+	case reach.Code(err) == "AccessDenied":
+		return fmt.Errorf("%s: the credentials do not allow to list bucket %s, as is needed to skip what is there; "+
+			"--force uploads without: %w", where, u.Bucket, reach.Innermost(err))
+	default:
+		return reach.Explain(where, probeTime, err)
+	}
 }
 
 // all uploads every file, until the context ends. It begins twice as many as the window
@@ -93,7 +169,7 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		}
 		begun++
 		go func() {
-			u.report.tell(u.file(ctx, e, found, known))
+			u.report.add(u.file(ctx, e, found, known))
 			ended <- struct{}{}
 		}()
 		return true
@@ -132,7 +208,7 @@ func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r r
 		r.Status = skipped
 	case ctx.Err() != nil:
 		r.Error = errStopped
-	case hopeless[code(err)], code(err) == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
+	case hopeless[reach.Code(err)], reach.Code(err) == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
 		u.stop(err)
 	}
 	return r
@@ -145,7 +221,7 @@ var hopeless = map[string]bool{
 	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
 }
 
-func (u *run) content(ctx context.Context, e entry, found *object, known bool) (s status, size int64, err error) {
+func (u *run) content(ctx context.Context, e entry, found *object, known bool) (status string, size int64, err error) {
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
 	f, err := open(e.path, broken)
@@ -160,17 +236,17 @@ func (u *run) content(ctx context.Context, e entry, found *object, known bool) (
 	switch {
 	case err != nil:
 	case has:
-		s, err = skipped, f.unchanged()
+		status, err = skipped, f.unchanged()
 	case u.DryRun:
-		s = planned
+		status = planned
 	default:
-		s, err = stored, u.store.put(ctx, e.key, f)
+		status, err = stored, u.store.put(ctx, e.key, f)
 	}
 	if err != nil {
 		// A change of the file shows as all sorts of errors of its requests.
 		err = cmp.Or(context.Cause(ctx), f.unchanged(), err)
 	}
-	return s, f.info.Size(), err
+	return status, f.info.Size(), err
 }
 
 func (u *run) end(ctx, stopped context.Context) (Summary, error) {
@@ -189,25 +265,11 @@ func (u *run) end(ctx, stopped context.Context) (Summary, error) {
 	return s, err
 }
 
-// patience says once that the run waits if it was stopped and does not end. Call done
-// when it has ended.
-func (u *run) patience(stopped context.Context) (done func()) {
-	ended := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-ended:
-			return
-		case <-stopped.Done():
-		}
-		select {
-		case <-ended:
-		case <-time.After(patienceTime):
-			fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
-		}
-	})
-	return func() {
-		close(ended)
-		wg.Wait()
+// patience says that a stopped run waits, if it does not end soon.
+func (u *run) patience(ended chan struct{}) {
+	select {
+	case <-ended:
+	case <-time.After(patienceTime):
+		fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
 	}
 }

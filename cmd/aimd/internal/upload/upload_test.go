@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
 // large is a file of three parts.
@@ -347,10 +349,10 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	c := w.config()
 	u := &run{Config: c, report: newReporter(c, nil)}
 	require.NoError(t, u.connect(t.Context()))
-	assert.NotContains(t, u.moment(nil).String(), "waiting")
+	assert.NotContains(t, u.line(progress.Transfer{}), "waiting")
 	said := ""
 	w.set(func(http.ResponseWriter, *http.Request) bool {
-		if line := u.moment(nil).String(); strings.Contains(line, "waiting: ") {
+		if line := u.line(progress.Transfer{}); strings.Contains(line, "waiting: ") {
 			said = line
 			w.set(nil)
 		}
@@ -359,7 +361,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	u.all(t.Context(), nil)
 	assert.Contains(t, said, "waiting: EOF")
 	assert.EqualValues(t, 20, u.report.now().Stored)
-	assert.NotContains(t, u.moment(nil).String(), "waiting")
+	assert.NotContains(t, u.line(progress.Transfer{}), "waiting")
 }
 
 // The answer to the completion is lost: the second try finds no upload, but the object.

@@ -14,14 +14,19 @@ import (
 	"unicode/utf8"
 )
 
-// entry is a file to upload, or a thing that is not uploaded.
+const (
+	// keyMost is the length of the longest key of S3, in bytes of UTF-8.
+	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+	keyMost = 1024
+	// pathMost is the length of the longest path in a list, in bytes. Our choice: 16 times
+	// Linux's PATH_MAX.
+	pathMost = 64 << 10
+)
+
+// entry is a file to upload. err is why it cannot be uploaded.
 type entry struct {
-	path string
-	// key is the path below the argument, with slashes; the base name of an argument
-	// that is a file itself.
-	key string
-	// err is why the file cannot be uploaded; an ignored if it is left out on purpose.
-	err error
+	path, key string
+	err       error
 }
 
 // ignored is the reason to leave out a thing that is no file to upload. It is no failure.
@@ -29,22 +34,19 @@ type ignored string
 
 func (i ignored) Error() string { return string(i) }
 
-// keyMost is the length of the longest key of S3, in bytes of UTF-8.
-// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
-const keyMost = 1024
-
 // walker finds files, in the order of their keys by bytes: S3 lists a bucket in that order.
 type walker struct {
 	// prefix is how the keys will begin; it counts for their length.
 	prefix string
-	// yield takes an entry, and reports whether there should be more.
+	// yield takes an entry, whose key is the path below the directory with slashes, and
+	// reports whether there should be more.
 	yield func(entry) bool
 }
 
-// argument yields the file, or the files below the directory.
+// argument yields the file, whose key is its name, or the files below the directory.
 func (w walker) argument(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return w.file(path, filepath.Base(path), false)
+		return w.file(path, filepath.Base(path))
 	}
 	return w.directory(path, "", nil)
 }
@@ -53,17 +55,17 @@ func (w walker) argument(path string) bool {
 // read as a whole and sorted with "/" at the end of each directory's name, so a-b, a.b and
 // a/b come as their keys do. above are the directories that path lies in.
 func (w walker) directory(path, key string, above []fs.FileInfo) bool {
-	info, children, err := children(path)
+	info, names, err := read(path)
 	if err != nil && !w.yield(entry{path, key, err}) {
 		return false
 	}
 	above = append(slices.Clip(above), info)
-	slices.SortFunc(children, func(a, b child) int { return strings.Compare(a.name, b.name) })
-	for _, c := range children {
-		path, key, more := filepath.Join(path, c.name), key+c.name, true
+	slices.Sort(names)
+	for _, name := range names {
+		path, key, more := filepath.Join(path, name), key+name, true
 		switch dir, isDir := strings.CutSuffix(key, "/"); {
 		case !isDir:
-			more = w.file(path, key, c.regular)
+			more = w.file(path, key)
 		case loops(path, above):
 			more = w.yield(entry{path, dir, ignored("symbolic link to a directory that it lies in, not followed")})
 		default:
@@ -76,15 +78,8 @@ func (w walker) directory(path, key string, above []fs.FileInfo) bool {
 	return true
 }
 
-// child is a name in a directory.
-type child struct {
-	// name ends in a slash if the child is a directory, or a link to one.
-	name    string
-	regular bool
-}
-
-// children reads the names in a directory: some 50 bytes of memory for each.
-func children(path string) (info fs.FileInfo, all []child, err error) {
+// read reads the names in a directory, with "/" if a name is a directory or a link to one.
+func read(path string) (info fs.FileInfo, names []string, err error) {
 	d, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -93,23 +88,23 @@ func children(path string) (info fs.FileInfo, all []child, err error) {
 	info, err = d.Stat()
 	for err == nil {
 		var entries []fs.DirEntry
-		entries, err = d.ReadDir(1024)
+		entries, err = d.ReadDir(1024) // so that only the names stay in memory
 		for _, e := range entries {
-			c := child{e.Name(), e.Type().IsRegular()}
+			name, isDir := e.Name(), e.IsDir()
 			if e.Type()&fs.ModeSymlink != 0 {
-				if to, err := os.Stat(filepath.Join(path, c.name)); err == nil && to.IsDir() {
-					c.name += "/"
-				}
-			} else if e.IsDir() {
-				c.name += "/"
+				to, err := os.Stat(filepath.Join(path, name))
+				isDir = err == nil && to.IsDir()
 			}
-			all = append(all, c)
+			if isDir {
+				name += "/"
+			}
+			names = append(names, name)
 		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return info, all, err
+	return info, names, err
 }
 
 // loops reports whether the path leads to a directory that it lies in.
@@ -119,48 +114,30 @@ func loops(path string, above []fs.FileInfo) bool {
 }
 
 // file yields a file, or the reason why it is not uploaded.
-func (w walker) file(path, key string, regular bool) bool {
-	e := entry{path: path, key: key}
-	if !regular {
-		e.err = special(path)
-	}
-	switch {
-	case e.err != nil:
-	case !utf8.ValidString(key):
-		e.err = errors.New("the name is not UTF-8, as a key must be")
-	case len(w.prefix)+len(key) > keyMost:
-		e.err = fmt.Errorf("the key would be longer than %d bytes", keyMost)
-	}
-	return w.yield(e)
-}
-
-// special is why the path leads to no regular file; nil if it does.
-func special(path string) error {
+func (w walker) file(path, key string) bool {
 	info, err := os.Stat(path)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		err = ignored("named pipe, not a regular file")
+	case info.Mode()&fs.ModeDevice != 0:
+		err = ignored("device, not a regular file")
+	case !info.Mode().IsRegular():
+		err = ignored("not a regular file")
+	case !utf8.ValidString(key):
+		err = errors.New("the name is not UTF-8, as a key must be")
+	case len(w.prefix)+len(key) > keyMost:
+		err = fmt.Errorf("the key would be longer than %d bytes", keyMost)
 	}
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return nil
-	case mode&fs.ModeNamedPipe != 0:
-		return ignored("named pipe, not a regular file")
-	case mode&fs.ModeDevice != 0:
-		return ignored("device, not a regular file")
-	}
-	return ignored("not a regular file")
+	return w.yield(entry{path, key, err})
 }
-
-// pathMost is the longest path in a list, in bytes. Our choice: 16 times Linux's PATH_MAX.
-const pathMost = 64 << 10
 
 // listed yields the files that the list names, in its order. The names are separated by
-// NUL if the list has one, as find -print0 writes them, else by newlines. A name must be
-// below the directory dir.
+// NUL if the list has one, as find -print0 writes them, else by newlines.
 func (w walker) listed(list io.Reader, dir string) error {
 	b := bufio.NewReaderSize(list, pathMost)
 	end := byte('\n')
-	// A NUL ends the first path or comes never.
+	// If there is a NUL, it ends the first path.
 	if start, _ := b.Peek(pathMost); bytes.IndexByte(start, 0) >= 0 {
 		end = 0
 	}
@@ -179,7 +156,7 @@ func (w walker) listed(list io.Reader, dir string) error {
 	}
 }
 
-// below yields the file, or the files below the directory, that a list names.
+// below yields the file, or the files below the directory, if the path is below dir.
 func (w walker) below(path, dir string) bool {
 	root, errRoot := filepath.Abs(dir)
 	abs, errAbs := filepath.Abs(path)
@@ -187,12 +164,12 @@ func (w walker) below(path, dir string) bool {
 	if err = errors.Join(errRoot, errAbs, err); err == nil && !filepath.IsLocal(rel) {
 		err = fmt.Errorf("is not below %s", dir)
 	}
-	if err != nil {
-		return w.yield(entry{path: path, err: err})
-	}
 	key := filepath.ToSlash(rel)
+	if err != nil {
+		return w.yield(entry{path, "", err})
+	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return w.file(path, key, false)
+		return w.file(path, key)
 	}
 	return w.directory(path, strings.TrimPrefix(key+"/", "./"), nil)
 }

@@ -37,42 +37,31 @@ type wire struct {
 // Do implements the SDK's HTTP client.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		resp, err := w.HTTPClient.Do(r)
-		w.saw(ctx, err)
-		if err == nil {
-			resp.Body = http.MaxBytesReader(nil, resp.Body, answerMost)
-		}
-		return resp, err
-	}
-	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, end) })()
 	body := &sending{ReadCloser: r.Body, ctx: ctx, sent: &w.sent}
-	r = r.WithContext(lasting)
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = body
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, end) })()
+		r = r.WithContext(lasting)
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = body
+		}
 	}
 	resp, err := w.HTTPClient.Do(r)
-	w.saw(ctx, err)
 	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
 		w.sent.Add(-body.n.Load())
 	}
 	if err != nil {
+		if ctx.Err() == nil {
+			w.trouble.Store(reach.Innermost(err))
+		}
 		return resp, err
 	}
+	w.trouble.Store(nil)
 	defer resp.Body.Close()
-	all, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, answerMost))
-	resp.Body = io.NopCloser(bytes.NewReader(all))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMost))
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
 	return resp, err
-}
-
-func (w *wire) saw(ctx context.Context, err error) {
-	if err == nil {
-		w.trouble.Store(nil)
-	} else if ctx.Err() == nil {
-		w.trouble.Store(reach.Innermost(err))
-	}
 }
 
 // sending is the body of a request on its way.
