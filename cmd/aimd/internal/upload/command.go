@@ -1,12 +1,14 @@
 package upload
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,12 +26,16 @@ import (
 //go:embed help
 var help embed.FS
 
-// Config is what to upload, to where and how. A field without a comment is the flag of its name.
+// Config has the flags by their names, and:
 type Config struct {
 	// Source is the file or directory to upload.
 	Source string
-	// Bucket and Prefix are where to. The prefix is "" or ends in a slash.
+	// Bucket and Prefix are the destination. The prefix is "" or ends in a slash.
 	Bucket, Prefix string
+	// Stdout has the results, Stderr the progress and the reasons.
+	Stdout, Stderr io.Writer
+	// Watch, if it is not nil, is called with the limiter before the first request.
+	Watch func(*aimd.Limiter)
 
 	Endpoint, From, Law, Checksum    string
 	VirtualHost, Force, DryRun       bool
@@ -38,9 +44,6 @@ type Config struct {
 	Timeout                          time.Duration
 	MaxAttempts                      int
 	PartSize                         int64
-	Stdout, Stderr                   io.Writer
-	// Watch is called with the limiter before the first request; nil: nobody watches.
-	Watch func(*aimd.Limiter)
 }
 
 // Command is aimd upload.
@@ -49,11 +52,9 @@ func Command() *cobra.Command {
 	cmd := cli.Help(help, &cobra.Command{
 		Use:   "upload DIR|FILE s3://bucket/prefix",
 		Short: "Upload files to S3, verified, as fast as the store lets",
-		Args: func(cmd *cobra.Command, args []string) error {
-			return cli.Usage(cmd, c.arguments(args))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.check(), value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)); err != nil {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			factor := value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
+			if err := errors.Join(c.arguments(args), factor); err != nil {
 				return cli.Usage(cmd, err)
 			}
 			return c.run(cmd, choice)
@@ -81,8 +82,8 @@ func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
 	return err
 }
 
-// checksums are the checksums that can go with a request. CRC64NVME is the one that S3
-// knows of an object in parts as a whole; all stores know MD5.
+// checksums are the checksums that can go with a request. S3 has the CRC64NVME of the whole
+// of an object in parts; all stores know MD5.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html
 var checksums = []string{"crc64nvme", md5Only}
 
@@ -127,25 +128,20 @@ func (c *Config) arguments(args []string) (err error) {
 	if len(args) != 2 {
 		return fmt.Errorf("got %d arguments, want a file or directory, and s3://bucket/prefix", len(args))
 	}
+	if c.Bucket, c.Prefix, err = destination(args[1]); err != nil {
+		return fmt.Errorf("destination %s: %w", args[1], err)
+	}
 	c.Source = args[0]
-	c.Bucket, c.Prefix, err = destination(args[1])
-	return err
-}
-
-// check checks what no flag can check by itself.
-func (c *Config) check() error {
+	info, err := os.Stat(c.Source)
 	switch {
+	case err != nil:
+		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
+	case c.From != "" && !info.IsDir():
+		return fmt.Errorf("--from: want a directory that its paths are below, not %s", c.Source)
 	case c.VirtualHost && c.Endpoint == "":
 		return errors.New("--virtual-host: goes only with --endpoint; AWS has it so anyway")
 	case c.Quiet && c.Verbose:
 		return errors.New("--quiet and --verbose: want one of them at most")
-	}
-	info, err := os.Stat(c.Source)
-	if err != nil {
-		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
-	}
-	if c.From != "" && !info.IsDir() {
-		return fmt.Errorf("--from: want a directory that its paths are below, not %s", c.Source)
 	}
 	return nil
 }
@@ -154,22 +150,17 @@ func (c *Config) check() error {
 func destination(s string) (bucket, prefix string, err error) {
 	rest, ok := strings.CutPrefix(s, "s3://")
 	if !ok {
-		return "", "", fmt.Errorf("destination %s: want s3://bucket or s3://bucket/prefix as the last argument", s)
+		return "", "", errors.New("want s3://bucket or s3://bucket/prefix as the last argument")
 	}
 	bucket, prefix, _ = strings.Cut(rest, "/")
-	if err := value.Bucket(&bucket).Set(bucket); err != nil {
-		return "", "", fmt.Errorf("destination %s: bucket %q: %w", s, bucket, err)
-	}
-	if !utf8.ValidString(prefix) {
-		return "", "", fmt.Errorf("destination %s: the prefix must be UTF-8, as keys are", s)
-	}
-	for _, element := range strings.Split(prefix, "/") {
-		if element == "." || element == ".." {
-			return "", "", fmt.Errorf("destination %s: the prefix must have no element %q: most clients could not name such keys", s, element)
-		}
-	}
-	if prefix != "" && !strings.HasSuffix(prefix, "/") {
+	elements := strings.Split(prefix, "/")
+	switch {
+	case !utf8.ValidString(prefix):
+		err = errors.New("the prefix must be UTF-8, as keys are")
+	case slices.Contains(elements, "."), slices.Contains(elements, ".."):
+		err = errors.New("the prefix must have no element . or ..: most clients could not name such keys")
+	case elements[len(elements)-1] != "":
 		prefix += "/"
 	}
-	return bucket, prefix, nil
+	return bucket, prefix, cmp.Or(value.Bucket(&bucket).Set(bucket), err)
 }

@@ -37,7 +37,7 @@ func open(path string, broken context.CancelCauseFunc) (*file, error) {
 	return &file{f, info, broken}, nil
 }
 
-var errShrunk = errors.New("the file shrank while it was read")
+var errChanged = errors.New("the file changed while it was read")
 
 // ReadAt implements io.ReaderAt, within the size that the file had.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
@@ -46,7 +46,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 		return n, nil
 	}
 	if errors.Is(err, io.EOF) {
-		err = errShrunk
+		err = errChanged
 	}
 	f.broken(err)
 	return n, err
@@ -70,12 +70,8 @@ func (f *file) unchanged() error {
 	}
 	there, err := os.Stat(f.Name())
 	switch {
-	case now.Size() < f.info.Size():
-		return errShrunk
-	case now.Size() > f.info.Size():
-		return errors.New("the file grew while it was read")
-	case !now.ModTime().Equal(f.info.ModTime()):
-		return errors.New("the file changed while it was read")
+	case now.Size() != f.info.Size(), !now.ModTime().Equal(f.info.ModTime()):
+		return errChanged
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("the file vanished while it was read")
 	case err == nil && !os.SameFile(now, there):

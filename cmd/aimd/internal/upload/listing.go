@@ -2,7 +2,6 @@ package upload
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// object is what the store says of an object.
+// object is the store's description of an object.
 type object struct {
 	size int64
 	etag string
@@ -24,30 +23,28 @@ func newObject(size *int64, etag *string) *object {
 	return &object{size: aws.ToInt64(size), etag: strings.Trim(aws.ToString(etag), `"`)}
 }
 
-// listing is a listing of the bucket that is read page by page, in step with a walk in the
-// same order: a thousand objects cost one request, and one page is in memory. It is for
-// one goroutine.
+// listing is a listing of the bucket. It is read page by page in step with a walk in the
+// same order, so a thousand objects cost one request. It is for one goroutine.
 type listing struct {
 	*store
-	prefix string
 	// page is the rest of the page.
 	page []types.Object
 	// to is the key that the page ends with.
 	to string
 	// end: the page is the last.
 	end bool
-	// blind: the store does not list in order, so its listing shows nothing.
+	// blind: the store does not list in order, so its listing is of no use.
 	blind bool
 }
 
-// find returns the object with the key; nil: there is none. Keys must come in ascending
-// order. known is false if the store's listing is of no use: ask for the object then.
+// find returns the object with the key, or nil. Keys must come in ascending order. known is
+// false if the store's listing is of no use: ask for the object then.
 func (l *listing) find(ctx context.Context, key string) (o *object, known bool, err error) {
 	for !l.blind && key > l.to && !l.end {
 		// Of the objects before the key, only those that differ in its last character are read.
 		_, n := utf8.DecodeLastRuneInString(key)
 		if err := l.next(ctx, max(l.to, key[:len(key)-n])); err != nil {
-			return nil, false, fmt.Errorf("listing the bucket: %w", err)
+			return nil, false, err
 		}
 	}
 	for len(l.page) > 0 && *l.page[0].Key < key {
@@ -61,7 +58,7 @@ func (l *listing) find(ctx context.Context, key string) (o *object, known bool, 
 
 // next reads the page of the keys after from.
 func (l *listing) next(ctx context.Context, from string) error {
-	in := &s3.ListObjectsV2Input{Bucket: &l.bucket, Prefix: &l.prefix, EncodingType: types.EncodingTypeUrl}
+	in := &s3.ListObjectsV2Input{Bucket: &l.Bucket, Prefix: &l.Prefix, EncodingType: types.EncodingTypeUrl}
 	if from != "" {
 		in.StartAfter = &from
 	}

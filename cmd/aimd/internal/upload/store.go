@@ -29,29 +29,25 @@ import (
 const (
 	// partsMost is S3's: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
 	partsMost = 10_000
-	// Our choices. At most partsAtOnce parts of a file and largeAtOnce files in parts are
-	// under way: together more than a window needs, and goroutines for a few MiB.
+	// At most partsAtOnce parts of a file and largeAtOnce files in parts are under way. Our
+	// choice: more than a window needs, and goroutines for a few MiB.
 	partsAtOnce, largeAtOnce = 64, 4
-	// abortTime bounds the removal of parts and leftTime the question for them: a user
-	// may wait. abortPause is the first time between two aborts.
+	// abortTime bounds the removal of parts, leftTime the question for them: a user may
+	// wait. abortPause is the first time between two aborts.
 	abortTime, leftTime, abortPause = 10 * time.Second, 5 * time.Second, 20 * time.Millisecond
 )
 
-// store puts files into a bucket. It is safe for several goroutines. Slots, retries and
-// time limits are those of the client.
+// store puts files into the bucket. It is safe for several goroutines. The client has the
+// slots, the retries and the time limits.
 type store struct {
 	*s3.Client
-	bucket string
-	// checksum goes with each request; "": MD5, for stores that know no other.
-	checksum types.ChecksumAlgorithm
-	// partSize is the size of parts, in bytes, from 5 MiB.
-	partSize int64
+	Config
 	// large has an item for each file that is under way in parts.
 	large chan struct{}
-
 	// inParts: a file was uploaded in parts.
 	inParts atomic.Bool
-	mu      sync.Mutex
+
+	mu sync.Mutex
 	// left are the uploads whose parts are in the store, or may be. Guarded by mu.
 	left []incomplete
 }
@@ -62,10 +58,14 @@ type incomplete struct {
 	ID  string `json:"upload_id"`
 }
 
-// put uploads the file: in one request, or in parts if it is larger than a part. After
-// nil the store has the file. After an error no part is left, or left names the upload.
+// put uploads the file: in one request, or in parts if it is larger than a part. If put
+// returns nil, the store has the file. If put returns an error, no part is left, or left
+// names the upload.
 func (s *store) put(ctx context.Context, key string, f *file) error {
-	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &key, Body: f.section(0, f.info.Size()), ChecksumAlgorithm: s.checksum}
+	in := &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: f.section(0, f.info.Size())}
+	if s.Checksum != md5Only {
+		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc64nvme
+	}
 	if t := mime.TypeByExtension(path.Ext(key)); t != "" {
 		in.ContentType = &t
 	}
@@ -83,7 +83,7 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 	// https://github.com/aws/aws-sdk-go-v2/issues/3453
 	//lint:ignore SA1019 this package reads the parts from the file
 	out, err := manager.NewUploader(s, func(u *manager.Uploader) {
-		u.PartSize, u.Concurrency = s.partSize, int(min(partsAtOnce, parts+1))
+		u.PartSize, u.Concurrency = s.PartSize, int(min(partsAtOnce, parts+1))
 		u.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	}).Upload(ctx, in)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 	return f.unchanged()
 }
 
-// despite is the error of an upload; nil if the store has the file all the same: the
-// answer was lost, or a server in trouble gave another.
+// despite is the error of an upload; nil if the store has the file all the same, because
+// only the answer was lost.
 func (s *store) despite(ctx context.Context, err error, key string, f *file) error {
 	var parts manager.MultiUploadFailure
 	if errors.As(err, &parts) {
@@ -123,7 +123,8 @@ func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartU
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
 	for pause := abortPause; ctx.Err() == nil && !final(err); pause *= 2 {
-		if out, err = s.Client.AbortMultipartUpload(ctx, in, opts...); err == nil || reach.Status(err) == http.StatusNotFound {
+		out, err = s.Client.AbortMultipartUpload(ctx, in, opts...)
+		if err == nil || reach.Status(err) == http.StatusNotFound {
 			_, err = s.ListParts(ctx, &s3.ListPartsInput{Bucket: in.Bucket, Key: in.Key, UploadId: in.UploadId, MaxParts: aws.Int32(1)})
 			if final(err) {
 				return out, nil // the parts are gone, or the store does not answer that question
@@ -153,13 +154,13 @@ func (s *store) leave(x incomplete) {
 }
 
 // remains are the uploads in parts that this run left in the store, or may have left. If
-// the run sent parts, remains asks the store for others below the prefix too, as a killed
-// run names none; the store answers with 1000 at most. The context may have ended.
+// the run sent parts, remains also asks the store for others below the prefix, at most
+// 1000: a killed run cannot name its uploads. The context may have ended.
 func (s *store) remains(ctx context.Context, prefix string) []incomplete {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTime)
 	defer cancel()
 	if s.inParts.Load() {
-		in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
+		in := &s3.ListMultipartUploadsInput{Bucket: &s.Bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 		out, err := s.ListMultipartUploads(ctx, in)
 		for i := 0; err == nil && i < len(out.Uploads); i++ {
 			// Not every store looks at the prefix.
@@ -179,7 +180,7 @@ func (s *store) has(ctx context.Context, key string, f *file, found *object) (bo
 			return same, err
 		}
 	}
-	out, err := s.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
+	out, err := s.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	if reach.Status(err) == http.StatusNotFound {
 		return false, nil
 	}
@@ -231,8 +232,8 @@ func (s *store) same(f *file, o *object) (bool, error) {
 
 // sizeOfParts is the size of the parts that the transfer manager makes of a file.
 func (s *store) sizeOfParts(size int64) int64 {
-	if size/s.partSize < partsMost {
-		return s.partSize
+	if size/s.PartSize < partsMost {
+		return s.PartSize
 	}
 	return size/partsMost + 1
 }

@@ -7,7 +7,7 @@
 //	wire      the HTTP client below the SDK
 //	file      a file as it was when it was opened, or an error
 //
-// Twice as many files are begun as the window has slots, so a million files cost the
+// Twice as many files are begun as the window has slots. So a million files cost the
 // memory of a window, and of the names in the directories on the way.
 package upload
 
@@ -26,7 +26,6 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
 
@@ -38,8 +37,8 @@ import (
 )
 
 const (
-	// deniedMost is how many files may be denied before any was stored. Our choice: one
-	// may be a rule for its key, this many are the credentials'.
+	// deniedMost is how many files may be denied before a file was stored. Our choice: one
+	// denial may come from a rule for the key, more come from the credentials.
 	deniedMost = 16
 	// patienceTime is how long a stopped run may take before it says that it waits.
 	patienceTime = time.Second
@@ -59,18 +58,20 @@ type run struct {
 	stop context.CancelCauseFunc
 }
 
-// Run uploads, and returns what became of the files also if there is an error. If the
-// context ends before all is done, Run returns the context's error.
+// Run uploads, and returns the counts also if there is an error. If the context ends
+// before all is done, Run returns the context's error.
 func Run(ctx context.Context, c Config) (Summary, error) {
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u := &run{Config: c, stop: stop, report: newReporter(c, stop)}
-	list, err := io.ReadCloser(nil), error(nil)
+	var list io.Reader
 	if c.From != "" {
-		if list, err = os.Open(c.From); err != nil {
+		f, err := os.Open(c.From)
+		if err != nil {
 			return Summary{}, fmt.Errorf("--from: %w", err)
 		}
-		defer list.Close()
+		defer f.Close()
+		list = f
 	}
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
@@ -81,11 +82,33 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	hide := u.progress(stopped)
 	u.all(stopped, list)
 	hide()
-	return u.end(ctx, stopped)
+
+	s := u.report.now()
+	s.Interrupted, s.Incomplete = ctx.Err() != nil, u.store.remains(ctx, u.Prefix)
+	l := u.limiter.Snapshot()
+	s.Attempts, s.Refused = l.Attempts(), l.Overloads
+	err := u.report.close(s)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case stopped.Err() != nil:
+		err = fmt.Errorf("stopped: %w", context.Cause(stopped))
+	case err == nil && s.Failed > 0:
+		err = fmt.Errorf("%d of %d files failed", s.Failed, s.Stored+s.Skipped+s.Failed+s.Planned)
+	}
+	return s, err
 }
 
-// connect makes the limiter and the client, and finds out with a request or two whether
-// the bucket can be used, before thousands find out that it cannot.
+// patience says that a stopped run waits, if it does not end soon.
+func (u *run) patience(ended chan struct{}) {
+	select {
+	case <-ended:
+	case <-time.After(patienceTime):
+		fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
+	}
+}
+
+// connect makes the limiter and the client.
 func (u *run) connect(ctx context.Context) (err error) {
 	opts := []aimd.Option{
 		aimd.WithName("upload"), aimd.WithLaw(sim.Window{Law: u.Law}.MakeLaw()),
@@ -108,20 +131,20 @@ func (u *run) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	u.wire = &wire{HTTPClient: cfg.HTTPClient}
-	u.store = &store{bucket: u.Bucket, partSize: u.PartSize, large: make(chan struct{}, largeAtOnce), checksum: types.ChecksumAlgorithmCrc64nvme}
 	if u.Checksum == md5Only {
-		u.store.checksum = ""
 		cfg.APIOptions = append(cfg.APIOptions, smithyhttp.AddContentChecksumMiddleware)
 	}
 	aimdaws.Limit(&cfg, u.limiter)
+	u.wire = &wire{HTTPClient: cfg.HTTPClient}
 	cfg.HTTPClient, cfg.RetryMaxAttempts, cfg.RetryMode = u.wire, u.MaxAttempts, ""
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-	u.store.Client = s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" && !u.VirtualHost })
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" && !u.VirtualHost })
+	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
 	return u.probe(ctx)
 }
 
-// probe asks for the bucket. Its error says in one line what is wrong.
+// probe finds out with one request whether the bucket can be used, before thousands find
+// out that it cannot. Its error says in one line what is wrong.
 func (u *run) probe(parent context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(parent, probeTime)
 	defer cancel()
@@ -148,21 +171,21 @@ func (u *run) probe(parent context.Context) (err error) {
 
 // all uploads every file, until the context ends. It begins twice as many as the window
 // has slots, and two: each waits for slots with its requests. (aimd.Each would give each
-// file a slot that its parts share.)
+// file a slot, and the requests of the file would share it.)
 func (u *run) all(ctx context.Context, list io.Reader) {
-	objects := &listing{store: u.store, prefix: u.Prefix}
+	objects := &listing{store: u.store}
 	ended, begun := make(chan struct{}), 0
 	w := walker{u.Prefix, func(e entry) bool {
 		for ; begun >= 2*int(u.limiter.State().Cwnd)+2; begun-- {
 			<-ended
 		}
 		e.key = u.Prefix + e.key
-		found, known, err := (*object)(nil), u.Force, error(nil)
+		found, known := (*object)(nil), u.Force
 		if e.err == nil && !u.Force && list == nil && ctx.Err() == nil {
-			found, known, err = objects.find(ctx, e.key)
-		}
-		if err != nil {
-			u.stop(err)
+			var err error
+			if found, known, err = objects.find(ctx, e.key); err != nil {
+				u.stop(fmt.Errorf("listing the bucket: %w", err))
+			}
 		}
 		if ctx.Err() != nil {
 			return false
@@ -187,6 +210,13 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 // errStopped is the error of a file that was under way when the run was stopped.
 const errStopped = "not done: the upload was stopped"
 
+// hopeless are the codes of errors that every other request would get as well.
+var hopeless = map[string]bool{
+	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
+	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
+	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
+}
+
 // file uploads a file, unless the store has it. found is the object under its key, if it
 // is known whether there is one.
 func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r result) {
@@ -202,23 +232,16 @@ func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r r
 		return r
 	}
 	r.Status, r.Error = failed, err.Error()
-	reason := ignored("")
+	reason, code := ignored(""), reach.Code(err)
 	switch {
 	case errors.As(err, &reason):
 		r.Status = skipped
 	case ctx.Err() != nil:
 		r.Error = errStopped
-	case hopeless[reach.Code(err)], reach.Code(err) == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
+	case hopeless[code], code == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
 		u.stop(err)
 	}
 	return r
-}
-
-// hopeless are the codes of errors that every other request would get as well.
-var hopeless = map[string]bool{
-	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
-	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
-	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
 }
 
 func (u *run) content(ctx context.Context, e entry, found *object, known bool) (status string, size int64, err error) {
@@ -247,29 +270,4 @@ func (u *run) content(ctx context.Context, e entry, found *object, known bool) (
 		err = cmp.Or(context.Cause(ctx), f.unchanged(), err)
 	}
 	return status, f.info.Size(), err
-}
-
-func (u *run) end(ctx, stopped context.Context) (Summary, error) {
-	left := u.store.remains(ctx, u.Prefix)
-	s, l := u.report.now(), u.limiter.Snapshot()
-	s.Incomplete, s.Attempts, s.Refused, s.Interrupted = left, l.Attempts(), l.Overloads, ctx.Err() != nil
-	err := u.report.close(s)
-	switch {
-	case ctx.Err() != nil:
-		return s, ctx.Err()
-	case stopped.Err() != nil:
-		return s, fmt.Errorf("stopped: %w", context.Cause(stopped))
-	case err == nil && s.Failed > 0:
-		err = fmt.Errorf("%d of %d files failed", s.Failed, s.Stored+s.Skipped+s.Failed+s.Planned)
-	}
-	return s, err
-}
-
-// patience says that a stopped run waits, if it does not end soon.
-func (u *run) patience(ended chan struct{}) {
-	select {
-	case <-ended:
-	case <-time.After(patienceTime):
-		fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
-	}
 }

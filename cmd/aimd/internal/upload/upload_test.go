@@ -162,8 +162,8 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 			do   func(path string) error
 			want string
 		}{
-			"shrinks":  {func(p string) error { return os.Truncate(p, 50) }, "the file shrank while it was read"},
-			"grows":    {func(p string) error { return appendTo(p, "more") }, "the file grew while it was read"},
+			"shrinks":  {func(p string) error { return os.Truncate(p, 50) }, "the file changed while it was read"},
+			"grows":    {func(p string) error { return appendTo(p, "more") }, "the file changed while it was read"},
 			"vanishes": {os.Remove, "the file vanished while it was read"},
 			"replaced": {func(p string) error { return replace(p, size) }, "another file took its place while it was read"},
 			"touched":  {func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) }, "the file changed while it was read"},
