@@ -1,7 +1,6 @@
-// Package fakes3 is the S3 server of the tests, all but the objects: it
-// refuses what is too much, as S3 does, and has scripts that answer in its place.
-// The objects are the Next handler's, which comes from a module that the root does
-// without.
+// Package fakes3 is the S3 server of the tests, but for the objects. It refuses requests
+// above a limit, as S3 does, and runs scripts that answer in its place. The Next handler
+// keeps the objects; it comes from a module that the root module does not require.
 package fakes3
 
 import (
@@ -35,7 +34,7 @@ type Store struct {
 	// Service how long it takes for each.
 	Slots   int
 	Service time.Duration
-	// Script sees what is let in; nil: none.
+	// Script, if it is not nil, sees the requests that are not refused.
 	Script Script
 
 	mu                          sync.Mutex
@@ -57,7 +56,7 @@ func (s *Store) StartInMemory() {
 	s.Server.Start()
 }
 
-// Counts is how many requests came, and how many of them were refused.
+// Counts is how many requests came, and how many were refused.
 func (s *Store) Counts() (requests, refused int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

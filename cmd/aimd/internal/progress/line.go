@@ -1,5 +1,5 @@
-// Package progress shows on standard error how work gets on: a line that is drawn anew
-// on a terminal, one every now and then elsewhere.
+// Package progress shows how far some work is: on a terminal in one line that changes,
+// elsewhere in a new line every few seconds.
 package progress
 
 import (
@@ -8,30 +8,31 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-// Line is one line of text that tells how things stand: drawn anew in its place on a
-// terminal, written every now and then elsewhere. Close it at the end.
+// Line is one line of text that changes in its place on a terminal. If its writer is no
+// terminal, the line is written again and again. Close it at the end.
 type Line struct {
 	w io.Writer
-	// columns is the width of the terminal, 0 if it is none.
+	// columns is the width of the terminal, 0 if the writer is no terminal.
 	columns func() int
 	text    func() string
 	stop    func()
 
 	// mu is held while something is written.
 	mu sync.Mutex
-	// drawn is the terminal's line.
+	// drawn is the line as it is on the terminal.
 	drawn string
 }
 
-// NewLine begins to show what text returns, nothing if that is "". Where there is no
-// terminal it is written so often. text is called by one goroutine at a time; what
-// does not fit in the terminal is cut off.
+// NewLine begins to show the lines that text returns, but no line that is "". If w is no
+// terminal, a line is written at each interval. One goroutine at a time calls text. A
+// terminal cuts a long line off.
 func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
 	columns := func() int { return terminal.Columns(w) }
 	return newLine(terminal.Raw(w), every, columns, text)
@@ -46,7 +47,7 @@ func newLine(w io.Writer, every time.Duration, columns func() int, text func() s
 	return l
 }
 
-// Repeat calls f every so often until stop is called, which waits for the last call.
+// Repeat calls f at each interval until stop is called. stop waits for the last call.
 func Repeat(every time.Duration, f func()) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -68,8 +69,8 @@ func Repeat(every time.Duration, f func()) (stop func()) {
 	}
 }
 
-// Every is how often a line is written where there is no terminal, and drawEvery how
-// often it is drawn anew where there is one.
+// Every is the usual interval of a line that is written, drawEvery the interval on a
+// terminal.
 const (
 	Every     = 2 * time.Second
 	drawEvery = 100 * time.Millisecond
@@ -93,7 +94,7 @@ func (l *Line) draw() {
 	}
 }
 
-// Around has write write something else: above the line, which stays.
+// Around calls write, which writes something else, above the line.
 func (l *Line) Around(write func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +107,7 @@ func (l *Line) Around(write func()) {
 	_, _ = io.WriteString(l.w, l.drawn)
 }
 
-// Close ends it; on a terminal it leaves no line behind. Around may be called after it.
+// Close ends the line, and removes it from a terminal. Around may be called after Close.
 func (l *Line) Close() {
 	l.stop()
 	l.mu.Lock()
@@ -126,14 +127,14 @@ func Bar(share float64) string {
 	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
 }
 
-// Count shows how many steps of some work are done, in a Line. Work of less than a
-// second shows nothing. Close it at the end.
+// Count shows in a Line how many steps of some work are done, if the work takes more than
+// a second. Close it at the end.
 type Count struct {
 	*Line
 	done atomic.Int64
 }
 
-// countFrom is when the first is shown.
+// countFrom is the time until the first line.
 const countFrom = time.Second
 
 // NewCount begins to count; what names the steps, as in "7 of 20 runs".

@@ -8,7 +8,7 @@ import (
 
 // Transfer is how far a transfer of files is.
 type Transfer struct {
-	// Files and Bytes are done: sent or skipped, Bytes with those of files under way.
+	// Files and Bytes are sent or skipped; Bytes counts the files under way too.
 	Files, Bytes int64
 	// Sent is the part of Bytes that was sent, in the time since the start.
 	Sent  int64

@@ -1,5 +1,5 @@
-// Package reach finds out early whether a service can be reached at all, and says in one
-// line why not.
+// Package reach finds out early whether a service can be reached, and says in one line why
+// not.
 package reach
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// S3 is the configuration for a store at the endpoint, or for AWS if it is "", with
-// credentials, profile and region as the AWS tools find theirs. It returns an error in one
-// line if nobody listens at the endpoint within the time, or a setting is missing.
+// S3 is the configuration for a store at the endpoint, or for AWS if it is "". It finds
+// credentials, profile and region as the AWS tools do. Its error says in one line that the
+// endpoint refuses connections, or which setting is missing.
 func S3(parent context.Context, endpoint string, within time.Duration, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(parent, within)
 	defer cancel()
@@ -51,9 +51,9 @@ func Where(endpoint string) string {
 	return "--endpoint " + endpoint
 }
 
-// listens finds out whether anybody listens at the address of the URL. The SDK would try
-// for long, and look for credentials first: a wrong address would be taken for missing
-// credentials. Behind a proxy somebody always listens.
+// listens returns an error if the address of the URL accepts no connection. The SDK would
+// try for long, and look for credentials first: a wrong address would look like missing
+// credentials. Behind a proxy every address counts as good.
 func listens(ctx context.Context, endpoint string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, endpoint, nil)
 	if err != nil {

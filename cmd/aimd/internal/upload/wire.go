@@ -23,12 +23,12 @@ const (
 )
 
 // wire is the HTTP client below the SDK. It counts the bytes of files as they are sent,
-// and ends a request that changes the store in order. If the context ends while the
-// request is sent, the request is cut off, and the store has nothing of it. If the request
-// was sent as a whole, the store may keep it, so its answer is waited for.
+// and ends a request that changes the store in order. If the context ends while a request
+// is sent, wire cuts it off, so that the store drops it. If a request was sent as a whole,
+// the store may keep it, so wire waits for the answer.
 type wire struct {
 	aws.HTTPClient
-	// sent is how many bytes went out; what has to go once more counts once.
+	// sent is how many bytes went out. Bytes that are sent again count once.
 	sent atomic.Int64
 	// trouble is the error of the last request; nil: it was answered.
 	trouble atomic.Error
