@@ -232,8 +232,7 @@ func TestDoAttemptTimeoutIsATimeout(t *testing.T) {
 	})
 }
 
-// docs/design.md, rule 11: "A permit is released exactly once whatever happens: panic,
-// double release, cancellation while being admitted, shutdown."
+// docs/design.md, rule 11: "A permit is released exactly once".
 func TestDoReleasesWhateverHappens(t *testing.T) {
 	l := newLimiter(t, 1, func(c *limiter.Config) {
 		c.Classifier = func(err error) attempt.Verdict {

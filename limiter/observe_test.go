@@ -63,8 +63,7 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 	})
 }
 
-// docs/design.md, rule 12: "User code (classifiers, hooks, observers) runs after the
-// lock is released, and sees a state that is already true."
+// docs/design.md, rule 12: "User code runs after the lock is released".
 func TestObserverMayCallBack(t *testing.T) {
 	var l *limiter.Limiter
 	var seq uint64

@@ -69,7 +69,7 @@ func (t *trace) wantCwnd(want float64) {
 	require.InDelta(t, want, t.State().Cwnd, 1e-9)
 }
 
-// docs/design.md, rule 1: "One fresh id per attempt, given at send."
+// docs/design.md, rule 1: "One id for each attempt, given at send".
 func TestIDsAreFreshAndRise(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{})
 	k := w.send(3)
@@ -84,8 +84,8 @@ func TestIDsAreFreshAndRise(t *testing.T) {
 	require.Equal(t, 3, w.Flying())
 }
 
-// docs/design.md, rule 1: "At the first overload of a burst ignored becomes a copy of
-// flying, and overloads of ignored ids change nothing".
+// docs/design.md, rule 1: "At the first overload of a burst, all attempts in flight become
+// "ignored": their overloads do not cut again."
 func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 16})
 	k := w.send(16)
@@ -118,8 +118,7 @@ func TestFlyingCountsTheAnsweredAttempt(t *testing.T) {
 	require.Equal(t, []int{3, 2, 1}, told)
 }
 
-// docs/design.md, rule 3: "Growth only while the window is what limits: max(cwnd,
-// min(flying+1, cwnd+step))."
+// docs/design.md, rule 3: "The window grows only while it is the limit".
 func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 20})
 	for range 1000 {
@@ -133,8 +132,7 @@ func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
 	w.wantCwnd(21)
 }
 
-// docs/design.md, rule 4: "Admit while flying + 1 <= cwnd; always admit one when
-// nothing flies. cwnd never falls below 1".
+// docs/design.md, rule 4: "and always if no attempt is in flight". "cwnd is never below 1".
 func TestAdmission(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 2.9})
 	require.True(t, w.Open())
@@ -150,8 +148,7 @@ func TestAdmission(t *testing.T) {
 	require.False(t, w.Open())
 }
 
-// docs/design.md, rule 7: "A late answer (after a timeout or a cancellation freed the
-// slot) and a second answer for the same attempt change nothing."
+// docs/design.md, rule 7: "A late or second answer changes no count".
 func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 4})
 	k := w.send(4)
@@ -171,8 +168,7 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 	require.Equal(t, 4, w.Flying())
 }
 
-// docs/design.md, rule 9: "A caller's cancellation, a 404, a 413 say nothing about
-// load: neutral. A timeout is overload."
+// docs/design.md, rule 9: "A 500 is neutral. A timeout is overload."
 func TestNeutralSaysNothing(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 8})
 	k := w.send(8)

@@ -95,8 +95,7 @@ func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
 	require.EqualValues(t, 4, c.State().Cwnd)
 }
 
-// docs/design.md, rule 5: "A failed operation rejoins the queue at the front ... and
-// gives its slot back while it waits."
+// docs/design.md, rule 5: "A failed operation rejoins the queue at the front".
 func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 9)
@@ -108,8 +107,7 @@ func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 1, 2}, c.sent, "before 5 to 9, the first failed first")
 }
 
-// docs/design.md, rule 5: "After several failures of its own it backs off by itself, so
-// that one poison operation holds no slot."
+// docs/design.md, rule 5: "After several failures of its own it backs off by itself".
 func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Patience: 3})
 	for failures := 1; failures <= 3; failures++ {
@@ -129,8 +127,7 @@ func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	require.GreaterOrEqual(t, c.RetryDelay(1, window.Neutral, 0), 25*time.Millisecond)
 }
 
-// docs/design.md, rule 6: "Reno's and Tahoe's literal rule lets successes of ignored
-// ids grow the window".
+// docs/design.md, rule 6: "Successes of ignored attempts widen the window".
 func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 10}})
 	c.arrive(1, 30)
@@ -140,7 +137,7 @@ func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 	require.EqualValues(t, 5.2, c.State().Cwnd, "9 >= ssthresh 5: + 1/cwnd")
 }
 
-// docs/design.md, rule 10: "Retry-After delays the refused operation, with jitter added."
+// docs/design.md, rule 10: "Retry-After delays the refused operation".
 func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{RetryAfterMax: time.Minute})
 	seen := map[time.Duration]bool{}
@@ -155,8 +152,8 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	require.Zero(t, c.RetryDelay(1, window.Overload, -time.Second))
 }
 
-// docs/design.md, rule 10: "From the fifth cut in a row on it holds everybody that uses
-// the limiter": first attempts too, and then the window starts small.
+// docs/design.md, rule 10: "it pauses all operations of the limiter": first attempts too,
+// and then the window starts small.
 func TestCoreRetryAfterHoldsEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 64}})
 	c.arrive(1, 500)
@@ -211,8 +208,8 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	}
 }
 
-// docs/design.md, rule 13: "Cuts in a row pause everybody, from 50 ms doubling to 5 s,
-// with jitter, until an answer shows life. From the second such cut on".
+// docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with
+// the second such cut".
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Tahoe, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)
