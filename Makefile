@@ -64,9 +64,12 @@ bench:
 bench-peers:
 	@cd benchmarks && go run .
 
-# Not those of tests, commands and internal folders.
+# As users see them in go doc: functions, types, methods, constants and variables.
 names:
-	@go run ./internal/names
+	@for p in $$(go list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' $(patsubst %,./%/...,$(HERMETIC)) | grep -v /internal/); do \
+	  go doc -all $$p | awk -v p=$${p#github.com/aimd-go/} '/^(const|var) \(/ {b = 1} /^\)/ {b = 0} \
+	    /^(func|type) / || /^(const|var) [A-Z]/ {n++} b && /^\t[A-Z]/ {sub(/[=\/].*/, ""); n += 1 + gsub(/, [A-Z]/, "")} \
+	    END {if (n) printf "%-24s %4d\n", p, n}'; done | awk '{print; s += $$2} END {printf "%-24s %4d\n", "sum", s}'
 
 # The modules below cmd may not have a replace directive in git; release.sh lends them one.
 tidy:

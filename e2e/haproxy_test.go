@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/e2e/program"
+	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
 // haproxyConfig is what of haproxy's configuration differs between tests.

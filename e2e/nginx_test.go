@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/e2e/program"
+	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
 // proxy is nginx in front of a gateway: a master and a worker process.

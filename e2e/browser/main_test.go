@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd/e2e/program"
+	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -29,7 +29,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
-	"github.com/aimd-go/aimd/e2e/program"
+	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 )

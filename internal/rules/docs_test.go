@@ -1,4 +1,4 @@
-package aimd_test
+package rules
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package aimd_test
+package rules
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 
 const module = "github.com/aimd-go/aimd"
 
-// mayImport is the house: which room may import which other, and nothing else
-// of ours. A new package fails the test until it has a line.
+// mayImport is which package may import which others of ours. A new package fails the test
+// until it has a line.
 var mayImport = map[string][]string{
 	"":          {"limiter", "attempt", "window", "internal/setting"},
 	"window":    {"internal/setting"},
@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"internal/policy":  {"attempt", "backoff", "internal/jitter"},
 	"internal/fakes3":  {"internal/pipenet"},
 	"internal/sliding": {},
-	"internal/names":   {},
+	"internal/rules":   {},
 	"internal/pipenet": {},
 	"internal/tally":   {"limiter", "window"},
 
@@ -57,17 +57,16 @@ var mayImport = map[string][]string{
 	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
-// pure packages have methods of values and nothing that waits, locks or tells
-// the time by itself.
+// pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"window", "queue", "backoff", "sim",
 	"internal/setting", "internal/sliding", "internal/jitter", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 
-// impure is what they may not import.
+// impure packages may not be imported by pure ones.
 var impure = []string{"sync", "sync/atomic", "context", "log", "log/slog", "os", "net", "net/http"}
 
-// modules may be required by the root module's packages, and no others.
+// modules are all that the packages of the root module may import from others.
 var modules = []string{"go.uber.org/atomic", "github.com/benbjohnson/clock"}
 
 type listed struct {
@@ -92,19 +91,19 @@ func listPackages(t *testing.T) []listed {
 	}
 }
 
-func room(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
+func folder(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
 
-func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
+func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 	var seen []string
 	for _, p := range listPackages(t) {
-		name := room(p.ImportPath)
+		name := folder(p.ImportPath)
 		seen = append(seen, name)
 		allowed, known := mayImport[name]
 		assert.True(t, known, "package %q has no line in mayImport", p.ImportPath)
 		for _, i := range p.Imports {
 			switch {
 			case i == module || strings.HasPrefix(i, module+"/"):
-				assert.Contains(t, allowed, room(i), "%s imports %s", p.ImportPath, i)
+				assert.Contains(t, allowed, folder(i), "%s imports %s", p.ImportPath, i)
 			case strings.Contains(strings.Split(i, "/")[0], "."):
 				assert.True(t, slices.ContainsFunc(modules, func(m string) bool {
 					return i == m || strings.HasPrefix(i, m+"/")
@@ -120,24 +119,24 @@ func TestRoomsImportOnlyWhatTheDesignAllows(t *testing.T) {
 	}
 }
 
-// cores are pure though they live beside their drivers.
+// cores are pure files of packages that are not pure.
 var cores = map[string][]string{
 	"internal/run": {"decide.go"},
 	"admission":    {"core.go", "line.go", "limit.go", "retryafter.go", "rule.go", "config.go"},
 }
 
 func TestTheCoresArePure(t *testing.T) {
-	for room, files := range cores {
+	for dir, files := range cores {
 		args := []string{"list", "-f", `{{join .Imports "\n"}}`}
 		for _, f := range files {
-			args = append(args, room+"/"+f)
+			args = append(args, dir+"/"+f)
 		}
 		out, err := exec.Command("go", args...).Output()
 		require.NoError(t, err)
 		imports := strings.Fields(string(out))
 		require.NotEmpty(t, imports)
 		for _, i := range imports {
-			assert.NotContains(t, impure, i, "the core of %s", room)
+			assert.NotContains(t, impure, i, "the core of %s", dir)
 		}
 	}
 }
