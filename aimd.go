@@ -11,19 +11,21 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Limiter bounds the attempts in flight by a congestion window and makes the rest
-// wait. It is safe for any number of goroutines. It is [limiter.Limiter], so go doc
-// shows its methods there (go doc github.com/aimd-go/aimd/limiter Limiter):
+// Limiter bounds the attempts in flight by a congestion window; other operations wait. It
+// is safe for any number of goroutines. It is [limiter.Limiter], so go doc shows its methods
+// there (go doc github.com/aimd-go/aimd/limiter Limiter):
 //
 //	Do(ctx, fn) error                 one operation, with retries
-//	Begin(ctx, n) (attempt.Attempt, error)   an attempt of your own, with retries
+//	Begin(ctx) (attempt.Attempt, error)   an attempt of your own, with retries
 //	Acquire(ctx) (Permit, error)      a slot for one attempt
 //	TryAcquire() (Permit, bool)       a slot if one is free at once
 //	Snapshot() Snapshot               how it stands; String is one line
-//	State() State                     what it learned, for WithState
-//	Decisions() []Event               the latest cuts and pauses
-//	Config(), Reconfigure(c) error    settings in force, and new ones while it works
-//	Close(), Drain(ctx) error         no new work; and until nothing is in flight
+//	State() State                     its window and its threshold, for WithState
+//	Decisions(seq) []Event            the latest cuts and pauses
+//	Config() Config                   the settings in force
+//	Reconfigure(Rules) error          new rules while it works
+//	Close() error                     no new work
+//	Drain(ctx) error                  no new work, and wait for the attempts in flight
 type Limiter = limiter.Limiter
 
 // These are the types of package limiter, here so that most programs need one
@@ -37,9 +39,9 @@ type (
 	Event = limiter.Event
 	// Error is an [attempt.Error].
 	Error = attempt.Error
-	// SettingError is the error of a constructor for a wrong setting: its Name, which is
-	// that of the field ("MaxWindow"), its Value as text, and Want, which says what is
-	// allowed. errors.As finds it in what any constructor of this module returns.
+	// SettingError is the error of a constructor for a wrong setting: Name is the field's
+	// name ("MaxWindow"), Value the value as text, Want the allowed values. errors.As
+	// finds it in the error of any constructor of this module.
 	SettingError = setting.Error
 	// Outcome is a [window.Outcome].
 	Outcome = window.Outcome
@@ -56,7 +58,7 @@ const (
 	ClientError = window.ClientError
 )
 
-// What a limiter says no with; see packages limiter and attempt.
+// The errors of a limiter; see packages limiter and attempt.
 var (
 	ErrClosed    = limiter.ErrClosed
 	ErrQueueFull = attempt.ErrQueueFull
@@ -66,7 +68,7 @@ var (
 )
 
 // New returns a limiter with the law of [WithLaw], by default [Probe], which needs no
-// tuning. The error names the setting that is wrong, its value and what is allowed.
+// tuning. The error names the wrong setting, its value and the allowed values.
 func New(opts ...Option) (*Limiter, error) {
 	var s settings
 	for _, o := range opts {

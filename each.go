@@ -12,8 +12,8 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Each runs fn for every item, each as one operation of the limiter like Limiter.Do,
-// as many at a time as the window lets, and yields every item with how it went:
+// Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as
+// many at a time as the window lets, and yields every item with its error or nil:
 //
 //	for path, err := range aimd.Each(ctx, lim, paths, upload) {
 //		if err != nil {
@@ -21,31 +21,30 @@ import (
 //		}
 //	}
 //
-// It pulls items only as the window admits them, so a million items cost the
-// memory of a window: at most twice cwnd items, and two, are pulled and
-// not yet yielded. Items are yielded in the order in which they end.
+// It pulls items only as the window admits them, so a million items cost the memory of a
+// window: at most twice cwnd items, and two, are pulled and not yet yielded. Items are
+// yielded in the order in which they end.
 //
-// An item that fails does not stop the others. To stop, leave the loop: the
-// context of what still runs is cancelled, and the loop ends when it returned.
-// When ctx ends or the limiter is closed no more items are pulled; those that
-// were are yielded with how they ended. Whether there were more, ctx.Err() or
-// an ErrClosed tells.
+// An item that fails does not stop the others. To stop, leave the loop: the context of all
+// running calls is cancelled, and the loop ends when they returned. When ctx ends or the
+// limiter is closed, Each pulls no more items, and yields those that it pulled. Then
+// ctx.Err() or an ErrClosed says that items may be left.
 //
-// Where ctx holds a slot of the limiter, as within Do, all items are done under
-// that slot, one at a time.
+// If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a
+// time.
 //
-// Nothing runs until the result is ranged over. items is pulled on a goroutine
-// of its own; if it can block for long it should heed ctx. A panic in items or
-// in fn stops the pulling, lets what runs come to its end and be yielded, and
-// then goes on from the loop, as an error with the stack of where it happened that
-// unwraps to the value of the panic if that is an error.
+// The work begins when the result is ranged over. items is pulled on a goroutine of its
+// own; if it can block for long it should heed ctx. A panic in items or in fn stops the
+// pulling; all running calls end and are yielded. Then the panic is raised again from the
+// loop, as an error with the stack of the first panic, which unwraps to the panic's value if
+// that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		b := &bulk[T]{limiter: l, fn: fn, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
-		b.pulled.Inc() // the feeder counts as one until it is through
+		b.pulled.Inc() // the feeder counts as one until it has finished
 		go b.feed(ctx, items)
-		// However the loop ends, nothing outlives it.
+		// However the loop ends, no goroutine outlives it.
 		defer func() {
 			cancel()
 			for range b.ended {
@@ -64,10 +63,65 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 	}
 }
 
-// panicked is what Each panics with when fn or the iterator did.
+// Value runs fn as one operation of the limiter, as Limiter.Do does, and returns the value
+// of the attempt that succeeded, the zero value with an error.
+func Value[T any](ctx context.Context, l *Limiter, fn func(context.Context) (T, error)) (T, error) {
+	var value T
+	err := l.Do(ctx, func(ctx context.Context) error {
+		v, err := fn(ctx)
+		if err == nil {
+			value = v
+		}
+		return err
+	})
+	return value, err
+}
+
+// Result is an item of [Map] with its value.
+type Result[T, R any] struct {
+	Item T
+	// Value is the value of the attempt that succeeded; with an error the zero value.
+	Value R
+}
+
+// Map is [Each] for a function that returns a value: it yields every item with its value or
+// its error.
+//
+//	for r, err := range aimd.Map(ctx, lim, urls, fetch) {
+//		if err != nil {
+//			log.Printf("%s: %v", r.Item, err)
+//			continue
+//		}
+//		pages[r.Item] = r.Value
+//	}
+func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
+	return func(yield func(Result[T, R], error) bool) {
+		pending := func(yield func(*Result[T, R]) bool) {
+			for item := range items {
+				if !yield(&Result[T, R]{Item: item}) {
+					return
+				}
+			}
+		}
+		run := func(ctx context.Context, r *Result[T, R]) error {
+			v, err := fn(ctx, r.Item)
+			if err == nil {
+				r.Value = v
+			}
+			return err
+		}
+		for r, err := range Each(ctx, l, pending, run) {
+			if !yield(*r, err) {
+				return
+			}
+		}
+	}
+}
+
+// panicked is the panic of Each after a panic of fn or of the iterator.
 type panicked struct {
 	value any
-	// stack is that of the goroutine where it happened.
+	// stack is the stack of the goroutine that panicked.
 	stack []byte
 }
 
@@ -81,8 +135,8 @@ func (p *panicked) Unwrap() error {
 	return err
 }
 
-// errExited is what an item ends with whose fn ended its goroutine, and the panic
-// of a loop whose items did.
+// errExited is the error of an item whose fn ended its goroutine, and the panic of a loop
+// whose items did.
 var errExited = errors.New("aimd: the function called runtime.Goexit")
 
 type ended[T any] struct {
@@ -92,15 +146,14 @@ type ended[T any] struct {
 
 // bulk is one run of Each.
 type bulk[T any] struct {
-	// pulled counts the items that were pulled and not yet yielded, and the
-	// feeder while it runs. Whoever brings it to zero closes ended. It comes
-	// first to be aligned on 32-bit machines.
+	// pulled counts the items that were pulled and not yet yielded, and the feeder while
+	// it runs. The goroutine that brings it to zero closes ended. It comes first to be
+	// aligned on 32-bit machines.
 	pulled atomic.Int64
 
 	limiter *Limiter
 	fn      func(context.Context, T) error
-	// ended takes every item that was pulled, once. It is closed when there
-	// are no more.
+	// ended takes every item that was pulled, once. It is closed after the last one.
 	ended chan ended[T]
 	// room is signalled when pulled falls.
 	room     chan struct{}
@@ -128,8 +181,8 @@ func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 	through = true
 }
 
-// start starts an item, and reports false if there is no use in pulling more.
-// What a guard refuses is this item's end, not that of the others.
+// start starts an item, and reports false if it is useless to pull more. A guard's refusal
+// ends this item alone.
 func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	b.pulled.Inc()
 	started := false
@@ -150,13 +203,13 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 		b.work(a, item)
 	}()
 	if b.limiter.HasSlot(ctx) {
-		<-done // there is one slot for all of them
+		<-done // all items share one slot
 	}
 	return true
 }
 
-// admits waits until there is room for one more item, and reports false if
-// there is no use in waiting.
+// admits waits until there is room for one more item, and reports false if it is useless to
+// wait.
 func (b *bulk[T]) admits(ctx context.Context) bool {
 	for {
 		if ctx.Err() != nil || b.panicked.Load() != nil {

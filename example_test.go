@@ -5,14 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
 )
 
 // A worker pool against an API that answers 429 when it is too much.
@@ -140,18 +151,17 @@ func ExampleNew() {
 
 // An observer sees every event with its reason.
 func ExampleWithObserver() {
-	lim, err := aimd.NewReno(aimd.WithObserver(func(e aimd.Event) {
-		fmt.Printf("%v: cwnd %.0f -> %.0f\n", e.Kind, e.Before, e.Window.Cwnd)
-	}))
+	lim, err := aimd.New(aimd.WithObserver(func(e aimd.Event) { fmt.Println(e) }))
 	if err != nil {
 		log.Fatal(err)
 	}
-	permit, _ := lim.TryAcquire()
-	_ = permit.Done(aimd.Overload)
-	// Output: cut: cwnd 20 -> 10
+	fmt.Println(lim.Close())
+	// Output:
+	// closed: takes no more work
+	// <nil>
 }
 
-// Errors of your own can be told apart, beside those that are known.
+// A classifier for errors of your own, in front of the one for all others.
 func ExampleWithClassifier() {
 	errBusy := errors.New("tenant is busy")
 	mine := func(err error) attempt.Verdict {
@@ -167,4 +177,111 @@ func ExampleWithClassifier() {
 	classify := lim.Config().Classifier
 	fmt.Println(classify(errBusy).Outcome, classify(context.DeadlineExceeded).Outcome)
 	// Output: overload timeout
+}
+
+// A limiter for each customer, made when the first request of one comes, and let go of
+// when none came for a while. httplimit.PerHost is the same for hosts.
+func Example_perCustomer() {
+	customers, err := limiter.NewKeyed(func(customer string) (*aimd.Limiter, error) {
+		return aimd.New(aimd.WithName(customer), aimd.WithMaxWindow(64))
+	}, limiter.KeyedConfig{Idle: time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lim, err := customers.For("acme")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(lim.Snapshot().Name, lim.Do(context.Background(), func(context.Context) error { return nil }))
+	// Output: acme <nil>
+}
+
+// A page that shows the limiter at work, and its decisions in the log.
+func Example_watched() {
+	mux := http.NewServeMux()
+
+	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(slog.Default(), 10)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux.Handle("/debug/aimd/", live.Handler(live.Of(lim)))
+	fmt.Println(lim.Snapshot().Name)
+	// Output: photos
+}
+
+// What was learned outlives a restart, if it is no older than an hour.
+func ExampleWithStateFile() {
+	dir, err := os.MkdirTemp("", "aimd")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file, ctx := filepath.Join(dir, "photos.json"), context.Background()
+
+	lim, err := aimd.New(aimd.WithStateFile(file, time.Hour))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lim.Drain(ctx) // no new work, wait for what is in flight, write the file
+	fmt.Println(lim.State().Cwnd)
+	// Output: 20
+}
+
+// New settings while it works: nothing in flight or waiting is lost.
+func ExampleLimiter_Reconfigure() {
+	lim, err := aimd.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	rules := lim.Config().Rules
+	rules.MaxWindow = 8
+	fmt.Println(lim.Reconfigure(rules), lim.Snapshot().Cwnd)
+	// Output: <nil> 8
+}
+
+// An http.Client that waits for its turn, and sends again what may be sent again.
+func Example_client() {
+	lim, err := aimd.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := httplimit.Client(lim)
+	fmt.Println(client.Timeout)
+	// Output: 0s
+}
+
+// newGentle and gentle are a law from outside, for ExampleNew.
+func newGentle(window.Settings) window.Law { return gentle{} }
+
+type gentle struct{}
+
+func (gentle) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+	switch {
+	case a.Outcome.Accepted():
+		s.Cwnd += (s.Grown(a.Flying).Cwnd - s.Cwnd) / 2
+	case a.Outcome.Overloaded() && !a.Ignored:
+		s.Cwnd *= 0.95
+		s.Ssthresh = s.Cwnd
+	}
+	return s
+}
+
+func (gentle) Timed() bool { return false }
+
+// TestWithVirtualTime is the README's: a test of what waits and backs off takes no time.
+func TestWithVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim, err := aimd.New()
+		require.NoError(t, err)
+		start, calls := time.Now(), 0
+		err = lim.Do(t.Context(), func(context.Context) error {
+			if calls++; calls < 8 {
+				return &httplimit.StatusError{StatusCode: 503}
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		require.Greater(t, time.Since(start), 50*time.Millisecond) // of the bubble's time
+	})
 }

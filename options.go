@@ -10,13 +10,12 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Option is a setting of a limiter: it fills in one field of [limiter.Config]. The
-// zero value of a setting is its default, as if the option were left out. A value that
-// is not allowed is an error of the constructor that names the setting, the value and
-// what is allowed.
+// Option is a setting of a limiter: it fills in one field of [limiter.Config]. The zero value
+// of a setting is its default, as if the option were left out. A wrong value is an error of
+// the constructor, a [SettingError].
 type Option func(*settings)
 
-// settings are what the options fill in.
+// settings are filled in by the options.
 type settings struct {
 	limiter.Config
 	law window.NewLaw
@@ -46,11 +45,11 @@ func WithInitialSsthresh(attempts float64) Option {
 	return func(s *settings) { s.InitialSsthresh = attempts }
 }
 
-// WithFactor sets what a cut keeps of the window, for [NewReno], [NewTahoe] and laws
-// of WithLaw that have a factor; New without WithLaw refuses it. Greater than 0, less
-// than 1. Default 0.5; 0.9 for a service whose limit is fairly stable. Refusals per success
-// come to about 1/((1-factor) * limit^2), so 0.9 is very good from a limit of
-// 16 on and noisy below 8.
+// WithFactor sets the part of the window that a cut keeps, for [NewReno], [NewTahoe] and laws
+// of WithLaw that have a factor; with Probe, the law of New, it is an error. Greater than 0,
+// less than 1. Default 0.5; 0.9 for a service whose limit is fairly stable. Refusals per
+// success come to about 1/((1-factor) * limit^2), so 0.9 is very good from a limit of 16
+// and noisy below 8.
 func WithFactor(factor float64) Option {
 	return func(s *settings) { s.Factor = factor }
 }
@@ -66,15 +65,15 @@ func WithMaxWindow(attempts float64) Option {
 	return func(s *settings) { s.MaxWindow = attempts }
 }
 
-// WithState starts from what a limiter learned earlier: its Limiter.State. The zero
-// State, and one that is older than an hour, is none.
+// WithState starts from the Limiter.State of an earlier limiter. The zero State, and a state
+// that is older than an hour, is ignored.
 func WithState(state State) Option {
 	return func(s *settings) { s.Restore = state }
 }
 
-// WithStateFile keeps what the limiter learned in a file over restarts: New starts from
-// it if it is no older than that (0 means 1 h, negative: of any age), Close and Drain
-// write it. Default: none.
+// WithStateFile keeps the limiter's State in a file over restarts: New starts from a state
+// that is no older than maxAge (0 means 1 h, negative: of any age), Close and Drain write
+// it. Default: none.
 func WithStateFile(path string, maxAge time.Duration) Option {
 	return func(s *settings) { s.StateFile, s.RestoreAge = path, maxAge }
 }
@@ -98,8 +97,8 @@ func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) { s.AttemptTimeout = d }
 }
 
-// WithFirstContact sets how long operations try to reach a service that never answered
-// before they fail with ErrNoContact; see limiter.Config.FirstContact. Default 10 s,
+// WithFirstContact sets how long operations try to reach a service that has never answered
+// before they fail with ErrNoContact; see limiter.Rules.FirstContact. Default 10 s,
 // negative: for ever.
 func WithFirstContact(d time.Duration) Option {
 	return func(s *settings) { s.FirstContact = d }
@@ -124,7 +123,7 @@ func WithMaxRetryAfter(d time.Duration) Option {
 	return func(s *settings) { s.RetryAfterMax = d }
 }
 
-// WithClassifier sets what tells what an attempt's error means. Default
+// WithClassifier sets the function that says what an attempt's error means. Default
 // attempt.Classify; to add to it:
 //
 //	aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify))
@@ -132,9 +131,8 @@ func WithClassifier(classify attempt.Classifier) Option {
 	return func(s *settings) { s.Classifier = classify }
 }
 
-// WithPolicy sets what decides which failed attempts of Do and Each are followed
-// by another, and when: a retry.Policy. Default: what may help is tried
-// again, see Limiter.Do.
+// WithPolicy sets the policy that decides which failed attempts of Do and Each are followed
+// by another, and when: a retry.Policy. Default: see Limiter.Do.
 func WithPolicy(p attempt.Policy) Option {
 	return func(s *settings) { s.Policy = p }
 }
@@ -147,10 +145,10 @@ func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 
-// WithObserver adds a function that is told of every event, after the
-// limiter's lock is released, by the goroutine that caused it. It must be safe
-// for several goroutines, must not panic, and should be quick. Several are called in
-// the order in which they were added; nil adds none. Default: none.
+// WithObserver adds a function that is called for every event, after the limiter's lock is
+// released, by the goroutine that caused the event. It must be safe for several goroutines,
+// must not panic, and should be quick. Observers are called in the order in which they were
+// added; nil is ignored. Default: none.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {
 		switch before := s.Observer; {

@@ -6,12 +6,11 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// NewTahoe returns a limiter with the Tahoe law: a cut falls to the initial
-// window, and slow start finds the way back to the new threshold.
+// NewTahoe returns a limiter with the Tahoe law: a cut falls to the initial window, and slow
+// start finds the way back to the new threshold.
 //
-// The initial window is where every cut restarts, so one above what the
-// service takes never settles: each restart is the next burst of errors.
-// With WithInitialWindow choose it well below, or use Reno.
+// Every cut restarts at the initial window. If that is above the limit of the service, each
+// restart is the next burst of errors: set it well below with WithInitialWindow, or use New.
 func NewTahoe(opts ...Option) (*Limiter, error) { return newWith(Tahoe, opts) }
 
 // Tahoe is the control law "Tahoe" of [Improve on exponential backoff]. The first
