@@ -86,14 +86,15 @@ var swept = regexp.MustCompile(`^(server|clients|horizon)($|\.)|^strategies\[`)
 
 // sweep checks that every value fits its field and makes a scenario.
 func (d *decoder) sweep(s Scenario) {
+	if len(s.Sweep) > 2 {
+		d.at("sweep", "%d sweeps are not allowed, want 1 or 2", len(s.Sweep))
+		return
+	}
 	points := 1
 	for i, w := range s.Sweep {
 		path := fmt.Sprintf("sweep[%d]", i)
 		points *= len(w.Values)
 		switch {
-		case i > 1:
-			d.at("sweep", "%d sweeps are not allowed, want 1 or 2", len(s.Sweep))
-			return
 		case points == 0 || points > maxPoints:
 			d.at(path+".values", "%d values are not allowed, want 1 or more, and %d points in all at the most", len(w.Values), maxPoints)
 			return
@@ -108,11 +109,8 @@ func (d *decoder) sweep(s Scenario) {
 			}
 			var one decoder
 			point := s.with(&one, w.Field, v)
-			for _, err := range append(one.errs, point.Validate()) {
-				if err != nil {
-					d.at(at, "%s: %s", v, strings.TrimPrefix(err.Error(), ": "))
-					break
-				}
+			if err := errors.Join(append(one.errs, point.Validate())...); err != nil {
+				d.at(at, "%s: %v", v, err)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +23,9 @@ import (
 const MaxSize = 16 << 10
 
 // Parse reads a scenario from the text of a file, and applies settings of the form
-// "field=value". The error joins an [Error] for each problem, by line. file is only a name;
-// a scenario without a name gets that name.
+// "field=value". The error joins one error for each problem: "file:line: field: problem", where
+// the problem names the value and what is allowed. file is only a name; a scenario without a
+// name gets that name.
 func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 	var s Scenario
 	d := decoder{file: file, lines: map[string]int{}}
@@ -52,32 +52,7 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 	if len(d.errs) == 0 {
 		s.check(&d)
 	}
-	slices.SortStableFunc(d.errs, func(a, b error) int { return cmp.Compare(a.(*Error).Line, b.(*Error).Line) })
 	return s, errors.Join(d.errs...)
-}
-
-// Error is one problem of a scenario.
-type Error struct {
-	// File is the name of the file, as it was given.
-	File string
-	// Line counts from 1; 0: not known.
-	Line int
-	// Field is the path of the field, "server.slots"; "": the file as a whole.
-	Field string
-	// Problem names the value and what is allowed.
-	Problem string
-}
-
-// Error returns "file:line: field: problem".
-func (e *Error) Error() string {
-	s := e.File
-	if e.Line > 0 {
-		s += fmt.Sprintf(":%d", e.Line)
-	}
-	if e.Field != "" {
-		s += ": " + e.Field
-	}
-	return s + ": " + e.Problem
 }
 
 // decoder puts YAML into structs, by the yaml tags of their fields.
@@ -88,11 +63,20 @@ type decoder struct {
 	errs  []error
 }
 
+// fail adds an error: "file:line: path: problem". A value without a file has no line, and the
+// file as a whole no path.
 func (d *decoder) fail(line int, path, format string, args ...any) {
-	if d.lines == nil {
-		line = 0
+	where := d.file
+	if d.lines != nil && line > 0 {
+		where += ":" + strconv.Itoa(line)
 	}
-	d.errs = append(d.errs, &Error{d.file, line, path, fmt.Sprintf(format, args...)})
+	for _, part := range []string{path, fmt.Sprintf(format, args...)} {
+		if where != "" && part != "" {
+			where += ": "
+		}
+		where += part
+	}
+	d.errs = append(d.errs, errors.New(where))
 }
 
 // at is fail at the line of the field, or of the nearest one around it that the file has.
