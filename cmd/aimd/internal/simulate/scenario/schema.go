@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -55,16 +56,15 @@ func typeOf(path string) reflect.Type {
 	return t
 }
 
+var brackets = regexp.MustCompile(`\[[0-9]*\]`)
+
 // Explain returns the fields at the path and below it, or those whose last word it is;
 // "strategies.retry", "strategies[].retry" and "strategies[0].retry" are the same.
 func Explain(path string) (found []Field, _ error) {
-	for i := range 10 {
-		path = strings.ReplaceAll(path, fmt.Sprintf("[%d]", i), "")
-	}
-	path = strings.ReplaceAll(path, "[]", "")
+	path = brackets.ReplaceAllString(path, "")
 	for _, lastWord := range []bool{false, true} {
 		for _, f := range Schema() {
-			p := strings.ReplaceAll(f.Path, "[]", "")
+			p := brackets.ReplaceAllString(f.Path, "")
 			if strings.HasPrefix(p+".", path+".") || lastWord && strings.HasSuffix(p, "."+path) {
 				found = append(found, f)
 			}
