@@ -102,31 +102,3 @@ func TestACancellationIsNeutral(t *testing.T) {
 		})
 	}
 }
-
-// The deadline comes with the body open: the service was slow if somebody was reading, else the reader
-// was.
-func TestADeadlineWithTheBodyOpen(t *testing.T) {
-	t.Run("somebody reads", func(t *testing.T) {
-		l := one(t)
-		ctx, body := newTerm(time.Now().Add(time.Hour)), newStuck()
-		resp, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(ctx, anyURL))
-		require.NoError(t, err)
-		read := async(func() error { _, err := resp.Body.Read(nil); return err })
-		<-body.reading
-		ctx.end(context.DeadlineExceeded)
-		l.ended(window.Timeout)
-		require.NoError(t, resp.Body.Close())
-		require.Error(t, <-read)
-	})
-	t.Run("nobody reads", func(t *testing.T) {
-		l := one(t)
-		ctx := newTerm(time.Now().Add(time.Hour))
-		resp, err := httplimit.New(answers(200, nil, text("hello")), l.Limiter).RoundTrip(get(ctx, anyURL))
-		require.NoError(t, err)
-		_, err = resp.Body.Read(make([]byte, 1)) // and then no more
-		require.NoError(t, err)
-		ctx.end(context.DeadlineExceeded)
-		l.ended(window.Neutral)
-		require.NoError(t, resp.Body.Close())
-	})
-}

@@ -106,6 +106,13 @@ func (d *desk) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 	return max(time.Duration(d.Backoffs(failures, last))*time.Second, retryAfter)
 }
 
+// ends is how many attempts have ended.
+func (d *desk) ends() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.settled)
+}
+
 // last is the outcome that it was told last.
 func (d *desk) last(t *testing.T) window.Outcome {
 	t.Helper()

@@ -1,0 +1,163 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/window"
+)
+
+// pipe is a body whose Read waits for the err to come, or for the close.
+type pipe struct {
+	reading, closed chan struct{}
+	err             chan error
+	first, last     sync.Once
+	atClose         func()
+}
+
+func newPipe() *pipe {
+	return &pipe{reading: make(chan struct{}), closed: make(chan struct{}), err: make(chan error, 1), atClose: func() {}}
+}
+
+func (p *pipe) Read([]byte) (int, error) {
+	p.first.Do(func() { close(p.reading) })
+	select {
+	case err := <-p.err:
+		return 0, err
+	case <-p.closed:
+		return 0, errors.New("read on a closed body")
+	}
+}
+
+func (p *pipe) Close() error {
+	p.atClose()
+	p.last.Do(func() { close(p.closed) })
+	return errors.New("close failed")
+}
+
+// watched is a context that counts who watches it with context.AfterFunc.
+type watched struct {
+	context.Context
+	watchers int
+}
+
+func (w *watched) AfterFunc(f func()) (stop func() bool) {
+	w.watchers++
+	forget := context.AfterFunc(w.Context, f)
+	return func() bool { w.watchers--; return forget() }
+}
+
+// The ends of a body, and what each says: nothing of the service unless a Read waited for it.
+func TestTheEndsOfABody(t *testing.T) {
+	type end = func(b io.ReadCloser, p *pipe, late func())
+	fails := func(err error) end {
+		return func(b io.ReadCloser, p *pipe, _ func()) { p.err <- err; _, _ = b.Read(nil) }
+	}
+	reading := func(b io.ReadCloser, p *pipe, then func()) {
+		ended := make(chan error)
+		go func() { _, err := b.Read(nil); ended <- err }()
+		<-p.reading
+		then()
+		_ = b.Close()
+		<-ended
+	}
+	for name, c := range map[string]struct {
+		head error
+		end  end
+		// body is the outcome with Body, connection with Connection.
+		body, connection window.Outcome
+	}{
+		"its end":                       {nil, fails(io.EOF), window.Success, window.Success},
+		"an early close":                {nil, func(b io.ReadCloser, _ *pipe, _ func()) { _ = b.Close() }, window.Success, window.Success},
+		"a close during a Read":         {nil, func(b io.ReadCloser, p *pipe, _ func()) { reading(b, p, func() {}) }, window.Success, window.Success},
+		"an error":                      {nil, fails(io.ErrUnexpectedEOF), window.Neutral, window.Neutral},
+		"a timeout":                     {nil, fails(context.DeadlineExceeded), window.Timeout, window.Neutral},
+		"a refusal that breaks off":     {status{code: 503}, fails(io.ErrUnexpectedEOF), window.Overload, window.Overload},
+		"the deadline":                  {nil, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Neutral, window.Success},
+		"the deadline during a Read":    {nil, reading, window.Timeout, window.Success},
+		"the deadline after a refusal":  {status{code: 429}, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Overload, window.Overload},
+		"the deadline, after its end":   {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(io.EOF)(b, p, late); late() }, window.Success, window.Success},
+		"the deadline, after its close": {nil, func(b io.ReadCloser, _ *pipe, late func()) { _ = b.Close(); late() }, window.Success, window.Success},
+	} {
+		for hold, want := range map[string]window.Outcome{"Body": c.body, "Connection": c.connection} {
+			t.Run(name+", "+hold, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := newDesk(1)
+					ends, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					ctx := &watched{Context: ends}
+					a, err := (&run.Runner{Slots: d}).Begin(ctx)
+					require.NoError(t, err)
+					a.Answered(c.head)
+					p := newPipe()
+					b := map[string]func(io.ReadCloser) io.ReadCloser{"Body": a.Body, "Connection": a.Connection}[hold](p)
+					require.Zero(t, d.ends())
+					c.end(b, p, func() { time.Sleep(time.Minute); synctest.Wait() })
+					require.Equal(t, want, d.last(t))
+					require.EqualError(t, b.Close(), "close failed", "each reaches the body beneath")
+					require.Equal(t, 1, d.ends())
+					if ends.Err() == nil {
+						require.Zero(t, ctx.watchers, "the context is forgotten")
+					}
+				})
+			})
+		}
+	}
+}
+
+// The connection is in use until the body beneath is closed, and so is the slot.
+func TestTheSlotIsFreeAfterTheClose(t *testing.T) {
+	d := newDesk(1)
+	for _, at := range []func(){func() { require.Empty(t, d.free) }, func() { panic("boom") }} {
+		a, err := (&run.Runner{Slots: d}).Begin(t.Context())
+		require.NoError(t, err)
+		p := newPipe()
+		p.atClose = at
+		func() {
+			defer func() { _ = recover() }()
+			_ = a.Body(p).Close()
+		}()
+		require.Len(t, d.free, 1)
+	}
+}
+
+// io.Copy takes a body's own WriteTo if it has one. The end must be seen all the same.
+func TestACopySeesTheEndOfABody(t *testing.T) {
+	d := newDesk(1)
+	a, err := (&run.Runner{Slots: d}).Begin(t.Context())
+	require.NoError(t, err)
+	var got bytes.Buffer
+	_, err = io.Copy(&got, a.Body(io.NopCloser(strings.NewReader("hello"))))
+	require.NoError(t, err)
+	require.Equal(t, "hello", got.String())
+	require.Equal(t, window.Success, d.last(t))
+}
+
+// The end comes from three sides at once; the slot is given back once.
+func TestOneEndOfMany(t *testing.T) {
+	d := newDesk(1)
+	for i := range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		a, err := (&run.Runner{Slots: d}).Begin(ctx)
+		require.NoError(t, err)
+		b := a.Body(newPipe())
+		var all sync.WaitGroup
+		all.Go(cancel)
+		all.Go(func() { _ = b.Close() })
+		all.Go(func() { _, _ = b.Read(nil) })
+		all.Wait()
+		slot := <-d.free
+		require.Equal(t, i+1, d.ends())
+		d.free <- slot
+	}
+}
