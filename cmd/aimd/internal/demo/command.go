@@ -5,7 +5,6 @@ package demo
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -69,8 +68,6 @@ func demoFlags(c *cobra.Command, d *s3.Config, quick *bool) {
 	race(f, &d.Factor, &d.Only, s3.Strategies())
 	f.BoolVar(quick, "quick", false, "a short run, with an optimum of 1.6 s: 1000 objects of 16KiB, 50ms each, and no sdk-adaptive, which takes long; other flags still count")
 	limitFlag(f, &d.Limit)
-	f.Var(value.Endpoint(&d.Endpoint), "endpoint", "use a running S3 server, credentials from the usual AWS environment; --slots and --service then only say what the optimum is computed from")
-	f.Var(value.Bucket(&d.Bucket), "bucket", "with --endpoint: a bucket that exists; without it, aimd-demo is made and removed again")
 }
 
 // quicken makes the run a short one. Its optimum stays above a second, since a run that
@@ -94,56 +91,30 @@ func quicken(c *cobra.Command, d *s3.Config, seen bool) {
 	}
 }
 
-// checkDemo checks what no flag can know by itself, and settles what depends on
-// several.
+// checkDemo checks the flags that depend on others.
 func checkDemo(c *cobra.Command, d *s3.Config) error {
-	f := c.Flags()
-	if err := value.CheckFactor(f.Changed("factor"), "--only", d.Only...); err != nil {
+	if err := value.CheckFactor(c.Flags().Changed("factor"), "--only", d.Only...); err != nil {
 		return err
 	}
-	if d.Endpoint == "" {
-		if d.Bucket != "" {
-			return fmt.Errorf("--bucket %s: goes only with --endpoint; the embedded store has its own", d.Bucket)
-		}
-		if total := int64(d.Objects) * d.Size; total > memoryMost {
-			return fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want at most %d MiB; or use --endpoint",
-				d.Objects, value.ShowSize(d.Size), total>>20, memoryMost>>20)
-		}
-	} else {
-		if f.Changed("jitter") {
-			return errors.New("--jitter: goes only without --endpoint; it sets the embedded store")
-		}
-		if f.Changed("slots") != f.Changed("service") {
-			return errors.New("--slots and --service: with --endpoint want both or neither; they are what the optimum is computed from")
-		}
-		if !f.Changed("slots") {
-			d.Slots = 0 // not known
-		}
+	if total := int64(d.Objects) * d.Size; total > memoryMost {
+		return fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want at most %d MiB",
+			d.Objects, value.ShowSize(d.Size), total>>20, memoryMost>>20)
 	}
 	d.Limit = limitOf(d.Limit, d.Optimum(d.Objects))
 	return nil
 }
 
 func demoReport(d s3.Config) Report {
-	r := Report{
-		Title:     fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", d.Objects, value.ShowSize(d.Size), d.Goroutines),
+	return Report{
+		Title:   fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", d.Objects, value.ShowSize(d.Size), d.Goroutines),
+		Service: fmt.Sprintf("The store serves %d requests at a time, %v ±%g%% each, and refuses more with 503 SlowDown.", d.Slots, d.Service, 100*d.Jitter),
+		Optimum: fmt.Sprintf("The optimum is %.2f s = %d objects / %d slots × %v, the service time alone: transfer is left out.",
+			d.Optimum(d.Objects).Seconds(), d.Objects, d.Slots, d.Service),
 		Operation: "object", Operations: "objects", Done: "stored", P99: p99Objects,
 		Alone: map[string]string{"sdk-default": "the SDK alone", "backoff": "backoff", "sdk-adaptive": "the SDK's adaptive mode"},
 		Span:  max(250*time.Millisecond, 5*d.Service),
+		Slots: float64(d.Slots), PerSecond: float64(d.Slots) / d.Service.Seconds(),
 	}
-	if d.Endpoint == "" {
-		r.Service = fmt.Sprintf("The store serves %d requests at a time, %v ±%g%% each, and refuses more with 503 SlowDown.", d.Slots, d.Service, 100*d.Jitter)
-	} else {
-		r.Service = fmt.Sprintf("The store is the S3 server at %s.", d.Endpoint)
-	}
-	if d.Slots == 0 {
-		r.Optimum = "The optimum is not known; tell --slots and --service to have it computed."
-		return r
-	}
-	r.Slots, r.PerSecond = float64(d.Slots), float64(d.Slots)/d.Service.Seconds()
-	r.Optimum = fmt.Sprintf("The optimum is %.2f s = %d objects / %d slots × %v, the service time alone: transfer is left out.",
-		d.Optimum(d.Objects).Seconds(), d.Objects, d.Slots, d.Service)
-	return r
 }
 
 const p99Requests = "p99: 99 of 100 requests that succeeded took at most so long, from the moment when a worker picked the request up, with all waits and retries."

@@ -167,8 +167,6 @@ func (w *watcher) End(r measure.Result) {
 	w.page.Rename(fmt.Sprintf("%s: %.1f s, %s", r.Strategy, r.MakespanS, lost(r)))
 }
 
-func (w *watcher) Warn(err error) { fmt.Fprintf(w.w, "aimd: %v\n", err) }
-
 // close leaves a run that was not ended as it stands.
 func (w *watcher) close() {
 	if w.hide != nil {

@@ -3,7 +3,6 @@ package demo
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,7 +29,6 @@ func TestWatcher(t *testing.T) {
 			return nil
 		})
 		w.End(o.Judged("reno", 0.9, func(i int) bool { return i > 0 }, func(int) time.Duration { return time.Second }))
-		w.Warn(errors.New("the bucket is left"))
 		w.close()
 		assert.Equal(t, strings.Join([]string{
 			"reno           2.0 s  2/10 done  cwnd 20.0  0 in flight  0 refused",
@@ -38,7 +36,6 @@ func TestWatcher(t *testing.T) {
 			"reno           6.0 s  6/10 done  cwnd 20.0  0 in flight  0 refused",
 			"reno           8.0 s  8/10 done  cwnd 20.0  0 in flight  0 refused",
 			"reno          10.0 s  0 refused  1 lost",
-			"aimd: the bucket is left",
 			"",
 		}, "\n"), b.String())
 	})

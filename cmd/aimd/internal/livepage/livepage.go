@@ -9,8 +9,6 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"os/exec"
-	"runtime"
 	"sync"
 	"time"
 
@@ -22,13 +20,12 @@ import (
 	"github.com/aimd-go/aimd/internal/viewer"
 )
 
-// Choice is whether there is a page: --live and --open.
-type Choice struct{ live, open bool }
+// Choice is the flag --live.
+type Choice struct{ live bool }
 
-// Flags are the flags.
+// Flags adds the flag.
 func (c *Choice) Flags(f *pflag.FlagSet) {
-	f.BoolVar(&c.live, "live", false, "serve a page that shows the windows at work, on a free port of this machine; its address is told on standard error. On a terminal it stays until Ctrl-C")
-	f.BoolVar(&c.open, "open", false, "open the page of --live in a browser; --open alone is enough")
+	f.BoolVar(&c.live, "live", false, "serve a page that shows the windows at work, on a free port of this machine; standard error has its address. On a terminal it stays until Ctrl-C")
 }
 
 // Page is a page that is served. All methods of a nil Page are no-ops.
@@ -52,7 +49,7 @@ type shown struct {
 }
 
 // Asked reports whether there is to be a page.
-func (c Choice) Asked() bool { return c.live || c.open }
+func (c Choice) Asked() bool { return c.live }
 
 // Serve begins to serve the page if the flags ask for it, and prints its address.
 func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
@@ -70,11 +67,6 @@ func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
 	url := fmt.Sprintf("http://%s/", listener.Addr())
 	p.served.Go(func() { look(url + "events?every=1s") })
 	fmt.Fprintln(p.stderr, "live:", url)
-	if c.open {
-		if err := browse(url); err != nil {
-			fmt.Fprintf(p.stderr, "aimd: --open: %v\n", err)
-		}
-	}
 	return p, nil
 }
 
@@ -159,26 +151,4 @@ func (p *Page) Close() {
 	}
 	_ = p.server.Close()
 	p.served.Wait()
-}
-
-// browse opens the address in the user's browser, and does not wait for that.
-func browse(url string) error {
-	words := opener(runtime.GOOS, url)
-	c := exec.Command(words[0], words[1:]...)
-	if err := c.Start(); err != nil {
-		return err
-	}
-	go func() { _ = c.Wait() }() // or it stays as a zombie
-	return nil
-}
-
-// opener is the command that opens an address.
-func opener(system, url string) []string {
-	switch system {
-	case "darwin":
-		return []string{"open", url}
-	case "windows":
-		return []string{"rundll32", "url.dll,FileProtocolHandler", url}
-	}
-	return []string{"xdg-open", url}
 }

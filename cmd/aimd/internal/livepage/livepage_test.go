@@ -113,17 +113,3 @@ func TestStaysUntilInterrupted(t *testing.T) {
 type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
-
-func TestABrowserThatIsNotThere(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	var stderr bytes.Buffer
-	cmd := &cobra.Command{}
-	cmd.SetErr(&stderr)
-	p, err := Choice{open: true}.Serve(cmd)
-	require.NoError(t, err, "the work goes on")
-	defer p.Close()
-	assert.Regexp(t, "^live: http://.*\naimd: --open: .*\n$", stderr.String())
-	for system, want := range map[string]string{"linux": "xdg-open u", "darwin": "open u", "windows": "rundll32 url.dll,FileProtocolHandler u"} {
-		assert.Equal(t, want, strings.Join(opener(system, "u"), " "))
-	}
-}

@@ -27,10 +27,6 @@ import (
 //go:embed help
 var help embed.FS
 
-// filesServer is how many connections the scenario in the server's help needs: all the
-// connections of half a minute and more.
-const filesServer = 10_000
-
 // ServerCommand is aimd server.
 func ServerCommand() *cobra.Command {
 	d := server.Config{Limit: 30, BaseDelay: 100 * time.Millisecond, Factor: 1.05, K: 15, Recheck: 50 * time.Millisecond}
@@ -52,9 +48,6 @@ func ServerCommand() *cobra.Command {
 	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they tell of the peak, and of how many were served, and for nobody (abandoned), too")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		o.Stdout, o.Stderr = c.OutOrStdout(), c.ErrOrStderr()
-		if n, known := server.OpenFiles(); known && n < filesServer {
-			fmt.Fprintf(o.Stderr, "This process may open %d files, a connection each; with fewer than %d the requests of a long stop find no place. Raise it: ulimit -n %d\n", n, filesServer, filesServer)
-		}
 		ctx, cancel := cli.Bounded(c.Context(), most)
 		defer cancel()
 		return server.Run(ctx, d, o)
@@ -96,9 +89,6 @@ func ClientCommand() *cobra.Command {
 			return cli.Usage(c, err)
 		}
 		d.Lambda = time.Duration(lambda * float64(time.Second))
-		if n, known := server.OpenFiles(); known && n < filesNeeded(d.Clients) {
-			fmt.Fprintf(c.ErrOrStderr(), "This process may open %d files, and --clients %d need up to %d, for a connection each; what finds none counts as an error. Raise it: ulimit -n %[3]d\n", n, d.Clients, filesNeeded(d.Clients))
-		}
 		o.Stdout = c.OutOrStdout()
 		ctx, cancel := cli.Bounded(c.Context(), most)
 		defer cancel()
@@ -106,10 +96,6 @@ func ClientCommand() *cobra.Command {
 	}
 	return c
 }
-
-// filesNeeded is how many files the clients can need: a connection each, another one that
-// is still being made for a request that found a free connection, and a few more.
-func filesNeeded(clients int) uint64 { return 2*uint64(clients) + 20 }
 
 // choice is the strategy's name, and the settings that replace the strategy's own.
 type choice struct {

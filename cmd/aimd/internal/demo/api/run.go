@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"slices"
 	"strconv"
@@ -15,7 +16,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/loopback"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/sim"
@@ -60,11 +60,8 @@ func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Res
 }
 
 func (c Config) run(ctx context.Context, name string, w measure.Watcher) (measure.Result, error) {
-	server, err := start(c.Limits)
-	if err != nil {
-		return measure.Result{}, err
-	}
-	defer server.Close()
+	server := start(c.Limits)
+	defer server.close()
 	set, err := measure.SetUp(name, c.Factor)
 	if err != nil {
 		return measure.Result{}, err
@@ -112,7 +109,8 @@ type Limits struct {
 // server is an API that runs: a token bucket, and 429 with Retry-After for requests that
 // it has no token for. Make one with start.
 type server struct {
-	*loopback.Server
+	*httptest.Server
+	closed chan struct{}
 	limits Limits
 	bucket *rate.Limiter
 
@@ -122,10 +120,17 @@ type server struct {
 }
 
 // start starts an API with a full bucket. POST /jobs/{id} does a job.
-func start(l Limits) (s *server, err error) {
-	s = &server{limits: l, bucket: rate.NewLimiter(rate.Limit(l.Rate), l.Burst), served: map[string]int{}}
-	s.Server, err = loopback.Start(s.job)
-	return s, err
+func start(l Limits) *server {
+	s := &server{limits: l, bucket: rate.NewLimiter(rate.Limit(l.Rate), l.Burst), served: map[string]int{}, closed: make(chan struct{})}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.job))
+	return s
+}
+
+// close stops the API at once.
+func (s *server) close() {
+	close(s.closed)
+	s.CloseClientConnections()
+	s.Close()
 }
 
 // servedTimes is how often the job was done: the API's own record.
@@ -135,13 +140,15 @@ func (s *server) servedTimes(id string) int {
 	return s.served[id]
 }
 
-func (s *server) job(at *loopback.Server, w http.ResponseWriter, r *http.Request) {
+func (s *server) job(w http.ResponseWriter, r *http.Request) {
 	if !s.bucket.Allow() {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(s.limits.RetryAfter.Seconds()))))
 		http.Error(w, "too many requests", http.StatusTooManyRequests)
 		return
 	}
-	if !at.Work(s.limits.Service) {
+	select {
+	case <-time.After(s.limits.Service): // also if the client goes away
+	case <-s.closed:
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}

@@ -26,7 +26,6 @@ func (w *watcher) Begin(strategy string, _ *measure.Meter) {
 	}
 }
 func (w *watcher) End(r measure.Result) { w.ended = append(w.ended, r) }
-func (w *watcher) Warn(error)           {}
 
 // tiny is a run of no time against an API that refuses nothing.
 func tiny() Config {

@@ -18,9 +18,8 @@ func post(t *testing.T, url string) *http.Response {
 }
 
 func TestServesAndRefuses(t *testing.T) {
-	a, err := start(Limits{Rate: 1e-9, Burst: 2, RetryAfter: 1500 * time.Millisecond})
-	require.NoError(t, err)
-	defer a.Close()
+	a := start(Limits{Rate: 1e-9, Burst: 2, RetryAfter: 1500 * time.Millisecond})
+	defer a.close()
 	assert.Equal(t, http.StatusNoContent, post(t, a.URL+"/jobs/1").StatusCode)
 	assert.Equal(t, http.StatusNoContent, post(t, a.URL+"/jobs/1").StatusCode)
 	res := post(t, a.URL+"/jobs/2")
@@ -28,6 +27,4 @@ func TestServesAndRefuses(t *testing.T) {
 	assert.Equal(t, "2", res.Header.Get("Retry-After"))
 	assert.Equal(t, 2, a.servedTimes("1"))
 	assert.Equal(t, 0, a.servedTimes("2"))
-	a.Close()
-	a.Close()
 }

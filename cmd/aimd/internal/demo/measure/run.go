@@ -77,10 +77,8 @@ func (p Pool) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 	wg.Wait()
 }
 
-// Watcher is called when runs begin and end, and may look at the Meter in between. Warn
-// gets errors outside of the runs.
+// Watcher is called when runs begin and end, and may look at the Meter in between.
 type Watcher interface {
 	Begin(strategy string, m *Meter)
 	End(r Result)
-	Warn(err error)
 }

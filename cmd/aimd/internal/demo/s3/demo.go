@@ -3,14 +3,18 @@
 package s3
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
@@ -23,8 +27,8 @@ type Config struct {
 	// Objects of Size bytes each are uploaded from that number of Goroutines.
 	Objects, Goroutines int
 	Size                int64
-	// Slots, Service and Jitter describe the store; see store.Config. With an Endpoint
-	// they are only for the optimum. Slots is 0 if the limit is not known.
+	// The store serves Slots requests at a time. Each takes Service * (1 ± Jitter), evenly
+	// spread; Jitter is from 0 to 1.
 	Slots   int
 	Service time.Duration
 	Jitter  float64
@@ -34,101 +38,71 @@ type Config struct {
 	Only []string
 	// Limit is the longest time for one strategy.
 	Limit time.Duration
-	// Endpoint is the URL of a running S3 server; "": the store of the demo.
-	Endpoint string
-	// Bucket is one that exists at the endpoint; "": one of our own.
-	Bucket string
 }
 
 // Optimum is the least time for n objects: all slots are busy from the first moment to the
-// last with service time alone, without transfer. It is 0 if the store's limit is not known.
+// last with service time alone, without transfer.
 func (c Config) Optimum(objects int) time.Duration {
-	if c.Slots == 0 || objects == 0 {
+	if objects == 0 {
 		return 0
 	}
 	all := time.Duration(float64(objects) / float64(c.Slots) * float64(c.Service))
 	return max(all, c.Service)
 }
 
-// verifyTime bounds the check of the stored objects, also after an interruption.
-const verifyTime = time.Minute
-
-// Run uploads the objects once per strategy, each to an empty place of the
-// store, and yields how it went. It ends with the first error. When ctx ends
-// the strategy that runs is stopped, checked and yielded as interrupted, and
-// is the last.
+// Run uploads the objects once per strategy, each time to an empty store, and yields the
+// results. It ends with the first error. If ctx ends, the strategy that runs is stopped and
+// yielded as interrupted, and is the last.
 func Run(ctx context.Context, c Config, w measure.Watcher) iter.Seq2[measure.Result, error] {
-	return func(yield func(measure.Result, error) bool) {
-		site, err := c.site(ctx)
+	return measure.Each(ctx, c.Only, func(name string) (measure.Result, error) {
+		s, err := open(c)
 		if err != nil {
-			yield(measure.Result{}, err)
-			return
+			return measure.Result{}, err
 		}
-		defer func() { warn(w, site.close()) }()
-		for r, err := range measure.Each(ctx, c.Only, func(name string) (measure.Result, error) { return c.run(ctx, site, name, w) }) {
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
+		defer s.close()
+		return c.run(ctx, s, name, w)
+	})
 }
 
-// site is where objects can go: the store of the demo, or an endpoint.
-type site interface {
-	// open makes an empty place for one strategy.
-	open(strategy string) (*place, error)
-	close() error
-}
-
-func (c Config) site(ctx context.Context) (site, error) {
-	if c.Endpoint == "" {
-		return embedded{c}, nil
+// run uploads all objects with one strategy, and checks the objects in the store.
+func (c Config) run(ctx context.Context, to *store, name string, w measure.Watcher) (measure.Result, error) {
+	config := aws.Config{
+		Region: "us-east-1", BaseEndpoint: &to.URL,
+		Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""), // the SDK needs some
 	}
-	return connect(ctx, c.Endpoint, c.Bucket)
-}
-
-// run uploads all objects with one strategy and checks what the store has then.
-func (c Config) run(ctx context.Context, at site, name string, w measure.Watcher) (measure.Result, error) {
-	p, err := at.open(name)
-	if err != nil {
-		return measure.Result{}, err
-	}
-	defer func() { warn(w, p.clear()) }()
-	config := p.config.Copy() // the place's own clients retry in another way
 	set, err := setUp(name, c.Factor, &config)
 	if err != nil {
 		return measure.Result{}, err
 	}
 	defer set.Close()
-
 	m := measure.NewMeter(c.Objects, set.Limiter)
 	metered, closeIdle := m.Client(c.Goroutines)
 	defer closeIdle()
-	client := s3.NewFromConfig(config, pathStyle, func(o *s3.Options) { o.HTTPClient = metered })
-
+	client := s3.NewFromConfig(config, func(o *s3.Options) { o.HTTPClient, o.UsePathStyle = metered, true })
 	w.Begin(name, m)
 	o := measure.Pool{Goroutines: c.Goroutines, Limit: c.Limit}.Run(ctx, m, func(ctx context.Context, i int) error {
 		body := content(i, c.Size)
-		return set.Retry(ctx, func(ctx context.Context) error { return p.put(ctx, client, i, body) })
+		return set.Retry(ctx, func(ctx context.Context) error {
+			_, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key(i)), Body: bytes.NewReader(body)})
+			return err
+		})
 	})
-	peak := p.peak() // before the check adds to it
-
-	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTime)
-	defer cancel()
-	stored, err := p.stored(verify, c.Objects, c.Size)
-	if err != nil {
-		return measure.Result{}, fmt.Errorf("checking what the store has: %w", err)
-	}
-	r := o.Judged(name, set.Factor, func(i int) bool { return stored[i] }, c.Optimum)
-	r.Peak = peak
+	r := o.Judged(name, set.Factor, func(i int) bool { return to.holds(key(i), content(i, c.Size)) }, c.Optimum)
+	r.Peak, _ = to.counts()
 	w.End(r)
 	return r, nil
 }
 
-func warn(w measure.Watcher, err error) {
-	if err != nil {
-		w.Warn(err)
-	}
+func key(i int) string { return fmt.Sprintf("object-%07d", i) }
+
+// content is the content of object i: the same for every strategy, and different for every
+// object, so that a mix-up is seen.
+func content(i int, size int64) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(i))
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8(seed).Read(b) // never fails
+	return b
 }
 
 // plain are the ways to deal with a store that says SlowDown without a limiter. The

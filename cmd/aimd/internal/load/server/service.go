@@ -250,6 +250,3 @@ func (r *refusals) Write(p []byte) (int, error) {
 	}
 	return r.w.Write(p)
 }
-
-// bound leaves out what means no bound of files: all bits set, or all but the sign.
-func bound(n uint64) (uint64, bool) { return n, n < math.MaxInt64 }
