@@ -231,7 +231,7 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 	}
 }
 
-// "Bad input: window settings of 0, -1, NaN and Inf": a clear error each.
+// Window settings of 0, -1, NaN and Inf are errors, each with its setting.
 func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, o := range map[string]aimd.Option{

@@ -74,7 +74,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 	})
 }
 
-// "A client that vanished gives its place back" (issue 5), the one in the queue
+// A client that vanished gives its place back, the one in the queue
 // at once.
 func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -57,8 +57,8 @@ func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 	}
 }
 
-// "With Retry-After jittered, the peak of the first second after [an outage of
-// 30 s] is at most twice the mean" of before, "without" it is not: 1000 clients
+// With a jittered Retry-After, the peak of the first second after an outage of 30 s is at
+// most twice the mean before it; without the jitter it is more: 1000 clients
 // that send a request each 10 s, and all at once when the outage begins, since
 // all lose their connections then. The service takes 100 ms and 32 at a time,
 // and in the outage it does not answer.

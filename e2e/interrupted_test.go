@@ -190,7 +190,7 @@ func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 	assert.Equal(t, 130, p.cmd.ProcessState.ExitCode())
 }
 
-// "aimd upload --json | head -1" ends with an exit status, and leaves no parts.
+// aimd upload --json | head -1 ends with an exit status, and leaves no parts.
 func TestUploadWhoseReaderGoes(t *testing.T) {
 	ctx := begin(t)
 	u := newUploads(ctx, t)

@@ -32,14 +32,14 @@ const (
 	// calm and crowded are how long the interactive operations are alone, and
 	// how long the background is there too.
 	calm, crowded = 1500 * time.Millisecond, 3 * time.Second
-	// mostAttemptsEach and mostSlower: "attempts over operations at most 1.1",
-	// "interactive p99 within twice its unloaded value at twice the capacity".
+	// mostAttemptsEach is of attempts over operations. mostSlower is of the p99 of interactive
+	// operations at twice the capacity, over their p99 without load.
 	mostAttemptsEach = 1.1
 	mostSlower       = 2.0
 )
 
-// "Two real processes on loopback: a Handler with 32 slots in front of a slow
-// handler, 10 clients with the transport, mixed interactive and background":
+// Two real processes on loopback: a Handler with 32 slots in front of a slow
+// handler, 10 clients with the transport, mixed interactive and background:
 // the background is shed first, interactive operations hardly notice, and
 // nothing that was accepted is lost.
 func TestOverload(t *testing.T) {

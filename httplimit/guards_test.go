@@ -140,7 +140,7 @@ func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
 	assert.Equal(t, []window.Outcome{window.Success}, outcomes)
 }
 
-// "Usable in the HTTP door": a service that answers 503 to background work and 404 to the rest. A 404 is
+// A throttle is a guard of a Transport: a service that answers 503 to background work and 404 to the rest. A 404 is
 // accepted.
 func TestAThrottleInTheDoor(t *testing.T) {
 	th, err := throttle.New(throttle.Config{})

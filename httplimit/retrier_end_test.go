@@ -142,7 +142,7 @@ func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
 	})
 }
 
-// Composed: "each attempt takes its own slot", none is held in the delay, retries wait at the front, and
+// With a limiter, each attempt takes its own slot, none is held in the delay, retries wait at the front, and
 // the server is told the number of the attempt.
 func TestARetrierAboveATransport(t *testing.T) {
 	for _, p := range protocols {

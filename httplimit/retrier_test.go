@@ -140,7 +140,7 @@ func TestARetrierSendsTheBodyAgain(t *testing.T) {
 	})
 }
 
-// "Only when the body can be rewound."
+// Only when the body can be rewound.
 func TestARetrierDoesNotSendABodyThatItCannotSendAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{statuses: []int{503}}
@@ -214,7 +214,7 @@ func TestARetrierDoesNotReadASlowAnswer(t *testing.T) {
 	})
 }
 
-// "Retry-After obeyed (both forms and X-Amz-Retry-After)", jitter added, with a bound.
+// Retry-After obeyed (both forms and X-Amz-Retry-After), jitter added, with a bound.
 func TestARetrierObeysRetryAfter(t *testing.T) {
 	for _, c := range []struct {
 		name        string

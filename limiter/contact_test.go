@@ -42,8 +42,8 @@ func kinds(of ...limiter.Kind) (observe func(*limiter.Config), told func() []lim
 		}
 }
 
-// "Until a limiter has had its first answer of any kind, nobody answers there ends
-// after 10 s", for Do and for Each, and says so.
+// Until a limiter has had its first answer of any kind, nobody answers there ends
+// after 10 s, for Do and for Each, and says so.
 func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Minute: time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

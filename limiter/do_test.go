@@ -104,7 +104,7 @@ func TestDoHonoursRetryAfter(t *testing.T) {
 	})
 }
 
-// "gives its slot back while it waits": others run meanwhile.
+// An operation gives its slot back while it waits: others run meanwhile.
 func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 1)

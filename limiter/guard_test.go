@@ -99,7 +99,7 @@ func TestARefusalEndsTheOperationAtOnce(t *testing.T) {
 	})
 }
 
-// "Each Admit that returned nil is followed by exactly one Ended, whatever happens."
+// Each Admit that returned nil is followed by exactly one Ended, whatever happens.
 func TestEveryAdmittedAttemptEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w warden

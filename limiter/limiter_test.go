@@ -455,7 +455,7 @@ func TestSnapshotInOneLine(t *testing.T) {
 	})
 }
 
-// "State can be exported and restored, so that a restarted job starts where it was."
+// State can be exported and restored, so that a restarted job starts where it was.
 func TestWrongConfigIsAnError(t *testing.T) {
 	for want, c := range map[string]limiter.Config{
 		"limiter: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":         {Rules: limiter.Rules{MaxAttempts: -1}},

@@ -37,8 +37,8 @@ func boom() { panic("boom") }
 
 func nothing(context.Context) error { return nil }
 
-// "Each Admit that returned nil is followed by exactly one Ended, whatever
-// happens": also if a guard beside it panics.
+// Each Admit that returned nil is followed by exactly one Ended, whatever
+// happens: also if a guard beside it panics.
 func TestAGuardThatPanicsKeepsNothingFromTheOthers(t *testing.T) {
 	for name, b := range map[string]brittle{"Admit": {admit: boom}, "Ended": {ended: boom}} {
 		var before, after warden

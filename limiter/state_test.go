@@ -79,7 +79,7 @@ func TestStateFileKeepsWhatWasLearned(t *testing.T) {
 	require.EqualValues(t, 2, newLimiter(t, 8, keep).State().Cwnd, "Drain has the last word")
 }
 
-// "A file that New cannot make sense of is as if it were not there": not one that
+// A file that New cannot make sense of is as if it were not there: not one that
 // keeps a program from starting.
 func TestStateFileThatIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")

@@ -77,7 +77,7 @@ func TestLooksAreJittered(t *testing.T) {
 	})
 }
 
-// "The source being down ... never harms the client."
+// The source being down ... never harms the client.
 func TestWhileTheSourceIsAwayTheDocumentStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, a := &script{data: version(3, 8)}, &applied{}
@@ -99,8 +99,8 @@ func TestWhileTheSourceIsAwayTheDocumentStays(t *testing.T) {
 	})
 }
 
-// "A bad document is refused with an error that names the field and changes
-// nothing."
+// A bad document is refused with an error that names the field and changes
+// nothing.
 func TestABadDocumentChangesNothing(t *testing.T) {
 	source, a := &script{data: version(5, 8)}, &applied{}
 	c := started(t, source, remote.Settings{}, a)
@@ -127,7 +127,7 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 	require.Empty(t, c.Snapshot().LastError)
 }
 
-// "Validated whole before any of it is applied."
+// Validated whole before any of it is applied.
 func TestNoApplierAppliesWhatOneRefuses(t *testing.T) {
 	first, second := &applied{}, &applied{refuse: errors.New("not here")}
 	source := &script{data: version(1, 8)}

@@ -28,8 +28,8 @@ func zeros(t *testing.T, n int) []byte {
 	return b.Bytes()
 }
 
-// "The source being down or malicious (huge, slow, wrong type, negative, NaN)
-// never harms the client."
+// The source being down or malicious (huge, slow, wrong type, negative, NaN)
+// never harms the client.
 func TestMaliciousServers(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reply(w, version(9, 1)) }))
 	defer elsewhere.Close()

@@ -55,8 +55,8 @@ func TestADocumentGoesThroughJSON(t *testing.T) {
 	require.Equal(t, fullDocument, d, "a bad one changes nothing")
 }
 
-// "A bad document is refused with an error that names the field and changes
-// nothing"; the error has the value too, and what is allowed.
+// A bad document is refused with an error that names the field and changes
+// nothing; the error has the value too, and what is allowed.
 func TestBadDocuments(t *testing.T) {
 	const (
 		window = "want a number from 1 to 1048576"

@@ -18,7 +18,7 @@ import (
 	"github.com/aimd-go/aimd/remote"
 )
 
-// "The last good one kept on disk and used at start when the source is away."
+// The last good one kept on disk and used at start when the source is away.
 func TestTheLastGoodDocumentIsUsedAtStart(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "last.json")
 	source := &script{data: full}

@@ -19,7 +19,7 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// "Exhausted means fail at once with a named error, never a tighter loop."
+// Exhausted means fail at once with a named error, never a tighter loop.
 func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)

@@ -55,7 +55,7 @@ func everything() []sim.Scenario {
 	}
 }
 
-// "the same seed gives the same bytes on every machine": these were recorded on
+// The same seed gives the same bytes on every machine: these were recorded on
 // one machine, and are compared on all others. A change of a law, a backoff or
 // the simulator may change them: look at what became of the figures, then write
 // them anew with -update.

@@ -27,8 +27,8 @@ func TestRegister(t *testing.T) {
 	assert.ErrorContains(t, err, `law: "yours" is not allowed, want probe, tahoe, reno or mine`)
 }
 
-// "It panics if the name is empty, has blanks, or is that of a law or a strategy already,
-// or if there is no law."
+// It panics if the name is empty, has blanks, or is that of a law or a strategy already,
+// or if there is no law.
 func TestRegisterWhatIsWrong(t *testing.T) {
 	for _, name := range []string{"", "a law", "probe", "reno", "backoff"} {
 		assert.Panics(t, func() { Register(name, aimd.Reno) }, name)

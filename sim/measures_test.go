@@ -67,7 +67,7 @@ func TestJain(t *testing.T) {
 	assert.InDelta(t, (5.0/6)*(5.0/6)/(3*(1.0/9+1.0/9+1.0/36)), run(t, s, fixed(ms)).Jain, 1e-3)
 }
 
-// "time to find and to regain 90% of capacity"
+// The time to find and to regain 90% of the capacity.
 func TestFindAndRecovery(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: 100 * ms, Outages: []sim.Outage{{From: 20 * sec, For: 10 * sec}}},

@@ -28,8 +28,8 @@ func TestRetryAfterOfASmoothRateCap(t *testing.T) {
 		s, ok := sim.StrategyNamed(name)
 		require.True(t, ok)
 		require.LessOrEqual(t, spanOf(t, capped(false), s), most, name)
-		// "Rejects counted by the server's rate window (some gateways do):
-		// LIVELOCK" (field notes); here it is slow, and nothing is lost.
+		// Rejects counted by the server's rate window (some gateways do):
+		// it is slow, and nothing is lost.
 		require.LessOrEqual(t, spanOf(t, capped(true), s), 5.0, name)
 	}
 }

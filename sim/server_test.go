@@ -207,7 +207,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// "until a limit the server responds with a fixed delay, then exponentially":
+// Until a limit the server responds with a fixed delay, then exponentially:
 // minDelay * factor ^ ((concurrency - concurrencyLimit) / K). The text's log:
 // "concurrency: 1040, last delay: 2.671444385s", "1599 ... 16.458895305s", "1925
 // ... 47.524196455s", "2231 ... 2m8.580906589s".

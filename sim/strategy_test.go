@@ -87,7 +87,7 @@ func (l law) Answered(_ time.Duration, s window.State, a window.Answer) window.S
 // A law that is not timed is not asked about each success.
 func (law) Timed() bool { return true }
 
-// "any law from outside through the Law contract"
+// Any law from outside works through the Law contract.
 func TestALawFromElsewhere(t *testing.T) {
 	l := law{map[window.Outcome]int{}}
 	s := sim.Scenario{Server: sim.Server{Service: sec, Slots: 5}, Clients: clients(60, 0)}

@@ -163,7 +163,7 @@ func TestAllThatIsWrongIsTold(t *testing.T) {
 	assert.EqualError(t, err, "strategy.sense.free: -1 is not allowed, want a number from 0 to 1")
 }
 
-// "A scenario file needs nothing but server and clients", and not even those.
+// A scenario file needs nothing but server and clients, and not even those.
 func TestDefaults(t *testing.T) {
 	s := sim.Scenario{}
 	require.NoError(t, s.Validate())
@@ -179,7 +179,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, 5*time.Minute, s.Horizon)
 }
 
-// "a run has bounds on events and virtual time and says when it hit them"
+// A run has bounds on events and virtual time and says when it hit them
 func TestRunsEnd(t *testing.T) {
 	s := sim.Scenario{Server: sim.Server{Failures: sim.Failures{Rate: 1}}, Clients: clients(1, 0), Horizon: time.Minute}
 	r := run(t, s, fixed(sec))

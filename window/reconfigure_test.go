@@ -32,7 +32,7 @@ func newKeeping(t *testing.T, s window.Settings) *trace {
 	return &trace{t, w, 0}
 }
 
-// "Limits change dynamically, without dropping what flies" is what is asked of
+// A limit changes without dropping what is in flight, as is asked of
 // a limiter that is configured from afar.
 func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 	w := newKeeping(t, window.Settings{Initial: 8, Factor: 0.75})

@@ -397,8 +397,8 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, window.Late, w.Answered(w.now, k[0], window.Success))
 }
 
-// "A law that is not Timed is not asked about an answer that was accepted while the
-// window is not what limits, that is while Flying + 1 <= Cwnd."
+// A law that is not Timed is not asked about an answer that was accepted while the
+// window is not the limit, that is while Flying + 1 <= Cwnd.
 func TestALawIsNotAskedWhileTheWindowIsNotTheLimit(t *testing.T) {
 	for _, timed := range []bool{false, true} {
 		asked := 0

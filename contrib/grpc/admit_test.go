@@ -60,7 +60,7 @@ func queued(t *testing.T, c *admission.Controller, n int) {
 	require.Equal(t, n, c.Snapshot().Queued, "queued")
 }
 
-// "decision and tags in the context"
+// The decision and the tags are in the context.
 func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := oneByOne(t, 1)
@@ -101,7 +101,7 @@ func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 	})
 }
 
-// "shed = RESOURCE_EXHAUSTED or UNAVAILABLE by choice with RetryInfo (jittered) attached"
+// A shed call ends with RESOURCE_EXHAUSTED or UNAVAILABLE, by choice, and a jittered RetryInfo.
 func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted} {
 		t.Run(code.String(), func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 	assert.ErrorContains(t, err, "rpc error: code = Unavailable desc = overloaded, try again later: admission: shed (full)")
 }
 
-// "most critical first (interactive before background)"
+// The most critical call is first (interactive before background)
 func TestBackgroundIsShedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := oneByOne(t, 1)
@@ -172,7 +172,7 @@ func TestBackgroundIsShedFirst(t *testing.T) {
 	})
 }
 
-// "a vanished client gives its place back"
+// A client that vanished gives its place back
 func TestAClientThatVanishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := oneByOne(t, 1)
@@ -201,7 +201,7 @@ func TestAClientThatVanishes(t *testing.T) {
 	})
 }
 
-// "panics release and go on"
+// A panic gives the place back, and continues.
 func TestAHandlerThatPanics(t *testing.T) {
 	c := oneByOne(t, -1)
 	unary, stream, err := aimdgrpc.ServerInterceptors(c, aimdgrpc.ServerConfig{})

@@ -51,7 +51,7 @@ func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
 	return one(t, append(opts, aimd.WithGuard(g))...), g
 }
 
-// "Each Admit that returned nil is followed by exactly one Ended"
+// Each Admit that returned nil is followed by exactly one Ended
 func TestGuardsHearOfEachAttempt(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -113,8 +113,8 @@ func loaded(t *testing.T) *limiter.Limiter {
 // operation is what makes the attempts.
 type operation func(context.Context, func(context.Context) error) error
 
-// "a server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64 goroutines via limiter: 0 lost,
-// attempts/op small"
+// A server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64 goroutines via limiter: 0 lost,
+// attempts/op small
 func TestNoCallIsLost(t *testing.T) {
 	sends := map[string]func(client pb.TestServiceClient) func(context.Context, string) error{"calls": ask, "streams": stream}
 	for what, send := range sends {

@@ -31,7 +31,7 @@ func perMessage(t *testing.T, l watched, s *service) (duplexClient, context.Canc
 	return stream, cancel
 }
 
-// "a stream with it holds a slot only while a message of it is unanswered"
+// A stream with it holds a slot only while a message of it is unanswered
 func TestASlotPerMessage(t *testing.T) {
 	l := one(t)
 	stream, _ := perMessage(t, l, &service{})
@@ -99,8 +99,8 @@ func TestAMessageWaitsForItsSlot(t *testing.T) {
 	})
 }
 
-// "If the next message is sent before an answer came, the slot of the one before is given back, and
-// nothing is learned from that one."
+// If the next message is sent before an answer came, the slot of the one before is given back, and
+// nothing is learned from that one.
 func TestAMessageThatIsOvertaken(t *testing.T) {
 	l := one(t)
 	client := limited(t, l, &service{}, grpc.WithDefaultCallOptions(aimdgrpc.SlotPerMessage()))

@@ -163,7 +163,7 @@ func notSent(t *testing.T, l watched, ctx context.Context) error {
 	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
 	require.True(t, e.NotSent())
-	// "exhausted means fail at once with a named error, never a tighter loop"
+	// Exhausted means fail at once with a named error, never a tighter loop
 	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(err), "whatever its code")
 	if ctx.Err() != nil || l.Snapshot().InFlight == 0 {
 		_, inStream := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) {

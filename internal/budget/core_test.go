@@ -98,7 +98,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// "In an outage of 30 s with 1000 clients, with the budget, retries stay within 10% of requests." Each
+// In an outage of 30 s with 1000 clients, with the budget, retries stay within 10% of requests. Each
 // client starts an operation each second, jittered, and retries what failed for ever, after a delay that
 // doubles from 100 ms. Counted are the requests of the outage alone, and those of every second of it.
 func TestRetriesInAnOutage(t *testing.T) {

@@ -160,7 +160,7 @@ func TestAdviceOnARealLimiter(t *testing.T) {
 	})
 }
 
-// "not growing: latency up 1.8 times": a service that refuses nothing, works on 16 at a
+// The state says "latency up 1.8 times" for a service that refuses nothing, works on 16 at a
 // time, and at half the speed after a minute.
 func TestAWindowThatDoesNotGrowSaysThatAnswersGotSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

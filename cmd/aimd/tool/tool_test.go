@@ -31,7 +31,7 @@ func each(t *testing.T, f func(t *testing.T, words []string)) {
 	walk(nil, commands())
 }
 
-// "-h tried as a new user would at 80 columns"
+// The text of -h fits 80 columns.
 func TestHelpFitsAndTeaches(t *testing.T) {
 	each(t, func(t *testing.T, words []string) {
 		got := aimd(t, append(words, "-h")...)

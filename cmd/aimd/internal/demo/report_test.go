@@ -83,7 +83,7 @@ func TestVerdict(t *testing.T) {
 	assert.Empty(t, r.verdict(), "an interrupted run has none")
 }
 
-// "a ratio is not printed for a run that lost work"
+// A ratio is not printed for a run that lost work
 func TestNoRatioWhereWorkWasLost(t *testing.T) {
 	assert.Equal(t, "–", row(example().Results[0])[2].Text)
 	assert.Equal(t, "1.08", row(example().Results[1])[2].Text)

@@ -46,8 +46,8 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	stdout := builtins(t)
 	theLawsPageTellsThis(t, stdout)
 	theReadmeTellsThis(t, stdout)
-	// "aimd sim run seed4 --json holds at least the strategies backoff, tahoe-0.5,
-	// tahoe-0.9, reno-0.5, reno-0.9."
+	// aimd sim run window-vs-backoff --json holds at least the strategies backoff, tahoe-0.5,
+	// tahoe-0.9, reno-0.5, reno-0.9.
 	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
 		assert.Contains(t, stdout, `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":21,`)
 	}

@@ -112,7 +112,7 @@ func TestOldNamesStay(t *testing.T) {
 	}
 }
 
-// "assertions ... checked by aimd sim run, which exits non-zero when one fails"
+// aimd sim run checks the assertions, and its exit status is not 0 if one fails.
 func TestExpectationsDecideOnTheStatus(t *testing.T) {
 	const met = mine + "expect:\n  - {strategy: backoff, measure: done, is: 40}\n"
 	const unmet = met + "  - {strategy: backoff, measure: done, is: 41}\n"

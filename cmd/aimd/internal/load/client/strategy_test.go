@@ -116,7 +116,7 @@ func attempts(t *testing.T, name string, span time.Duration, failure error) (at 
 
 var errRefused = errors.New("no answer")
 
-// "Repeats the request through the interval T."
+// [Crash]: "Repeats the request through the interval T."
 func TestFixedRepeatsAtAFixedInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at, err := attempts(t, "fixed", 350*time.Millisecond, errRefused)

@@ -80,7 +80,7 @@ func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 	})
 }
 
-// "And then the response time begins to increase exponentially depending on the
+// [Crash]: "And then the response time begins to increase exponentially depending on the
 // number of simultaneous requests": those that are there now, so that it falls again.
 func TestTheDelayIsThatOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -140,7 +140,7 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, "aimd sim", Page([]experiment.Study{s, s}, "").Title)
 }
 
-// "a ratio is not printed for a run that lost work"
+// A ratio is not printed for a run that lost work
 func TestNoRatioWhereWorkWasLost(t *testing.T) {
 	s := study(t, strings.Replace(base, "backoff, reno-0.9", "none, reno-0.9", 1))
 	assert.Equal(t, "–", cell(s.Rows[0], "span").Text)

@@ -69,7 +69,7 @@ func TestSameSeedsSameBytes(t *testing.T) {
 	}())
 }
 
-// "one JSON object per strategy and line, over all seeds: scenario, strategy, runs,
+// One JSON object per strategy and line, over all seeds: scenario, strategy, runs,
 // and for each of makespan_s, span ... an object {"min":,"median":,"max":} (null
 // where it does not apply)"
 func TestJSONHasTheShapeThatScriptsRelyOn(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// "A scenario file needs nothing but server and clients to run against all
-// strategies."
+// A scenario file needs nothing but server and clients to run against all
+// strategies.
 func TestServerAndClientsSuffice(t *testing.T) {
 	s, err := Parse("dir/mine.yaml", []byte("server: {slots: 5}\nclients: {operations: 10}\n"))
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ expect:
 	assert.Zero(t, *s.Expect[1].AtLeast)
 }
 
-// "every error with file, line and field"
+// Every error has file, line and field.
 func TestErrorsNameFileLineAndField(t *testing.T) {
 	const server = "server: {slots: 1}\n"
 	const both = server + "clients: {}\n"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// "aimd sim explain FIELD or aimd sim schema documents every field."
+// aimd sim explain FIELD or aimd sim schema documents every field.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	var documented []string
 	for _, f := range Schema() {
