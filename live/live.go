@@ -11,8 +11,8 @@ import (
 
 // Limiters yields the limiters that there are now, each with a name to show; the
 // first ones are shown if there are too many. It is called several times a second
-// while a page is open, by one goroutine at a time. A name of "" stands for that of
-// the limiter itself. It may change.
+// while a page is open, by one goroutine at a time. If a
+// name is "", the limiter's own name is shown. A name may change.
 //
 // The methods httplimit.Transport.Limiters and limiter.Keyed[string].All are
 // Limiters as they are.
@@ -28,8 +28,8 @@ type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 // pages.
 //
 // Requests that the page of another site sends are refused, as are requests for another
-// host: see the package's section on who may look. Hosts are the names under which the
-// page is reached, without a port, beside those that are always allowed.
+// host: see the package's section on who may look. Hosts are further names under which
+// the page is reached, without a port.
 //
 // It is safe for any number of goroutines. It panics if limiters is nil.
 func Handler(limiters Limiters, hosts ...string) http.Handler {

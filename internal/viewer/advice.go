@@ -78,7 +78,7 @@ func (f facts) verdict(maximum, slower float64) advice {
 		"Your program sets the pace, not the service: it uses %d of %.0f slots.", f.InFlight, window)
 }
 
-// urgent is the hint that comes before the state's own; "" if there is none.
+// urgent is the hint that comes before the state's own, or "".
 func (f facts) urgent() string {
 	part := func(now, before uint64) float64 { return float64(now-before) / float64(max(f.answers, enough)) }
 	timeouts, b := f.Timeouts-f.before.Timeouts, f.before

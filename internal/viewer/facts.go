@@ -9,7 +9,7 @@ import (
 
 const (
 	recently = 10 * time.Second // the time that advice is about
-	enough   = 20               // answers, to speak of parts of them
+	enough   = 20               // answers, so that a share means something
 )
 
 // facts are what advice is drawn from: the samples since the last pause or of ten seconds.
@@ -51,8 +51,8 @@ func (s *series) facts(now time.Time) facts {
 	return f
 }
 
-// slower is how much longer answers take of late than at best. By Little's law they take
-// what is in flight over the answers of a second.
+// slower is the latest latency over the best one, NaN if unknown. By Little's law a
+// latency is the number in flight over the answers of a second.
 func slower(past []sample) float64 {
 	const n = 10 // samples, a second apart
 	took, best := math.NaN(), math.Inf(1)
@@ -62,7 +62,7 @@ func slower(past []sample) float64 {
 			flying += s.InFlight
 		}
 		answers := b.Attempts() - a.Attempts()
-		if answers < enough || b.at.Sub(a.at) > 2*recently { // nobody looked
+		if answers < enough || b.at.Sub(a.at) > 2*recently { // no page was open
 			continue
 		}
 		t := float64(flying) * b.at.Sub(a.at).Seconds() / float64(answers)

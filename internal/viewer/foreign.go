@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// foreign is the reason to refuse a request that the page of another site may have sent;
-// nil if there is none. Scripts and styles are the same for everybody, so only the events
+// foreign is the reason to refuse a request that the page of another site may have sent,
+// or nil. Scripts and styles are the same for everybody, so only the events
 // are kept from other sites' pages.
 func (h *handler) foreign(r *http.Request, events bool) error {
 	if events {
-		// The check lets each GET pass, as one that changes nothing. Ours reads.
+		// The check lets each GET pass, since a GET changes no state. This one reads.
 		as := *r
 		as.Method = http.MethodPost
 		if err := new(http.CrossOriginProtection).Check(&as); err != nil {
@@ -27,7 +27,7 @@ func (h *handler) foreign(r *http.Request, events bool) error {
 	return fmt.Errorf("live: Host %q is not allowed, want an IP address, localhost, a name without a dot, or a host given to Handler", r.Host)
 }
 
-// ours reports whether no other site can have that host: a name that a stranger registered
+// ours reports whether other sites cannot have that host: a name that a stranger registered
 // may lead to this server, and makes its pages ones of the same origin.
 func ours(host string, hosts []string) bool {
 	name, _, err := net.SplitHostPort(host)

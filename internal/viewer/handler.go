@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// files are the page, all of them our own and none of them built.
+// files are the page. They are served as they are written, without a build.
 //
 //go:embed page
 var files embed.FS
 
-// policy lets the page load what is served beside it and nothing else. A server may
-// set a stricter one that has default-src 'self' or the like.
+// policy lets the page load only its own files. A server may set a stricter policy that
+// allows those.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // asset is a file of the page.
@@ -42,14 +42,14 @@ var assets = map[string]asset{
 func load(name, kind string) asset {
 	body, err := files.ReadFile("page/" + name)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the files are part of the program
 	}
 	sum := sha256.Sum256(body)
 	return asset{body, kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 // Handler returns the handler of package live. It shows the flows, if not nil, among the
-// limiters, and allows the hosts beside those that foreign allows.
+// limiters, and serves requests for the hosts too.
 func Handler(limiters Limiters, flows Flows, hosts []string) http.Handler {
 	if flows == nil {
 		flows = func() iter.Seq2[string, *Flow] { return func(func(string, *Flow) bool) {} }

@@ -9,7 +9,7 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// remembered is how many decisions of a limiter are kept, more than it keeps itself.
+// remembered is how many decisions of a limiter are kept: more than the limiter keeps.
 const remembered = 500
 
 // Limiters yields the limiters that there are: see live.Limiters.
@@ -26,7 +26,7 @@ type Flow struct {
 }
 
 // Flows yields the clients without a limiter, each with a name to show. It is called as
-// Limiters is, and may write a Flow just before it yields it; nothing else may.
+// Limiters is. Only Flows may write a Flow, just before it yields it.
 type Flows = func() iter.Seq2[string, *Flow]
 
 // source is a limiter, or a client without one.
@@ -38,7 +38,7 @@ type source struct {
 	flow    *Flow
 }
 
-// series is what was seen of a source.
+// series has the samples and decisions of a source.
 type series struct {
 	source
 	id int
@@ -103,7 +103,7 @@ func (s *series) snapshot() limiter.Snapshot {
 	return s.limiter.Snapshot()
 }
 
-// message is what a page is told; the fields are short, they come often.
+// message is an event of the stream. Its names are short, since messages are many.
 type message struct {
 	Run string `json:"run"`
 	// Now is the time in milliseconds since 1970, as all times are; Every is in
@@ -139,7 +139,7 @@ type decision struct {
 	Words string `json:"w"`
 }
 
-// view is what is new since the decision of that number, or all.
+// view has the news since the decision of that number, or all.
 func (s *series) view(now time.Time, after uint64, all bool) view {
 	v := view{ID: s.id, Advice: s.advise(now)}
 	news := s.decisions

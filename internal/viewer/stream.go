@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// fastest and slowest bound how often a page is told.
+	// fastest and slowest bound the time from message to message.
 	fastest, usual, slowest = 100 * time.Millisecond, 250 * time.Millisecond, time.Second
 	// most pages are open at a time.
 	most = 16
-	// patience is how long a page may take to read what it is told.
+	// patience is how long a page may take to read a message.
 	patience = 10 * time.Second
 )
 
-// events serves the stream of a page until that goes away or the server shuts down.
+// events serves the stream of a page until the page closes or the server shuts down.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	every, err := interval(r.FormValue("every"))
 	if err != nil {
@@ -38,10 +38,10 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	h.tell(w, r, every)
+	h.send(w, r, every)
 }
 
-// interval reads how often a page wants to be told.
+// interval reads the time from message to message that a page asks for.
 func interval(s string) (time.Duration, error) {
 	if s == "" {
 		return usual, nil
@@ -69,8 +69,8 @@ func (h *handler) left() {
 	h.mu.Unlock()
 }
 
-// tell writes one message after the other.
-func (h *handler) tell(w http.ResponseWriter, r *http.Request, every time.Duration) {
+// send writes one message after the other.
+func (h *handler) send(w http.ResponseWriter, r *http.Request, every time.Duration) {
 	down := h.down(r)
 	to := http.NewResponseController(w)
 	page := page{every: every, seen: map[int]told{}}

@@ -12,7 +12,7 @@ import (
 const (
 	// shown is how many limiters are shown at most.
 	shown = 50
-	// kept is how long the past is, of which a sample each second is kept.
+	// kept is the length of the past that is kept, with a sample each second.
 	kept, spacing = 10 * time.Minute, time.Second
 	// dull is how long a limiter has to be without work to give up its place to
 	// another where there are too many.
@@ -20,11 +20,11 @@ const (
 )
 
 // watch looks at limiters when a page asks for news, and keeps what it saw. It has no
-// goroutine and no timer: with no page it does nothing.
+// goroutine and no timer: without a page it does not run.
 type watch struct {
 	limiters Limiters
 	flows    Flows
-	// run tells a page whether this is the process, and the handler, that it knew.
+	// run is new with each process and handler, so that a page knows whether it lost its past.
 	run string
 
 	// mu is held while limiters are looked at, which takes each one's lock shortly.
@@ -36,14 +36,14 @@ type watch struct {
 	last int // id given
 }
 
-// page is what a page was told already.
+// page is an open page.
 type page struct {
 	every time.Duration
-	// seen is what it knows of each limiter, by id.
+	// seen has the state of each limiter that the page has, by id.
 	seen map[int]told
 }
 
-// told is the name that a page knows, and the number of the latest decision.
+// told is the name that a page has, and the number of the latest decision.
 type told struct {
 	name string
 	seq  uint64
@@ -53,7 +53,7 @@ func newWatch(limiters Limiters, flows Flows) *watch {
 	return &watch{limiters: limiters, flows: flows, run: rand.Text()}
 }
 
-// news is what is new for a page.
+// news is the next message for a page.
 func (w *watch) news(p *page) message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,8 +132,8 @@ func byName(s source, name string) int {
 	return 1
 }
 
-// place gives a limiter a place, if need be that of one that has had nothing to do for
-// a while, so that those at work do not take turns.
+// place gives a limiter a place. If all are taken, a limiter that was idle for a while loses
+// its own, so that limiters at work do not take turns.
 func (w *watch) place(now time.Time, f source) {
 	if len(w.all) == shown {
 		at := slices.IndexFunc(w.all, func(old *series) bool { return now.Sub(old.worked) >= dull })
