@@ -9,16 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
 // walk drives a window with the law Probe through anything that may happen, and holds it
 // to what every law must keep.
 type walk struct {
-	w        window.Window
+	w        core.Window
 	min, max float64
 	now      time.Duration
-	flying   []window.Ticket
+	flying   []core.Ticket
 }
 
 // settings are bounds of a window, mostly none.
@@ -48,7 +49,7 @@ func span(r *rand.Rand) time.Duration {
 
 func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
-	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = window.New(aimd.Probe, s); return err })
+	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = core.NewWindow(aimd.Probe, s); return err })
 	if r.IntN(2) == 0 {
 		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Gap: min(span(r), window.MaxGap)}
 		require.NoError(t, c.w.Restored(s))
@@ -118,7 +119,7 @@ func (c *walk) recovers() bool {
 	}
 	c.flying = nil
 	for range 200 {
-		sent := []window.Ticket{c.w.Sent(c.now)}
+		sent := []core.Ticket{c.w.Sent(c.now)}
 		for c.w.Open() && len(sent) < 64 {
 			sent = append(sent, c.w.Sent(c.now))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -15,15 +16,15 @@ const ms = time.Millisecond
 // probed drives a window with the law Probe, answer by answer.
 type probed struct {
 	*testing.T
-	window.Window
+	core.Window
 	now    time.Duration
-	flying []window.Ticket
+	flying []core.Ticket
 	// work is how many attempts there are to send at a time; 0: always more.
 	work int
 }
 
 func newProbed(t *testing.T, s window.Settings) *probed {
-	w, err := window.New(aimd.Probe, s)
+	w, err := core.NewWindow(aimd.Probe, s)
 	require.NoError(t, err)
 	return &probed{T: t, Window: w}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -105,11 +106,11 @@ func (c *Controller) release(p Permit, o window.Outcome) error {
 	c.mu.Lock()
 	now := c.now()
 	change := c.core.Answered(now, p.ticket, o)
-	if change != window.Late {
+	if change != gate.Late {
 		c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.gate.RTT()}, false)
 	}
 	c.unlock(now)
-	if change == window.Late {
+	if change == gate.Late {
 		return errReleased
 	}
 	return nil

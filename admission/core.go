@@ -48,10 +48,10 @@ func newCore(l Limit, c Config) (core, error) {
 
 // Tried admits a request if there is a place and no request waits. If it reports false,
 // the request is for Queued.
-func (c *core) Tried(now time.Duration) (window.Ticket, bool) {
+func (c *core) Tried(now time.Duration) (gate.Ticket, bool) {
 	c.seen(now)
 	if c.line.len() > 0 {
-		return window.Ticket{}, false
+		return gate.Ticket{}, false
 	}
 	return c.gate.Tried(c.now)
 }
@@ -81,11 +81,11 @@ func (c *core) Cancelled(now time.Duration, r *request) bool {
 }
 
 // Answered ends an admitted request, and returns what that changed. A request that is not
-// in service (any more) is window.Late and changes nothing.
-func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) window.Change {
+// in service (any more) is gate.Late and changes nothing.
+func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate.Change {
 	c.seen(now)
 	change := c.gate.Answered(c.now, t, o, 0)
-	if change != window.Late && o == window.Success {
+	if change != gate.Late && o == window.Success {
 		// As TCP smooths the round-trip time (RFC 6298, section 2.3).
 		took := c.gate.RTT()
 		c.service = cmp.Or(c.service, took)
@@ -96,7 +96,7 @@ func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) wi
 
 // Next takes the next request that may be served now out of the queue and books its place.
 // It returns nil if there is none.
-func (c *core) Next(now time.Duration) (*request, window.Ticket) {
+func (c *core) Next(now time.Duration) (*request, gate.Ticket) {
 	c.seen(now)
 	r := c.line.next()
 	t, ok := c.gate.Next(c.now, r != nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -16,7 +17,7 @@ type trace struct {
 	t      *testing.T
 	core   core
 	now    time.Duration
-	ticket window.Ticket
+	ticket gate.Ticket
 	// requests are those that came, names theirs.
 	requests map[string]*request
 	names    map[*request]string
@@ -62,7 +63,7 @@ func (x *trace) shed(why Reason, names ...string) *trace {
 func (x *trace) served(names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
-		require.Equal(x.t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
+		require.Equal(x.t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 		var r *request
 		r, x.ticket = x.core.Next(x.now)
 		require.NotNil(x.t, r, "%s is served", want)
@@ -155,7 +156,7 @@ func TestWaitsAreBounded(t *testing.T) {
 
 	x.comes("third", vital)
 	x.now += time.Second
-	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
+	require.Equal(t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	i, _ := x.core.Next(x.now)
 	require.Nil(t, i)
 	x.shed(Expired, "third")
@@ -175,7 +176,7 @@ func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	x := newTrace(t, Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
 	assert.Zero(t, x.core.service)
 	x.now += 8 * time.Second
-	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
+	require.Equal(t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	assert.Equal(t, 8*time.Second, x.core.service)
 	x.ticket, _ = x.core.Tried(x.now)
 	x.core.Answered(x.now, x.ticket, window.Success)

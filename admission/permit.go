@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -14,7 +15,7 @@ import (
 // counts. The zero Permit is released already.
 type Permit struct {
 	c      *Controller
-	ticket window.Ticket
+	ticket gate.Ticket
 	tags   tag.Tags
 	// at is when it was given.
 	at, waited time.Duration

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -99,7 +100,7 @@ func outage(t *testing.T, retryAfter func(*Shed) time.Duration) float64 {
 		case w.now >= end && w.now < end+time.Second:
 			after++
 		}
-		w.request(func(ticket window.Ticket) {
+		w.request(func(ticket gate.Ticket) {
 			takes := 100 * time.Millisecond
 			if at := w.now + takes; at > begin && at < end {
 				takes = end + time.Duration(random.Int64N(int64(100*time.Millisecond))) - w.now
@@ -135,7 +136,7 @@ type world struct {
 }
 
 type hopes struct {
-	admitted func(window.Ticket)
+	admitted func(gate.Ticket)
 	refused  func(*Shed)
 }
 
@@ -144,7 +145,7 @@ func (w *world) at(when time.Duration, do func()) {
 	heap.Push(&w.events, event{when, w.seq, do})
 }
 
-func (w *world) request(admitted func(window.Ticket), refused func(*Shed)) {
+func (w *world) request(admitted func(gate.Ticket), refused func(*Shed)) {
 	if ticket, ok := w.core.Tried(w.now); ok {
 		admitted(ticket)
 		return

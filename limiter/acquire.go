@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/queue"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Acquire waits for a slot, at the end of the queue. It returns ctx.Err() if the context
@@ -25,7 +25,7 @@ func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
 
 // TryAcquire takes a slot if one is free at once and no operation waits for it.
 func (l *Limiter) TryAcquire() (Permit, bool) {
-	var t window.Ticket
+	var t core.Ticket
 	l.mu.Lock()
 	now, ok := l.time(), false
 	if !l.closed {
@@ -118,14 +118,14 @@ func (l *Limiter) leave(w *waiter) bool {
 }
 
 // withdraw passes a slot on as if it had never been given.
-func (l *Limiter) withdraw(t window.Ticket) {
+func (l *Limiter) withdraw(t core.Ticket) {
 	l.mu.Lock()
 	l.core.Withdrawn(t)
 	l.unlock(l.time())
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.dismissed = window.Ticket{}, false
+	w.ticket, w.dismissed = core.Ticket{}, false
 	l.waiters.Put(w)
 }
 
@@ -134,7 +134,7 @@ type waiter struct {
 	item queue.Item[*waiter]
 	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
-	ticket window.Ticket
+	ticket core.Ticket
 	// since is when it began to wait, for an observer.
 	since time.Duration
 	// dismissed: the limiter was closed.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -57,8 +58,8 @@ func (k Kind) String() string {
 
 // kindOf is the kind of event that each change is.
 var kindOf = [...]Kind{
-	window.Late: Late, window.Steady: Steady, window.Grew: Grew,
-	window.Shrank: Shrank, window.Cut: Cut, window.Ignored: Ignored,
+	core.Late: Late, core.Steady: Steady, core.Grew: Grew,
+	core.Shrank: Shrank, core.Cut: Cut, core.Ignored: Ignored,
 }
 
 // Event says what happened, and how the limiter stood right after it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -12,7 +13,7 @@ import (
 // release counts. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
-	t window.Ticket
+	t core.Ticket
 }
 
 // Done releases the permit with the attempt's outcome. If the permit was released before,
@@ -35,12 +36,12 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	before, paused := l.core.State().Cwnd, l.core.PausedUntil()
 	change := l.core.Answered(now, p.t, o, retryAfter)
 	l.counts.answered(change, o)
-	if change == window.Late {
+	if change == core.Late {
 		l.note(now, Event{Kind: Late, Outcome: o})
 		l.unlock(now)
 		return ErrReleased
 	}
-	if l.observer != nil || change != window.Steady && change != window.Grew {
+	if l.observer != nil || change != core.Steady && change != core.Grew {
 		l.note(now, Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {

@@ -17,12 +17,12 @@ type slots Limiter
 
 func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
 
-func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
+func (s *slots) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 	p, err := s.limiter().acquire(ctx, retry)
 	return p.t, err
 }
 
-func (s *slots) Settle(t window.Ticket, v attempt.Verdict) {
+func (s *slots) Settle(t core.Ticket, v attempt.Verdict) {
 	// A second release would be an error, but an attempt ends once.
 	_ = Permit{s.limiter(), t}.release(v.Outcome, v.RetryAfter)
 }

@@ -3,6 +3,7 @@ package limiter
 import (
 	"fmt"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -72,13 +73,13 @@ type counts struct {
 	cuts, pauses, late uint64
 }
 
-func (c *counts) answered(change window.Change, o window.Outcome) {
-	if change == window.Late {
+func (c *counts) answered(change core.Change, o window.Outcome) {
+	if change == core.Late {
 		c.late++
 		return
 	}
 	c.outcomes[o]++
-	if change == window.Cut {
+	if change == core.Cut {
 		c.cuts++
 	}
 }

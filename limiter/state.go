@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/window"
 )
@@ -47,7 +48,7 @@ func (c Config) restored(law string) window.State {
 // readState is the state in the file, zero if there is no file or no state in it.
 func readState(path string) (s State) {
 	data, err := keep.Read(path, 4<<10)
-	if err != nil || json.Unmarshal(data, &s) != nil || new(window.Window).Restored(s.State) != nil {
+	if err != nil || json.Unmarshal(data, &s) != nil || new(core.Window).Restored(s.State) != nil {
 		return State{}
 	}
 	return s

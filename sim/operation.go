@@ -76,7 +76,7 @@ type attempt struct {
 	client int32
 	id     int32
 	gen    uint32
-	ticket window.Ticket
+	ticket core.Ticket
 	// number and background are those of the operation, which may have ended; tries is how many
 	// of its attempts failed before.
 	number, tries int
@@ -183,10 +183,10 @@ func (e *engine) try(op *operation) {
 		e.failed(op, window.Overload, 0)
 		return
 	}
-	e.send(op, window.Ticket{})
+	e.send(op, core.Ticket{})
 }
 
-func (e *engine) send(op *operation, t window.Ticket) {
+func (e *engine) send(op *operation, t core.Ticket) {
 	id, a := e.attempts.take()
 	*a = attempt{
 		op: op, client: op.client.id, id: id, gen: a.gen, ticket: t,

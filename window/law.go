@@ -1,10 +1,6 @@
 package window
 
-import (
-	"time"
-
-	"github.com/aimd-go/aimd/internal/setting"
-)
+import "time"
 
 // State is what a law decides: the congestion window and what goes with it.
 //
@@ -92,13 +88,3 @@ type Law interface {
 
 // NewLaw makes the law for one window, from the settings with defaults filled in.
 type NewLaw func(Settings) Law
-
-// law makes the law, or returns an error if there is none.
-func (n NewLaw) law(s Settings) (Law, error) {
-	if n != nil {
-		if law := n(s); law != nil {
-			return law, nil
-		}
-	}
-	return nil, setting.Nil("law")
-}

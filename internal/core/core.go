@@ -29,9 +29,9 @@ func New[T any](law window.NewLaw, s Settings) (Core[T], error) {
 
 // Tried sends an attempt at once if it may go now. It reports false if the attempt has to
 // wait: operations wait already, the window is full, or there is a pause or a gap.
-func (c *Core[T]) Tried(now time.Duration) (window.Ticket, bool) {
+func (c *Core[T]) Tried(now time.Duration) (Ticket, bool) {
 	if c.queue.Len() > 0 {
-		return window.Ticket{}, false
+		return Ticket{}, false
 	}
 	return c.Gate.Tried(now)
 }
@@ -63,7 +63,7 @@ func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings)
 
 // Next takes the next operation that may go now out of the queue and books its attempt. It
 // returns nil if none may go.
-func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], window.Ticket) {
+func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 	t, ok := c.Gate.Next(now, c.queue.Len() > 0)
 	if !ok {
 		return nil, t

@@ -20,15 +20,15 @@ type coreTrace struct {
 	core.Core[int]
 	now    time.Duration
 	items  map[int]*queue.Item[int]
-	flying map[int]window.Ticket
+	flying map[int]core.Ticket
 	sent   []int
 }
 
 func newCoreTrace(t *testing.T, law window.NewLaw, s core.Settings) *coreTrace {
 	t.Helper()
-	core, err := core.New[int](law, s)
+	made, err := core.New[int](law, s)
 	require.NoError(t, err)
-	return &coreTrace{T: t, Core: core, items: map[int]*queue.Item[int]{}, flying: map[int]window.Ticket{}}
+	return &coreTrace{T: t, Core: made, items: map[int]*queue.Item[int]{}, flying: map[int]core.Ticket{}}
 }
 
 // arrive queues operations from..to.
@@ -44,7 +44,7 @@ func (t *coreTrace) arrive(from, to int) {
 func (t *coreTrace) answer(op int, o window.Outcome, retryAfter time.Duration) {
 	t.Helper()
 	c := t.Answered(t.now, t.flying[op], o, retryAfter)
-	require.NotEqual(t, window.Late, c, "operation %d is in flight", op)
+	require.NotEqual(t, core.Late, c, "operation %d is in flight", op)
 	delete(t.flying, op)
 	if o.Overloaded() {
 		t.Rejoined(t.items[op])
@@ -63,7 +63,7 @@ func (t *coreTrace) drain() {
 // and returns how many cuts that were, and how long the pause is.
 func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, pause time.Duration) {
 	for op, k := range t.flying {
-		if t.Answered(t.now, k, window.Overload, retryAfter) == window.Cut {
+		if t.Answered(t.now, k, window.Overload, retryAfter) == core.Cut {
 			cuts++
 		}
 		t.Rejoined(t.items[op])
@@ -245,7 +245,7 @@ func TestCoreCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
 	cuts := 0
 	for len(c.flying) > len(served) {
 		for _, op := range keys(c.flying) {
-			if !served[op] && c.Answered(c.now, c.flying[op], window.Overload, time.Second) == window.Cut {
+			if !served[op] && c.Answered(c.now, c.flying[op], window.Overload, time.Second) == core.Cut {
 				cuts++
 			}
 			if !served[op] {
@@ -464,6 +464,6 @@ func (f timedLaw) Answered(_ time.Duration, s window.State, a window.Answer) win
 }
 func (timedLaw) Timed() bool { return true }
 
-func keys(m map[int]window.Ticket) []int {
+func keys(m map[int]core.Ticket) []int {
 	return slices.Sorted(maps.Keys(m))
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
 // checkPause: a pause begins at a cut that follows another with nothing accepted in
 // between, and at nothing else.
-func (m *model) checkPause(change window.Change, before time.Duration) {
-	if change == window.Cut && m.twin.streak >= 2 {
+func (m *model) checkPause(change core.Change, before time.Duration) {
+	if change == core.Cut && m.twin.streak >= 2 {
 		require.Greater(m.t, m.core.PausedUntil(), m.now)
 	} else {
 		require.Equal(m.t, before, m.core.PausedUntil(), "streak %d", m.twin.streak)

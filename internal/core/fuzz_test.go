@@ -57,7 +57,7 @@ type model struct {
 	items    []*queue.Item[int] // by operation
 	waiting  []int
 	flying   []flight
-	over     []window.Ticket // tickets answered or withdrawn
+	over     []core.Ticket // tickets answered or withdrawn
 	answered map[uint64]bool
 	cuts     int
 	// admitted is cwnd as it was when the last one was admitted.
@@ -67,7 +67,7 @@ type model struct {
 
 type flight struct {
 	op     int
-	ticket window.Ticket
+	ticket core.Ticket
 	sent   time.Duration
 }
 
@@ -123,7 +123,7 @@ func (m *model) at(needed bool) time.Duration {
 }
 
 // book notes a send.
-func (m *model) book(op int, k window.Ticket) {
+func (m *model) book(op int, k core.Ticket) {
 	m.flying = append(m.flying, flight{op, k, m.now})
 	m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
 }
@@ -204,13 +204,13 @@ func (m *model) answer(which int, o window.Outcome) {
 	m.rtt = m.now - f.sent
 	m.seen = m.at(o.Overloaded() || m.core.Timed())
 	change := m.core.Answered(m.seen, f.ticket, o, 0)
-	require.NotEqual(m.t, window.Late, change)
+	require.NotEqual(m.t, core.Late, change)
 	if m.measured {
 		require.Equal(m.t, m.rtt, m.core.RTT())
 	}
 	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
 	m.answered[f.ticket.ID()] = true
-	if change == window.Cut {
+	if change == core.Cut {
 		m.cuts++
 	}
 	defer func() { m.checkPause(change, paused) }()
@@ -266,7 +266,7 @@ func (m *model) late(which int) {
 	}
 	k := m.over[which%len(m.over)]
 	o := window.Outcome(1 + which%5)
-	require.Equal(m.t, window.Late, m.core.Answered(m.at(o.Overloaded() || m.core.Timed()), k, o, time.Second))
+	require.Equal(m.t, core.Late, m.core.Answered(m.at(o.Overloaded() || m.core.Timed()), k, o, time.Second))
 	require.False(m.t, m.core.Withdrawn(k))
 }
 

@@ -15,7 +15,7 @@ import (
 // the last one counts as the last one; so 0 will do for an event that needs no time: see
 // Timed.
 type Gate struct {
-	window window.Window
+	window Window
 	rules  Settings
 
 	// now is the latest time that was seen.
@@ -44,7 +44,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 	if err != nil {
 		return Gate{}, err
 	}
-	w, err := window.New(law, s.Window)
+	w, err := NewWindow(law, s.Window)
 	return Gate{window: w, rules: s, sent: -2 * window.MaxGap, spread: 1}, err
 }
 
@@ -56,9 +56,9 @@ func (g *Gate) Restored(s window.State) error { return g.window.Restored(s) }
 
 // Tried sends an attempt before which nothing waits. It reports false if the attempt has
 // to wait: the window is full, or there is a pause or a gap.
-func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
+func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
 	if !g.window.Open() || g.Timed() && !g.open(now) {
-		return window.Ticket{}, false
+		return Ticket{}, false
 	}
 	g.spaced = false
 	return g.send(), true
@@ -66,15 +66,15 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 
 // Withdrawn takes back a ticket that was given and not used. It reports false if the
 // attempt is not in flight.
-func (g *Gate) Withdrawn(t window.Ticket) bool { return g.window.Withdrawn(t) }
+func (g *Gate) Withdrawn(t Ticket) bool { return g.window.Withdrawn(t) }
 
 // Answered ends an attempt, with the service's Retry-After (0: none), and returns what
-// that changed. An attempt that is not in flight is window.Late and changes nothing: a
+// that changed. An attempt that is not in flight is Late and changes nothing: a
 // second answer, or a late one.
-func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
+func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
 	change := g.window.Answered(g.seen(now), t, o)
-	if change == window.Cut || change == window.Ignored {
-		g.overloaded(change == window.Cut, retryAfter)
+	if change == Cut || change == Ignored {
+		g.overloaded(change == Cut, retryAfter)
 	}
 	return change
 }
@@ -140,10 +140,10 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 
 // Next books the attempt of the operation that is the next one of those that wait, and
 // reports false if none may go now.
-func (g *Gate) Next(now time.Duration, waiting bool) (window.Ticket, bool) {
+func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
 	if !waiting || !g.open(now) {
 		g.spaced = waiting && g.window.Open() && g.now >= g.pausedUntil
-		return window.Ticket{}, false
+		return Ticket{}, false
 	}
 	return g.send(), true
 }
@@ -230,7 +230,7 @@ func (g *Gate) due() time.Duration {
 	return g.sent + gap
 }
 
-func (g *Gate) send() window.Ticket {
+func (g *Gate) send() Ticket {
 	if g.window.Gap() == 0 {
 		g.sent = g.now
 	} else {

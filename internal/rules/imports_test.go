@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	"internal/setting": {},
 	"internal/fact":    {},
-	"internal/run":     {"attempt", "window", "internal/fact"},
+	"internal/run":     {"attempt", "window", "internal/core", "internal/fact"},
 	"internal/keep":    {"internal/setting"},
 	"internal/core":    {"window", "queue", "internal/jitter", "internal/setting"},
 	"internal/jitter":  {},

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
@@ -20,7 +21,7 @@ type Attempt struct {
 	// ctx is the caller's.
 	ctx context.Context
 	// ticket is the slot's, if the attempt owns one.
-	ticket window.Ticket
+	ticket core.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
 	// asked is when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if

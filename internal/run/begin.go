@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
+	"github.com/aimd-go/aimd/internal/core"
 )
 
 // Begin asks the guards and waits for a slot. The context says which attempt of its operation it is
@@ -115,15 +115,15 @@ func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
 }
 
 // wait waits for the delay and then for a slot, if one is needed.
-func (r *Runner) wait(ctx context.Context, t try, held bool) (window.Ticket, error) {
+func (r *Runner) wait(ctx context.Context, t try, held bool) (core.Ticket, error) {
 	if err := r.sleep(ctx, t.delay); err != nil {
-		return window.Ticket{}, err
+		return core.Ticket{}, err
 	}
 	switch {
 	case r.Slots == nil, held && !t.again:
-		return window.Ticket{}, ctx.Err()
+		return core.Ticket{}, ctx.Err()
 	case held:
-		return window.Ticket{}, r.open(ctx)
+		return core.Ticket{}, r.open(ctx)
 	}
 	return r.Slots.Take(ctx, t.number > 1)
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -56,17 +57,17 @@ func newDesk(slots int) *desk {
 	return d
 }
 
-func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
+func (d *desk) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 	select {
 	case <-d.shut: // before a slot that is free
-		return window.Ticket{}, errShut
+		return core.Ticket{}, errShut
 	default:
 	}
 	select {
 	case <-d.shut:
-		return window.Ticket{}, errShut
+		return core.Ticket{}, errShut
 	case <-ctx.Done():
-		return window.Ticket{}, ctx.Err()
+		return core.Ticket{}, ctx.Err()
 	case <-d.free:
 	}
 	d.mu.Lock()
@@ -76,10 +77,10 @@ func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 	} else {
 		d.taken = append(d.taken, "back")
 	}
-	return window.Ticket{}, nil
+	return core.Ticket{}, nil
 }
 
-func (d *desk) Settle(_ window.Ticket, v attempt.Verdict) {
+func (d *desk) Settle(_ core.Ticket, v attempt.Verdict) {
 	d.mu.Lock()
 	d.settled = append(d.settled, v)
 	d.mu.Unlock()

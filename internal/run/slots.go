@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -14,9 +15,9 @@ import (
 type Slots interface {
 	Pacing
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
-	Take(ctx context.Context, retry bool) (window.Ticket, error)
+	Take(ctx context.Context, retry bool) (core.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt.
-	Settle(t window.Ticket, v attempt.Verdict)
+	Settle(t core.Ticket, v attempt.Verdict)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
 	// Contact notes of an attempt that ended whether the service answered; if it did not, err is the

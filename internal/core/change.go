@@ -1,4 +1,4 @@
-package window
+package core
 
 // Change is what an answer changed.
 type Change uint8

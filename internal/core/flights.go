@@ -1,4 +1,4 @@
-package window
+package core
 
 // recent is how many chunks of 64 ids a flights keeps at hand: 4096 ids. What
 // is in flight for longer than that many later sends is kept aside.

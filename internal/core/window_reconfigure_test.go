@@ -1,4 +1,4 @@
-package window_test
+package core_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
@@ -27,7 +28,7 @@ func keeps(s window.Settings) window.Law {
 
 func newKeeping(t *testing.T, s window.Settings) *trace {
 	t.Helper()
-	w, err := window.New(keeps, s)
+	w, err := core.NewWindow(keeps, s)
 	require.NoError(t, err)
 	return &trace{t, w, 0}
 }
@@ -37,7 +38,7 @@ func newKeeping(t *testing.T, s window.Settings) *trace {
 func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 	w := newKeeping(t, window.Settings{Initial: 8, Factor: 0.75})
 	k := w.send(8)
-	require.Equal(t, window.Cut, w.answer(k[0], window.Overload))
+	require.Equal(t, core.Cut, w.answer(k[0], window.Overload))
 	w.wantCwnd(6)
 
 	require.NoError(t, w.Reconfigured(keeps, window.Settings{Max: 3, Factor: 0.5}))
@@ -45,7 +46,7 @@ func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 	require.EqualValues(t, 6, w.State().Ssthresh, "what was learned stays")
 	require.Equal(t, 7, w.Flying())
 	require.False(t, w.Open())
-	require.Equal(t, window.Ignored, w.answer(k[1], window.Overload), "the burst has counted already")
+	require.Equal(t, core.Ignored, w.answer(k[1], window.Overload), "the burst has counted already")
 	for _, ticket := range k[2:6] {
 		require.False(t, w.Open())
 		w.answer(ticket, window.Success)
@@ -55,7 +56,7 @@ func TestReconfiguredKeepsWhatFliesAndItsBurst(t *testing.T) {
 	next := w.Sent(w.now)
 	require.EqualValues(t, 9, next.ID(), "ids go on")
 
-	require.Equal(t, window.Cut, w.answer(next, window.Overload))
+	require.Equal(t, core.Cut, w.answer(next, window.Overload))
 	w.wantCwnd(1.5) // by the new factor
 }
 

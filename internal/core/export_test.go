@@ -1,4 +1,4 @@
-package window
+package core
 
 // Flies reports whether the attempt is in flight.
 func (w *Window) Flies(t Ticket) bool { return w.flying.has(t.id) }

@@ -1,4 +1,4 @@
-package window
+package core
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Ticket names one attempt in flight: a fresh id, given at send, and the time
@@ -22,17 +23,17 @@ type Ticket struct {
 func (t Ticket) ID() uint64 { return t.id }
 
 // Window counts what is in flight and lets a law decide how much may be.
-// Make one with New. Not safe for use by several goroutines.
+// Make one with NewWindow. Not safe for use by several goroutines.
 //
 // Order of calls: Sent when Open says so, then Answered or Withdrawn once for
 // each ticket. Times count from any start that stays the same.
 type Window struct {
-	law Law
+	law window.Law
 	// lawTimed is the law's Timed; timed: round-trip times are measured, for the law or
 	// because Settings.Timed asks for them.
 	lawTimed, timed bool
 
-	state State
+	state window.State
 	// limit is the whole attempts in state.Cwnd.
 	limit int
 	// min and max bound state.Cwnd.
@@ -57,13 +58,13 @@ type Window struct {
 	rtt time.Duration
 }
 
-// New returns a window in its initial state, or an error that names the wrong setting.
-func New(newLaw NewLaw, s Settings) (Window, error) {
+// NewWindow returns a window in its initial state, or an error that names the wrong setting.
+func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 	s, err := s.WithDefaults()
 	if err != nil {
 		return Window{}, err
 	}
-	law, err := newLaw.law(s)
+	law, err := made(newLaw, s)
 	if err != nil {
 		return Window{}, err
 	}
@@ -71,7 +72,7 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 		law:      law,
 		lawTimed: law.Timed(),
 		timed:    s.Timed || law.Timed(),
-		state:    State{Ssthresh: s.Ssthresh},
+		state:    window.State{Ssthresh: s.Ssthresh},
 		min:      s.Min,
 		max:      s.Max,
 	}
@@ -90,8 +91,8 @@ func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(),
 //
 // An attempt that is not in flight is Late and changes nothing: a second answer,
 // or one after Withdrawn.
-func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) Change {
-	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
+func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
+	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
 	if !w.landed(t) {
 		return Late
 	}
@@ -127,14 +128,14 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) Change {
 }
 
 // decide holds the law's answer to the rules.
-func (w *Window) decide(next State) {
+func (w *Window) decide(next window.State) {
 	if finite(next.Cwnd) {
 		w.resize(min(max(next.Cwnd, w.min), w.max))
 	}
 	if finite(next.Ssthresh) {
-		w.state.Ssthresh = min(max(next.Ssthresh, MinWindow), MaxWindow)
+		w.state.Ssthresh = min(max(next.Ssthresh, window.MinWindow), window.MaxWindow)
 	}
-	w.state.Gap = min(max(next.Gap, 0), MaxGap)
+	w.state.Gap = min(max(next.Gap, 0), window.MaxGap)
 }
 
 func (w *Window) resize(cwnd float64) {
@@ -167,18 +168,46 @@ func (w *Window) Restarted() { w.resize(w.min) }
 // Restored puts the window to a state that was learned earlier, or returns an
 // error that names what is wrong with it. A window that today's bounds do not
 // allow is put to the nearest that they do.
-func (w *Window) Restored(s State) error {
-	if err := setting.Number("restored cwnd", &s.Cwnd, 0, MinWindow, MaxWindow); err != nil {
+func (w *Window) Restored(s window.State) error {
+	if err := setting.Number("restored cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow); err != nil {
 		return err
 	}
-	if err := setting.Number("restored ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow); err != nil {
+	if err := setting.Number("restored ssthresh", &s.Ssthresh, 0, window.MinWindow, window.MaxWindow); err != nil {
 		return err
 	}
-	if err := setting.Duration("restored gap", &s.Gap, 0, 0, MaxGap); err != nil {
+	if err := setting.Duration("restored gap", &s.Gap, 0, 0, window.MaxGap); err != nil {
 		return err
 	}
 	w.state = s
 	w.resize(min(max(s.Cwnd, w.min), w.max))
+	return nil
+}
+
+// Reconfigured puts the window under new settings while attempts are in flight, or
+// returns an error that names what is wrong and changes nothing.
+//
+// The law is made anew, so one that keeps state of its own begins it anew. Cwnd
+// moves to the nearest that the new bounds allow, and all else stays: ssthresh,
+// the gap, what is in flight, the burst that counted last, the streak. Where more is
+// than may be now, nothing is taken back; the window opens once enough are answered.
+//
+// Of s, Initial is where a law restarts (Tahoe) and no new start, and Ssthresh
+// and Timed have no effect.
+func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
+	s, err := s.WithDefaults()
+	if err != nil {
+		return err
+	}
+	law, err := made(newLaw, s)
+	if err != nil {
+		return err
+	}
+	if law.Timed() && !w.timed {
+		// What is in flight was sent without a time.
+		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
+	}
+	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
+	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))
 	return nil
 }
 
@@ -196,7 +225,7 @@ func (w *Window) Open() bool { return w.flying.n < w.limit }
 func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.law), "*") }
 
 // State is the window as the law decided it last.
-func (w *Window) State() State { return w.state }
+func (w *Window) State() window.State { return w.state }
 
 // Gap is that of State.
 func (w *Window) Gap() time.Duration { return w.state.Gap }
@@ -218,3 +247,13 @@ func (w *Window) RTT() time.Duration { return w.rtt }
 func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// made makes the law, or returns an error if there is none.
+func made(newLaw window.NewLaw, s window.Settings) (window.Law, error) {
+	if newLaw != nil {
+		if law := newLaw(s); law != nil {
+			return law, nil
+		}
+	}
+	return nil, setting.Nil("law")
+}

@@ -1,4 +1,4 @@
-package window_test
+package core_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -27,40 +28,32 @@ func (halving) Answered(_ time.Duration, s window.State, a window.Answer) window
 
 func (h halving) Timed() bool { return h.timed }
 
-// lawFunc is a law that answers what the function says.
-type lawFunc func(s window.State, a window.Answer) window.State
-
-func (f lawFunc) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
-	return f(s, a)
-}
-func (lawFunc) Timed() bool { return false }
-
 // trace drives a window step by step.
 type trace struct {
 	*testing.T
-	window.Window
+	core.Window
 	now time.Duration
 }
 
 func newTrace(t *testing.T, law window.Law, s window.Settings) *trace {
 	t.Helper()
-	w, err := window.New(func(window.Settings) window.Law { return law }, s)
+	w, err := core.NewWindow(func(window.Settings) window.Law { return law }, s)
 	require.NoError(t, err)
 	return &trace{t, w, 0}
 }
 
-func (t *trace) send(n int) []window.Ticket {
-	tickets := make([]window.Ticket, n)
+func (t *trace) send(n int) []core.Ticket {
+	tickets := make([]core.Ticket, n)
 	for i := range tickets {
 		tickets[i] = t.Sent(t.now)
 	}
 	return tickets
 }
 
-func (t *trace) answer(k window.Ticket, o window.Outcome) window.Change {
+func (t *trace) answer(k core.Ticket, o window.Outcome) core.Change {
 	t.Helper()
 	c := t.Answered(t.now, k, o)
-	require.NotEqual(t, window.Late, c)
+	require.NotEqual(t, core.Late, c)
 	return c
 }
 
@@ -80,7 +73,7 @@ func TestIDsAreFreshAndRise(t *testing.T) {
 	}
 	require.False(t, w.Flies(k[1]))
 	require.True(t, w.Flies(k[3]))
-	require.False(t, w.Flies(window.Ticket{}))
+	require.False(t, w.Flies(core.Ticket{}))
 	require.Equal(t, 3, w.Flying())
 }
 
@@ -89,17 +82,17 @@ func TestIDsAreFreshAndRise(t *testing.T) {
 func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 16})
 	k := w.send(16)
-	require.Equal(t, window.Cut, w.answer(k[3], window.Overload))
+	require.Equal(t, core.Cut, w.answer(k[3], window.Overload))
 	w.wantCwnd(8)
 	for i, ticket := range k {
 		if i != 3 {
-			require.Equal(t, window.Ignored, w.answer(ticket, window.Overload))
+			require.Equal(t, core.Ignored, w.answer(ticket, window.Overload))
 		}
 	}
 	w.wantCwnd(8)
 	require.Equal(t, 1, w.Streak())
 	// What is sent after the reaction is a burst of its own.
-	require.Equal(t, window.Cut, w.answer(w.send(1)[0], window.Timeout))
+	require.Equal(t, core.Cut, w.answer(w.send(1)[0], window.Timeout))
 	w.wantCwnd(4)
 	require.Equal(t, 2, w.Streak())
 }
@@ -156,15 +149,15 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 	require.True(t, w.Withdrawn(k[1]))
 	before := w.Window
 	for _, o := range []window.Outcome{window.Success, window.Overload, window.Timeout, window.Neutral} {
-		for _, late := range []window.Ticket{k[0], k[1], {}} {
-			require.Equal(t, window.Late, w.Answered(w.now, late, o))
+		for _, late := range []core.Ticket{k[0], k[1], {}} {
+			require.Equal(t, core.Late, w.Answered(w.now, late, o))
 			require.False(t, w.Withdrawn(late))
 		}
 	}
 	require.Equal(t, before, w.Window)
 	// Others are sent: still late.
 	w.send(2)
-	require.Equal(t, window.Late, w.Answered(w.now, k[0], window.Success))
+	require.Equal(t, core.Late, w.Answered(w.now, k[0], window.Success))
 	require.Equal(t, 4, w.Flying())
 }
 
@@ -172,7 +165,7 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 func TestNeutralSaysNothing(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 8})
 	k := w.send(8)
-	require.Equal(t, window.Steady, w.answer(k[0], window.Neutral))
+	require.Equal(t, core.Steady, w.answer(k[0], window.Neutral))
 	w.wantCwnd(8)
 	require.Equal(t, 7, w.Flying())
 	w.answer(k[1], window.Overload)
@@ -303,7 +296,7 @@ func TestSettings(t *testing.T) {
 		"Factor: NaN is not allowed, want a number greater than 0 and less than 1":  {Factor: nan},
 		"Factor: -0.5 is not allowed, want a number greater than 0 and less than 1": {Factor: -0.5},
 	} {
-		_, err := window.New(func(window.Settings) window.Law { return halving{} }, s)
+		_, err := core.NewWindow(func(window.Settings) window.Law { return halving{} }, s)
 		assert.EqualError(t, err, want)
 	}
 }
@@ -324,7 +317,7 @@ func TestAClientErrorIsWorkDone(t *testing.T) {
 		w.answer(w.send(1)[0], window.Overload)
 		w.answer(w.send(1)[0], window.Overload)
 		require.Equal(t, 2, w.Streak())
-		require.Equal(t, window.Grew, w.answer(w.send(1)[0], o))
+		require.Equal(t, core.Grew, w.answer(w.send(1)[0], o))
 		require.Equal(t, 2.0, w.State().Cwnd)
 		require.Zero(t, w.Streak(), o)
 	}
@@ -385,16 +378,16 @@ func TestChanges(t *testing.T) {
 	k := w.send(6)
 	for i, want := range []struct {
 		outcome window.Outcome
-		change  window.Change
+		change  core.Change
 	}{
-		{window.Success, window.Grew},
-		{window.Neutral, window.Shrank},
-		{window.Overload, window.Cut},
-		{window.Timeout, window.Ignored},
+		{window.Success, core.Grew},
+		{window.Neutral, core.Shrank},
+		{window.Overload, core.Cut},
+		{window.Timeout, core.Ignored},
 	} {
 		require.Equal(t, want.change, w.answer(k[i], want.outcome))
 	}
-	require.Equal(t, window.Late, w.Answered(w.now, k[0], window.Success))
+	require.Equal(t, core.Late, w.Answered(w.now, k[0], window.Success))
 }
 
 // A law that is not Timed is not asked about an answer that was accepted while the
