@@ -22,7 +22,7 @@ type bound struct {
 
 // bounds are measured at a scale: a million, unless asked for less.
 var bounds = []bound{
-	{"heap for a goroutine in Acquire, beside its stack", "B", 873, waitingGoroutine},
+	{"heap for a goroutine in Acquire, without its stack", "B", 873, waitingGoroutine},
 	{"heap for an operation queued as a closure", "B", 150, queuedClosure},
 	{"heap at its peak while Each goes through all items", "B/item", 1, eachItem},
 	{"time to cancel one goroutine in Acquire, over that at a tenth of the scale", "ratio", 1.5, cancellation},
@@ -77,7 +77,7 @@ func newCrowd(ctx context.Context, n, stride int) (*crowd, error) {
 	return c, nil
 }
 
-// left waits until so many have gone.
+// left waits until n goroutines have gone.
 func (c *crowd) left(n int) {
 	for range n {
 		<-c.gone
@@ -153,7 +153,7 @@ func cancellation(n int) (float64, error) {
 			return 0, err
 		}
 		defer c.disperse()
-		runtime.GC() // so that none runs meanwhile for what was made before
+		runtime.GC() // so that no collection runs meanwhile
 		began := time.Now()
 		cancel()
 		c.left(n / 10)

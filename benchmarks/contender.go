@@ -12,34 +12,34 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// contender is something that bounds what is in flight.
+// contender is a way to bound the requests in flight.
 type contender struct {
 	name string
-	// fixed returns one that always lets so many through at a time.
+	// fixed returns a bounder with that many slots.
 	fixed func(slots int) bounder
-	// adaptive returns one that starts there and finds the bound by itself; nil:
-	// it cannot.
+	// adaptive returns a bounder that starts there and finds the bound by itself. nil if
+	// the contender cannot.
 	adaptive func(start int) bounder
 }
 
-// bounder gives slots. acquire waits for one and returns how to give it back:
-// refused tells it that the service said "too much".
+// bounder gives slots. acquire waits for a slot, and release gives it back; refused is true
+// if the service refused the request.
 type bounder interface {
 	acquire(ctx context.Context) (token, error)
 	release(t token, refused bool)
-	// cycle acquires a slot, calls hold if it is not nil, and releases the slot
-	// as a success: by the shortest way, for measuring that.
+	// cycle acquires a slot, calls hold if it is not nil, and releases the slot as a
+	// success, in the shortest way: that is measured.
 	cycle(hold func())
 }
 
-// token is what a bounder hands out; of each kind one field is used, so that
-// none has to allocate for the sake of the comparison.
+// token is a slot. Each kind of bounder uses one field, so that no kind has to allocate only
+// for the comparison.
 type token struct {
 	permit   aimd.Permit
 	failsafe adaptivelimiter.Permit
 }
 
-// reference is what the others are measured against.
+// reference is the contender that the others are compared with.
 const reference = "x/sync semaphore"
 
 var contenders = []contender{
@@ -86,8 +86,8 @@ func must(err error) {
 	}
 }
 
-// unbounded is plain backoff: nothing bounds what is in flight, and what is refused
-// waits and comes again. It has no slots to give, so there is no cost to compare.
+// unbounded is plain backoff, without a bound on the requests in flight: a refused request
+// waits and is sent again. It has no slots, so there is no cost to compare.
 type unbounded struct{}
 
 const plainBackoff = "plain backoff"

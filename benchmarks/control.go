@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// store takes so many requests at a time, for about the service time each, and
-// refuses more with 503, on loopback.
+// store serves as many requests at a time as it has slots, each for about the service time,
+// and refuses more with 503, on loopback.
 type store struct {
 	slots   int64
 	service time.Duration

@@ -12,11 +12,11 @@ import (
 // operation, and allocations.
 type measure struct {
 	ns, allocs float64
-	// jain is Jain's fairness index of the grants of each goroutine, 1 when all
-	// got the same; least is what the one got that got least. 0 where not asked.
+	// jain is Jain's fairness index of the grants of each goroutine, 1 if all got the same;
+	// least is the smallest number of grants. Both are 0 if they were not measured.
 	jain  float64
 	least int64
-	// stranded: waiters were left behind when all slots were free.
+	// stranded is true if goroutines still waited when all slots were free.
 	stranded bool
 }
 
@@ -38,7 +38,7 @@ func within(d time.Duration, f func()) bool {
 	}
 }
 
-// load is a case: so many goroutines on so many slots.
+// load is a case: a number of goroutines on a number of slots.
 type load struct {
 	name              string
 	goroutines, slots int

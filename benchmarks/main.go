@@ -1,6 +1,6 @@
-// Command benchmarks measures the limiter beside its peers, in one run: what a
-// slot costs, and how each fares against a store that refuses what is too much.
-// It prints Markdown.
+// Command benchmarks measures the limiter and its peers in one run: the cost of a slot, and
+// the time and attempts of each at a store that refuses more than its slots. It prints
+// Markdown.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	p.task.size, p.task.goroutines, p.task.slots, p.task.service = bulk.size, bulk.goroutines, bulk.slots, bulk.service
 	flag.BoolVar(&p.onlyStores, "only-stores", false, "measure only how Probe fares beside Reno at stores of several sizes")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd beside its peers and prints Markdown tables. Takes about twelve minutes.\n\nFlags:")
+		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd and its peers, and prints Markdown tables. Takes about twelve minutes.\n\nFlags:")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -60,5 +60,5 @@ func (p plan) run(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// progress tells on standard error what is being measured.
+// progress reports on standard error which part is being measured.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

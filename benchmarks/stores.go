@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// sizes are the stores that Probe is measured at beside Reno 0.9.
+// sizes are the stores at which Probe and Reno 0.9 are compared.
 var sizes = []task{
 	{objects: 600, slots: 8, service: 100 * time.Millisecond},
 	{objects: 2000, slots: 16, service: 50 * time.Millisecond},
@@ -49,7 +49,7 @@ func (p plan) stores(ctx context.Context, w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	markdown(w, "Probe beside Reno 0.9, at stores of several sizes: times the optimum, attempts per object",
+	markdown(w, "Probe and Reno 0.9, at stores of several sizes: times the optimum, attempts per object",
 		table.Row{"slots", "service time", "time over Reno's", "Reno", "Probe"}, rows)
 	return nil
 }

@@ -42,8 +42,8 @@ func (c *arc) Answered(now time.Duration, s window.State, a window.Answer) windo
 	if c.known && now < c.next || !c.known && c.n == 0 {
 		return s
 	}
-	// To a microsecond, as in Vector's own tests: where all take equally long, as none
-	// do but in simulations, the rounding of the sum would count as slower.
+	// To a microsecond, as in Vector's own tests. If all round trips are equal, as in a
+	// simulation, the rounding of the sum would otherwise count as slower.
 	rtt := math.Round(c.sum/float64(max(c.n, 1))*1e6) / 1e6
 	if c.known {
 		s.Cwnd = c.decide(s.Cwnd, rtt)

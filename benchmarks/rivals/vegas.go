@@ -16,9 +16,9 @@ const (
 )
 
 // vegas is TCP Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance
-// on a global Internet", IEEE JSAC 13(8), 1995), as Linux has it: once a round trip the
-// window moves by one so that alpha to beta requests are queued, by the shortest round
-// trip of all and that of this one. A refusal halves it, as in Reno.
+// on a global Internet", IEEE JSAC 13(8), 1995), as Linux has it. Once a round trip the
+// window moves by one, so that alpha to beta requests are queued. The number queued follows
+// from this round trip and the shortest one. A refusal halves the window, as in Reno.
 type vegas struct {
 	timed
 	// base and least are the shortest round trips: of all, and of this one. In seconds.

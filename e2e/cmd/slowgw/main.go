@@ -1,7 +1,6 @@
-// Command slowgw is versitygw, an S3 server over a directory, with a service
-// time that matters and a cap on its requests: what is too much it refuses at
-// once with its own 503 SlowDown. The tests run it as a process of its own, so
-// that it can be stopped, continued and killed.
+// Command slowgw is versitygw, an S3 server over a directory, with a service time and a cap
+// on its requests: it refuses a request above the cap at once, with its own 503 SlowDown.
+// The tests run it as a separate process, so that they can stop, continue and kill it.
 //
 // If its standard input is a pipe, it ends when the pipe does, so that it never outlives
 // the test. Otherwise it runs until a signal ends it.
@@ -71,8 +70,8 @@ func main() {
 	}
 }
 
-// open makes the store. Metadata goes into extended attributes, or into a
-// directory of its own where the file system has none.
+// open makes the store. Metadata goes into extended attributes or, if the file system does
+// not have them, into a separate directory.
 func open(dir string, service time.Duration) (*store, error) {
 	s := &store{service: service}
 	opts := posix.PosixOpts{NewDirPerm: 0o755}

@@ -29,12 +29,12 @@ type store struct {
 	counted  counts
 }
 
-// counts are of the uploads that got through to the store.
+// counts are of the uploads that the store served.
 type counts struct {
-	// Served is how many, and Busy the sum of their times, in nanoseconds.
+	// Served is the number of uploads, and Busy the sum of their times, in nanoseconds.
 	Served int           `json:"served"`
 	Busy   time.Duration `json:"busy"`
-	// Most is the most of them at a time since it was last asked for.
+	// Most is the largest number of uploads at a time since the last request for the counts.
 	Most int `json:"most"`
 }
 
@@ -57,7 +57,7 @@ func (s *store) UploadPart(ctx context.Context, in *s3.UploadPartInput) (*s3.Upl
 	return s.Posix.UploadPart(ctx, in)
 }
 
-// workReader has nothing to read, after some work.
+// workReader is at its end after some work.
 type workReader func()
 
 func (w workReader) Read([]byte) (int, error) {
@@ -75,7 +75,7 @@ func (s *store) work(ctx context.Context) {
 	}
 }
 
-// serve counts an upload, and returns what to do at its end.
+// serve counts an upload, and returns the function for its end.
 func (s *store) serve() (done func()) {
 	began := time.Now()
 	s.mu.Lock()
@@ -91,7 +91,7 @@ func (s *store) serve() (done func()) {
 	}
 }
 
-// counts answers with the counts, and begins anew to look for the most at a time.
+// counts answers with the counts, and resets Most.
 func (s *store) counts() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
