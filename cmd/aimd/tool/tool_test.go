@@ -79,5 +79,5 @@ func TestManualPages(t *testing.T) {
 	})
 	demo, err := os.ReadFile("a/man1/aimd-demo.1")
 	require.NoError(t, err)
-	assert.Contains(t, string(demo), "sdk-default   the SDK as it comes", "columns stay columns")
+	assert.Contains(t, string(demo), "sdk-default   the SDK with its defaults", "columns stay columns")
 }

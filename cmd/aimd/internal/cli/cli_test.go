@@ -96,9 +96,3 @@ func TestFiles(t *testing.T) {
 	require.ErrorContains(t, MakeDir("csv", filepath.Join(dir, "a", "d")), "want a directory that can be made or written to: not a directory")
 	assert.Equal(t, os.ErrClosed, Reason(&os.PathError{Err: os.ErrClosed}))
 }
-
-// Indented lines are blocks of Markdown, kept as they are.
-func TestMarkdown(t *testing.T) {
-	assert.Equal(t, "One\ntwo\n\n      a  b\n      c\n\nthree\n\n\n      x\n", markdown("One\ntwo\n  a  b\n  c\nthree\n\n  x\n"))
-	assert.Equal(t, "One\n\n    Keys  a\n          b\n", markdown("One\nKeys  a\n      b\n"))
-}

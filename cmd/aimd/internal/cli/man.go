@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,32 +26,11 @@ func manCommand() *cobra.Command {
 	}
 }
 
-// prepareManual makes the texts the Markdown that the pages are made from.
+// prepareManual makes the texts blocks of Markdown, from which cobra makes the pages.
 func prepareManual(c *cobra.Command) {
 	c.DisableAutoGenTag = true
-	c.Long = markdown(c.Long)
+	c.Long = "    " + strings.ReplaceAll(c.Long, "\n", "\n    ")
 	for _, below := range c.Commands() {
 		prepareManual(below)
 	}
-}
-
-// column is the first line of a description in two columns.
-var column = regexp.MustCompile(`^\w+ {2,}\S`)
-
-// markdown keeps indented lines and columns as they are.
-func markdown(text string) string {
-	var b strings.Builder
-	block := false
-	for line := range strings.Lines(text) {
-		indented := strings.HasPrefix(line, "  ") || column.MatchString(line)
-		if indented != block && strings.TrimSpace(line) != "" {
-			block = indented
-			b.WriteString("\n")
-		}
-		if indented {
-			b.WriteString("    ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
 }

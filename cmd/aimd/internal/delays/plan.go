@@ -54,7 +54,7 @@ func planCommand() *cobra.Command {
 	var outages []time.Duration
 	asJSON := false
 	c := cli.Help(help, &cobra.Command{
-		Use: "plan", Short: "Choose the longest delay by what the service bears", Args: cli.NoArgs,
+		Use: "plan", Short: "Choose the longest delay by the capacity of the service", Args: cli.NoArgs,
 	})
 	f := cli.Flags(c)
 	f.Var(value.Whole(&d.Clients, 1, 1_000_000_000), "clients", "how many clients there are; needed")
@@ -62,7 +62,7 @@ func planCommand() *cobra.Command {
 	f.Var(value.Duration(&d.Recovery, time.Millisecond, backoff.MaxDelay), "recovery", "how long after the service is back the last client may find out; needed")
 	f.Var(value.Duration(&d.First, time.Microsecond, backoff.MaxDelay), "first", "T, the first delay: longer than 99% of the service's answers take")
 	f.Var(value.Decimal(&d.Factor, 1.01, 1000), "factor", "F, by how much each delay is longer")
-	f.Var(value.Durations(&outages, time.Millisecond, backoff.MaxDelay), "outage", "lengths of outages, with commas between them, to tell the time to recovery after each")
+	f.Var(value.Durations(&outages, time.Millisecond, backoff.MaxDelay), "outage", "lengths of outages, with commas between them; the time to recover from each is shown")
 	f.BoolVar(&asJSON, "json", false, "write one JSON object, instead of text; times in seconds")
 	cli.NoDefault(f, "clients", "capacity", "recovery", "outage")
 	c.RunE = func(c *cobra.Command, _ []string) error {

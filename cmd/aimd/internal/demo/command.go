@@ -22,7 +22,7 @@ import (
 //go:embed help
 var help embed.FS
 
-const p99Objects = "p99: 99 of 100 stored objects took at most so long, from the moment when a goroutine picked the object up until its upload call returned, with all waits and retries."
+const p99Objects = "p99: 99 of 100 stored objects took at most this time, from the moment when a goroutine took the object until its upload call returned, with all waits and retries."
 
 // memoryMost bounds what the embedded store holds, in bytes.
 const memoryMost = 4 << 30
@@ -117,7 +117,7 @@ func demoReport(d s3.Config) Report {
 	}
 }
 
-const p99Requests = "p99: 99 of 100 requests that succeeded took at most so long, from the moment when a worker picked the request up, with all waits and retries."
+const p99Requests = "p99: 99 of 100 requests that succeeded took at most this time, from the moment when a worker took the request, with all waits and retries."
 
 func apiCommand() *cobra.Command {
 	d := api.Config{
@@ -136,7 +136,7 @@ func apiCommand() *cobra.Command {
 	f.Var(value.Decimal(&l.Rate, 0.1, 100_000), "rate", "how many requests the API serves per second")
 	f.Var(value.Whole(&l.Burst, 1, 100_000), "burst", "how many it serves at once after a rest")
 	f.Var(value.Duration(&l.Service, time.Millisecond, time.Minute), "service", "how long it takes for each")
-	f.Var(value.Duration(&l.RetryAfter, time.Second, time.Hour), "retry-after", "what a refusal says, in whole seconds")
+	f.Var(value.Duration(&l.RetryAfter, time.Second, time.Hour), "retry-after", "the Retry-After of a refusal, in whole seconds")
 	race(f, &d.Factor, &d.Only, api.Strategies())
 	f.BoolVar(&quick, "quick", false, "a run of a few seconds per strategy: 300 requests; flags given beside it still count")
 	limitFlag(f, &d.Limit)

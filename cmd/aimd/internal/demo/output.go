@@ -31,7 +31,7 @@ type output struct {
 }
 
 func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
-	f.Var(value.Factor(factor), "factor", "what tahoe and reno keep of the window at a cut")
+	f.Var(value.Factor(factor), "factor", "the share of the window that tahoe and reno keep at a cut")
 	f.Var(value.Names(only, all), "only", "which strategies to run")
 }
 
@@ -52,7 +52,7 @@ func (o *output) order(only, all []string) []string {
 }
 
 func limitFlag(f *pflag.FlagSet, limit *time.Duration) {
-	f.Var(value.Duration(limit, 0, 24*time.Hour), "limit", "longest time for one strategy, what is not done by then is lost; 0s: ten times the optimum, at least 1m")
+	f.Var(value.Duration(limit, 0, 24*time.Hour), "limit", "longest time for one strategy, later work is lost; 0s: ten times the optimum, at least 1m")
 }
 
 func limitOf(limit, optimum time.Duration) time.Duration {

@@ -167,7 +167,7 @@ func (r Report) notes() []string {
 		peak = max(peak, x.Peak)
 	}
 	if lost {
-		notes = append(notes, fmt.Sprintf("* leaves out the work that was lost: it is not the time for all %s.", r.Operations))
+		notes = append(notes, fmt.Sprintf("* without the lost work: it is not the time for all %s.", r.Operations))
 	}
 	for _, x := range r.Results {
 		notes = append(notes, r.rowNotes(x)...)
@@ -184,10 +184,10 @@ func (r Report) rowNotes(x measure.Result) []string {
 		notes = append(notes, fmt.Sprintf("%s was interrupted: its row counts the %d %s that had come to an end.", x.Strategy, x.Operations, r.Operations))
 	}
 	if x.CutOff {
-		notes = append(notes, fmt.Sprintf("%s was cut off by the time limit (--limit): what it had not done by then is lost.", x.Strategy))
+		notes = append(notes, fmt.Sprintf("%s was cut off by the time limit (--limit): the work left then is lost.", x.Strategy))
 	}
 	if x.Lost > 0 && x.Reason != "" {
-		notes = append(notes, fmt.Sprintf("%s lost %d of %d %s; what its caller mostly saw: %q.", x.Strategy, x.Lost, x.Operations, r.Operations, x.Reason))
+		notes = append(notes, fmt.Sprintf("%s lost %d of %d %s; its most frequent error: %q.", x.Strategy, x.Lost, x.Operations, r.Operations, x.Reason))
 	}
 	if x.Silent > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %d of the lost %s were reported to the client as %s.", x.Strategy, x.Silent, r.Operations, r.Done))

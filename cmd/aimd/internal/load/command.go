@@ -42,10 +42,10 @@ func ServerCommand() *cobra.Command {
 	f.VarP(value.Decimal(&d.K, 0.001, 1_000_000), "K", "K", "how many requests more make it slower by the factor")
 	f.Var(value.Duration(&d.Recheck, time.Millisecond, time.Minute), "recheck", "how often a request's service time is computed anew; service times are whole multiples of it")
 	f.Var(address(&o.Address), "address", "where to listen; 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
-	f.Var(value.Whole(&o.Backlog, 0, 65_535), "backlog", "how many connections the kernel keeps while the server is stopped; 0: what the system allows, 4096 on most")
+	f.Var(value.Whole(&o.Backlog, 0, 65_535), "backlog", "how many connections the kernel keeps while the server is stopped; 0: the system's maximum, 4096 on most")
 	f.Var(value.Duration(&o.Report, 100*time.Millisecond, time.Hour), "report", "how often a line is written")
 	f.Var(value.Duration(&most, 0, 30*24*time.Hour), "duration", "how long to serve; 0s: until Ctrl-C")
-	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they tell of the peak, and of how many were served, and for nobody (abandoned), too")
+	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they also have the peak, and the answers in all and to clients that had given up")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		o.Stdout, o.Stderr = c.OutOrStdout(), c.ErrOrStderr()
 		ctx, cancel := cli.Bounded(c.Context(), most)
@@ -79,10 +79,10 @@ func ClientCommand() *cobra.Command {
 	f.Var(value.Decimal(&lambda, 0.001, 86_400), "lambda", "mean time from a client's request to its next, in seconds; distributed exponentially")
 	f.Var(value.Duration(&d.Timeout, time.Millisecond, time.Hour), "timeout", "longest time for a request")
 	s.flags(f)
-	f.Var(value.URL(&d.URL, "a URL like http://127.0.0.1:8070/api", func(*url.URL) bool { return true }), "url", "what to ask for")
+	f.Var(value.URL(&d.URL, "a URL like http://127.0.0.1:8070/api", func(*url.URL) bool { return true }), "url", "the address of the requests")
 	f.Var(value.Duration(&o.Report, 100*time.Millisecond, time.Hour), "report", "how often a line is written")
 	f.Var(value.Duration(&most, 0, 30*24*time.Hour), "duration", "how long to send; 0s: until Ctrl-C")
-	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they tell of what was given up and of the window, too")
+	f.BoolVar(&o.JSON, "json", false, "the lines are JSON objects; they also have the operations given up and the window")
 	cli.Complete(c, "strategy", strategyNames())
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
 		if d.Strategy, err = s.strategy(f); err != nil {
@@ -113,7 +113,7 @@ func (s *choice) flags(f *pflag.FlagSet) {
 	f.Var(value.Text(&s.name, "name", "one of "+strings.Join(names, ", ")+", or tahoe or reno with another factor, greater than 0 and less than 1", func(s string) bool {
 		_, known := client.Named(s)
 		return known
-	}), "strategy", "what to do after a failure, see above")
+	}), "strategy", "the reaction to a failure, see above")
 	f.BoolVar(&s.exponential, "exponential-backoff", false, "short for --strategy exponential")
 	f.Var(value.Duration(&s.fixed, 0, 24*time.Hour), "simple-backoff-delay", "delay of fixed and fixed-jitter")
 	f.Var(value.Duration(&s.least, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow")
