@@ -9,13 +9,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
@@ -86,33 +84,6 @@ func TestGuardsHearOfEveryRequest(t *testing.T) {
 	}
 }
 
-func TestGuardsAreToldOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w warden
-		l := one(t, aimd.WithGuard(&w))
-		require.Panics(t, func() {
-			_, _ = httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("boom") }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
-		})
-		l.ended(window.Neutral)
-
-		// The context ends while it waits for a slot.
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(attempt.WithRetry(t.Context()))
-		go func() { l.waiting(1); cancel() }()
-		assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
-		require.NoError(t, p.Done(window.Success))
-		l.ended(window.Success)
-
-		// It had ended before: nobody is asked.
-		assert.ErrorIs(t, notSent(t, l, ctx), context.Canceled)
-
-		attempts, outcomes := w.told()
-		assert.Equal(t, []int{0, 2}, attempts, "a marked retry is one, though its number is not known")
-		assert.Equal(t, []window.Outcome{0, 0}, outcomes)
-	})
-}
-
 func TestAGuardRefuses(t *testing.T) {
 	mine := errors.New("mine")
 	w := &warden{refuse: mine}
@@ -123,21 +94,6 @@ func TestAGuardRefuses(t *testing.T) {
 	l.held(0)
 	_, outcomes := w.told()
 	assert.Empty(t, outcomes)
-}
-
-// Do has asked the guards already.
-func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
-	var w warden
-	l := one(t, aimd.WithGuard(&w))
-	tr := httplimit.New(answers(200, nil, http.NoBody), l.Limiter)
-	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-		_, err := tr.RoundTrip(get(ctx, anyURL))
-		return err
-	}))
-	l.ended(window.Success)
-	attempts, outcomes := w.told()
-	assert.Equal(t, []int{1}, attempts)
-	assert.Equal(t, []window.Outcome{window.Success}, outcomes)
 }
 
 // A throttle is a guard of a Transport: a service that answers 503 to background work and 404 to the rest. A 404 is

@@ -83,23 +83,6 @@ func TestGuardsHearOfEachAttempt(t *testing.T) {
 	}
 }
 
-// Do asks the guards, and the call within goes with that.
-func TestGuardsAreAskedOnceWithinDo(t *testing.T) {
-	l, g := guarded(t)
-	tries := 0
-	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {
-		if tries++; tries == 1 {
-			return refused
-		}
-		return nil
-	}})
-	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
-	l.told(window.Overload)
-	l.told(window.Success)
-	assert.Equal(t, []int{1, 2}, g.attempts)
-	assert.Equal(t, []window.Outcome{window.Overload, window.Success}, g.ended)
-}
-
 func TestAGuardThatRefuses(t *testing.T) {
 	l, g := guarded(t)
 	g.refusal = errors.New("mine")
