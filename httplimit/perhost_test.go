@@ -113,7 +113,7 @@ func TestHostsHaveABound(t *testing.T) {
 	}
 	a, b := send("a.example"), send("b.example")
 	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
-	require.EqualError(t, err, "gave up before the first attempt: limiter: 2 keys are all in use, want at most so many at once")
+	require.EqualError(t, err, "gave up before the first attempt: limiter: 2 keys are all in use, want fewer keys or a higher bound")
 	require.NoError(t, a.Body.Close())
 	c := send("c.example")
 	require.NoError(t, b.Body.Close())
