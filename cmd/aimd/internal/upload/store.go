@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc64"
+	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -21,6 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/s3/manager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
@@ -228,6 +231,24 @@ func (s *store) same(f *file, o *object) (bool, error) {
 		sums = whole[:]
 	}
 	return hex.EncodeToString(sums)+number == o.etag, nil
+}
+
+// checksummed adds the checksum of the body to a request that has one. The SDK would add it
+// behind the body if the connection is encrypted, in a form that older stores take for content.
+func checksummed(stack *middleware.Stack) error {
+	return stack.Build.Add(middleware.BuildMiddlewareFunc("aimd-checksum", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (
+		out middleware.BuildOutput, metadata middleware.Metadata, err error,
+	) {
+		if r, ok := in.Request.(*smithyhttp.Request); ok && r.Method == http.MethodPut && r.GetStream() != nil {
+			h := crc64.New(nvme)
+			_, err = io.Copy(h, r.GetStream())
+			if err = errors.Join(err, r.RewindStream()); err != nil {
+				return out, metadata, err
+			}
+			r.Header.Set("X-Amz-Checksum-Crc64nvme", base64.StdEncoding.EncodeToString(h.Sum(nil)))
+		}
+		return next.HandleBuild(ctx, in)
+	}), middleware.After)
 }
 
 // sizeOfParts is the size of the parts that the transfer manager makes of a file.

@@ -131,9 +131,11 @@ func (u *run) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	checksum := checksummed
 	if u.Checksum == md5Only {
-		cfg.APIOptions = append(cfg.APIOptions, smithyhttp.AddContentChecksumMiddleware)
+		checksum = smithyhttp.AddContentChecksumMiddleware
 	}
+	cfg.APIOptions = append(cfg.APIOptions, checksum)
 	aimdaws.Limit(&cfg, u.limiter)
 	u.wire = &wire{HTTPClient: cfg.HTTPClient}
 	cfg.HTTPClient, cfg.RetryMaxAttempts, cfg.RetryMode = u.wire, u.MaxAttempts, ""
