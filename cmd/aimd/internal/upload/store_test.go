@@ -214,7 +214,7 @@ func TestBytesCountAsTheyGo(t *testing.T) {
 	})
 	s.PartSize = 64 << 20
 	w, _ = s.Client.Options().HTTPClient.(*wire)
-	err := s.put(ctx, "k", opened(t, strings.Repeat("x", 40<<20))) // more than what is buffered on the way
+	err := s.put(ctx, "k", opened(t, strings.Repeat("x", 20<<20))) // more than what is buffered on the way
 	require.ErrorIs(t, err, context.Canceled)
 	<-gone
 	assert.Zero(t, w.sent.Load())
