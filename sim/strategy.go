@@ -69,17 +69,13 @@ type Window struct {
 	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without Law
 	// and NewLaw there is no window.
 	Law string `yaml:"law"`
-	// Factor, Initial, Ssthresh, Min and Max are the fields of window.Settings.
-	Factor   float64 `yaml:"factor"`
-	Initial  float64 `yaml:"initial"`
-	Ssthresh float64 `yaml:"ssthresh"`
-	Min      float64 `yaml:"min"`
-	Max      float64 `yaml:"max"`
-	// PauseMin, PauseMax, Patience and RetryAfterMax are the fields of limiter.Rules.
-	PauseMin      time.Duration `yaml:"pause_min"`
-	PauseMax      time.Duration `yaml:"pause_max"`
-	Patience      int           `yaml:"patience"`
-	RetryAfterMax time.Duration `yaml:"retry_after_max"`
+	// Factor, Initial, Min and Max are the fields of window.Settings.
+	Factor  float64 `yaml:"factor"`
+	Initial float64 `yaml:"initial"`
+	Min     float64 `yaml:"min"`
+	Max     float64 `yaml:"max"`
+	// Patience is the field of limiter.Rules.
+	Patience int `yaml:"patience"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause"`
 	// NewLaw is used instead of Law if it is not nil.
@@ -102,18 +98,16 @@ func (w Window) Settings() limiter.Config {
 	s := w.settings(nil)
 	return limiter.Config{
 		Rules: limiter.Rules{
-			MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, QueueBound: s.QueueBound,
-			PauseMin: s.PauseMin, PauseMax: s.PauseMax, Patience: s.Patience, RetryAfterMax: s.RetryAfterMax,
+			MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, PauseMax: s.PauseMax, Patience: s.Patience,
 		},
-		InitialWindow: w.Initial, InitialSsthresh: w.Ssthresh,
+		InitialWindow: w.Initial,
 	}
 }
 
 func (w Window) settings(r *rand.Rand) core.Settings {
 	s := core.Settings{
-		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Ssthresh: w.Ssthresh, Min: w.Min, Max: w.Max},
-		PauseMin: w.PauseMin, PauseMax: w.PauseMax, Patience: w.Patience,
-		RetryAfterMax: w.RetryAfterMax, Rand: r,
+		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Min: w.Min, Max: w.Max},
+		Patience: w.Patience, Rand: r,
 	}
 	if w.NoPause {
 		s.PauseMax = -1
@@ -128,9 +122,8 @@ func (w Window) check(c checker) {
 	law := w.MakeLaw()
 	switch {
 	case !w.on():
-		c.unused("law", "factor", w.Factor, "initial", w.Initial, "ssthresh", w.Ssthresh, "min", w.Min, "max", w.Max,
-			"pause_min", w.PauseMin, "pause_max", w.PauseMax, "patience", w.Patience,
-			"retry_after_max", w.RetryAfterMax, "no_pause", w.NoPause)
+		c.unused("law", "factor", w.Factor, "initial", w.Initial, "min", w.Min, "max", w.Max,
+			"patience", w.Patience, "no_pause", w.NoPause)
 		return
 	case law == nil: // reported above
 		return
@@ -138,9 +131,7 @@ func (w Window) check(c checker) {
 		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
 	}
 	_, err := core.New[int](law, w.settings(nil))
-	c.setting(err, map[string]string{
-		"InitialWindow": "initial", "InitialSsthresh": "ssthresh", "MinWindow": "min", "MaxWindow": "max",
-	})
+	c.setting(err, map[string]string{"InitialWindow": "initial", "MinWindow": "min", "MaxWindow": "max"})
 }
 
 // Budget is a retry.Budget: "Limit retries to a percentage of total outgoing requests. Example:
@@ -163,13 +154,10 @@ func (b Budget) settings() budget.Settings {
 type Throttle struct {
 	// K is how many requests there may be for each accepted one, 1 to 100; 0: no throttle.
 	K float64 `yaml:"k"`
-	// Window and Probe are the fields of throttle.Config.
-	Window time.Duration `yaml:"window"`
-	Probe  time.Duration `yaml:"probe"`
 }
 
 func (t Throttle) settings(r *rand.Rand) rejection.Settings {
-	return rejection.Settings{K: t.K, Window: t.Window, Probe: t.Probe, Rand: r}
+	return rejection.Settings{K: t.K, Rand: r}
 }
 
 // Sense is the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems: a
@@ -189,11 +177,9 @@ func (s Strategy) check(c checker) {
 	s.Window.check(c.in("window"))
 	_, err := budget.New(s.Budget.settings())
 	c.in("budget").setting(err, map[string]string{"budget share": "share", "budget window": "window"})
-	if s.Throttle.K == 0 {
-		c.in("throttle").unused("k", "window", s.Throttle.Window, "probe", s.Throttle.Probe)
-	} else {
+	if s.Throttle.K != 0 {
 		_, err := rejection.New(s.Throttle.settings(nil))
-		c.in("throttle").setting(err, map[string]string{"multiplier K": "k"})
+		c.in("throttle").of("k", err)
 	}
 	c.in("sense").number("free", s.Sense.Free, 0, 1)
 	if s.Sense.Free != 0 && s.Window.on() {

@@ -101,7 +101,7 @@ func policyOf(r sim.Retry, guards []attempt.Guard) (*retry.Policy, error) {
 func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 	var guards []attempt.Guard
 	if s.Throttle != (sim.Throttle{}) {
-		t, err := throttle.New(throttle.Config{K: s.Throttle.K, Window: s.Throttle.Window, Probe: s.Throttle.Probe})
+		t, err := throttle.New(throttle.Config{K: s.Throttle.K})
 		if err != nil {
 			return nil, err
 		}
