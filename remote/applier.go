@@ -11,20 +11,19 @@ import (
 // ToBudget, ToSchedule, or one of your own.
 //
 // A document is put in force in two steps. First a Client asks every applier whether it
-// can take the document; if one cannot, nothing changes anywhere. Then each applies it. A
+// can take the document; if one cannot, no setting changes. Then each applies it. A
 // Client calls its appliers one at a time; they must not call its Refresh or Close.
 type Applier interface {
 	// Check returns an error, a *FieldError best, if the document, which is valid, does not
-	// fit here. It changes nothing.
+	// fit here. It changes no setting.
 	Check(Document) error
 	// Apply puts a document in force that Check has let pass.
 	Apply(Document)
 }
 
-// ToPolicy brings retry.max_attempts and retry.max_pause to the policy: the former instead
-// of what the policy has, the latter as a bound of what the policy's backoff says. If a
-// document lacks them, the policy has the caps that it has now. It panics if p is nil:
-// that policy is everybody's.
+// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, as its caps. If a
+// document lacks them, the policy has the caps that it has now. It panics if p is nil: that
+// is the default policy, which all share.
 func ToPolicy(p *retry.Policy) Applier {
 	if p == nil {
 		panic("remote: ToPolicy with a nil policy")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,24 +21,22 @@ import (
 // ErrClosed is returned by Start and Refresh after Close.
 var ErrClosed = errors.New("remote: closed")
 
-// Settings are what a Client may be made with. Zero fields take the documented default.
+// Settings are for New. Zero fields take the documented default.
 type Settings struct {
 	// Period is the time from one look at the source to the next, on average: looks are
 	// jittered (package schedule), so that many clients never ask together. 1 s to 24 h; 0
 	// means 5 min: "period = 300 // Once every 5 minutes" (Safe Client Behaviour).
 	Period time.Duration
 	// Timeout bounds one look at the source, the look in Start included: 1 ms to 10 min; 0
-	// means 10 s. Our choice: longer than a good source ever takes, and short enough for a
-	// program that starts while its source is down.
+	// means 10 s. Our choice: a program may start while its source is down.
 	Timeout time.Duration
 	// Store is the path of a file, in a directory that exists, that keeps the last good
-	// document for the next start, with mode 0600; "": none. If the path names a device, a
-	// pipe or a directory, that is left alone, and Snapshot.StoreError names it. A link is
-	// followed once, and the file behind it replaced.
+	// document for the next start, with mode 0600; "": no file. A device, a pipe or a
+	// directory of that name is left alone, and Snapshot.StoreError names it. A link is
+	// followed once.
 	Store string
-	// Observer is called with the state after each look at the source, by the goroutine that
-	// looked: the place for a line in a log. It should be quick, and must not call Refresh or
-	// Close. nil: none.
+	// Observer, if not nil, is called with the state after each look at the source, by the
+	// goroutine that looked. It should be quick, and must not call Refresh or Close.
 	Observer func(Snapshot)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -45,7 +44,7 @@ type Settings struct {
 
 // Snapshot is how a Client stood at one moment.
 type Snapshot struct {
-	// Document is in force, and Version is its version; zero: none.
+	// Document is in force, and Version is its version; zero at first.
 	Document Document `json:"document,omitzero"`
 	Version  uint64   `json:"version"`
 	// From is where the document came from: the source, or the store. Applied is when it
@@ -61,10 +60,9 @@ type Snapshot struct {
 	// Looks counts the looks at the source since the start, Failures the looks that failed.
 	Looks    uint64 `json:"looks"`
 	Failures uint64 `json:"failures"`
-	// LastError is why the last look failed, "" if it did not.
-	LastError string `json:"last_error,omitempty"`
-	// StoreError is why the store was not written, or what it held was not used; "" if
-	// neither.
+	// LastError is why the last look failed, StoreError why the store was not written, or
+	// its document not used; or "".
+	LastError  string `json:"last_error,omitempty"`
 	StoreError string `json:"store_error,omitempty"`
 }
 
@@ -76,9 +74,7 @@ func (s Snapshot) String() string {
 
 // Client keeps a program's settings as its source has them. It looks at the source at
 // Start and then on a jittered schedule, and puts each new good document in force: whole,
-// or not at all. Nothing else that the source does changes anything.
-//
-// It is safe for any number of goroutines. Make one with New.
+// or not at all. It is safe for any number of goroutines. Make one with New.
 type Client struct {
 	source   Source
 	settings Settings
@@ -89,8 +85,8 @@ type Client struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	// turn has an element while the source or the store is looked at. It guards last, what
-	// was put in force last: its mark is sent to the source.
+	// turn has an element while the source or the store is looked at. It guards last, the
+	// document in force, whose mark is sent to the source.
 	turn chan struct{}
 	last record
 
@@ -101,8 +97,8 @@ type Client struct {
 }
 
 // New returns a Client that brings the source's documents to the appliers, or an error
-// that names the setting that is wrong, its value and what is allowed. It does nothing
-// before Start.
+// that names the setting that is wrong, its value and the values allowed. It begins
+// at Start.
 func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	if s.Clock == nil {
 		s.Clock = clock.New()
@@ -184,8 +180,8 @@ func (c *Client) refresh(ctx context.Context, first bool) error {
 	return err
 }
 
-// Close ends the looks at the source and returns when none is under way. The document
-// stays in force. It may be called more than once, but not by an Applier, a Source or the
+// Close ends the looks at the source, and waits for a look under way. The document stays in
+// force. It may be called more than once, but not by an Applier, a Source or the
 // Observer.
 func (c *Client) Close() {
 	c.mu.Lock()
@@ -241,7 +237,8 @@ func (c *Client) look(ctx context.Context) error {
 		err = nil
 	}
 	var stored error
-	keep := err == nil && c.settings.Store != "" && (c.last.Document.Version != before || c.Snapshot().StoreError != "")
+	changed := c.last.Document.Version != before || c.Snapshot().StoreError != ""
+	keep := err == nil && changed && c.settings.Store != ""
 	if keep { // a store that could not be written may be writable now
 		stored = write(c.settings.Store, c.last)
 	}
@@ -261,14 +258,13 @@ func (c *Client) look(ctx context.Context) error {
 	return err
 }
 
-// offer puts a valid document in force, or returns why not and changes nothing. Call it
-// within the turn.
+// offer puts a valid document in force, whole or not at all. Call it within the turn.
 func (c *Client) offer(r record, from string) error {
 	d, have := r.Document, c.last.Document
 	switch {
 	case d.Version < have.Version:
 		return setting.Wrong("version", d.Version, "%d, which is in force, or more", have.Version)
-	case d.Version == have.Version && !d.equal(have):
+	case d.Version == have.Version && !reflect.DeepEqual(d, have):
 		return setting.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", have.Version)
 	case d.Version == have.Version:
 		c.last.Mark = r.Mark
@@ -295,7 +291,7 @@ func (c *Client) note(change func(*Snapshot)) {
 	change(&c.state)
 }
 
-// said is the error's text, not too long; "" if there is none.
+// said is the error's text, not too long, or "".
 func said(err error, before string) string {
 	if err == nil {
 		return ""

@@ -28,7 +28,7 @@
 //	                    clients choose by themselves
 //	retry.budget_share  the most of all requests that may be retries      above 0, below 1
 //	schedule.period     from one run of repeated work to the next         "1s" to "168h"
-//	features_off        features that must send nothing now               at most 1000, of 1 to 128 bytes
+//	features_off        features that are off                             at most 1000, of 1 to 128 bytes
 //
 // All but the first two may be absent: then the program's own setting counts. [Schema] is
 // the same as a JSON schema. A document is for one service; a program that uses several
@@ -44,8 +44,7 @@
 //   - it is away at the start: the stored document counts, else the program's own settings.
 //     Start waits for at most Settings.Timeout, and returns no error.
 //   - the document is bad, or does not fit one of the appliers: it is refused as a whole with
-//     a [FieldError] that names the field, the value and what is allowed, and nothing
-//     changes. A field that the reader does not know is refused as well, since it may be a
+//     a [FieldError] that names the field, the value and the values allowed. A field that the reader does not know is refused as well, since it may be a
 //     mistyped one. So publish fields for newer clients at another address.
 //   - the version is lower than the one in force, or the same with other contents: refused. A
 //     server that lags behind must not undo what was decided later. To go back, publish the

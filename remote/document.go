@@ -14,40 +14,27 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Bounds of a document. Our choice, all of them: room for any use that makes sense, and
-// too little to harm a reader.
+// Bounds of a document, our choice: room for any sensible use, and too little to harm a
+// reader.
 const (
-	// format is the format of documents that this package reads and writes.
-	format = 1
-	// maxSize is the most bytes that a document may have.
-	maxSize = 256 << 10
-	// maxVersion is the highest version: the highest whole number that all readers of JSON
-	// agree on (RFC 8259, section 6).
+	format  = 1
+	maxSize = 256 << 10 // bytes
+	// maxVersion is the highest whole number that all readers of JSON agree on (RFC 8259,
+	// section 6).
 	maxVersion = 1<<53 - 1
-	// maxFeatures is the most features that may be off, maxFeature the most bytes in the
-	// name of one.
+	// maxFeature is in bytes of a name.
 	maxFeatures, maxFeature = 1000, 128
-
-	minPause, maxPause   = time.Millisecond, time.Hour
-	minPeriod, maxPeriod = time.Second, 168 * time.Hour
 )
 
-// Document is what the service asks of its clients: "Remote configure your clients!
-// Configure periodicity remotely. Maintain a remotely configured client feature
-// blacklist" (Safe Client Behaviour).
-//
-// A field that is absent, in Go zero, leaves the program's own setting in force. So if a
-// document lacks a field that the document before it had, the program's own setting
-// returns.
-//
-// It is a plain value. In JSON it has the names that the package's comment lists, and
-// Schema is its JSON schema.
+// Document has the settings that a service asks of its clients. A field that is absent, in
+// Go zero, leaves the program's own setting in force, or brings it back if the document
+// before had the field. It is a plain value; in JSON it has the names that the package's
+// comment lists.
 type Document struct {
 	// Format must be 1.
 	Format int
 	// Version orders a source's documents: 1 to 2^53 - 1. A document is put in force only
-	// if its version is above the version in force; so to go back, publish the old contents
-	// with a new version.
+	// if its version is above the version in force.
 	Version uint64
 	// Window is for limiters.
 	Window struct {
@@ -73,22 +60,21 @@ type Document struct {
 		// Period is the time from one run to the next: 1 s to 168 h, a week.
 		Period time.Duration
 	}
-	// FeaturesOff are the features (tag.Tags.Feature) that must send nothing now: at most
-	// 1000, each once, of 1 to 128 bytes of printable text with no space at its ends.
+	// FeaturesOff are the features (tag.Tags.Feature) that are off: at most 1000, each
+	// once, of 1 to 128 bytes of printable text with no space at its ends.
 	FeaturesOff []string
 }
 
 // FieldError names a field of a document ("window.max", "features_off[3]", "document" for
-// the whole), its value, cut short if it is long, and what is allowed. All packages of
-// this module have this error for a wrong setting.
+// the whole), its value and the values allowed. All packages of this module have this error
+// for a wrong setting.
 type FieldError = setting.Error
 
 func wrong(field, value, want string) error {
 	return &FieldError{Name: field, Value: value, Want: want}
 }
 
-// Validate returns a *FieldError about the first field whose value is not allowed, nil if
-// there is none.
+// Validate returns a *FieldError about the first field whose value is not allowed, or nil.
 func (d Document) Validate() error {
 	if err := d.validate(); err != nil {
 		return fmt.Errorf("remote: %w", err)
@@ -104,9 +90,9 @@ func (d Document) validate() error {
 		setting.Number("window.max", &w.Max, window.MaxWindow, window.MinWindow, window.MaxWindow),
 		setting.Share("window.factor", &w.Factor, 0.5),
 		setting.Count("retry.max_attempts", &r.MaxAttempts, 1, 1, 1000),
-		setting.Duration("retry.max_pause", &r.MaxPause, maxPause, minPause, maxPause),
+		setting.Duration("retry.max_pause", &r.MaxPause, time.Hour, time.Millisecond, time.Hour),
 		setting.Share("retry.budget_share", &r.BudgetShare, 0.5),
-		setting.Duration("schedule.period", &d.Schedule.Period, maxPeriod, minPeriod, maxPeriod),
+		setting.Duration("schedule.period", &d.Schedule.Period, time.Hour, time.Second, 168*time.Hour),
 	)
 	switch {
 	case d.Format != format:
@@ -116,16 +102,17 @@ func (d Document) validate() error {
 	case err != nil:
 		return err
 	case w.Min > w.Max:
-		return setting.Wrong("window.min", setting.Plain(w.Min), "a number from 1 to window.max, which is %s", setting.Plain(w.Max))
+		return setting.Wrong("window.min", setting.Plain(w.Min), "a number from 1 to window.max, which is %v", w.Max)
 	case len(d.FeaturesOff) > maxFeatures:
 		return setting.Wrong("features_off", fmt.Sprint(len(d.FeaturesOff), " features"), "%d features at most", maxFeatures)
 	}
 	for i, name := range d.FeaturesOff {
 		odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+		bad := name == "" || len(name) > maxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, odd)
 		field := fmt.Sprintf("features_off[%d]", i)
 		switch {
-		case name == "" || len(name) > maxFeature || strings.TrimSpace(name) != name || strings.ContainsFunc(name, odd):
-			return wrong(field, text(name), fmt.Sprintf("printable text of 1 to %d bytes, with no space at its ends", maxFeature))
+		case bad:
+			return setting.Wrong(field, text(name), "printable text of 1 to %d bytes, with no space at its ends", maxFeature)
 		case slices.Contains(d.FeaturesOff[:i], name):
 			return wrong(field, fmt.Sprintf("%q a second time", name), "each feature once")
 		}
@@ -133,14 +120,7 @@ func (d Document) validate() error {
 	return nil
 }
 
-// equal reports whether the documents have the same contents, features in any order.
-func (d Document) equal(e Document) bool {
-	a, b := slices.Sorted(slices.Values(d.FeaturesOff)), slices.Sorted(slices.Values(e.FeaturesOff))
-	return d.Format == e.Format && d.Version == e.Version && d.Window == e.Window &&
-		d.Retry == e.Retry && d.Schedule == e.Schedule && slices.Equal(a, b)
-}
-
-// clone is a copy that shares nothing.
+// clone is a copy that shares no memory.
 func (d Document) clone() Document {
 	d.FeaturesOff = slices.Clone(d.FeaturesOff)
 	return d
@@ -149,7 +129,6 @@ func (d Document) clone() Document {
 //go:embed schema.json
 var schema string
 
-// Schema returns the JSON schema (draft 2020-12) of documents, for editors and for
-// publishers. Parse also refuses what a schema cannot: a field that is there twice, and a
-// min above max.
+// Schema returns the JSON schema (draft 2020-12) of documents, for editors and publishers.
+// Parse also refuses a field that is there twice, and a min above max.
 func Schema() string { return schema }

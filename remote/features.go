@@ -13,23 +13,22 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrFeatureOff: the feature that the request belongs to must send nothing now. The text
-// of an error that matches it names the feature. Limiters read it as neutral and final.
+// ErrFeatureOff: the feature of the request is off. The text of an error that matches it
+// names the feature. Limiters count it as neutral and final.
 var ErrFeatureOff = errors.New("remote: feature is off")
 
-// Features refuses the requests of features that a document has in features_off:
-// "Maintain a remotely configured client feature blacklist" (Safe Client Behaviour). A
-// request belongs to the feature of its context's tags (tag.WithFeature); a request
-// without a feature is never refused.
+// Features refuses the requests of features that a document has in features_off. A request
+// belongs to the feature of its context's tags (tag.WithFeature); a request without a
+// feature is never refused.
 //
 // It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the
 // integrations ask it before each attempt), and makes a RoundTripper. It is safe for any number of goroutines, and
-// answers without a lock. The zero value refuses nothing.
+// answers without a lock. In the zero value no feature is off.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }
 
-// Off reports whether the feature must send nothing now.
+// Off reports whether the feature is off.
 func (f *Features) Off(feature string) bool {
 	off := f.off.Load()
 	return off != nil && (*off)[feature]
@@ -86,7 +85,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(req)
 }
 
-// CloseIdleConnections closes those of the base, if it can.
+// CloseIdleConnections closes the idle connections of the base, if it can.
 func (t transport) CloseIdleConnections() {
 	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

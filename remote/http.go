@@ -14,13 +14,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Our choice, both of them.
-const (
-	// maxHeader is the most bytes of a header that is read.
-	maxHeader = 64 << 10
-	// maxMark is the longest ETag that is kept.
-	maxMark = 256
-)
+// The most bytes of a header that is read, and of an ETag that is kept. Our choice.
+const maxHeader, maxMark = 64 << 10, 256
 
 // webSource is the Source of NewHTTP.
 type webSource struct {
@@ -34,19 +29,16 @@ type HTTPSettings struct {
 	// Client does the sending; nil: one that keeps no connection open from one fetch to the
 	// next. If it has a CheckRedirect, that decides on redirects.
 	Client *http.Client
-	// Header is sent along: "Authorization", say. Accept, Accept-Encoding and If-None-Match are
-	// NewHTTP's own.
+	// Header is sent along: "Authorization", say. Accept, Accept-Encoding and If-None-Match are set
+	// by NewHTTP.
 	Header http.Header
 }
 
 // NewHTTP returns the source that fetches the document at an address with GET, and with
-// the last ETag in If-None-Match, so that an unchanged document costs its server a 304
-// without a body (RFC 9110, section 13.1.2).
-//
-// It trusts the server with what a valid document can say only. It reads 256 KiB at most,
-// after decompression, and takes nothing but a 200 of type application/json (or a type
-// that ends in +json). It follows no redirect: the next host could read Header. The
-// Client's Settings.Timeout bounds the whole.
+// the last ETag in If-None-Match: an unchanged document is a 304 without a body (RFC 9110,
+// section 13.1.2). It reads 256 KiB at most, after decompression, of a 200 of type
+// application/json (or a type that ends in +json). It follows no redirect, since the next
+// host could read Header.
 //
 // The error says what is wrong with the address. String is the address without user,
 // password and query; the mark is the ETag.
@@ -76,7 +68,7 @@ func NewHTTP(address string, s HTTPSettings) (Source, error) {
 func (h *webSource) String() string { return named(h.url) }
 
 func named(u *url.URL) string {
-	// Opaque is what "localhost:80/a" has after the colon.
+	// Opaque is the part of "localhost:80/a" after the colon.
 	opaque := u.Opaque[strings.LastIndex(u.Opaque, "@")+1:]
 	return (&url.URL{Scheme: u.Scheme, Opaque: opaque, Host: u.Host, Path: u.Path}).String()
 }

@@ -11,9 +11,8 @@ import (
 )
 
 // Limiters brings documents to limiters: window.min, max and factor, retry.max_attempts
-// and retry.max_pause. A field that a document lacks stays as it was when the limiter was
-// added. Nothing in flight is dropped: see [limiter.Limiter.Reconfigure]. Retry.max_pause
-// becomes the limiter's longest pause, even if its pauses were off. With a retry.Policy a
+// and retry.max_pause, which turns pauses on. If a document lacks a field, the limiter has
+// the setting that it had when it was added. Attempts in flight stay. With a retry.Policy a
 // limiter keeps to the lower of both attempt limits: bring the document to the policy too,
 // with ToPolicy.
 //
@@ -23,7 +22,7 @@ import (
 // limiters.
 type Limiters struct {
 	mu sync.Mutex
-	// all is guarded by mu, as is the document in force, which is zero if there is none.
+	// all is guarded by mu, as is the document in force, at first zero.
 	all      []tuned
 	document Document
 }

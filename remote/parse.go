@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,6 +100,7 @@ func parse(data []byte) (d Document, err error) {
 	if err != nil {
 		return Document{}, err
 	}
+	slices.Sort(d.FeaturesOff) // their order has no meaning
 	return d, nil
 }
 
@@ -163,7 +165,7 @@ func broken(err error) error {
 	return wrong("document", fmt.Sprintf("text that is no JSON (%v)", err), "one JSON object, and nothing after it")
 }
 
-// plain has the kinds of Go as those of JSON.
+// plain names the kinds of Go in terms of JSON.
 var plain = strings.NewReplacer("struct", "an object", "slice", "an array", "string", "a text",
 	"uint64", "a whole number", "float64", "a number", "int", "a whole number")
 

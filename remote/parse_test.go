@@ -21,14 +21,14 @@ const full = `{
 	"window": {"min": 2, "max": 64, "factor": 0.9},
 	"retry": {"max_attempts": 4, "max_pause": "30s", "budget_share": 0.2},
 	"schedule": {"period": "5m"},
-	"features_off": ["thumbnails", "prefetch of pictures"]
+	"features_off": ["prefetch of pictures", "thumbnails"]
 }`
 
 var fullDocument = said(42, func(d *remote.Document) {
 	d.Window.Min, d.Window.Max, d.Window.Factor = 2, 64, 0.9
 	d.Retry.MaxAttempts, d.Retry.MaxPause, d.Retry.BudgetShare = 4, 30*time.Second, 0.2
 	d.Schedule.Period = 5 * time.Minute
-	d.FeaturesOff = []string{"thumbnails", "prefetch of pictures"}
+	d.FeaturesOff = []string{"prefetch of pictures", "thumbnails"}
 })
 
 func TestParse(t *testing.T) {

@@ -14,17 +14,15 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// ErrUnchanged is what a Source answers if the document is the one that was fetched
-// before.
+// ErrUnchanged is the error of a Source if the document is the same as at the last Fetch.
 var ErrUnchanged = errors.New("remote: unchanged")
 
 // Source is where documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
 	// Fetch returns the document as it is now, and a mark by which the source knows the
-	// document again (an ETag), "" if there is none. have is the mark of the document in
-	// force, "" at first: if the mark is still the same, the error is ErrUnchanged. It is
-	// called by one goroutine at a time, must end when ctx ends, and should read no more
-	// than 256 KiB.
+	// document again (an ETag), or "". have is the mark of the document in force, "" at
+	// first: if the mark is still the same, the error is ErrUnchanged. One goroutine at a
+	// time calls it. It must end when ctx ends, and should read no more than 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors, in Snapshot and in the store. It holds no secrets.
 	String() string
@@ -34,12 +32,9 @@ type Source interface {
 type fileSource string
 
 // NewFile returns the source that reads a local file, which need not exist yet. Its mark
-// is a hash of the contents. Each look reads the whole file, of 256 KiB at most: notices
-// of changes differ by system, do not work on network drives, and get lost if the file is
-// replaced rather than written, as Kubernetes does.
-//
-// Replace the file by renaming another one over it. If a file is read half written, it is
-// refused, and read again at the next look.
+// is a hash of the contents. Each look reads the whole file, of 256 KiB at most, since
+// notices of changes do not work on every system and drive. Replace the file by renaming
+// another one over it: a file that is half written is refused until the next look.
 func NewFile(path string) (Source, error) {
 	if path == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
@@ -66,7 +61,7 @@ func (f fileSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 	return data, mark, nil
 }
 
-// record is what the store keeps.
+// record is the contents of the store.
 type record struct {
 	// Source is the name of the source, Mark what the source knows the document by.
 	Source string `json:"source"`
@@ -95,7 +90,7 @@ func read(path, source string) (r record, err error) {
 		err = json.Unmarshal(data, &r)
 	}
 	if err == nil {
-		err = r.Document.Validate() // it may have none
+		err = r.Document.Validate() // the document may be absent
 	}
 	if err == nil && r.Source != source {
 		err = fmt.Errorf("a document of %q is not allowed, want one of %q", short(r.Source), source)
