@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
@@ -50,15 +51,15 @@ var contenders = []contender{
 		// Let it queue all that come.
 		return b.WithQueueing(1e6, 1e6)
 	}),
-	aimdContender("aimd Tahoe", aimd.Tahoe),
-	aimdContender("aimd Reno", aimd.Reno),
-	aimdContender("aimd Probe", aimd.Probe),
+	aimdContender("aimd Tahoe", aimd.NewTahoe, aimd.WithFactor(0.9)),
+	aimdContender("aimd Reno", aimd.NewReno, aimd.WithFactor(0.9)),
+	aimdContender("aimd Probe", aimd.New),
 }
 
 // timed is a Reno that asks for round-trip times, for what they cost.
-var timed = aimdContender("aimd Reno, with round-trip times", func(s window.Settings) window.Law {
+var timed = aimdContender("aimd Reno, with round-trip times", aimd.NewReno, aimd.WithFactor(0.9), aimd.WithLaw(func(s window.Settings) window.Law {
 	return timedLaw{aimd.Reno(s)}
-})
+}))
 
 type timedLaw struct{ window.Law }
 
@@ -172,9 +173,9 @@ func (f failsafe) cycle(hold func()) {
 
 type limited struct{ l *aimd.Limiter }
 
-func aimdContender(name string, law window.NewLaw) contender {
+func aimdContender(name string, newLimiter func(...aimd.Option) (*aimd.Limiter, error), rules ...aimd.Option) contender {
 	build := func(n int, opts ...aimd.Option) bounder {
-		l, err := aimd.New(append(opts, aimd.WithLaw(law), aimd.WithFactor(0.9), aimd.WithInitialWindow(float64(n)))...)
+		l, err := newLimiter(slices.Concat(rules, opts, []aimd.Option{aimd.WithInitialWindow(float64(n))})...)
 		must(err) // the settings are ours
 		return limited{l}
 	}

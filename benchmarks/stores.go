@@ -25,7 +25,7 @@ var sizes = []task{
 // stores prints how Probe fares at stores of several sizes, as a ratio to Reno 0.9 in
 // the same round: the machine's moods cancel out.
 func (p plan) stores(ctx context.Context, w io.Writer) error {
-	laws := []contender{aimdContender("Reno", aimd.Reno), aimdContender("Probe", aimd.Probe)}
+	laws := []contender{aimdContender("Reno", aimd.NewReno, aimd.WithFactor(0.9)), aimdContender("Probe", aimd.New)}
 	var rows []table.Row
 	for _, t := range sizes {
 		t.objects = max(1, t.objects*p.task.objects/bulk.objects)
