@@ -43,10 +43,6 @@ type (
 	// name ("MaxWindow"), Value the value as text, Want the allowed values. errors.As
 	// finds it in the error of any constructor of this module.
 	SettingError = setting.Error
-	// Outcome is a [window.Outcome].
-	Outcome = window.Outcome
-	// State is a [limiter.State].
-	State = limiter.State
 )
 
 // The outcomes of an attempt; see package window.
@@ -63,8 +59,6 @@ var (
 	ErrClosed    = limiter.ErrClosed
 	ErrQueueFull = attempt.ErrQueueFull
 	ErrAttempts  = attempt.ErrAttempts
-	ErrQuota     = attempt.ErrQuota
-	ErrNoContact = attempt.ErrNoContact
 )
 
 // New returns a limiter with the law of [WithLaw], by default [Probe], which needs no

@@ -134,7 +134,7 @@ func TestFactor(t *testing.T) {
 // "cwnd never falls below 1": an outage ends, and work goes on.
 func TestTheWindowNeverFallsBelowOne(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
-		l, err := newLimiter(aimd.WithInitialWindow(1), aimd.WithoutPause())
+		l, err := newLimiter(aimd.WithInitialWindow(1), aimd.WithPause(0, -1))
 		require.NoError(t, err)
 		for range 5000 {
 			require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
@@ -250,8 +250,8 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"limiter: PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":          aimd.WithPause(time.Second, 2*time.Hour),
 		"limiter: RetryAfterMax: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
 		"limiter: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
-		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithState(aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
-		"limiter: restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             aimd.WithState(aimd.State{State: window.State{Ssthresh: 1}}),
+		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithState(limiter.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
+		"limiter: restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             aimd.WithState(limiter.State{State: window.State{Ssthresh: 1}}),
 	} {
 		l, err := aimd.NewReno(o)
 		assert.EqualError(t, err, want)
@@ -293,7 +293,7 @@ func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
 	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
 		aimd.WithLaw(nil), aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
 		aimd.WithMaxRetryAfter(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithClock(nil), aimd.WithPolicy(nil),
-		aimd.WithState(aimd.State{}))
+		aimd.WithState(limiter.State{}))
 	require.NoError(t, err)
 	want, err := aimd.New()
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func WithMaxWindow(attempts float64) Option {
 
 // WithState starts from the Limiter.State of an earlier limiter. The zero State, and a state
 // that is older than an hour, is ignored.
-func WithState(state State) Option {
+func WithState(state limiter.State) Option {
 	return func(s *settings) { s.Restore = state }
 }
 
@@ -106,15 +106,10 @@ func WithFirstContact(d time.Duration) Option {
 
 // WithPause bounds the pauses that double while cut follows cut with nothing
 // accepted in between, and an operation's own backoff: 1 ms <= shortest <=
-// longest <= 1 h. Default 50 ms and 5 s.
+// longest <= 1 h. Default 50 ms and 5 s. A negative longest turns both off: a service that
+// answers errors fast is then asked as fast as it answers; for measurements.
 func WithPause(shortest, longest time.Duration) Option {
 	return func(s *settings) { s.PauseMin, s.PauseMax = shortest, longest }
-}
-
-// WithoutPause turns these pauses off. A service that answers errors fast is
-// then asked as fast as it answers; for measurements.
-func WithoutPause() Option {
-	return func(s *settings) { s.PauseMax = -1 }
 }
 
 // WithMaxRetryAfter sets the longest Retry-After that is obeyed; longer ones

@@ -101,7 +101,7 @@ func TestAGuardRefuses(t *testing.T) {
 func TestAThrottleInTheDoor(t *testing.T) {
 	th, err := throttle.New(throttle.Config{})
 	require.NoError(t, err)
-	l, err := aimd.NewReno(aimd.WithGuard(th), aimd.WithoutPause())
+	l, err := aimd.NewReno(aimd.WithGuard(th), aimd.WithPause(0, -1))
 	require.NoError(t, err)
 	var mu sync.Mutex
 	served := map[string]int{}

@@ -123,7 +123,7 @@ func TestCheckKeepsTheConnection(t *testing.T) {
 }
 
 func TestDoTriesAgainWhatCheckSays(t *testing.T) {
-	l := one(t, aimd.WithoutPause())
+	l := one(t, aimd.WithPause(0, -1))
 	refusals := 3
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if refusals > 0 {

@@ -1,9 +1,8 @@
-// Package queue holds operations that wait for a slot: first in, first out,
-// what comes back after a failure goes before what never ran, and anything can
-// leave from the middle at once.
+// Package queue is a queue of operations that wait for a slot: first in, first out, retries
+// at the front, and every item can leave at once.
 //
-// It is pure: no goroutine, lock or clock. The items belong to the caller, who
-// can keep and reuse them, so the queue itself allocates nothing.
+// It is pure: no goroutine, lock or clock. The items belong to the caller, who can keep and
+// reuse them, so the queue does not allocate.
 package queue
 
 // Item is one waiting operation. The zero value is ready for use; it may be in
@@ -23,13 +22,12 @@ func (i *Item[T]) Queued() bool { return i.queue != nil }
 //
 // Every method takes constant time.
 type Queue[T any] struct {
-	// Bound is the most items that Push lets in; 0: no bound. PutBack
-	// ignores it: what was let in once is not dropped.
+	// Bound is the most items that Push lets in; 0: no bound. PutBack ignores it: an item
+	// that was let in once is not dropped.
 	Bound int
 
 	head, tail *Item[T]
-	// returned is the last of the items that came by PutBack; they all stand
-	// at the front. nil: there are none.
+	// returned is the last item that came by PutBack; all such items stand at the front.
 	returned *Item[T]
 	n        int
 }
@@ -53,7 +51,7 @@ func (q *Queue[T]) PutBack(i *Item[T]) {
 	q.returned = i
 }
 
-// Pop takes the item at the front out of the queue, nil if there is none.
+// Pop takes the item at the front out of the queue, nil if the queue is empty.
 func (q *Queue[T]) Pop() *Item[T] {
 	i := q.head
 	if i != nil {
@@ -86,10 +84,10 @@ func (q *Queue[T]) Remove(i *Item[T]) bool {
 	return true
 }
 
-// First is the item at the front, nil if there is none. It stays where it is.
+// First is the item at the front, nil if the queue is empty. It stays where it is.
 func (q *Queue[T]) First() *Item[T] { return q.head }
 
-// Last is the item at the end, nil if there is none. It stays where it is.
+// Last is the item at the end, nil if the queue is empty. It stays where it is.
 func (q *Queue[T]) Last() *Item[T] { return q.tail }
 
 // Len is the number of items in the queue.

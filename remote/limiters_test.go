@@ -60,7 +60,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 
 // Pauses that the program turned off come with a longest one, and not without.
 func TestLimitersWithoutPauses(t *testing.T) {
-	l := reno(t, aimd.WithoutPause())
+	l := reno(t, aimd.WithPause(0, -1))
 	want := l.Config()
 	ls := remote.NewLimiters(l)
 	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })

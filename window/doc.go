@@ -2,9 +2,8 @@
 // (Syncmusings, 2019; "the text" in this package): how many attempts may be in
 // flight, and how answers change that.
 //
-// It is pure: a value with methods, no goroutine, lock, clock or randomness.
-// Most users want [github.com/aimd-go/aimd], which puts a queue and a lock
-// around it; this package is for authors of a [Law].
+// It is for authors of a [Law]: the state of the window, the answer to an attempt, and the
+// contract. Other programs begin with aimd.New of [github.com/aimd-go/aimd].
 //
 //	              success: cwnd + 1                 success: cwnd + 1/cwnd
 //	            +-------------------+             +------------------------+

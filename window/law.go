@@ -2,10 +2,8 @@ package window
 
 import "time"
 
-// State is what a law decides: the congestion window and what goes with it.
-//
-// It is a plain value. The window keeps it, gives it to the law with every
-// answer and takes back what the law returns.
+// State is the decision of a law: the congestion window, its threshold and its gap. It is a
+// plain value. The window keeps it, and gives it to the law with every answer.
 type State struct {
 	// Cwnd is the congestion window: how many attempts may be in flight.
 	// It is a real number; what is admitted is whole attempts.
@@ -15,10 +13,9 @@ type State struct {
 	// widens the window by one, from there on by 1/cwnd (RFC 5681, section 3.1).
 	// Invariant: 1 <= Ssthresh <= MaxWindow.
 	Ssthresh float64 `json:"ssthresh"`
-	// Gap is the shortest time between two sends, counted from the last one; 0:
-	// none. A law that paces sets it, and a law whose window sinks below one says
-	// so with it: a window of 1/4 over a round trip of 100 ms is Cwnd 1 with Gap
-	// 400 ms. Invariant: 0 <= Gap <= MaxGap.
+	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A
+	// law that paces sets it. A window below one is a gap, too: a window of 1/4 over a
+	// round trip of 100 ms is Cwnd 1 with Gap 400 ms. Invariant: 0 <= Gap <= MaxGap.
 	Gap time.Duration `json:"gap,omitempty"`
 }
 
@@ -28,9 +25,9 @@ type State struct {
 //	"max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or
 //	max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
 //
-// That is slow start and congestion avoidance (RFC 5681, section 3.1), held to
-// what the window really limited: otherwise the window of an idle client grows
-// without bound, and its next burst overshoots.
+// That is slow start and congestion avoidance (RFC 5681, section 3.1), and no growth beyond
+// the attempts in flight: otherwise the window of an idle client grows without bound, and
+// its next burst overshoots.
 func (s State) Grown(flying int) State {
 	step := 1.0
 	if float64(flying) >= s.Ssthresh {
@@ -40,13 +37,12 @@ func (s State) Grown(flying int) State {
 	return s
 }
 
-// Answer is what a law is told of one attempt that ended.
+// Answer is an attempt that ended, as the law sees it.
 type Answer struct {
 	// Outcome is how it ended.
 	Outcome Outcome
-	// Ignored tells that the attempt was in flight at the last reaction to an
-	// overload (the text's set "ignored"): its overload belongs to a burst that
-	// counted already.
+	// Ignored: the attempt was in flight at the last reaction to an overload (the text's
+	// set "ignored"), so its overload belongs to a burst that counted already.
 	Ignored bool
 	// Flying is the number of attempts in flight, the answered one included
 	// (the text's size(flying)).
@@ -56,26 +52,23 @@ type Answer struct {
 	RTT time.Duration
 }
 
-// Law decides the window. It gets numbers and returns numbers: it holds no
-// pointer to the window, no lock, reads no clock, and has no randomness.
+// Law decides the window. It gets numbers and returns numbers: it holds no pointer to the
+// window, no lock, reads no clock, and has no randomness.
 //
-// A law may keep state of its own (a CUBIC, a latency baseline); then each
-// window needs its own law. It is called by one goroutine at a time, and must not
-// panic: it is called under the limiter's lock.
+// A law may keep state of its own (a CUBIC, a latency baseline); then each window needs its
+// own law. It is called by one goroutine at a time, and must not panic: it is called under
+// the limiter's lock.
 //
-// What is done by itself, for every law alike: attempts in flight are counted,
-// overloads of a burst that counted already are told apart, and the result is
-// kept in its bounds. A law that returns nonsense (NaN, an infinity) changes
-// nothing. A law that is not Timed is not asked about an answer that was
-// accepted (Outcome.Accepted) while the window is not what limits, that is while
-// Flying + 1 <= Cwnd: it could only grow, and growth that was not needed is no
-// evidence of anything.
+// The window does this for every law: it counts the attempts in flight, marks the overloads
+// of a burst that counted already, and keeps the result in its bounds. If a law returns
+// nonsense (NaN, an infinity), the window stays as it was. A law that is not Timed is not
+// asked about an accepted answer (Outcome.Accepted) while Flying + 1 <= Cwnd: the window
+// does not limit then, so growth would be without evidence.
 //
-// A law that spaces its sends (State.Gap) gets this: the gap counts from the
-// last send, with the value of now, not that of the send; a timer that fires late
-// does not stretch it; at the least window, while refusals follow one
-// another, it is spread at random by half, so that many clients do not stay in
-// step; and there, below MinWindow, it takes the place of the doubling pauses.
+// For a law that spaces its sends (State.Gap), the gap counts from the last send, with the
+// value of now and not of that send. A timer that fires late does not stretch the gap. At
+// the least window, while refusals follow one another, the gap is spread at random by half,
+// so that many clients do not stay in step, and replaces the doubling pauses.
 type Law interface {
 	// Answered returns the state after an answer. now is the time of the answer
 	// since the limiter was made; it is of no use unless the law is Timed.

@@ -10,14 +10,14 @@ const (
 	Success Outcome = iota + 1
 	// Overload: the service said "too much": 429, 503, SlowDown, RESOURCE_EXHAUSTED.
 	Overload
-	// Timeout: no answer came in time. It counts as overload, told apart in totals.
+	// Timeout: no answer came in time. It counts as overload, with a total of its own.
 	Timeout
-	// Neutral: nothing was learned about load: a 500, a caller's cancellation, an
-	// error of the client's own machine.
+	// Neutral: the end says nothing about load: a 500, a caller's cancellation, an error of
+	// the client's own machine.
 	Neutral
-	// ClientError: the service did the work of an answer, and the answer is final:
-	// a 404, a 409, a 412. The operation failed, but the service was well, so for
-	// the window it is what a success is.
+	// ClientError: the service did the work of an answer, and the answer is final: a 404,
+	// a 409, a 412. The operation failed, but the service was well, so the window treats it
+	// as a success.
 	ClientError
 )
 

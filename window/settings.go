@@ -24,8 +24,9 @@ const (
 	MaxGap = time.Minute
 )
 
-// Settings say where a window starts, how far it may go, and how much a law
-// keeps of it at a cut. Zero fields take the documented default.
+// Settings say where a window starts, its bounds, and which part a cut keeps. Zero fields
+// take the documented default. An error has the name of the setting in limiter.Config:
+// "MinWindow".
 type Settings struct {
 	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the
 	// nearest bound. Tahoe also restarts there at every cut.
@@ -33,7 +34,7 @@ type Settings struct {
 	// Ssthresh is the slow-start threshold at the start, in attempts: 1 to
 	// MaxWindow; 0 means DefaultSsthresh.
 	Ssthresh float64
-	// Factor is what a cut keeps of the window: greater than 0, less than 1; 0
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0
 	// means 0.5. "If the allowed rate is supposed to be fairly stable,
 	// use a factor closer to 1 ... (say, 0.9)" (the text). Laws without a
 	// multiplicative decrease ignore it.

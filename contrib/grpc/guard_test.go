@@ -96,7 +96,7 @@ func TestAGuardThatRefuses(t *testing.T) {
 func TestTheThrottleAtTheDoor(t *testing.T) {
 	guard, err := throttle.New(throttle.Config{})
 	require.NoError(t, err)
-	l := watch(t, aimd.WithGuard(guard), aimd.WithoutPause())
+	l := watch(t, aimd.WithGuard(guard), aimd.WithPause(0, -1))
 	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error { return refused }})
 	throttled := 0
 	for range 200 {

@@ -56,7 +56,7 @@ func TestOpenAI(t *testing.T) {
 		lim, err := openAI()
 		require.NoError(t, err)
 		_, err = complete(t.Context(), lim, on(tr), params)
-		require.ErrorIs(t, err, aimd.ErrQuota)
+		require.ErrorIs(t, err, attempt.ErrQuota)
 		require.Equal(t, 1, *calls)
 	})
 }

@@ -1,20 +1,20 @@
 package core
 
-// Change is what an answer changed.
+// Change is the effect of an answer on the window.
 type Change uint8
 
 const (
-	// Late: nothing. The attempt was not in flight (any more).
+	// Late: none. The attempt was not in flight, or no longer.
 	Late Change = iota
 	// Steady: the answer left cwnd as it was.
 	Steady
 	// Grew: a success widened the window.
 	Grew
-	// Shrank: the law narrowed the window though nothing was overloaded.
+	// Shrank: the law narrowed the window without an overload.
 	Shrank
 	// Cut: the first overload of a burst; the law reacted.
 	Cut
-	// Ignored: an overload of a burst that counted already: its attempt was in
-	// flight at the last cut.
+	// Ignored: an overload of a burst that counted already: its attempt was in flight at
+	// the last cut.
 	Ignored
 )

@@ -112,7 +112,7 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an
 // error that names the wrong setting and changes nothing.
 //
-//   - The window and its law change as window.Window.Reconfigured says, and only if
+//   - The window and its law change as Window.Reconfigured says, and only if
 //     Settings.Window did change.
 //   - A pause that is longer than the new rules allow ends as if it had begun now under
 //     them. So a pause or a Retry-After that was set too long can be called off.

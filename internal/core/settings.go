@@ -17,9 +17,9 @@ const (
 	// that comes back is found again within seconds.
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
-	// DefaultPatience: our choice. With fewer, operations that lose their place
-	// in an ordinary overshoot already back off, and with 2 a smooth rate cap with
-	// short answers and a Retry-After gives a fifteenth of what it could
+	// DefaultPatience: our choice. With fewer, operations that lose their place in an
+	// ordinary overshoot already back off, and with 2 a client gets a fifteenth of a
+	// smooth rate cap with short answers and a Retry-After
 	// (TestRetryAfterOfASmoothRateCap in package sim).
 	DefaultPatience = 5
 	// DefaultRetryAfterMax: our choice; a mistaken or malicious header must not
@@ -27,8 +27,7 @@ const (
 	DefaultRetryAfterMax = 5 * time.Minute
 )
 
-// Settings are the rules of a Core. They are those of package limiter, which says what
-// each of them means.
+// Settings are the rules of a Gate or a Core. limiter.Rules documents the fields.
 type Settings struct {
 	Window             window.Settings
 	QueueBound         int
@@ -38,9 +37,9 @@ type Settings struct {
 	Rand               *rand.Rand
 }
 
-// Backoffs is how often an operation has to have backed off by itself after so
-// many failures in a row, last being the outcome of the last of them: the delay
-// that is due now is the one of that number, 0: none is. See Core.RetryDelay.
+// Backoffs is how many times an operation has to have backed off by itself after n failures
+// in a row, of which last is the latest outcome: the number of the delay that is due now, 0
+// for no delay. See Gate.RetryDelay.
 func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	if !last.Overloaded() {
 		return failures
@@ -48,8 +47,8 @@ func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))
 }
 
-// WithDefaults returns s with defaults instead of zeros, or an error that names the
-// setting that is wrong.
+// WithDefaults returns s with defaults instead of zeros, or an error that names the wrong
+// setting.
 func (s Settings) WithDefaults() (Settings, error) {
 	var err error
 	if s.Window, err = s.Window.WithDefaults(); err != nil {

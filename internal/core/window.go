@@ -42,16 +42,15 @@ type Window struct {
 	// flying is the set of that name in the text, and its size.
 	flying flights
 
-	// ignored: ids up to this one were given before the last reaction to an
-	// overload. The text copies the set flying into the set ignored at each
-	// reaction; as ids rise, "flying then and answered later" is just "id <=
-	// last at the reaction", and nothing need be copied.
+	// ignored: ids up to this one were given before the last reaction to an overload. The
+	// text copies the set flying into the set ignored at each reaction. As ids rise,
+	// "flying then and answered later" is "id <= last at the reaction", without a copy.
 	ignored uint64
-	// pending is how many of these are still in flight. Until all are answered, a
-	// success may be on its way, and its absence says nothing yet.
+	// pending is how many of these are still in flight. Until all are answered, a success
+	// may be on its way.
 	pending int
-	// streak is the number of cuts since the last answer that was accepted, each
-	// after all that was in flight at the one before it was answered.
+	// streak is the number of cuts since the last accepted answer, each after all attempts
+	// in flight at the cut before it were answered.
 	streak int
 	// rtt is the round-trip time of the last answer; 0 before the first one, and if the
 	// window is not timed.
@@ -84,13 +83,11 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 // Sent itself refuses nothing. now is of no use unless the window is Timed.
 func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(), now} }
 
-// Answered tells the window how an attempt ended, and returns what that
-// changed. The order is the one that the text's formulas need: read flying with
-// the answered attempt in it, ask the law, then remove the attempt. now is of no use
-// unless the window is Timed.
+// Answered ends an attempt, and returns what that changed. The order is the one that the
+// text's formulas need: read flying with the answered attempt in it, ask the law, then
+// remove the attempt. now is of no use unless the window is Timed.
 //
-// An attempt that is not in flight is Late and changes nothing: a second answer,
-// or one after Withdrawn.
+// An attempt that is not in flight is Late: a second answer, or one after Withdrawn.
 func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
 	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
 	if !w.landed(t) {
@@ -127,7 +124,7 @@ func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change 
 	return Steady
 }
 
-// decide holds the law's answer to the rules.
+// decide keeps the law's answer in its bounds.
 func (w *Window) decide(next window.State) {
 	if finite(next.Cwnd) {
 		w.resize(min(max(next.Cwnd, w.min), w.max))
@@ -149,7 +146,7 @@ func (w *Window) Withdrawn(t Ticket) bool {
 	return w.landed(t)
 }
 
-// landed takes the attempt out of what is in flight, and reports false if it is not there.
+// landed takes the attempt out of flight, and reports false if it is not in flight.
 func (w *Window) landed(t Ticket) bool {
 	if !w.flying.landed(t.id) {
 		return false
@@ -165,9 +162,8 @@ func (w *Window) landed(t Ticket) bool {
 // 5681, section 4.1), here after a pause for everybody.
 func (w *Window) Restarted() { w.resize(w.min) }
 
-// Restored puts the window to a state that was learned earlier, or returns an
-// error that names what is wrong with it. A window that today's bounds do not
-// allow is put to the nearest that they do.
+// Restored puts the window to a state that was learned earlier, or returns an error that
+// names the wrong field. A window outside today's bounds is put to the nearest bound.
 func (w *Window) Restored(s window.State) error {
 	if err := setting.Number("restored cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow); err != nil {
 		return err
@@ -186,13 +182,13 @@ func (w *Window) Restored(s window.State) error {
 // Reconfigured puts the window under new settings while attempts are in flight, or
 // returns an error that names what is wrong and changes nothing.
 //
-// The law is made anew, so one that keeps state of its own begins it anew. Cwnd
-// moves to the nearest that the new bounds allow, and all else stays: ssthresh,
-// the gap, what is in flight, the burst that counted last, the streak. Where more is
-// than may be now, nothing is taken back; the window opens once enough are answered.
+// There is a new law, so a law that keeps state of its own starts with an empty one. Cwnd
+// moves to the nearest new bound; ssthresh, the gap, the attempts in flight, the burst that
+// counted last and the streak stay. If more attempts are in flight than the new window
+// allows, the window opens once enough are answered.
 //
-// Of s, Initial is where a law restarts (Tahoe) and no new start, and Ssthresh
-// and Timed have no effect.
+// s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh and s.Timed have no
+// effect.
 func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 	s, err := s.WithDefaults()
 	if err != nil {
@@ -203,7 +199,7 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 		return err
 	}
 	if law.Timed() && !w.timed {
-		// What is in flight was sent without a time.
+		// The attempts in flight were sent without a time.
 		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
 	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
@@ -233,10 +229,9 @@ func (w *Window) Gap() time.Duration { return w.state.Gap }
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n }
 
-// Streak is the number of cuts since the last answer that was accepted, counting
-// only those that came after all that was in flight at the cut before had been
-// answered. An overshoot of slow start makes several cuts within a moment, while
-// what the service did accept is still being served; that is no streak.
+// Streak is the number of cuts since the last accepted answer, each after all attempts in
+// flight at the cut before it were answered. An overshoot of slow start makes several cuts
+// within a moment, while the service still serves accepted attempts; that is no streak.
 func (w *Window) Streak() int { return w.streak }
 
 // RTT is the time from send to answer of the attempt that was answered last; 0 before the

@@ -54,7 +54,7 @@ func Count(name string, n *int, fallback, lo, hi int) error {
 	return Wrong(name, *n, "a number from %d to %d", lo, hi)
 }
 
-// Optional checks a duration or a number that is none by default: 0 or more.
+// Optional checks a duration or a number of which 0 means no limit: 0 or more.
 func Optional[T time.Duration | int](name string, v T) error {
 	if v >= 0 {
 		return nil
@@ -65,8 +65,7 @@ func Optional[T time.Duration | int](name string, v T) error {
 	return Wrong(name, v, "a positive duration, or 0 for none")
 }
 
-// OneOf checks that the value is one of those allowed, of which there are two
-// or more.
+// OneOf checks that the value is one of the two or more allowed values.
 func OneOf[T comparable](name string, v T, allowed ...T) error {
 	if slices.Contains(allowed, v) {
 		return nil
