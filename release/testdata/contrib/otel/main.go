@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	lim, err := aimd.NewReno(aimd.WithName("photos"))
+	lim, err := aimd.New(aimd.WithName("photos"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func main() {
 		log.Fatal(err)
 	}
 	scope := told.ScopeMetrics[0]
-	if scope.Scope.Version == "" || len(scope.Metrics) != 8 {
+	if scope.Scope.Version == "" || len(scope.Metrics) != 7 {
 		log.Fatal(told)
 	}
 	fmt.Println(len(scope.Metrics), "instruments of", scope.Scope.Name, scope.Scope.Version)
