@@ -28,7 +28,7 @@ func WithLaw(law window.NewLaw) Option {
 }
 
 // WithName names the limiter in logs, metrics and on the live page: any text.
-// Default: none.
+// Default: no name.
 func WithName(name string) Option {
 	return func(s *settings) { s.Name = name }
 }
@@ -73,7 +73,7 @@ func WithState(state limiter.State) Option {
 
 // WithStateFile keeps the limiter's State in a file over restarts: New starts from a state
 // that is no older than maxAge (0 means 1 h, negative: of any age), Close and Drain write
-// it. Default: none.
+// it. Default: no file.
 func WithStateFile(path string, maxAge time.Duration) Option {
 	return func(s *settings) { s.StateFile, s.RestoreAge = path, maxAge }
 }
@@ -91,8 +91,8 @@ func WithMaxAttempts(attempts int) Option {
 }
 
 // WithAttemptTimeout ends each attempt of Do and Each after that time; it then
-// counts as a timeout, and is tried again. Default: none. Set it if the
-// service may fall silent: without it, silence says nothing.
+// counts as a timeout, and is tried again. Default: no timeout. Set it if the
+// service may fall silent: without a timeout, an attempt waits for ever.
 func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) { s.AttemptTimeout = d }
 }
@@ -104,8 +104,8 @@ func WithFirstContact(d time.Duration) Option {
 	return func(s *settings) { s.FirstContact = d }
 }
 
-// WithPause bounds the pauses that double while cut follows cut with nothing
-// accepted in between, and an operation's own backoff: 1 ms <= shortest <=
+// WithPause bounds the pauses that double while cut follows cut without an
+// accepted answer, and an operation's own backoff: 1 ms <= shortest <=
 // longest <= 1 h. Default 50 ms and 5 s. A negative longest turns both off: a service that
 // answers errors fast is then asked as fast as it answers; for measurements.
 func WithPause(shortest, longest time.Duration) Option {
@@ -135,7 +135,7 @@ func WithPolicy(p attempt.Policy) Option {
 // WithGuard adds a guard, which is asked before each attempt of Do and Each, and by
 // the integrations: a throttle.Throttle, a retry.Budget. Guards are asked in the order
 // in which they were added. Add a budget last, since it counts what is sent.
-// Default: none.
+// Default: no guard.
 func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
@@ -143,7 +143,7 @@ func WithGuard(g attempt.Guard) Option {
 // WithObserver adds a function that is called for every event, after the limiter's lock is
 // released, by the goroutine that caused the event. It must be safe for several goroutines,
 // must not panic, and should be quick. Observers are called in the order in which they were
-// added; nil is ignored. Default: none.
+// added; nil is ignored. Default: no observer.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {
 		switch before := s.Observer; {
@@ -156,8 +156,8 @@ func WithObserver(observe func(Event)) Option {
 	}
 }
 
-// WithClock sets the source of time. Default: the real one. Tests need none with
-// testing/synctest.
+// WithClock sets the source of time. Default: the real one. With testing/synctest tests
+// need no other.
 func WithClock(source clock.Clock) Option {
 	return func(s *settings) { s.Clock = source }
 }

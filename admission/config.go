@@ -26,10 +26,10 @@ const (
 	defaultRetryAfterMax = 30 * time.Second
 )
 
-// Config is what a Controller is made from. Zero fields take the documented default.
+// Config has the settings of a new Controller. Zero fields take the documented default.
 type Config struct {
-	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative: none
-	// waits, and a request that finds the limit reached is shed at once.
+	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative: no
+	// request waits, and a request that finds the limit reached is shed at once.
 	QueueBound int
 	// QueueTime is the longest wait of a request, then it is shed: 1 ms to 1 min; 0 means
 	// 200 ms.
@@ -48,7 +48,7 @@ type Config struct {
 	// Observer is called for every event, after the lock is released, by the goroutine
 	// that caused it or by a timer's: the controller is then already as the event says,
 	// and calls back into it are fine. Several goroutines may call it at once. It should be
-	// quick, and must not panic: the requests of others would be lost with it. nil: none.
+	// quick, and must not panic: the requests of others would be lost with it. It may be nil.
 	Observer func(Event)
 }
 

@@ -28,14 +28,14 @@ type Controller struct {
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
-	// decided and events are what is to do after the unlock.
+	// decided and events are for after the unlock.
 	decided []*request
 	events  []Event
 	seq     uint64
 }
 
 // New returns a controller with the limit, or an error that names the wrong setting, its
-// value and what is allowed.
+// value and the allowed values.
 func New(l Limit, c Config) (*Controller, error) {
 	core, err := newCore(l, c)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 }
 
 // leave takes a request whose context ended out of the queue. It reports false if the
-// request is not there any more: then it is or will be ready.
+// request has left the queue: then it is or will be ready.
 func (c *Controller) leave(r *request) bool {
 	c.mu.Lock()
 	now := c.now()

@@ -81,7 +81,7 @@ func (c *core) Cancelled(now time.Duration, r *request) bool {
 }
 
 // Answered ends an admitted request, and returns what that changed. A request that is not
-// in service (any more) is gate.Late and changes nothing.
+// in service is gate.Late and has no effect.
 func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate.Change {
 	c.seen(now)
 	change := c.gate.Answered(c.now, t, o, 0)
@@ -95,7 +95,7 @@ func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate
 }
 
 // Next takes the next request that may be served now out of the queue and books its place.
-// It returns nil if there is none.
+// It returns nil if no request may be served.
 func (c *core) Next(now time.Duration) (*request, gate.Ticket) {
 	c.seen(now)
 	r := c.line.next()
@@ -107,7 +107,7 @@ func (c *core) Next(now time.Duration) (*request, gate.Ticket) {
 	return r, t
 }
 
-// Shed takes the next request that was shed, nil if there is none.
+// Shed takes the next request that was shed, or nil.
 func (c *core) Shed() *request {
 	if len(c.shed) == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (c *core) Shed() *request {
 	return r
 }
 
-// Deadline returns when to call Next again though nothing happened, and false if no request
+// Deadline returns when to call Next again without an event, and false if no request
 // waits. Its value may change with every event.
 func (c *core) Deadline() (time.Duration, bool) {
 	r := c.line.oldest()

@@ -30,7 +30,7 @@
 //   - the client goes away while its request waits: the context ends, and the request
 //     leaves the queue at once.
 //   - the client goes away just when a place comes free: the request gets its permit.
-//   - a permit is released twice: the second release is an error and changes nothing.
+//   - a permit is released twice: the second release is an error and has no effect.
 //   - critical requests alone are too many: they fill the queue, and all others are shed.
 //   - less critical requests never get a place: they are shed after the queue time.
 package admission

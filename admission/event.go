@@ -35,7 +35,7 @@ type Shed struct {
 	RetryAfter time.Duration
 	// Waited is how long the request waited in the queue.
 	Waited time.Duration
-	// Tags are those of the request.
+	// Tags are the request's.
 	Tags tag.Tags
 }
 
@@ -72,7 +72,7 @@ func (k Kind) String() string {
 	return name(int(k), "none", "admitted", "queued", "refused", "vanished", "released")
 }
 
-// name is the nth of the names; the first one stands for all that have none.
+// name is the nth of the names; the first one stands for all others.
 func name(n int, names ...string) string {
 	if n < len(names) {
 		return names[n]
@@ -88,11 +88,11 @@ type Event struct {
 	Seq  uint64
 	Time time.Time
 	Kind Kind
-	// Tags are those of the request.
+	// Tags are the request's.
 	Tags tag.Tags
 	// Wait is how long the request has waited.
 	Wait time.Duration
-	// Reason and RetryAfter are those of a refusal; of other events, zero.
+	// Reason and RetryAfter are set for a refusal; for other events, zero.
 	Reason     Reason
 	RetryAfter time.Duration
 	// Outcome and Took are how the released request ended, and how long it had its place;

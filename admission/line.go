@@ -24,13 +24,13 @@ type request struct {
 
 // line is the queue. Requests are served from the highest level down, within a level first
 // come, first served. They are shed from the lowest level up, within a level retries before
-// the others, and of these the latest first: it has waited the least.
+// the others, among equals the latest first: it has waited the least.
 //
 // The zero value is an empty line. All methods take constant time.
 type line struct {
 	// arrivals has all requests, the oldest first.
 	arrivals queue.Queue[*request]
-	// levels have those of a level, and the retries among them, the oldest first.
+	// levels have the requests of a level, and its retries, the oldest first.
 	levels [len(turns) * len(tag.Criticalities)]struct{ all, retries queue.Queue[*request] }
 }
 
@@ -70,7 +70,7 @@ func (l *line) remove(r *request) bool {
 }
 
 // oldest, next and least are the request that has waited the longest, the one to serve next
-// and the one to shed next; nil if none waits.
+// and the one to shed next; nil if the line is empty.
 func (l *line) oldest() *request { return of(l.arrivals.First()) }
 
 func (l *line) next() *request {

@@ -22,9 +22,9 @@ type Permit struct {
 }
 
 // Done gives the place back and says how the request ended: Success if it was served,
-// Overload or Timeout if the service behind was too loaded for it, Neutral if its end says
-// nothing about load, ClientError if the answer was final and no success. A second call is
-// an error and changes nothing. Done panics if o is not an outcome.
+// Overload or Timeout if the service behind was too loaded for it, Neutral if its end is
+// unrelated to load, ClientError if the answer was final and no success. A second call is
+// an error without effect. Done panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
@@ -56,7 +56,7 @@ type (
 )
 
 // NewContext returns a context for the service of the request that has the permit, as
-// httplimit.Handler and contrib/grpc give to the application. The zero Permit adds nothing.
+// httplimit.Handler and contrib/grpc give to the application. The zero Permit returns ctx.
 func NewContext(ctx context.Context, p Permit) context.Context {
 	if p.c == nil {
 		return ctx
@@ -64,7 +64,7 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
 }
 
-// FromContext returns the permit of the context's request, and false if there is none. An
+// FromContext returns the permit of the context's request, and false without one. An
 // application may release it early, when the work is done and only something cheap
 // continues, such as a stream of events. The later release by httplimit.Handler or
 // contrib/grpc then has no effect.

@@ -31,11 +31,11 @@ func (t Turn) String() string {
 	return turns[t-First]
 }
 
-// Rule says when requests with certain tags are shed. Safe Client Behaviour, of what a
-// server that knows its clients can do: "Avoid dropping requests known to trigger a retry
+// Rule says when requests with certain tags are shed. Safe Client Behaviour, on a
+// server that knows its clients: "Avoid dropping requests known to trigger a retry
 // storm", "Work around client bugs".
 //
-// Client, Version and Feature are patterns: a * stands for any characters, or none, and
+// Client, Version and Feature are patterns: a * stands for any number of characters, and
 // every other character for itself. An empty pattern matches all, and an empty tag matches
 // only an empty pattern and *. All three must match.
 //
@@ -44,7 +44,7 @@ func (t Turn) String() string {
 // work and, if they are many, starve it. If the client sends more than the server can
 // serve, only [First] helps, or a change at the client (package remote).
 //
-// Tags are what a client says of itself. If a client may lie, make its tags from its
+// A client makes its own tags. If a client may lie, make its tags from its
 // credentials instead; see httplimit.HandlerConfig.Tags.
 type Rule struct {
 	Client, Version, Feature string

@@ -8,25 +8,25 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Counts are what became of the requests of one criticality. Every request is
+// Counts counts the requests of one criticality. Every request is
 // counted once: it waits, or was admitted, was shed for one reason, or vanished.
 type Counts struct {
-	// Queued is the number of those that wait now.
+	// Queued is the number of requests that wait now.
 	Queued int `json:"queued"`
-	// Admitted counts those served, Delayed those of them that waited first.
+	// Admitted counts the requests served, Delayed the ones that waited first.
 	Admitted uint64 `json:"admitted"`
 	Delayed  uint64 `json:"delayed"`
-	// Full, Displaced and Expired count those shed, by reason; ShedRetries
-	// those of them that were retries.
+	// Full, Displaced and Expired count the requests shed, by reason; ShedRetries the
+	// retries among them.
 	Full        uint64 `json:"full"`
 	Displaced   uint64 `json:"displaced"`
 	Expired     uint64 `json:"expired"`
 	ShedRetries uint64 `json:"shed_retries"`
-	// Vanished counts those whose context ended while they waited, or before.
+	// Vanished counts the requests whose context ended while they waited, or before.
 	Vanished uint64 `json:"vanished"`
 }
 
-// Shed is the number of all that were shed.
+// Shed is the number of all shed requests.
 func (c Counts) Shed() uint64 { return c.Full + c.Displaced + c.Expired }
 
 // Snapshot is how a controller stands at one moment.
@@ -35,13 +35,13 @@ type Snapshot struct {
 	// slow-start threshold.
 	Limit    float64 `json:"limit"`
 	Ssthresh float64 `json:"ssthresh"`
-	// InFlight is the number of requests being served, Queued of those that wait.
+	// InFlight is the number of requests being served, Queued of the ones that wait.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
 	// Service is the smoothed time that a success takes, 0 before the first; in
 	// JSON in nanoseconds.
 	Service time.Duration `json:"service"`
-	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count how those served ended.
+	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count how served requests ended.
 	Successes    uint64 `json:"successes"`
 	Overloads    uint64 `json:"overloads"`
 	Timeouts     uint64 `json:"timeouts"`
@@ -80,7 +80,7 @@ func (c *Controller) Snapshot() Snapshot {
 	return s
 }
 
-// counts counts what became of requests.
+// counts counts requests.
 type counts struct {
 	// of are by criticality, the least critical first.
 	of [len(tag.Criticalities)]Counts

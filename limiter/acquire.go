@@ -13,7 +13,7 @@ import (
 // ends first, ErrClosed if the limiter is closed, attempt.ErrQueueFull if the queue is at
 // its bound, and ErrHasSlot if ctx belongs to an attempt of Do, Each or Begin that has a
 // slot of this limiter: to wait for a second slot with the first in hand could last for
-// ever. The request belongs under the slot of that attempt.
+// ever. The request belongs under the slot in hand.
 //
 // A client that tries again uses Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {

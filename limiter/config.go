@@ -41,7 +41,7 @@ type Rules struct {
 	// operation ends by success, by a final error, or with its context.
 	MaxAttempts int
 	// AttemptTimeout ends the context of a single attempt of Do and Each; an attempt that
-	// ends by it counts as Timeout. 0: none.
+	// ends by it counts as Timeout. 0: no timeout.
 	AttemptTimeout time.Duration
 	// FirstContact is how long operations try to reach a service that has never answered,
 	// from the first attempt that found no service: a refused connection, an address that
@@ -51,7 +51,7 @@ type Rules struct {
 	FirstContact time.Duration
 }
 
-// Config is what a Limiter is made from. The zero value of every field means the
+// Config has the settings of a new Limiter. The zero value of every field means the
 // documented default.
 type Config struct {
 	Rules
@@ -64,7 +64,8 @@ type Config struct {
 	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Name tells limiters apart in logs, metrics and on the live page: any text; "": none.
+	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no
+	// name.
 	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -72,18 +73,18 @@ type Config struct {
 	// that caused the event: the limiter is then already as the event says, and calls back
 	// into it are fine. Several goroutines may call it at once. It should be quick, and
 	// must not panic: it runs on the goroutine that released a permit, ran out of time or
-	// fired a timer. With an observer the limiter reads the clock at every event. nil: none.
+	// fired a timer. With an observer the limiter reads the clock at every event. It may be nil.
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
 	// Restore is a state learned earlier, to start from. The zero State, and a state older
-	// than RestoreAge, count as none.
+	// than RestoreAge, are ignored.
 	Restore State
 	// StateFile is a file that keeps the state over restarts. New starts from it, if it
 	// holds a state that is not too old, else from Restore; a file that New cannot read
-	// counts as none. Close and Drain write it. "": none.
+	// is ignored. Close and Drain write it. "": no file.
 	StateFile string
-	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: none. A
+	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: no age. A
 	// state without a time is never too old.
 	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by another, and
@@ -137,7 +138,7 @@ func (c Config) core() core.Settings {
 	}
 }
 
-// guards are the limiter's guards, and then those of its policy.
+// guards are the limiter's guards, and then the guards of its policy.
 func (c Config) guards() []attempt.Guard {
 	guards := slices.Clone(c.Guards)
 	if p, ok := c.Policy.(interface{ Guards() []attempt.Guard }); ok {

@@ -83,7 +83,7 @@ type Event struct {
 	RTT     time.Duration
 	// Wait is how long the pause lasts (Paused) or the operation waited (Admitted).
 	Wait time.Duration
-	// RetryAfter is the service's Retry-After, 0 if there was none. A pause has it only if
+	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if
 	// the service asked for the pause, and then lasts a little longer: the end is spread,
 	// so that not all clients come back at once.
 	RetryAfter time.Duration

@@ -62,7 +62,7 @@ type entry[K comparable] struct {
 }
 
 // NewKeyed returns a Keyed that makes limiters with the function, or an error that names
-// the wrong setting, its value and what is allowed.
+// the wrong setting, its value and the allowed values.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
 		return nil, fmt.Errorf("limiter: %w", setting.Nil("make"))
@@ -83,7 +83,7 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 // For returns the key's limiter. Ask for it again for every operation: a limiter that is
 // not asked for may be evicted meanwhile.
 //
-// The error is that of the function that makes limiters, or says that the Keyed is at its
+// The error is the error of the function that makes limiters, or says that the Keyed is at its
 // bound and all limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	l, gone, err := k.find(key)

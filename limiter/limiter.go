@@ -50,7 +50,7 @@ type Limiter struct {
 	guarded
 }
 
-// guarded is what a Limiter keeps under its lock.
+// guarded are the fields of a Limiter under its lock.
 type guarded struct {
 	core   core.Core[*waiter]
 	counts counts
@@ -62,13 +62,13 @@ type guarded struct {
 	woken  *waiter
 	events []Event
 	seq    uint64
-	// recent is a ring of the latest decisions, the oldest of them at oldest.
+	// recent is a ring of the latest decisions, the first one at oldest.
 	recent []Event
 	oldest int
 }
 
 // New returns a limiter with the law, or an error that names the wrong setting, its value
-// and what is allowed.
+// and the allowed values.
 func New(law window.NewLaw, c Config) (*Limiter, error) {
 	initial := c.InitialWindow
 	c, err := c.withDefaults()

@@ -17,7 +17,7 @@ type Permit struct {
 }
 
 // Done releases the permit with the attempt's outcome. If the permit was released before,
-// Done returns ErrReleased and changes nothing. It panics if o is not an outcome.
+// Done returns ErrReleased and has no effect. It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
 
 func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {

@@ -7,15 +7,15 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config returns the settings in force, with defaults filled in. To change one of them:
+// Config returns the settings in force, with defaults filled in. To change a rule:
 //
 //	r := l.Config().Rules
 //	r.MaxWindow = 64
 //	err := l.Reconfigure(r)
 func (l *Limiter) Config() Config { return *l.config.Load() }
 
-// Reconfigure puts the limiter under new rules while it works: all of them or, with an
-// error that names the wrong one, none.
+// Reconfigure puts the limiter under new rules while it works: either all take effect or,
+// with an error that names the wrong one, the old rules stay.
 //
 // Operations that wait and attempts in flight are kept. If the window got smaller, it opens
 // once enough attempts have ended; if it got larger, waiting operations go at once. The
@@ -53,7 +53,7 @@ func (l *Limiter) Reconfigure(r Rules) error {
 	return nil
 }
 
-// Validate returns the error that Reconfigure would return, nil if there is none.
+// Validate returns the error that Reconfigure would return, or nil.
 func (r Rules) Validate() error {
 	if _, err := (Config{Rules: r}).withDefaults(); err != nil {
 		return fmt.Errorf("limiter: %w", err)

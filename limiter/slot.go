@@ -49,12 +49,12 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	return l.core.RetryDelay(failures, last, retryAfter)
 }
 
-// HasSlot reports whether the context is that of an attempt that has a slot of the limiter
+// HasSlot reports whether the context belongs to an attempt that has a slot of the limiter
 // and has not ended. An operation that is begun with it needs no second slot: to wait for
 // one with the first in hand could last for ever.
 func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
 
-// contact is what a limiter knows about whether the service is there. It is read and
+// contact is the limiter's knowledge of whether the service is there. It is read and
 // written without the lock.
 type contact struct {
 	// made: the service has answered.
@@ -81,7 +81,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 	}
 	now := l.now()
 	if c.away.CompareAndSwap(nil, &now) {
-		l.tell(Event{Kind: Away, Err: err})
+		l.report(Event{Kind: Away, Err: err})
 	}
 	if c.made.Load() {
 		return true, nil
@@ -104,12 +104,12 @@ func (s *slots) InContact(delay time.Duration) time.Duration {
 
 func (s *slots) Suspect(err error) {
 	if !s.contact.suspected.Swap(true) {
-		s.limiter().tell(Event{Kind: Suspect, Err: err})
+		s.limiter().report(Event{Kind: Suspect, Err: err})
 	}
 }
 
-// tell passes an event to the observer that is no change of the limiter.
-func (l *Limiter) tell(e Event) {
+// report passes an event to the observer that is no change of the limiter.
+func (l *Limiter) report(e Event) {
 	l.mu.Lock()
 	now := l.now()
 	l.note(now, e)

@@ -10,10 +10,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// restoreAge: what was learned an hour ago is probably still right. Our choice.
+// restoreAge: a window of an hour ago is probably still right. Our choice.
 const restoreAge = time.Hour
 
-// State is what a limiter learned, and when: plain data that goes through JSON.
+// State is the knowledge of a limiter, and its time: plain data that goes through JSON.
 type State struct {
 	window.State
 	// Law is the type of the law that set Ssthresh and Gap. A limiter with another law
@@ -30,7 +30,7 @@ func (l *Limiter) State() State {
 	return State{l.core.State(), l.core.Law(), l.made.Add(l.now())}
 }
 
-// restored is the state that a limiter with the law starts from, zero if there is none.
+// restored is the state that a limiter with the law starts from, or the zero State.
 func (c Config) restored(law string) window.State {
 	for _, s := range []State{readState(c.StateFile), c.Restore} {
 		old := c.RestoreAge > 0 && !s.At.IsZero() && c.Clock.Since(s.At) > c.RestoreAge
@@ -45,7 +45,7 @@ func (c Config) restored(law string) window.State {
 	return window.State{}
 }
 
-// readState is the state in the file, zero if there is no file or no state in it.
+// readState is the state in the file, zero without such a file.
 func readState(path string) (s State) {
 	data, err := keep.Read(path, 4<<10)
 	if err != nil || json.Unmarshal(data, &s) != nil || new(core.Window).Restored(s.State) != nil {

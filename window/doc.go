@@ -16,7 +16,7 @@
 //	            +-- Tahoe: cwnd = initial  <------+
 //	                Reno:  cwnd = ssthresh ------> CONGESTION AVOIDANCE
 //
-// The other overloads of the burst change nothing: their attempts were in
+// The other overloads of the burst have no effect: their attempts were in
 // flight at the cut, so they are in the set "ignored".
 //
 // [Improve on exponential backoff]: https://github.com/aimd-go/aimd/blob/main/docs/sources.md

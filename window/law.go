@@ -6,7 +6,7 @@ import "time"
 // plain value. The window keeps it, and gives it to the law with every answer.
 type State struct {
 	// Cwnd is the congestion window: how many attempts may be in flight.
-	// It is a real number; what is admitted is whole attempts.
+	// It is a real number; whole attempts are admitted.
 	// Invariant: Settings.Min <= Cwnd <= Settings.Max, so never below 1.
 	Cwnd float64 `json:"cwnd"`
 	// Ssthresh is the slow-start threshold, in attempts: below it every success
@@ -66,7 +66,7 @@ type Answer struct {
 // does not limit then, so growth would be without evidence.
 //
 // For a law that spaces its sends (State.Gap), the gap counts from the last send, with the
-// value of now and not of that send. A timer that fires late does not stretch the gap. At
+// value of now, not the one at the send. A timer that fires late does not stretch the gap. At
 // the least window, while refusals follow one another, the gap is spread at random by half,
 // so that many clients do not stay in step, and replaces the doubling pauses.
 type Law interface {

@@ -29,8 +29,7 @@ func (o Outcome) Valid() bool { return o >= Success && o <= ClientError }
 func (o Outcome) Accepted() bool { return o == Success || o == ClientError }
 
 // Overloaded reports whether o speaks of too much load: Overload or Timeout.
-// TCP makes no difference between a loss it was told of and a timeout in
-// whether it reacts, and the text maps both to "error response".
+// TCP reacts to a reported loss and to a timeout alike, and the text maps both to "error response".
 func (o Outcome) Overloaded() bool { return o == Overload || o == Timeout }
 
 // String returns the outcome's name in lower case.

@@ -14,7 +14,7 @@ const (
 	// defaultFactor: "set sshthres to cwnd * 0.5" (the text); RFC 5681, equation 4.
 	defaultFactor = 0.5
 	// MinWindow: cwnd never falls below 1. Repeated halving otherwise reaches 0
-	// in an outage, and nothing is ever sent again.
+	// in an outage, and no attempt is ever sent again.
 	MinWindow = 1
 	// MaxWindow is the largest window. Our choice: more than any one process
 	// can hold open, and small enough that counting never loses precision.

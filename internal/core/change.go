@@ -4,7 +4,7 @@ package core
 type Change uint8
 
 const (
-	// Late: none. The attempt was not in flight, or no longer.
+	// Late: no effect. The attempt was not in flight, or no longer.
 	Late Change = iota
 	// Steady: the answer left cwnd as it was.
 	Steady

@@ -9,8 +9,8 @@ import (
 )
 
 // Core is the limiter without its lock: a Gate and a queue. It decides which operation goes
-// now and when to look again. It is pure; T is what the driver wants to find again in an
-// item that waits.
+// now and when to look again. It is pure; T is the value that the driver finds
+// again in an item that waits.
 //
 // limiter.Limiter drives it behind a lock, on real time; a simulator drives the same
 // Core on virtual time. After each event a driver calls Next until it returns nil, and then
@@ -21,7 +21,7 @@ type Core[T any] struct {
 }
 
 // New returns a core in its initial state, or an error that names the wrong setting, its
-// value and what is allowed.
+// value and the allowed values.
 func New[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	g, err := NewGate(law, s)
 	return Core[T]{g, queue.Queue[T]{Bound: s.QueueBound}}, err
@@ -44,15 +44,15 @@ func (c *Core[T]) Queued(i *queue.Item[T]) bool { return c.queue.Push(i) }
 // others of its kind.
 func (c *Core[T]) Rejoined(i *queue.Item[T]) { c.queue.PutBack(i) }
 
-// Cancelled takes an operation out of the queue, and reports false if it does not wait
-// there (any more).
+// Cancelled takes an operation out of the queue, and reports false if it is not
+// in the queue.
 func (c *Core[T]) Cancelled(i *queue.Item[T]) bool { return c.queue.Remove(i) }
 
 // Dismissed takes the operation at the front out of the queue without sending it, nil if
 // none waits. A driver that shuts down calls it until it returns nil.
 func (c *Core[T]) Dismissed() *queue.Item[T] { return c.queue.Pop() }
 
-// Reconfigured is that of the Gate. A lower queue bound turns no operation away that waits.
+// Reconfigured does as Gate.Reconfigured. A lower queue bound turns no operation away that waits.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	err := c.Gate.Reconfigured(now, law, s)
 	if err == nil {
@@ -62,7 +62,7 @@ func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings)
 }
 
 // Next takes the next operation that may go now out of the queue and books its attempt. It
-// returns nil if none may go.
+// returns nil if no operation may go.
 func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 	t, ok := c.Gate.Next(now, c.queue.Len() > 0)
 	if !ok {
@@ -71,7 +71,7 @@ func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 	return c.queue.Pop(), t
 }
 
-// Deadline returns when to call Next again though nothing happened, and false if only an
+// Deadline returns when to call Next again without an event, and false if only an
 // event can let an operation go. Its value may change with every event.
 func (c *Core[T]) Deadline() (time.Duration, bool) { return c.Gate.Deadline(c.queue.Len() > 0) }
 

@@ -20,7 +20,7 @@ type Gate struct {
 
 	// now is the latest time that was seen.
 	now time.Duration
-	// pausedUntil is the end of the pause for all. Until then nothing is sent.
+	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
 	pausedUntil time.Duration
 	// sent is the last send of a law that spaces its sends: the time it was due, if only
 	// the timer was late. A send that is not timed counts from the time seen last.
@@ -38,7 +38,7 @@ type Gate struct {
 const lateness = 20 * time.Millisecond
 
 // NewGate returns a gate in its initial state, or an error that names the wrong setting,
-// its value and what is allowed.
+// its value and the allowed values.
 func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 	s, err := s.WithDefaults()
 	if err != nil {
@@ -54,7 +54,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 // names what is wrong with it.
 func (g *Gate) Restored(s window.State) error { return g.window.Restored(s) }
 
-// Tried sends an attempt before which nothing waits. It reports false if the attempt has
+// Tried sends an attempt if no operation waits. It reports false if the attempt has
 // to wait: the window is full, or there is a pause or a gap.
 func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
 	if !g.window.Open() || g.Timed() && !g.open(now) {
@@ -68,7 +68,7 @@ func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
 // attempt is not in flight.
 func (g *Gate) Withdrawn(t Ticket) bool { return g.window.Withdrawn(t) }
 
-// Answered ends an attempt, with the service's Retry-After (0: none), and returns what
+// Answered ends an attempt, with the service's Retry-After (0: no header), and returns what
 // that changed. An attempt that is not in flight is Late and changes nothing: a
 // second answer, or a late one.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
@@ -82,7 +82,7 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 // overloaded begins a pause for all, if it is time to.
 //
 // The first cut after an accepted answer begins no pause: the window alone reacts. A
-// second cut, with no answer accepted since and all attempts of the first one answered,
+// second cut, without an accepted answer since and all attempts of the first one answered,
 // shows that the window is not enough. Each such cut pauses all sends, twice as long as the
 // one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that spaces its sends
 // at a window of one has that in its gap, and gets no pause.
@@ -90,7 +90,7 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 // A Retry-After pauses all only if these pauses did not help either (Settings.Patience). A
 // service with a smooth rate cap and short answers refuses twice within milliseconds and
 // accepts a moment later: a client that stops for its "1 second" each time gets a
-// fifteenth of what the service gives (TestRetryAfterOfASmoothRateCap in package sim).
+// fifteenth of the capacity (TestRetryAfterOfASmoothRateCap in package sim).
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.window.Streak()
 	if streak < 2 {
@@ -110,7 +110,7 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 }
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an
-// error that names the wrong setting and changes nothing.
+// error that names the wrong setting, and the old rules stay.
 //
 //   - The window and its law change as Window.Reconfigured says, and only if
 //     Settings.Window did change.
@@ -138,8 +138,8 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 
 // Effects.
 
-// Next books the attempt of the operation that is the next one of those that wait, and
-// reports false if none may go now.
+// Next books the attempt of the next operation of the queue, and reports false if no
+// operation may go now.
 func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
 	if !waiting || !g.open(now) {
 		g.spaced = waiting && g.window.Open() && g.now >= g.pausedUntil
@@ -148,7 +148,7 @@ func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
 	return g.send(), true
 }
 
-// Deadline returns when to call Next again though nothing happened, and false if only an
+// Deadline returns when to call Next again without an event, and false if only an
 // event can let the next attempt go. Its value may change with every event.
 func (g *Gate) Deadline(waiting bool) (time.Duration, bool) {
 	at := g.pausedUntil
@@ -163,7 +163,7 @@ func (g *Gate) Deadline(waiting bool) (time.Duration, bool) {
 // latest one.
 //
 // A Retry-After delays the operation that got it. Besides, the window paces overloads, so
-// an operation backs off by itself only after several of them (Settings.Patience); a
+// an operation backs off by itself only after several overloads (Settings.Patience); a
 // neutral failure is the operation's own affair from the first one.
 func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
@@ -181,7 +181,7 @@ func (g *Gate) Timed() bool {
 	return g.window.Timed() || g.pausedUntil > g.now || g.window.Gap() > 0
 }
 
-// Backoffs is that of Settings, under the rules in force.
+// Backoffs is Settings.Backoffs under the rules in force.
 func (g *Gate) Backoffs(failures int, last window.Outcome) int {
 	return g.rules.Backoffs(failures, last)
 }
@@ -196,7 +196,7 @@ func (g *Gate) State() window.State { return g.window.State() }
 func (g *Gate) Flying() int { return g.window.Flying() }
 
 // RTT is the round-trip time of the attempt that was answered last; 0 if the window
-// measures none.
+// does not measure.
 func (g *Gate) RTT() time.Duration { return g.window.RTT() }
 
 // PausedUntil is when the last pause for all ends or ended.
@@ -219,7 +219,7 @@ func (g *Gate) spaces() bool {
 }
 
 // due is the earliest time of the next send of a law that spaces its sends: the gap of now
-// after the last send. With the gap of that send, a change would come one send too late.
+// after the last send. With the gap at the send, a change would come one send too late.
 // While refusals follow one another the gap is spread at random by half: many clients that
 // stopped together would otherwise stay in step.
 func (g *Gate) due() time.Duration {
@@ -240,7 +240,7 @@ func (g *Gate) send() Ticket {
 }
 
 // space notes a send that the next gap counts from: the time it was due, if only the timer
-// made it late. If the window was full or nothing waited, that would be a credit, and a
+// made it late. If the window was full or the queue empty, that would be a credit, and a
 // burst of two for a bucket that holds one token.
 func (g *Gate) space() {
 	due := g.now

@@ -38,7 +38,7 @@ type Settings struct {
 }
 
 // Backoffs is how many times an operation has to have backed off by itself after n failures
-// in a row, of which last is the latest outcome: the number of the delay that is due now, 0
+// in a row, the latest with the outcome last: the number of the delay that is due now, 0
 // for no delay. See Gate.RetryDelay.
 func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	if !last.Overloaded() {

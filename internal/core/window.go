@@ -39,14 +39,14 @@ type Window struct {
 	// min and max bound state.Cwnd.
 	min, max float64
 
-	// flying is the set of that name in the text, and its size.
+	// flying is the text's set flying, and its size.
 	flying flights
 
 	// ignored: ids up to this one were given before the last reaction to an overload. The
 	// text copies the set flying into the set ignored at each reaction. As ids rise,
 	// "flying then and answered later" is "id <= last at the reaction", without a copy.
 	ignored uint64
-	// pending is how many of these are still in flight. Until all are answered, a success
+	// pending is how many such ids are still in flight. Until all are answered, a success
 	// may be on its way.
 	pending int
 	// streak is the number of cuts since the last accepted answer, each after all attempts
@@ -80,7 +80,7 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 }
 
 // Sent books an attempt and returns its ticket. The caller asks Open first;
-// Sent itself refuses nothing. now is of no use unless the window is Timed.
+// Sent itself never refuses. now is of no use unless the window is Timed.
 func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(), now} }
 
 // Answered ends an attempt, and returns what that changed. The order is the one that the
@@ -158,7 +158,7 @@ func (w *Window) landed(t Ticket) bool {
 }
 
 // Restarted makes the window as small as it may be, with ssthresh kept, so that
-// slow start finds the way back: what a sender does after it was silent (RFC
+// slow start finds the way back, as a sender does after it was silent (RFC
 // 5681, section 4.1), here after a pause for everybody.
 func (w *Window) Restarted() { w.resize(w.min) }
 
@@ -180,7 +180,7 @@ func (w *Window) Restored(s window.State) error {
 }
 
 // Reconfigured puts the window under new settings while attempts are in flight, or
-// returns an error that names what is wrong and changes nothing.
+// returns an error that names the wrong setting, and the old ones stay.
 //
 // There is a new law, so a law that keeps state of its own starts with an empty one. Cwnd
 // moves to the nearest new bound; ssthresh, the gap, the attempts in flight, the burst that
@@ -208,7 +208,7 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 }
 
 // Open reports whether one more attempt may be sent: while flying + 1 <= cwnd.
-// As cwnd is never below 1, one may always go when nothing is in flight, so that
+// As cwnd is never below 1, one may always go when no attempt is in flight, so that
 // no window can stop for good.
 //
 // "Improve on exponential backoff" (Syncmusings, 2019) says it otherwise: "as long as
@@ -223,7 +223,7 @@ func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.la
 // State is the window as the law decided it last.
 func (w *Window) State() window.State { return w.state }
 
-// Gap is that of State.
+// Gap is State().Gap.
 func (w *Window) Gap() time.Duration { return w.state.Gap }
 
 // Flying is the number of attempts in flight.
@@ -243,7 +243,7 @@ func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// made makes the law, or returns an error if there is none.
+// made makes the law, or returns an error for nil.
 func made(newLaw window.NewLaw, s window.Settings) (window.Law, error) {
 	if newLaw != nil {
 		if law := newLaw(s); law != nil {

@@ -47,7 +47,7 @@ func ReadAll(r io.Reader, most int64, what string) ([]byte, error) {
 func File(path string) (string, error) {
 	if to, err := os.Readlink(path); err == nil {
 		if !filepath.IsAbs(to) {
-			// A ".." in the link is that of its directory itself, whatever links lead there.
+			// A ".." in the link belongs to its directory itself, whatever links lead there.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 			if err != nil {
 				return "", err

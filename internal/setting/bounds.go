@@ -54,7 +54,7 @@ func Count(name string, n *int, fallback, lo, hi int) error {
 	return Wrong(name, *n, "a number from %d to %d", lo, hi)
 }
 
-// Optional checks a duration or a number of which 0 means no limit: 0 or more.
+// Optional checks a duration or a number; 0 means no limit: 0 or more.
 func Optional[T time.Duration | int](name string, v T) error {
 	if v >= 0 {
 		return nil
