@@ -72,10 +72,11 @@ func (r Report) table() table.Table {
 }
 
 func row(r measure.Result) []table.Cell {
-	mark, times, attempts, p99 := "", "?", "–", "–"
+	mark, times, attempts, p99 := "", "–", "–", "–"
 	if r.Lost > 0 {
-		mark, times = " *", "–"
-	} else if r.OptimumS > 0 {
+		mark = " *"
+	}
+	if r.TimesOptimum() > 0 {
 		times = fmt.Sprintf("%.2f", r.TimesOptimum())
 	}
 	if r.Operations > 0 {

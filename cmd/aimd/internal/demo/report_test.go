@@ -59,16 +59,6 @@ func TestText(t *testing.T) {
 	assert.Equal(t, string(want), b.String())
 }
 
-func TestTextWhereTheOptimumIsNotKnown(t *testing.T) {
-	r := example()
-	r.Results = r.Results[1:2]
-	r.Results[0].OptimumS = 0
-	var b bytes.Buffer
-	require.NoError(t, r.Text(&b))
-	assert.Regexp(t, `│ +\? │`, b.String())
-	assert.Contains(t, b.String(), "aimd: all 2000 stored in 6.8 s.\n")
-}
-
 func TestVerdict(t *testing.T) {
 	r := example()
 	assert.Equal(t, "aimd: all 2000 stored in 6.8 s, 1.08 times the optimum; the SDK alone lost 1784.", r.verdict())
