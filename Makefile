@@ -26,7 +26,7 @@ RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 # does not look at the simulator, which starts none and would take ten times as long.
 NO_RACE   := ^github.com/aimd-go/aimd/sim$$
 HERMETIC  := $(filter-out e2e,$(MODULES))
-TEST      := go test -vet=off -shuffle=on -timeout 10m
+TEST      := go test -vet=off -shuffle=on -timeout 20m
 
 # vet is part of make lint. The race detector would sleep for a second at each package's end.
 test: export GORACE := atexit_sleep_ms=0
