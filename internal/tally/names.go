@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// most is how many names there are besides Other. A series of a metric is for
-	// ever, and keys may come from outside. Our choice.
+	// most is the number of names besides Other. A series of a metric is for ever, and
+	// keys may come from outside. Our choice.
 	most = 1000
-	// Other is the name of all those that came when there were so many.
+	// Other is the name for all names after that number.
 	Other = "other"
 )
 
@@ -20,8 +20,8 @@ type ByName[T any] struct {
 	all map[string]*T
 }
 
-// Of returns the value of the name, which make makes when it is first asked for. The
-// name that make is told is valid UTF-8, as metrics want it, and may be Other.
+// Of returns the value of the name, which make makes when it is first asked for. The name
+// that make gets is valid UTF-8, as metrics want it, and may be Other.
 func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	b.mu.RLock()

@@ -1,5 +1,5 @@
-// Package tally sums up what limiters counted, by name, for metrics: limiters of one
-// name are one, and what a limiter counted stays in the sum after it is gone.
+// Package tally sums up the counters of limiters, by name, for metrics: limiters of one name
+// are one, and the counters of a limiter stay in the sum after it is evicted.
 package tally
 
 import (
@@ -12,16 +12,16 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limiters yields the limiters that there are now, each with a name; "" stands for
-// that of the limiter itself.
+// Limiters yields the limiters of the program, each with a name; "" stands for the
+// limiter's own name.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
-// Sum is what limiters of one name counted and how they stand.
+// Sum is the counters and the state of all limiters of one name.
 type Sum struct {
-	// Snapshot has the name. Its counters are those of all limiters that ever had the
-	// name; the rest is the sum of those that there are.
+	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its
+	// other fields sum up the present ones.
 	limiter.Snapshot
-	// Present is how many there are; with 0 only the counters tell anything.
+	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
 }
 
@@ -31,7 +31,7 @@ type Tally struct {
 
 	mu      sync.Mutex
 	members map[weak.Pointer[limiter.Limiter]]*member
-	// full is how many members are looked through for those to forget.
+	// full is the number of members from which Evicted forgets.
 	full int
 	sums ByName[Sum]
 }
@@ -39,16 +39,16 @@ type Tally struct {
 // member is a limiter that was seen.
 type member struct {
 	// limiter is nil once it is gone and at rest. From then on it is counted as long as
-	// others keep it, so that none is counted twice and none is kept for nothing.
+	// the program keeps it: no limiter is counted twice, or kept for the sum alone.
 	limiter *limiter.Limiter
 	weak    weak.Pointer[limiter.Limiter]
 	sum     *Sum
-	// counted is what of it is in the sum.
+	// counted are its counters that are in the sum.
 	counted limiter.Snapshot
 	listed  bool
 }
 
-// New returns a Tally of the limiters. It panics if one of them is nil.
+// New returns a Tally of the limiters. It panics if a function is nil.
 func New(limiters ...Limiters) *Tally {
 	if slices.ContainsFunc(limiters, func(l Limiters) bool { return l == nil }) {
 		panic("tally: limiters are nil, want a function")
@@ -56,9 +56,9 @@ func New(limiters ...Limiters) *Tally {
 	return &Tally{limiters: limiters, members: map[weak.Pointer[limiter.Limiter]]*member{}}
 }
 
-// Read returns the sums in the order of their names. Counters never fall. What a
-// limiter counted after the last Read before it was evicted is in the next one. One that
-// came and went in between is not known: tell Evicted of it.
+// Read returns the sums in the order of their names. Counters never fall: the next Read also
+// has the counts of a limiter up to its eviction. A limiter that came and went between two
+// Reads needs a call of Evicted.
 func (t *Tally) Read() []Sum {
 	type named struct {
 		name    string
@@ -96,14 +96,14 @@ func (t *Tally) Evicted(l *limiter.Limiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.members) >= t.full {
-		t.forget() // perhaps nobody reads
+		t.forget() // perhaps Read is never called
 		t.full = 2*len(t.members) + most
 	}
 	s := l.Snapshot()
 	t.member(s.Name, l).count(s)
 }
 
-// forget forgets the limiters that nobody has any more.
+// forget forgets the limiters that the program no longer has.
 func (t *Tally) forget() {
 	for w := range t.members {
 		if w.Value() == nil {
