@@ -19,11 +19,11 @@ var _ attempt.Guard = (*retry.Budget)(nil)
 
 func TestWrongBudgetsAreNamed(t *testing.T) {
 	for want, s := range map[string]retry.BudgetSettings{
-		"budget share: -0.1 is not allowed, want a number greater than 0 and less than 1": {Share: -0.1},
-		"budget share: 1 is not allowed, want a number greater than 0 and less than 1":    {Share: 1},
-		"budget share: NaN is not allowed, want a number greater than 0 and less than 1":  {Share: math.NaN()},
-		"budget window: 1ms is not allowed, want a duration from 1s to 1h0m0s":            {Window: time.Millisecond},
-		"budget window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":         {Window: 2 * time.Hour},
+		"Share: -0.1 is not allowed, want a number greater than 0 and less than 1": {Share: -0.1},
+		"Share: 1 is not allowed, want a number greater than 0 and less than 1":    {Share: 1},
+		"Share: NaN is not allowed, want a number greater than 0 and less than 1":  {Share: math.NaN()},
+		"Window: 1ms is not allowed, want a duration from 1s to 1h0m0s":            {Window: time.Millisecond},
+		"Window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":         {Window: 2 * time.Hour},
 	} {
 		_, err := retry.NewBudget(s, nil)
 		assert.EqualError(t, err, "retry: "+want)

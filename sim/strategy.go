@@ -176,7 +176,7 @@ func (s Strategy) check(c checker) {
 	s.Retry.check(c.in("retry"))
 	s.Window.check(c.in("window"))
 	_, err := budget.New(s.Budget.settings())
-	c.in("budget").setting(err, map[string]string{"budget share": "share", "budget window": "window"})
+	c.in("budget").setting(err, nil)
 	if s.Throttle.K != 0 {
 		_, err := rejection.New(s.Throttle.settings(nil))
 		c.in("throttle").of("k", err)

@@ -35,7 +35,7 @@ func newThrottle(t *testing.T, c throttle.Config) (*throttle.Throttle, *clock.Mo
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	_, err := throttle.New(throttle.Config{K: 0.9})
-	require.EqualError(t, err, "throttle: multiplier K: 0.9 is not allowed, want a number from 1 to 100")
+	require.EqualError(t, err, "throttle: K: 0.9 is not allowed, want a number from 1 to 100")
 }
 
 // refuse makes the throttle believe that the last n requests were refused.

@@ -32,10 +32,10 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := setting.Share("budget share", &s.Share, DefaultShare); err != nil {
+	if err := setting.Share("Share", &s.Share, DefaultShare); err != nil {
 		return s, err
 	}
-	if err := setting.Duration("budget window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
+	if err := setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
 		return s, err
 	}
 	switch {

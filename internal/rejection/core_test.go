@@ -229,12 +229,12 @@ func TestRecovery(t *testing.T) {
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	for want, s := range map[string]rejection.Settings{
-		"window: 1ms is not allowed, want a duration from 1s to 1h0m0s":           {Window: time.Millisecond},
-		"window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":        {Window: 2 * time.Hour},
-		"multiplier K: 0.9 is not allowed, want a number from 1 to 100":           {K: 0.9},
-		"multiplier K: NaN is not allowed, want a number from 1 to 100":           {K: math.NaN()},
-		"probe: 3s is not allowed, want a duration from 1ms to the window, 2s":    {Window: 2 * time.Second, Probe: 3 * time.Second},
-		"probe: -1s is not allowed, want a duration from 1ms to the window, 2m0s": {Probe: -time.Second},
+		"Window: 1ms is not allowed, want a duration from 1s to 1h0m0s":           {Window: time.Millisecond},
+		"Window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":        {Window: 2 * time.Hour},
+		"K: 0.9 is not allowed, want a number from 1 to 100":                      {K: 0.9},
+		"K: NaN is not allowed, want a number from 1 to 100":                      {K: math.NaN()},
+		"Probe: 3s is not allowed, want a duration from 1ms to the window, 2s":    {Window: 2 * time.Second, Probe: 3 * time.Second},
+		"Probe: -1s is not allowed, want a duration from 1ms to the window, 2m0s": {Probe: -time.Second},
 	} {
 		_, err := rejection.New(s)
 		assert.EqualError(t, err, want)

@@ -44,9 +44,9 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"Patience":             reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
 		"MaxAttempts":          reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
 		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
-		"share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
-		"window":               {Budget: sim.Budget{Share: 0.1, Window: -1}},
-		"multiplier K":         {Throttle: sim.Throttle{K: 0.5}},
+		"Share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
+		"Window":               {Budget: sim.Budget{Share: 0.1, Window: -1}},
+		"K: 0.5":               {Throttle: sim.Throttle{K: 0.5}},
 		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
 	} {
 		_, err := newStrategy(s)
