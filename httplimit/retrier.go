@@ -45,7 +45,7 @@ type Retrier struct {
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
 	runner := p.Runner()
 	if runner.AttemptTimeout != 0 {
-		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("attempt timeout", runner.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
+		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
 	return &Retrier{over(base), runner}, nil
 }

@@ -98,7 +98,7 @@ func TestAnAttemptTimeoutIsNotForARetrier(t *testing.T) {
 	p, err := retry.New(retry.Config{AttemptTimeout: time.Second})
 	require.NoError(t, err)
 	_, err = httplimit.NewRetrier(nil, p)
-	require.ErrorContains(t, err, "httplimit: attempt timeout: 1s is not allowed")
+	require.ErrorContains(t, err, "httplimit: AttemptTimeout: 1s is not allowed")
 	_, err = httplimit.NewRetrier(nil, nil)
 	require.NoError(t, err)
 }

@@ -36,7 +36,7 @@ func (c Caps) check(p *Policy) error {
 		return setting.Wrong("caps of the default policy", "a change", "a policy of New")
 	}
 	if c.PauseMax != 0 && c.PauseMax < time.Millisecond {
-		return setting.Wrong("longest pause", c.PauseMax, "a duration from 1ms, or 0 for no cap")
+		return setting.Wrong("PauseMax", c.PauseMax, "a duration from 1ms, or 0 for no cap")
 	}
 	return nil
 }

@@ -86,8 +86,8 @@ func TestCapsThatAreNotAllowed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 4}))
 	for want, c := range map[string]retry.Caps{
-		"retry: longest pause: 1ns is not allowed, want a duration from 1ms, or 0 for no cap":  {MaxAttempts: 9, PauseMax: 1},
-		"retry: longest pause: -1ns is not allowed, want a duration from 1ms, or 0 for no cap": {MaxAttempts: 9, PauseMax: -1},
+		"retry: PauseMax: 1ns is not allowed, want a duration from 1ms, or 0 for no cap":  {MaxAttempts: 9, PauseMax: 1},
+		"retry: PauseMax: -1ns is not allowed, want a duration from 1ms, or 0 for no cap": {MaxAttempts: 9, PauseMax: -1},
 	} {
 		assert.EqualError(t, p.SetCaps(c), want)
 		assert.Equal(t, retry.Caps{MaxAttempts: 4}, p.Caps())

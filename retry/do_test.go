@@ -292,10 +292,10 @@ func TestAnAttemptThatTakesTooLong(t *testing.T) {
 
 func TestWrongPoliciesAreNamed(t *testing.T) {
 	for want, c := range map[string]retry.Config{
-		"retry: longest Retry-After: 1µs is not allowed, want a duration from 1ms to 24h0m0s":     {RetryAfterMax: time.Microsecond},
-		"retry: longest Retry-After: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: 48 * time.Hour},
-		"retry: attempt timeout: -1s is not allowed, want a positive duration, or 0 for none":     {AttemptTimeout: -time.Second},
-		"retry: guard: nil is not allowed": {Guards: []attempt.Guard{nil}},
+		"retry: RetryAfterMax: 1µs is not allowed, want a duration from 1ms to 24h0m0s":      {RetryAfterMax: time.Microsecond},
+		"retry: RetryAfterMax: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s":  {RetryAfterMax: 48 * time.Hour},
+		"retry: AttemptTimeout: -1s is not allowed, want a positive duration, or 0 for none": {AttemptTimeout: -time.Second},
+		"retry: Guards: nil is not allowed":                                                  {Guards: []attempt.Guard{nil}},
 	} {
 		_, err := retry.New(c)
 		assert.EqualError(t, err, want)

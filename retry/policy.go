@@ -128,14 +128,14 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxAttempts == 0 && !ends(c.Backoff) {
 		c.MaxAttempts = defaultAttempts
 	}
-	if err := setting.Duration("longest Retry-After", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+	if err := setting.Duration("RetryAfterMax", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
 		return c, err
 	}
-	if err := setting.Optional("attempt timeout", c.AttemptTimeout); err != nil {
+	if err := setting.Optional("AttemptTimeout", c.AttemptTimeout); err != nil {
 		return c, err
 	}
 	if slices.Contains(c.Guards, nil) {
-		return c, setting.Nil("guard")
+		return c, setting.Nil("Guards")
 	}
 	c.Guards = slices.Clone(c.Guards)
 	if c.Rand == nil {
