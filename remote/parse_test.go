@@ -98,7 +98,7 @@ func TestBadDocuments(t *testing.T) {
 		{`{"format": 1, "version": 1, "retry": {"max_pause": 30}}`, `retry.max_pause: number is not allowed, want a text`},
 		{`{"format": 1, "version": 1, "retry": {"max_pause": "0s"}}`, `retry.max_pause: "0s" is not allowed, want a duration, as "30s"`},
 		{`{"format": 1, "version": 1, "schedule": {"period": "5 min"}}`, `schedule.period: "5 min" is not allowed, want a duration, as "30s"`},
-		{`{"format": 1, "version": 1, "schedule": {"period": "2J"}}`, `schedule.period: "\u009b2J" is not allowed, want a duration, as "30s"`},
+		{`{"format": 1, "version": 1, "schedule": {"period": "` + "\u009b" + `2J"}}`, `schedule.period: "\u009b2J" is not allowed, want a duration, as "30s"`},
 		{`{"format": 1, "version": 1, "schedule": {"period": "-5m"}}`, `schedule.period: -5m0s is not allowed, want a duration from 1s to 168h0m0s`},
 		{`{"format": 1, "version": 1, "schedule": {"period": ""}}`, `schedule.period: ""` + says},
 		{`{"format": 1, "version": 1, "window": {"maximum": 8}}`, `"maximum"` + known},
