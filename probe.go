@@ -7,116 +7,132 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Probe is the law that needs no factor, for services of any size and kind. Its
-// window w is a real number that may sink below one and is a rate then.
+// Probe is the law of New: it needs no factor, for services of any size and kind. The
+// window w is a real number; below one it is a rate.
 //
-//   - A refusal tells what the service took: what was in flight without the one that
-//     was refused or, by Little's law, what was accepted of late times the round
-//     trip, whichever is more. The window and its ceiling are cut to that.
-//   - Below the ceiling the window grows by one for each success, at the ceiling by
-//     two thirds of an attempt a round trip, and past it faster and faster, since then the
-//     service has changed. Only a window that is full grows.
-//   - A round trip shorter than a second counts as its share of a second: limiters
-//     count by the second.
-//   - Once something was refused, sends are spread over the round trip, so that a
-//     window of 1.9 is a rate and no burst of two.
-//   - Without refusals, answers that are slow eight times in a row hold the ceiling
-//     down, and for a round trip, the window. A single slow answer says nothing, nor do
-//     many that come late at once.
-//   - After 20 bursts of refusals, slow start begins anew. If twice as much is taken then
-//     and no larger share refused, up to 10%, that share is chance. It is no reason to cut
-//     then, nor while that is tried: where nothing waits, that lasts until more is refused.
-//   - While nothing is accepted the window halves with each refusal, until a sixtieth of
-//     the rate before an outage is what it is tried with, once a second at most. The first
-//     success after that brings back half of what was served before, or the initial
-//     window if that is less.
+//		         success: +1                            success: +2/3 a round trip, faster past the ceiling
+//		START ----------------> refusal --> CUT ------> AT THE CEILING ----> refusal: CUT
+//		                                     |
+//		                                     |  the window fell to a third, and refusals are as frequent as before
+//		                                     v
+//		                                   TRIAL: the old window again, while a sample is taken
+//		                                     |  more is accepted, refusals are as frequent: they are the service's own
+//		                                     |      --> START, and refusals of that share do not cut
+//		                                     +- else: the small window again --> AT THE CEILING
 //
-// The ceiling is State.Ssthresh; at the start, and where slow start began anew, there is none,
-// which is MaxWindow. A state that was learned before (Config.Restore) has one unless its
-// Ssthresh is that or DefaultSsthresh. Of the settings Initial, Min and Max count; with a
-// Min above 1 the window never is a rate.
+//	  - A refusal cuts the window to what the service took: to the attempts in flight without
+//	    the refused one or, by Little's law, to the accepted rate times the round trip, whichever
+//	    is more. That is the ceiling from then on.
+//	  - Below the ceiling each success adds one to the window. At the ceiling the window grows by
+//	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
+//	    ceiling it grows faster. Only a window of which half flies grows.
+//	  - A cut must pay. If the window fell to a third and refusals did not become rarer by half,
+//	    the old window returns for a trial. A trial must pay, too: at least 1.5 times as much must
+//	    be accepted, and refusals may become 1.5 times as frequent at most. Then this share of
+//	    refusals is the service's own and no longer cuts. Else the small window returns.
+//	  - A window below 12 is cut without this check: the answers to so few attempts do not show
+//	    whether other clients cause the refusals.
+//	  - Slow answers never cut. If eight in a row take 1.2 times the shortest mean round trip, the
+//	    window is the ceiling.
+//	  - Once the window has a ceiling, sends are spread over the round trip.
+//	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
+//	    the rate before. The first success after 2 s restores half of what was accepted before, and
+//	    the initial window at most.
+//	  - A single refusal after a rest cuts nothing below one attempt at a time.
+//
+// The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
+// unless Ssthresh is MaxWindow or DefaultSsthresh. Of the settings Initial, Min and Max count;
+// with a Min above 1 the window never is a rate.
 func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
 type tuning struct {
-	growth, excess, unit, full, slack, rate, grain float64
-	longest, outage, touch                         float64
-	slow, long, back, age                          float64
-	run, batch                                     int
-	noise, trial                                   float64
+	growth, slack, small, grain, longest float64
+	outage, touch, slow, age             float64
+	batch, fall, more                    float64
 }
 
-// tuned is what was measured; TestProbeConstants has what moves with each of them.
+// tuned is what was measured; TestProbeConstants shows what each constant is for.
 var tuned = tuning{
-	growth:  2. / 3,  // attempts a round trip at the ceiling; TCP's 1: 10 clients 1.155 attempts for 1.14
-	excess:  0.5,     // of the way past the ceiling a round trip; 0 never finds new capacity: 1.61 for 1.16
-	unit:    1,       // by which limiters count, goodput over half of it or more; 5: sliding window 1.51 for 1.23
-	full:    0.9,     // of the window must fly for it to grow: what is paced flies a little below; 1: 1.20 for 1.16
-	slack:   0.8,     // of the gap where the window is not filled, since timers are late; 1: 1.08 for 1.05
-	rate:    4,       // below this window the gap alone tells the rate: 1.9 is not 1; 2: haproxy 1.23 for 1.12; everywhere: 1.134 for 1.05
-	grain:   1e-4,    // gaps below this are left out, a timer each costs more; 1 s: a bucket of burst 1 5.4 for 1.44
-	longest: 15,      // the longest gap; 1: 1000 clients on 5 slots 217 attempts for 8.4
-	outage:  2,       // without a success; a limiter that drains takes a second; 0: sliding window 1.38 for 1.23
-	touch:   1. / 60, // of the rate before an outage is what it is tried with, once a unit at most; 0: back after 16 s for 3
-	slow:    1.2,     // times the best mean, run times in a row: slow start ends; never: uplink 80 in flight for 48
-	long:    1.5,     // the same, and the window shrinks; never: uplink 2.14 s from send to success for 1.80
-	back:    0.9,     // what is left of it then, once a batch; 0.99: a service that thrashes 1.63 for 1.44
-	age:     30,      // half of how long the best mean counts; 1: 1.79 for 1.44
-	run:     8,       // answers in a row that are no chance; 1: long tails 1.3 for 1.2
-	batch:   16,      // answers of which a mean or a share is taken, over a round trip at least
-	noise:   0.1,     // of the answers, the most that chance may refuse; 0: 5% at random 73 for 1.4; 0.2: 10 clients .89 fair for .99
-	trial:   20,      // bursts of refusals until it is tried whether they are chance; never: 73 for 1.4; 5: 10 clients .84 fair for .98
+	growth:  2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
+	slack:   0.8,     // of the gap if less is accepted than the window holds: timers are late
+	small:   4,       // attempts; below, the gap alone sets the rate, and no sample is judged
+	grain:   1e-3,    // shorter gaps are left out: a timer each costs more
+	longest: 15,      // the longest gap
+	outage:  2,       // without a success; a limiter that counts by the second is silent for one
+	touch:   1. / 60, // of the rate before an outage, the least rate while it lasts
+	slow:    1.2,     // times the shortest mean round trip
+	age:     60,      // how fast the shortest mean is forgotten
+	batch:   24,      // successes and refusals of a sample that is judged
+	fall:    3,       // a cut by this factor must have paid
+	more:    1.5,     // times as much is clearly more
 }
 
+// probe is the state of the law. What is not here is in window.State.
 type probe struct {
 	*tuning
 	initial, min, max float64
+
 	// trip is the mean round trip; 0 before the first answer.
 	trip float64
-	// top is the ceiling. least is what a burst of refusals can bring it to.
-	top, least float64
-	// served is what flew at most since nothing was refused for a whole window.
-	served float64
-	// usual is what was accepted in a round trip before the last refusals.
-	usual float64
-	// clean are the successes since the last refusal that was no chance, silent the cuts
-	// since the last success.
-	clean, silent int
-	refused       bool
-	// ok is the time of the last success.
-	ok float64
-	// accepted are the successes of two spans and lost the refusals, from when they began:
-	// so what was accepted is never forgotten all at once.
-	from, accepted, lost [2]float64
-	pulse                pulse
-	chance               chance
-	// spared: a refusal that began a burst was chance, so that a later one of it begins it.
-	spared bool
+	// ceiling is the window that the last cut left, +Inf if there is none.
+	ceiling float64
+	// half is the lowest ceiling that one burst of refusals can bring: half of the window.
+	half float64
+	// paced: something was refused.
+	paced bool
+	// rate is what is accepted a second, up to the last success at the time succeeded.
+	rate, succeeded float64
+	// refused counts the refusals since the last success.
+	refused float64
+	// before is what was accepted in a round trip before these refusals.
+	before float64
+
+	// shortest is the shortest mean round trip of late, compared when answers
+	// were counted from, and slow how many in a row took clearly longer.
+	shortest, compared, answers, slow float64
+
+	// sample counts the answers since the window was as it is.
+	sample sample
+	// old is a sample to compare with: with a larger window or, in a trial, with the small one.
+	old result
+	// own are the refusals for each success that are the service's own, 0 if none are known.
+	own float64
+	// trial: the old window is back until the sample is full.
+	trial bool
 }
+
+// sample counts the answers since the time began, when the window was opened.
+type sample struct{ opened, began, accepted, refused float64 }
+
+// result is what a sample showed: refusals for each success, and successes a second.
+type result struct{ window, odds, rate float64 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
-	inf := math.Inf(1)
-	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, top: inf, pulse: pulse{best: [2]float64{inf, inf}}}
+	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, ceiling: math.Inf(1), shortest: math.Inf(1)}
 }
 
-// Timed is true: the law needs round-trip times. Where the clock stands still they count
-// as a microsecond.
+// Timed is true: the law needs round-trip times. If the clock stands still they count as a
+// microsecond.
 func (p *probe) Timed() bool { return true }
 
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
 	now, rtt := at.Seconds(), max(a.RTT, time.Microsecond).Seconds()
 	if p.trip == 0 {
-		p.begin(now, rtt, s)
+		p.begin(now, rtt, s, a)
 	}
 	w := s.Cwnd
 	if s.Gap > 0 {
+		if w < p.small {
+			w += 0.5 // it was rounded
+		}
 		w = min(w, p.trip/s.Gap.Seconds())
 	}
 	switch {
 	case a.Outcome.Accepted():
 		w = p.success(now, w, rtt, a)
 	case a.Outcome.Overloaded():
-		w = p.refusal(now, w, a)
+		w = p.refusal(now, w, rtt, a)
 	default:
 		return s
 	}
@@ -124,160 +140,103 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 }
 
 // begin is before the first answer, of a new law or after Reconfigured.
-func (p *probe) begin(now, rtt float64, s window.State) {
-	p.trip, p.ok, p.from = rtt, now, [2]float64{now, now}
-	p.refused = s.Gap > 0
+func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
+	p.trip, p.compared, p.paced = rtt, now, s.Gap > 0
+	p.succeeded = now - s.Gap.Seconds()
+	p.old.window = min(s.Cwnd, float64(a.Flying))
+	p.sample = sample{opened: s.Cwnd, began: now}
 	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
-		p.top = s.Ssthresh
+		p.ceiling = s.Ssthresh
 	}
 }
 
-// state is the window with its gap. Below p.rate the gap alone tells the rate; from
-// there on it also shrinks by up to p.slack where less is accepted than the window
-// holds, so that the window is what limits.
+// state is the window with its gap. Below p.small the gap alone sets the rate.
 func (p *probe) state(now, w float64) window.State {
 	w = min(w, p.max)
 	if p.min > window.MinWindow {
 		w = max(w, p.min)
 	}
-	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.top), window.MaxWindow)}
-	if w >= 1 && !p.refused {
-		return s
-	}
+	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
 	gap := p.trip / w
-	if w >= 1 && gap <= p.grain {
+	if w >= 1 && (!p.paced || gap <= p.grain) {
 		return s
 	}
-	if w < p.rate {
-		s.Cwnd = math.Ceil(w)
+	if w < p.small {
+		s.Cwnd = max(1, math.Round(w))
 	} else {
-		filled := p.goodput(now) / w
-		filled *= filled
-		gap *= min(1, max(p.slack, filled*filled))
+		gap *= min(1, max(p.slack, math.Pow(p.good(now)/w, 4)))
 	}
 	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
 	return s
 }
 
-// often is how much a round trip counts: its share of a second, 1 at most.
-func (p *probe) often() float64 { return min(1, p.trip/p.unit) }
+// span is the time over which the accepted rate is taken.
+func (p *probe) span() float64 { return max(0.5, p.trip) }
 
-// goodput is what was accepted of late in a round trip: Little's law.
-func (p *probe) goodput(now float64) float64 {
-	return p.trip * (p.accepted[0] + p.accepted[1]) / max(p.unit/2, p.trip, now-p.from[0])
+// good is what is accepted in a round trip: Little's law. In silence it fades.
+func (p *probe) good(now float64) float64 {
+	if p.rate == 0 {
+		return 0
+	}
+	return p.trip * p.rate * math.Exp((p.succeeded-now)/max(p.span(), 1/p.rate))
 }
 
-// refusal is an overload or a timeout. The depth of a cut below what was taken is what
-// growth makes up for in about a second.
-func (p *probe) refusal(now, w float64, a window.Answer) float64 {
-	taken, good := float64(a.Flying-1), min(w, p.goodput(now))
-	first := !a.Ignored || p.spared
-	if p.byChance(w, good, first) {
-		p.spared = first
-		return w
-	}
-	p.spared = false
-	good -= math.Sqrt(min(1, w) * p.often())
-	hadNone := p.clean == 0
-	if !hadNone {
-		p.usual = max(p.usual/2, p.goodput(p.ok))
-	}
-	p.clean = 0
-	if !first {
-		return p.more(w, good)
-	}
-	if hadNone {
-		p.silent++
-	}
-	if p.silent > 1 {
-		good = 0 // nothing is accepted any more
-	}
-	p.refused = true
-	before := min(1, w)
-	w = min(w, max(taken, good))
-	if w < 1 {
-		w = max(before/2, min(before, max(min(p.usual*p.touch, p.trip/p.unit), p.trip/p.longest)), good)
-	} else {
-		p.least = max(1, w/2)
-	}
-	p.top = w
-	return w
-}
-
-// more is one more refusal of the same burst. Each takes one from the ceiling, so that
-// it ends at what was taken; slow start doubles, so never below half.
-func (p *probe) more(w, good float64) float64 {
-	if w < 1 {
-		return w
-	}
-	p.top = max(p.least, good, p.top-1)
-	return min(w, p.top)
-}
+// step is how much the window grows in a round trip at the ceiling.
+func (p *probe) step() float64 { return p.growth * min(1, p.trip) }
 
 func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
-	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, w))
-	p.clean++
-	w = p.regain(now, w, a)
-	if now-p.from[1] > max(p.unit/2, p.trip) {
-		p.from, p.accepted = [2]float64{p.from[1], now}, [2]float64{p.accepted[1], 0}
-		p.lost = [2]float64{p.lost[1], 0}
+	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, min(w, float64(a.Flying))))
+	since := now - p.succeeded
+	if since > 0 {
+		p.rate += (1/since - p.rate) * -math.Expm1(-since/p.span())
+	} else {
+		p.rate += 1 / p.span()
 	}
-	p.chance.answers++
-	p.accepted[1]++
-	p.ok, p.silent = now, 0
-	if float64(p.clean) > max(4, p.served) {
-		p.served = 0
+	p.succeeded, p.refused = now, 0
+	if now >= p.sample.began {
+		p.sample.accepted++
 	}
-	p.served = max(p.served, float64(a.Flying))
-	slow, long := p.pulse.beat(p.tuning, now, rtt, p.trip)
-	if long && w >= 1 {
-		w = max(1, p.back*w)
-		p.top = w
+	if good := p.good(now); since > p.outage && w < p.before/2 {
+		p.ceiling = max(1, p.before)
+		w = min(p.initial, p.before/2)
+		p.before /= 2
+	} else if !a.Ignored && w < good/2 {
+		p.ceiling = max(p.ceiling, good)
+		w = good
 	}
-	switch {
-	case slow:
-		p.top = min(p.top, max(1, w))
-	case float64(a.Flying+1) > p.full*w:
+	switch slow := p.tooSlow(now, rtt); {
+	case slow && !p.trial:
+		p.ceiling = min(p.ceiling, max(1, w))
+	case !p.trial && float64(a.Flying+1) > w/2:
 		w = p.grown(w)
 	}
 	return w
 }
 
-// regain is the window where more is taken than it holds: at the end of an outage, half
-// of what was served before it, the initial window at most, and half of that if it is
-// refused again; after a limiter that counts has drained, what it accepts and, by slow
-// start, half of what was usual. That is never more than what flew.
-func (p *probe) regain(now, w float64, a window.Answer) float64 {
-	if w > p.served/2 {
-		return w
+// tooSlow reports whether eight answers in a row were slow.
+func (p *probe) tooSlow(now, rtt float64) bool {
+	if p.slow++; rtt <= p.tuning.slow*p.shortest {
+		p.slow = 0
 	}
-	if now-p.ok > p.outage {
-		if p.served <= 1 {
-			return w
+	p.answers++
+	if since := now - p.compared; since >= p.trip && p.answers >= 16 {
+		if p.trip > p.shortest {
+			p.shortest += (p.trip - p.shortest) * min(1, since/p.age)
+		} else {
+			p.shortest = p.trip
 		}
-		p.top = p.served
-		p.served /= 2
-		return min(p.initial, p.served)
+		p.compared, p.answers = now, 0
 	}
-	if good := min(p.goodput(now), p.served); !a.Ignored && w < good/2 {
-		p.top = max(p.top, good, p.usual/2)
-		return good
-	}
-	return w
+	return p.slow >= 8
 }
 
-// grown is the window after one success. Below one a step is a larger share of it, so it
-// is a little smaller: 3 a second with 1.37 attempts for 1.41.
 func (p *probe) grown(w float64) float64 {
-	step := p.growth * p.often()
-	if w < 1 {
-		step *= math.Sqrt(math.Sqrt(w))
-	}
+	step := p.step()
 	switch {
-	case w < p.top:
-		step = max(step, p.top-w)
-	case w > p.top+1:
-		step = max(step, p.excess*(w-p.top)*min(1, 2*p.trip/p.unit))
+	case w < p.ceiling:
+		step = max(step, p.ceiling-w)
+	case w > p.ceiling+1:
+		step = max(step, p.growth*(w-p.ceiling)*min(1, 2*p.trip))
 	}
 	return w + min(1, 3*w, step/max(1, w))
 }

@@ -31,8 +31,7 @@ var big = []string{"law-slots-fall-and-rise", "law-slowdown", "law-gentle-slowdo
 // better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose
 // expectations are met must leave this list.
 var harmful = []string{
-	"harm-share-refused", "harm-one-of-four-down", "harm-each-third-refused", "harm-first-attempt-refused",
-	"harm-blocks-of-sizes", "harm-slower-for-good", "harm-up-and-down", "harm-refused-after-rest", "harm-half-unanswered",
+	"harm-one-of-four-down", "harm-first-attempt-refused", "harm-up-and-down", "harm-half-unanswered",
 }
 
 // All built-in scenarios, with all their runs, show what they expect: the numbers of
