@@ -82,9 +82,9 @@ func (p *probed) rate(trip time.Duration) float64 {
 	return min(p.State().Cwnd, float64(trip)/float64(p.Gap()))
 }
 
-// "A refusal tells what the service took: what was in flight without the one that was
-// refused or, by Little's law, what was accepted of late times the round trip, whichever
-// is more. The window and its ceiling are cut to that."
+// "A refusal cuts the window to what the service took: to the attempts in flight without the refused
+// one or, by Little's law, to the accepted rate times the round trip, whichever is more. That is the
+// ceiling from then on."
 func TestProbeCutsToWhatWasTaken(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 40})
 	p.fill()
@@ -106,7 +106,7 @@ func TestProbeCutsToWhatWasTaken(t *testing.T) {
 	require.Greater(t, p.State().Cwnd, 35.0, "nothing else flew, but 40 were accepted in each round trip")
 }
 
-// "Below the ceiling the window grows by one for each success"
+// "Below the ceiling each success adds one to the window."
 func TestProbeStartsSlowly(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 10})
 	for want := 10.0; want < 1000; want *= 2 {
@@ -125,8 +125,8 @@ func atCeiling(t *testing.T, trip time.Duration) *probed {
 	return p
 }
 
-// "at the ceiling by two thirds of an attempt a round trip" and "A round trip shorter than a second
-// counts as its share of a second"
+// "At the ceiling the window grows by 2/3 of an attempt a round trip, or a second if the round trip is
+// shorter."
 func TestProbeGrowsSlowlyAtTheCeiling(t *testing.T) {
 	for _, trip := range []time.Duration{5 * ms, 200 * ms, time.Second, 3 * time.Second} {
 		p := atCeiling(t, trip)
@@ -134,7 +134,7 @@ func TestProbeGrowsSlowlyAtTheCeiling(t *testing.T) {
 	}
 }
 
-// "and past it faster and faster, since then the service has changed"
+// "Further past the ceiling it grows faster."
 func TestProbeGrowsFasterPastTheCeiling(t *testing.T) {
 	p := atCeiling(t, time.Second)
 	var steps []float64
@@ -150,7 +150,7 @@ func TestProbeGrowsFasterPastTheCeiling(t *testing.T) {
 	}
 }
 
-// "Only a window that is full grows."
+// "Only a window of which half flies grows."
 func TestProbeDoesNotGrowUnused(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	for range 100 {
@@ -166,8 +166,7 @@ func TestProbeDoesNotGrowUnused(t *testing.T) {
 	require.EqualValues(t, 20, p.State().Cwnd)
 }
 
-// "Once something was refused, sends are spread over the round trip, so that a window of
-// 1.9 is a rate and no burst of two."
+// "Once the window has a ceiling, sends are spread over the round trip."
 func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	p := atCeiling(t, 200*ms)
 	require.Zero(t, p.Gap())
@@ -206,7 +205,7 @@ func TestProbeHeedsSlowAnswers(t *testing.T) {
 	require.InDelta(t, before+7, p.State().Cwnd, 1, "slow answers end growth, and never cut")
 }
 
-// "nor do many that come late at once": our own process stood still, and the service did not.
+// Many answers that come late at once end no growth: this process stood still, and the service did not.
 func TestProbeForgivesAPauseOfItsOwn(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 32, Max: 32})
 	p.fill()
@@ -221,7 +220,7 @@ func TestProbeForgivesAPauseOfItsOwn(t *testing.T) {
 	require.EqualValues(t, 32, p.State().Cwnd)
 }
 
-// "A single slow answer says nothing."
+// A single slow answer is no ceiling.
 func TestProbeForgivesASlowAnswer(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20, Max: 64})
 	p.round(100*ms, 20)
@@ -238,10 +237,7 @@ func TestProbeForgivesASlowAnswer(t *testing.T) {
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
-// Where the window is not full one of five answers is timed: the others count all the same.
-// A service that slows down while the window is not full is noticed from one answer of five
-// too, and from each once the window is no more than twice what flies.
-// "None is there before the first batch: the first answers of a burst are its quickest."
+// The first answers of a burst are its quickest, so the first batch has no mean to compare with.
 func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 64})
 	p.fill()
@@ -253,20 +249,8 @@ func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
-// chance fills the window and, a round trip later, answers what flew then: one of so many
-// with a refusal.
-// tried is a window of which every twentieth attempt is refused, until it is tried whether
-// that is chance.
-// "If twice as much is taken then and no larger share refused, up to 10%, that share is chance.
-// It is no reason to cut then"
-// "nor while that is tried: where nothing waits, that lasts until more is refused"
-// A share that was proved is kept when more is refused for a while, one that was not is gone.
-// A state of the middle of a trial knows of no ceiling and of no chance: it is as at the start.
-// An outage ends a trial as it does all else.
-// "If twice as much is taken then and no larger share refused": a service that takes less bit
-// by bit refuses more of what is tried, and the trial is over within a round trip.
-// "While nothing is accepted the window halves with each refusal. The first success after
-// that brings back half of what was served before."
+// "The first success after 2 s restores half of what was accepted before, and the initial window at
+// most."
 func TestProbeInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	for range 9 {
@@ -293,7 +277,8 @@ func TestProbeInAnOutage(t *testing.T) {
 	require.InDelta(t, 40, p.State().Ssthresh, 1)
 }
 
-// "a sixtieth of the rate before an outage is what it is tried with, once a second at most"
+// "While all is refused, each burst of refusals halves the window, at most down to a 60th of the rate
+// before." If a 60th is more than one a second, one a second is tried.
 func TestProbeTriesAFastServiceOnceASecond(t *testing.T) {
 	p := newProbed(t, window.Settings{})
 	for range 200 {
@@ -330,8 +315,7 @@ func TestProbeAfterAStandstill(t *testing.T) {
 	require.InDelta(t, 16, p.State().Cwnd, 2, "half of what was accepted")
 }
 
-// "The ceiling is State.Ssthresh ... A state that was learned before has one unless its
-// Ssthresh is DefaultSsthresh."
+// "A restored State has a ceiling unless Ssthresh is MaxWindow or DefaultSsthresh."
 func TestProbeGoesOnFromALearnedState(t *testing.T) {
 	first := func(s window.State) window.State {
 		p := newProbed(t, window.Settings{})
@@ -378,7 +362,7 @@ func TestProbeAndTheOtherOutcomes(t *testing.T) {
 	require.EqualValues(t, 15, p.State().Cwnd)
 }
 
-// "Where the clock stands still they count as a microsecond."
+// If the clock stands still, a round trip counts as a microsecond.
 func TestProbeWithoutTime(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 4})
 	p.round(0, 1000)
