@@ -32,11 +32,11 @@ func Fixed(requests int) Limit {
 // If a load test can show how many requests the service serves at a time, use [Fixed] with
 // that number. A law finds the number only by exceeding it, and a service that then gets
 // slower at once pays for each try. In the simulated overloads of TestWhichLawServes and
-// TestFixedServesMoreThanAdaptive, aimd.Probe serves 0.7 to 1 of the requests that the best
+// TestFixedServesMoreThanAdaptive, aimd.Probe serves 0.5 to 1 of the requests that the best
 // fixed limit serves in time. Reno with a factor of 0.5 serves 0.2 to 0.85 of that number.
 //
-// If the number is unknown or changes, use Adaptive with aimd.Probe, which sees that
-// answers get slow. Count an answer that takes too long as a Timeout; httplimit.Handler and
+// If the number is unknown or changes, use Adaptive with aimd.Probe, which stops growing
+// while answers are slow. Count an answer that takes too long as a Timeout; httplimit.Handler and
 // contrib/grpc have a setting for it. Set Min, so that a short overload does not shut out
 // most clients, and Max, so that the requests fit into memory.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
