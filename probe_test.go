@@ -55,25 +55,6 @@ func (p *probed) round(trip time.Duration, taken int) {
 	p.answer(max(0, n-taken), window.Overload)
 }
 
-// some are n round trips of 100 ms with so many in flight.
-func (p *probed) some(n, flying int) {
-	for range n {
-		p.trip(100*ms, flying)
-	}
-}
-
-// trip is a round trip with so many in flight, all of which succeed.
-func (p *probed) trip(trip time.Duration, flying int) {
-	for range flying {
-		p.flying = append(p.flying, p.Sent(p.now))
-	}
-	p.now += trip
-	for _, ticket := range p.flying {
-		p.Answered(p.now, ticket, window.Success)
-	}
-	p.flying = nil
-}
-
 // rate is the window as it is meant: below two, the gap tells it.
 func (p *probed) rate(trip time.Duration) float64 {
 	if p.Gap() == 0 {
