@@ -7,7 +7,7 @@ func ProbeWith(constant string, value float64) window.NewLaw {
 	t := tuned
 	*map[string]*float64{
 		"growth": &t.growth, "slack": &t.slack, "small": &t.small, "grain": &t.grain, "longest": &t.longest,
-		"outage": &t.outage, "touch": &t.touch, "slow": &t.slow, "age": &t.age,
+		"touch": &t.touch, "slow": &t.slow, "age": &t.age,
 		"batch": &t.batch, "fall": &t.fall, "more": &t.more,
 	}[constant] = value
 	return func(s window.Settings) window.Law { return newProbe(s, &t) }

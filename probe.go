@@ -36,8 +36,9 @@ import (
 //	    window is the ceiling.
 //	  - Once the window has a ceiling, sends are spread over the round trip.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
-//	    the rate before. The first success after 2 s restores half of what was accepted before, and
-//	    the initial window at most.
+//	    the rate before. If refusals alone fill a round trip, the first success restores half of
+//	    what was accepted in a round trip before, and the initial window at most. The ceiling is
+//	    what was accepted before.
 //	  - A single refusal after a rest cuts nothing below one attempt at a time.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
@@ -48,7 +49,7 @@ func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 // tuning are the constants. Times are in seconds.
 type tuning struct {
 	growth, slack, small, grain, longest float64
-	outage, touch, slow, age             float64
+	touch, slow, age                     float64
 	batch, fall, more                    float64
 }
 
@@ -59,7 +60,6 @@ var tuned = tuning{
 	small:   4,       // attempts; below, the gap alone sets the rate, and no sample is judged
 	grain:   1e-3,    // shorter gaps are left out: a timer each costs more
 	longest: 15,      // the longest gap
-	outage:  2,       // without a success; a limiter that counts by the second is silent for one
 	touch:   1. / 60, // of the rate before an outage, the least rate while it lasts
 	slow:    1.2,     // times the shortest mean round trip
 	age:     60,      // how fast the shortest mean is forgotten
@@ -192,12 +192,15 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	} else {
 		p.rate += 1 / p.span()
 	}
+	silent := p.refused > 0 && since > p.trip
 	p.succeeded, p.refused = now, 0
 	if now >= p.sample.began {
 		p.sample.accepted++
 	}
-	if good := p.good(now); since > p.outage && w < p.before/2 {
-		p.ceiling = max(1, p.before)
+	if silent {
+		p.ceiling = max(p.ceiling, p.before)
+	}
+	if good := p.good(now); silent && w < p.before/2 {
 		w = min(p.initial, p.before/2)
 		p.before /= 2
 	} else if !a.Ignored && w < good/2 {

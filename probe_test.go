@@ -230,8 +230,8 @@ func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
-// "The first success after 2 s restores half of what was accepted before, and the initial window at
-// most."
+// "If refusals alone fill a round trip, the first success restores half of what was accepted in a
+// round trip before, and the initial window at most."
 func TestProbeInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	for range 9 {
