@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -10,6 +11,50 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 )
+
+// fixed is a Rand that always draws the same.
+type fixed struct{ uniform, normal float64 }
+
+func (f fixed) Float64() float64     { return f.uniform }
+func (f fixed) NormFloat64() float64 { return f.normal }
+
+// middle draws the medians.
+var middle = fixed{uniform: 0.5}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
+// delays are those of at most n retries in a row of an operation whose attempts take no time.
+func delays(b backoff.Backoff, r backoff.Rand, n int) []time.Duration {
+	var all []time.Duration
+	var s backoff.State
+	for range n {
+		s.Retry++
+		d, ok := b.Delay(s, r)
+		if !ok {
+			break
+		}
+		all = append(all, d)
+		s.Last, s.Elapsed = d, s.Elapsed+d
+	}
+	return all
+}
+
+// one is the delay before that retry.
+func one(t *testing.T, b backoff.Backoff, retry int, r backoff.Rand) time.Duration {
+	t.Helper()
+	d, ok := b.Delay(backoff.State{Retry: retry}, r)
+	require.True(t, ok)
+	return d
+}
+
+// seconds makes durations.
+func seconds(all ...float64) []time.Duration {
+	var out []time.Duration
+	for _, x := range all {
+		out = append(out, time.Duration(x*1e9+0.5))
+	}
+	return out
+}
 
 func TestExponentialDoublesUpToItsCap(t *testing.T) {
 	assert.Equal(t, seconds(0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30), delays(backoff.Exponential{}, nil, 11))

@@ -2,17 +2,23 @@ package httplimit_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
+	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/tag"
 )
 
 // A client that retries by itself, or not at all: put the Transport into it.
@@ -164,4 +170,198 @@ func ExampleCheck() {
 	// Output:
 	// httplimit: 503 Service Unavailable: Please reduce your request rate.
 	// hello, error: <nil>
+}
+
+// For a client that is not of net/http: what to put into its headers.
+func ExampleSetTags() {
+	h := http.Header{}
+	httplimit.SetTags(h, tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 2})
+	for _, name := range []string{"Aimd-Client", "Aimd-Client-Version", "Aimd-Feature", "Aimd-Criticality", "Aimd-Attempt"} {
+		fmt.Printf("%s: %s\n", name, h.Get(name))
+	}
+	// Output:
+	// Aimd-Client: photos
+	// Aimd-Client-Version: 2.1
+	// Aimd-Feature: thumbnails
+	// Aimd-Criticality: sheddable-plus
+	// Aimd-Attempt: 2
+}
+
+// A gateway relays what its client said, and adds the rest. It sends for the second time what its client
+// sent for the first.
+func ExampleAddTags() {
+	h := http.Header{"Aimd-Client": {"tv"}, "Aimd-Attempt": {"1"}}
+	httplimit.AddTags(h, tag.Tags{Client: "gateway", Version: "3", Criticality: tag.Sheddable, Attempt: 2})
+	tags, err := httplimit.ParseTags(h)
+	fmt.Printf("%+v %v\n", tags, err)
+	// Output: {Client:tv Version: Feature: Criticality:sheddable Attempt:2} <nil>
+}
+
+// What is malformed counts as not given.
+func ExampleParseTags() {
+	tags, err := httplimit.ParseTags(http.Header{
+		"Aimd-Client":      {"photos"},
+		"Aimd-Criticality": {"urgent"},
+	})
+	fmt.Printf("%+v\n%v\n", tags, err)
+	// Output:
+	// {Client:photos Version: Feature: Criticality:critical Attempt:0}
+	// httplimit: Aimd-Criticality: criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus
+}
+
+func ExampleRetryAfter() {
+	now := time.Date(2024, time.May, 1, 12, 0, 0, 0, time.UTC)
+	for _, h := range []http.Header{
+		{"Retry-After": {"120"}},
+		{"Retry-After": {"Wed, 01 May 2024 12:00:30 GMT"}},
+		{"Retry-After": {"2"}, "Retry-After-Ms": {"1300"}},
+		{"Retry-After": {"-1"}},
+	} {
+		fmt.Println(httplimit.RetryAfter(h, now))
+	}
+	// Output:
+	// 2m0s true
+	// 30s true
+	// 1.3s true
+	// 0s false
+}
+
+// A loop of your own marks its retries, so that they do not wait at the end again. The limiter is closed
+// here: nothing is sent, and the error says so.
+func ExampleWithRetry() {
+	lim, err := aimd.New()
+	if err != nil {
+		panic(err)
+	}
+	client := &http.Client{Transport: httplimit.New(nil, lim)}
+	lim.Close()
+
+	req, err := http.NewRequestWithContext(attempt.WithRetry(context.Background()), http.MethodGet, "http://photos.example/", nil)
+	if err != nil {
+		panic(err)
+	}
+	_, err = client.Do(req)
+	var unsent *attempt.Error
+	fmt.Println(errors.As(err, &unsent) && unsent.NotSent(), errors.Is(err, limiter.ErrClosed))
+	// Output: true true
+}
+
+// full is a controller whose one place is taken, and which has no queue.
+func full() *admission.Controller {
+	c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := c.Admit(context.Background(), tag.Tags{}); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Clients that may lie: the name is that of the API key, and only our own may say that they are more than
+// critical. What is malformed is logged.
+func ExampleHandlerConfig_tags() {
+	c, err := admission.New(admission.Fixed(32), admission.Config{})
+	if err != nil {
+		panic(err)
+	}
+	owners := map[string]string{"k-17": "photos"}
+	app := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		fmt.Printf("%+v\n", tag.FromContext(r.Context()))
+	})
+	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{Tags: func(r *http.Request) tag.Tags {
+		tags, err := httplimit.ParseTags(r.Header)
+		if err != nil {
+			fmt.Println("log:", err)
+		}
+		tags.Client = owners[r.Header.Get("X-Api-Key")]
+		tags.Criticality = min(tags.Criticality, tag.Critical)
+		return tags
+	}})
+	if err != nil {
+		panic(err)
+	}
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("X-Api-Key", "k-17")
+	req.Header.Set("Aimd-Client", "somebody else")
+	req.Header.Set("Aimd-Criticality", "critical-plus")
+	h.ServeHTTP(httptest.NewRecorder(), req)
+	// Output:
+	// log: httplimit: Aimd-Client: "somebody else" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \
+	// {Client:photos Version: Feature: Criticality:critical Attempt:0}
+}
+
+// An API whose errors are JSON.
+func ExampleHandlerConfig_refusal() {
+	h, err := httplimit.NewHandler(http.NotFoundHandler(), full(), httplimit.HandlerConfig{
+		Status: http.StatusTooManyRequests,
+		Refusal: func(w http.ResponseWriter, _ *http.Request, shed *admission.Shed) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": "overloaded", "why": shed.Reason.String()})
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Print(w.Code, " ", w.Header().Get("Retry-After") != "", " ", w.Body)
+	// Output: 429 true {"error":"overloaded","why":"full"}
+}
+
+// A probe is served though nothing else fits.
+func ExampleHandlerConfig_bypass() {
+	app := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	h, err := httplimit.NewHandler(app, full(), httplimit.HandlerConfig{Bypass: func(r *http.Request) bool {
+		return r.URL.Path == "/healthz"
+	}})
+	if err != nil {
+		panic(err)
+	}
+	for _, path := range []string{"/", "/healthz"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		fmt.Println(path, w.Code)
+	}
+	// Output:
+	// / 503
+	// /healthz 200
+}
+
+// A gateway: so many requests at a time for the service behind, which is told who sends them as the
+// gateway knows it.
+func ExampleHandler_reverseProxy() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tags, err := httplimit.ParseTags(r.Header)
+		fmt.Fprintln(w, "hello", tags.Client, err)
+	}))
+	defer service.Close()
+	target, err := url.Parse(service.URL)
+	if err != nil {
+		panic(err)
+	}
+	c, err := admission.New(admission.Fixed(32), admission.Config{})
+	if err != nil {
+		panic(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Transport: service.Client().Transport,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			httplimit.SetTags(r.Out.Header, tag.FromContext(r.In.Context()))
+		},
+	}
+	gateway, err := httplimit.NewHandler(proxy, c, httplimit.HandlerConfig{Tags: func(*http.Request) tag.Tags {
+		return tag.Tags{Client: "photos"} // from the API key, say
+	}})
+	if err != nil {
+		panic(err)
+	}
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("Aimd-Client", "an-impostor")
+	gateway.ServeHTTP(w, req)
+	fmt.Print(w.Body)
+	// Output: hello photos <nil>
 }

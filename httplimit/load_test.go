@@ -2,23 +2,33 @@ package httplimit_test
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/textproto"
+	"net/url"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
 )
 
 // capped is a service that refuses more than 16 requests at a time with 429, and counts what it did.
@@ -36,7 +46,7 @@ func (c *capped) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	time.Sleep(time.Millisecond) // the service time
-	times, _ := c.done.LoadOrStore(r.URL.Path[1:], new(atomic.Int32))
+	times, _ := c.done.LoadOrStore(r.URL.Path[1:], atomic.NewInt32(0))
 	times.(*atomic.Int32).Add(1)
 	_, _ = io.WriteString(w, r.URL.Path[1:])
 }
@@ -171,4 +181,151 @@ func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
 		synctest.Wait() // what nobody closed comes back by its context, on a goroutine of its own
 		require.Zero(t, l.Snapshot().InFlight)
 	})
+}
+
+// Requests that panic, hijack, stream, hang up and are refused, all at once: never more than the limit
+// are in service, and in the end every place is free.
+func TestHandlerLeaksNothing(t *testing.T) {
+	for _, p := range inMemory {
+		t.Run(p.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 4
+				d := newDoor(t, admission.Fixed(limit), admission.Config{QueueBound: 8, QueueTime: 20 * time.Millisecond})
+				var inside, most atomic.Int64
+				h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != "/hijack" { // who hijacks holds no place, and may go on
+						n := inside.Inc()
+						defer inside.Dec()
+						for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+						}
+					}
+					misbehave(w, r)
+				}), d)
+				s := p.start(t, h)
+				s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the panics
+				var all sync.WaitGroup
+				for g := range 16 {
+					all.Go(func() { hammer(t, s, rand.New(rand.NewPCG(uint64(g), 1))) })
+				}
+				all.Wait()
+				synctest.Wait()
+				d.stands(0, 0)
+				assert.LessOrEqual(t, most.Load(), int64(limit))
+				snapshot := d.Snapshot()
+				assert.Positive(t, snapshot.Successes)
+				assert.Positive(t, snapshot.Neutrals)
+				t.Log(snapshot)
+			})
+		})
+	}
+}
+
+// misbehave does what the request's path says.
+func misbehave(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/panic":
+		panic(http.ErrAbortHandler)
+	case "/late-panic":
+		_, _ = io.WriteString(w, "half an ans")
+		panic("boom")
+	case "/hijack":
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+			conn.Close()
+		}
+	case "/stream":
+		for range 3 {
+			_, _ = io.WriteString(w, "line\n")
+			_ = http.NewResponseController(w).Flush()
+		}
+	case "/wait":
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func hammer(t *testing.T, s *httptest.Server, random *rand.Rand) {
+	paths := []string{"/", "/panic", "/late-panic", "/stream", "/wait"}
+	if s.TLS == nil {
+		paths = append(paths, "/hijack")
+	}
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if random.IntN(4) == 0 {
+			time.AfterFunc(time.Duration(random.IntN(2000))*time.Microsecond, cancel)
+		}
+		req := get(ctx, s.URL+paths[random.IntN(len(paths))])
+		httplimit.SetTags(req.Header, tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)})
+		if resp, err := s.Client().Do(req); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		cancel()
+	}
+}
+
+// A reverse proxy asks for more of a writer than most handlers: the upgrade goes through it, and through
+// a Handler at either end.
+func TestUpgradeThroughHandlers(t *testing.T) {
+	front, behind := single(t), single(t)
+	service := serve(t, handler(t, upgrade(t), behind))
+	target, err := url.Parse(service.URL)
+	require.NoError(t, err)
+	s := serve(t, handler(t, &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: service.Client().Transport,
+	}, front))
+	resp, err := s.Client().Transport.RoundTrip(upgradeRequest(t.Context(), s.URL))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+	front.ended(window.Success)
+	behind.ended(window.Success)
+	conn := resp.Body.(io.ReadWriteCloser)
+	_, err = io.WriteString(conn, "hello\n")
+	require.NoError(t, err)
+	got := make([]byte, 6)
+	_, err = io.ReadFull(conn, got)
+	require.NoError(t, err)
+	assert.Equal(t, "hello\n", string(got))
+	require.NoError(t, conn.Close())
+}
+
+// What a service says before and after its answer comes through a proxy and the Handler before it.
+func TestHintsAndTrailersThroughAProxy(t *testing.T) {
+	for _, p := range serverProtocols {
+		t.Run(p.name, func(t *testing.T) {
+			service := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Link", "</style.css>; rel=preload")
+				w.WriteHeader(http.StatusEarlyHints)
+				w.Header().Set("Trailer", "Checksum")
+				_, _ = io.WriteString(w, "hello")
+				w.Header().Set("Checksum", "5")
+			}))
+			target, err := url.Parse(service.URL)
+			require.NoError(t, err)
+			d := single(t)
+			s := p.start(t, handler(t, &httputil.ReverseProxy{
+				Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+				Transport:     service.Client().Transport,
+				FlushInterval: time.Nanosecond, // by a timer, in a goroutine of its own
+			}, d))
+			var hints []string
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+				hints = append(hints, fmt.Sprint(code, " ", h.Get("Link")))
+				return nil
+			}})
+			resp, err := s.Client().Do(get(ctx, s.URL))
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, "hello", string(body))
+			assert.Equal(t, []string{"103 </style.css>; rel=preload"}, hints)
+			assert.Equal(t, "5", resp.Trailer.Get("Checksum"))
+			d.ended(window.Success)
+		})
+	}
 }

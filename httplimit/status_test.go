@@ -3,8 +3,12 @@ package httplimit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -164,4 +169,254 @@ func TestDoGivesUpOnAFinalStatus(t *testing.T) {
 	var status *httplimit.StatusError
 	require.True(t, errors.As(err, &status))
 	l.ended(window.ClientError)
+}
+
+const openAIQuota = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
+
+// What bodies of 429 and 403 say, as the services send them.
+func TestTheCodeOfAnAnswer(t *testing.T) {
+	quota := attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
+	overload := attempt.Verdict{Outcome: window.Overload, Retry: true}
+	refused := attempt.Verdict{Outcome: window.ClientError}
+	for _, c := range []struct {
+		status int
+		body   string
+		code   string
+		want   attempt.Verdict
+	}{
+		{429, openAIQuota, "insufficient_quota", quota},
+		{429, `{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`, "rate_limit_exceeded", overload},
+		{429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "rate_limit_error", overload},
+		{403, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceeded"}]}}`, "dailyLimitExceeded", quota},
+		{403, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"quotaExceeded"}]}}`, "quotaExceeded", quota},
+		{403, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`, "rateLimitExceeded", overload},
+		{403, `{"error":{"code":403,"errors":[{"reason":"insufficientPermissions"}]}}`, "", refused},
+		{429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"PerDay"}]}]}}`, "quotaExceeded", quota},
+		{429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"9s"}]}}`, "", overload},
+		{429, `{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure"}]}}`, "RATE_LIMIT_EXCEEDED", overload},
+		{429, `{"__type":"ServiceQuotaExceededException"}`, "ServiceQuotaExceededException", quota},
+		{429, `{"error":"insufficient_quota"}`, "insufficient_quota", quota},
+		{429, `insufficient_quota`, "", overload},
+		{429, `{"error":`, "", overload},
+		{400, openAIQuota, "", refused},
+		{429, `[[[[[[[[{"code":"insufficient_quota"}]]]]]]]]`, "", overload},
+	} {
+		t.Run(fmt.Sprint(c.status, c.body), func(t *testing.T) {
+			err := &httplimit.StatusError{StatusCode: c.status, Body: []byte(c.body)}
+			require.Equal(t, c.code, err.ErrorCode())
+			require.Equal(t, c.want, attempt.Classify(err))
+		})
+	}
+}
+
+// Out of quota ends the operation at once, whatever a policy says, and the window learns nothing of it.
+// Who gets the answer gets all of it.
+func TestOutOfQuotaIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			calls++
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, openAIQuota)
+		}))
+		l := one(t)
+		client := s.Client()
+		err := l.Do(t.Context(), func(ctx context.Context) error {
+			resp, err := client.Do(get(ctx, s.URL))
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			return httplimit.Check(resp)
+		})
+		require.ErrorIs(t, err, attempt.ErrQuota)
+		require.ErrorContains(t, err, "gave up after 1 attempt: out of quota")
+		l.ended(window.Neutral)
+
+		for name, rt := range map[string]http.RoundTripper{
+			"Transport": httplimit.New(client.Transport, l.Limiter),
+			"Retrier":   newRetrier(t, httplimit.New(client.Transport, l.Limiter), retry.Config{If: func(error) bool { return true }}),
+			"Client":    clientOn(t, client.Transport, l.Limiter).Transport,
+		} {
+			calls = 0
+			resp, err := rt.RoundTrip(get(t.Context(), s.URL))
+			require.NoError(t, err, name)
+			text, err := io.ReadAll(resp.Body)
+			require.NoError(t, err, name)
+			require.Equal(t, openAIQuota, string(text), name)
+			require.NoError(t, resp.Body.Close())
+			require.Equal(t, 1, calls, name)
+			l.ended(window.Neutral)
+		}
+	})
+}
+
+// A StatusError made by hand obeys the Retry-After in its header.
+func TestAStatusErrorMadeByHand(t *testing.T) {
+	err := &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"Retry-After": {"30"}}}
+	require.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 30 * time.Second}, attempt.Classify(err))
+	require.EqualError(t, err, "httplimit: 503 Service Unavailable (Retry-After 30s)")
+}
+
+// sdkError is an error that carries the answer in a field.
+type sdkError struct{ response *http.Response }
+
+func (e *sdkError) Error() string { return "the SDK failed" }
+
+func TestClassifyAs(t *testing.T) {
+	classify := httplimit.ClassifyAs(func(e *sdkError) *http.Response { return e.response })
+	answer := func(status int, h http.Header, body string) error {
+		resp, err := answers(status, h, text(body))(get(t.Context(), anyURL))
+		require.NoError(t, err)
+		return fmt.Errorf("a call: %w", &sdkError{resp})
+	}
+	for _, c := range []struct {
+		err  error
+		want attempt.Verdict
+	}{
+		{answer(503, http.Header{"Retry-After": {"7"}}, ""), attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 7 * time.Second}},
+		{answer(429, http.Header{"Content-Type": {"application/json"}}, openAIQuota), attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}},
+		{answer(404, nil, ""), attempt.Verdict{Outcome: window.ClientError}},
+		{answer(200, nil, ""), attempt.Verdict{}},
+		{&sdkError{}, attempt.Verdict{}},
+		{io.EOF, attempt.Verdict{}},
+	} {
+		require.Equal(t, c.want, classify(c.err), "%v", c.err)
+		require.Equal(t, c.want, classify(c.err), "a second look sees the same")
+	}
+}
+
+// A long text before the code does not hide it.
+func TestOutOfQuotaInALongAnswer(t *testing.T) {
+	long := `{"error":{"message":"` + strings.Repeat("You exceeded your current quota. ", 1000) + `","code":"insufficient_quota"}}`
+	resp := func() *http.Response {
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(long))}
+	}
+	require.ErrorIs(t, attempt.Classify(httplimit.Check(resp())).Reason, attempt.ErrQuota)
+	classify := httplimit.ClassifyAs(func(e *sdkError) *http.Response { return e.response })
+	require.ErrorIs(t, classify(&sdkError{resp()}).Reason, attempt.ErrQuota)
+}
+
+// Streams of HTTP/2 that a server breaks off are tried again.
+func TestAStreamThatIsReset(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	_, err := s.Client().Get(s.URL)
+	require.ErrorContains(t, err, "INTERNAL_ERROR")
+	require.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, attempt.Classify(err))
+}
+
+const year = 365 * 24 * time.Hour
+
+// noon is now in the tests of RetryAfter.
+var noon = time.Date(2026, time.March, 4, 12, 0, 0, 0, time.UTC)
+
+func TestRetryAfter(t *testing.T) {
+	for _, c := range []struct {
+		value string
+		want  time.Duration
+		ok    bool
+	}{
+		// "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT", "Retry-After: 120" (RFC 9110, section 10.2.3)
+		{"120", 2 * time.Minute, true},
+		{"Wed, 04 Mar 2026 12:00:30 GMT", 30 * time.Second, true},
+		{"Wednesday, 04-Mar-26 12:00:30 GMT", 30 * time.Second, true},
+		{"Wed Mar  4 12:00:30 2026", 30 * time.Second, true},
+		{"0", 0, true},
+		{" 5 ", 5 * time.Second, true},
+		{"00005", 5 * time.Second, true},
+		{"Fri, 31 Dec 1999 23:59:59 GMT", 0, true},
+		{"31536000", year, true},
+		{"31536001", 0, false},
+		{"Thu, 04 Mar 2027 12:00:00 GMT", year, true},
+		{"Thu, 04 Mar 2027 12:00:01 GMT", 0, false},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", 0, false},
+		{strconv.FormatInt(noon.Unix(), 10), 0, false},
+		{"9223372036854775807", 0, false},
+		{"9223372037", 0, false}, // in nanoseconds, one more than an int64 has
+		{"18446744073709551616", 0, false},
+		{"-1", 0, false},
+		{"+1", 0, false},
+		{"1.5", 0, false},
+		{"1e3", 0, false},
+		{"0x10", 0, false},
+		{"1_000", 0, false},
+		{"5s", 0, false},
+		{"soon", 0, false},
+		{"NaN", 0, false},
+		{"", 0, false},
+		{"Wed, 04 Mar 2026 12:00:30 PST", 0, false},
+	} {
+		t.Run(c.value, func(t *testing.T) {
+			got, ok := httplimit.RetryAfter(http.Header{"Retry-After": {c.value}}, noon)
+			assert.Equal(t, c.ok, ok)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestRetryAfterInMilliseconds(t *testing.T) {
+	for _, name := range []string{"X-Amz-Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
+		h := http.Header{}
+		h.Set("Retry-After", "2")
+		h.Set(name, "1500")
+		d, ok := httplimit.RetryAfter(h, noon)
+		assert.True(t, ok, name)
+		assert.Equal(t, 1500*time.Millisecond, d, name)
+		h.Set(name, "-1")
+		d, ok = httplimit.RetryAfter(h, noon)
+		assert.True(t, ok, "the other one still counts")
+		assert.Equal(t, 2*time.Second, d)
+		h.Set(name, strconv.FormatInt(math.MaxInt64, 10))
+		d, _ = httplimit.RetryAfter(h, noon)
+		assert.Equal(t, 2*time.Second, d)
+	}
+}
+
+func TestRetryAfterCountsFromTheServicesClock(t *testing.T) {
+	h := http.Header{
+		"Date":        {"Wed, 04 Mar 2026 13:00:00 GMT"}, // an hour ahead of ours
+		"Retry-After": {"Wed, 04 Mar 2026 13:00:10 GMT"},
+	}
+	d, ok := httplimit.RetryAfter(h, noon)
+	assert.True(t, ok)
+	assert.Equal(t, 10*time.Second, d)
+	h.Set("Date", "yesterday")
+	d, ok = httplimit.RetryAfter(h, noon)
+	assert.True(t, ok)
+	assert.Equal(t, time.Hour+10*time.Second, d)
+}
+
+func TestNoRetryAfter(t *testing.T) {
+	for _, h := range []http.Header{nil, {}, {"Retry-After": nil}} {
+		d, ok := httplimit.RetryAfter(h, noon)
+		assert.False(t, ok)
+		assert.Zero(t, d)
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("120", "", "", int64(0))
+	f.Add("Wed, 04 Mar 2026 12:00:30 GMT", "", "Wed, 04 Mar 2026 12:00:00 GMT", int64(1<<40))
+	f.Add("-1", "1500", "soon", int64(-1<<40))
+	f.Add("18446744073709551616", "9223372036854775808", "", int64(0))
+	f.Fuzz(func(t *testing.T, after, millis, date string, now int64) {
+		h := http.Header{"Retry-After": {after}, "X-Amz-Retry-After": {millis}, "Date": {date}}
+		at := time.Unix(now, 0)
+		d, ok := httplimit.RetryAfter(h, at)
+		assert.True(t, ok || d == 0, "no Retry-After is no delay")
+		assert.True(t, 0 <= d && d <= year, "%v", d)
+		// A number is as many seconds, or nothing at all.
+		if n, err := strconv.ParseUint(after, 10, 64); err == nil {
+			d, ok := httplimit.RetryAfter(http.Header{"Retry-After": {after}}, at)
+			if want := float64(n) * 1e9; ok {
+				assert.Equal(t, want, float64(d))
+			} else {
+				assert.Greater(t, want, float64(year))
+			}
+		}
+	})
 }

@@ -1,8 +1,17 @@
 package aimdaws_test
 
 import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -144,5 +154,144 @@ func testConnectionsAsOverload(t *testing.T) {
 		l := newLimiter(t, aimd.WithClassifier(classify))
 		require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 		requireOutcomes(t, l, want)
+	}
+}
+
+// rare is an HTTP client whose service takes 20 ms for an answer of the status, and refuses one request
+// in a hundred.
+type rare struct {
+	status int
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+func (r *rare) Do(req *http.Request) (*http.Response, error) {
+	time.Sleep(20 * time.Millisecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := r.status
+	if r.random.IntN(100) == 0 {
+		status = http.StatusServiceUnavailable
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
+}
+
+// To look for objects that are not there is work that the service did: it takes no longer than to find
+// them.
+func TestHeadsOfMissingObjectsAreAsFastAsOfFoundOnes(t *testing.T) {
+	run := func(status int) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t)
+			c := newStore(t).client(l, func(cfg *aws.Config) {
+				cfg.HTTPClient = &rare{status: status, random: rand.New(rand.NewPCG(9, 2))}
+			})
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() {
+					for range 100 {
+						_, err := c.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: aws.String(bucket), Key: aws.String("k")})
+						var missing *types.NotFound
+						assert.Equal(t, status == http.StatusNotFound, errors.As(err, &missing), "%v", err)
+					}
+				})
+			}
+			all.Wait()
+			took = time.Since(start)
+			s := l.Snapshot()
+			require.EqualValues(t, 6400, s.Successes+s.ClientErrors)
+			t.Logf("%d: %v, %v", status, took, s)
+		})
+		return took
+	}
+	require.InEpsilon(t, run(http.StatusOK), run(http.StatusNotFound), 0.1)
+}
+
+// A wrong port is told within 10 s; once somebody has answered, work waits.
+func TestAWrongPort(t *testing.T) { synctest.Test(t, testAWrongPort) }
+
+func testAWrongPort(t *testing.T) {
+	s := newStore(t)
+	start := time.Now()
+	var away atomic.Bool
+	dial := s.transport.DialContext
+	s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if away.Load() {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		}
+		return dial(ctx, network, address)
+	}
+	away.Store(true)
+	l := newLimiter(t)
+	err := put(t.Context(), s.client(l), "k", "x")
+	require.ErrorIs(t, err, attempt.ErrNoContact)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	require.ErrorContains(t, err, "the service has never answered")
+	require.Equal(t, 10*time.Second, time.Since(start))
+
+	away.Store(false)
+	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
+	s.transport.CloseIdleConnections()
+	away.Store(true)
+	time.AfterFunc(time.Hour, func() { away.Store(false) })
+	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
+	requireIdle(t, l)
+}
+
+// "Don't retry on out of quota."
+func TestOutOfQuota(t *testing.T) {
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
+		fakes3.Answer(w, r, http.StatusServiceUnavailable, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
+		return true
+	}))
+	l := newLimiter(t)
+	err := put(t.Context(), s.client(l), "k", "x")
+	require.ErrorIs(t, err, attempt.ErrQuota)
+	requireCode(t, err, "QuotaExceeded")
+	requireOutcomes(t, l, outcomes{neutrals: 1})
+}
+
+// resetting is a connection that the other side resets where it ends.
+type resetting struct{ net.Conn }
+
+func (c resetting) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	}
+	return n, err
+}
+
+// What talks, but not as S3, is told as well, although the SDK would go on for ever: an HTTPS server
+// asked over HTTP, whose answer breaks off, and a server of something else.
+func TestAWrongServer(t *testing.T) {
+	for name, says := range map[string]string{
+		"400 that breaks off": "HTTP/1.0 400 Bad Request\r\nContent-Length: 100\r\n\r\nClient sent an HTTP request",
+		"malformed HTTP":      "SSH-2.0-OpenSSH_9.6\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t, scripted(func(w http.ResponseWriter, _ *http.Request) bool {
+					conn, _, err := http.NewResponseController(w).Hijack()
+					if err == nil {
+						_, _ = conn.Write([]byte(says))
+						_ = conn.Close()
+					}
+					return true
+				}))
+				dial := s.transport.DialContext
+				s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := dial(ctx, network, address)
+					return resetting{conn}, err
+				}
+				l := newLimiter(t)
+				start := time.Now()
+				require.Error(t, put(t.Context(), s.client(l), "k", "x"))
+				require.LessOrEqual(t, time.Since(start), 10*time.Second)
+				requests, _ := s.Counts()
+				require.EqualValues(t, 3, requests)
+				requireIdle(t, l)
+			})
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,9 +14,10 @@ import (
 	"google.golang.org/grpc/codes"
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
+	"github.com/aimd-go/aimd/admission"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -291,4 +293,156 @@ func TestAStreamWithinAnAttemptTakesNoSecondSlot(t *testing.T) {
 		return err
 	}))
 	l.told(window.Success)
+}
+
+// silent is a service whose streams say nothing until the client goes.
+var silent = &service{
+	duplex: func(s duplexServer) error {
+		<-s.Context().Done()
+		return s.Context().Err()
+	},
+}
+
+func TestTheEndOfTheContextEndsAStream(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		end     error
+		reading bool
+		want    window.Outcome
+	}{
+		{"cancelled, nobody reads", context.Canceled, false, window.Neutral},
+		{"cancelled, somebody reads", context.Canceled, true, window.Neutral},
+		// As with httplimit: the reader was slow, not the service.
+		{"deadline, nobody reads", context.DeadlineExceeded, false, window.Neutral},
+		{"deadline, somebody reads", context.DeadlineExceeded, true, window.Timeout},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := one(t)
+			ctx, reading := newTerm(), make(chan struct{})
+			stream, err := limited(t, l, silent, grpc.WithChainStreamInterceptor(onRecv(reading))).FullDuplexCall(ctx)
+			require.NoError(t, err)
+			require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
+			require.NoError(t, stream.CloseSend())
+			l.held(1)
+			if !c.reading {
+				ctx.end(c.end)
+				l.ended(c.want)
+				_, err = stream.Recv()
+				requireCode(t, status.FromContextError(c.end).Code(), err)
+				return
+			}
+			read := async(func() error { _, err := stream.Recv(); return err })
+			<-reading
+			ctx.end(c.end)
+			requireCode(t, status.FromContextError(c.end).Code(), <-read)
+			l.ended(c.want)
+		})
+	}
+}
+
+// onRecv is an interceptor that tells of the first RecvMsg.
+func onRecv(reading chan<- struct{}) grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		s, err := open(ctx, desc, cc, method, opts...)
+		return &told{s, reading}, err
+	}
+}
+
+type told struct {
+	grpc.ClientStream
+	reading chan<- struct{}
+}
+
+func (s *told) RecvMsg(m any) error {
+	if s.reading != nil {
+		close(s.reading)
+		s.reading = nil
+	}
+	return s.ClientStream.RecvMsg(m)
+}
+
+// "To ensure resources are not leaked ... Call Close on the ClientConn" (ClientConn.NewStream)
+func TestTheEndOfTheConnectionEndsAStreamThatNobodyReads(t *testing.T) {
+	l := one(t)
+	client, conn := dial(t, start(t, silent), aimdgrpc.Limit(l.Limiter)...)
+	_, err := client.FullDuplexCall(context.Background())
+	require.NoError(t, err)
+	l.held(1)
+	require.NoError(t, conn.Close())
+	l.ended(window.Neutral)
+}
+
+func TestAServerThatDiesEndsItsStreams(t *testing.T) {
+	l := one(t)
+	arrived := make(chan struct{})
+	address, stop := startUntil(t, &service{duplex: func(s duplexServer) error {
+		close(arrived)
+		<-s.Context().Done()
+		return nil
+	}})
+	client, _ := dial(t, address, aimdgrpc.Limit(l.Limiter)...)
+	require.NoError(t, call(t.Context(), client)) // so that the service was there
+	l.told(window.Success)
+	stream, err := client.FullDuplexCall(context.Background())
+	require.NoError(t, err)
+	<-arrived
+	l.held(1)
+	stop()
+	_, err = stream.Recv()
+	requireCode(t, codes.Unavailable, err)
+	l.told(window.Overload)
+}
+
+// A server that admits 16, and a client with a limiter that knows nothing of it.
+func TestBothEndsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		controller, err := admission.New(admission.Fixed(16), admission.Config{
+			QueueBound: 4, RetryAfterMin: 100 * time.Millisecond,
+		})
+		require.NoError(t, err)
+		admit, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{Code: codes.ResourceExhausted})
+		require.NoError(t, err)
+		l, c := loaded(t), &capped{}
+		client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, c.service(), admit...))...)
+		c.runs(t, l.Do, ask(client))
+		s := controller.Snapshot()
+		t.Log(s)
+		assert.Zero(t, c.refused.Load(), "the service behind is never asked for more than it takes")
+		assert.EqualValues(t, 500, s.Successes)
+		assert.Zero(t, s.InFlight)
+		assert.Zero(t, s.Queued)
+		assert.Less(t, l.Snapshot().Attempts(), uint64(750), "attempts for 500 operations")
+	})
+}
+
+// gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
+func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond})
+		require.NoError(t, err)
+		var retried time.Duration
+		shed := time.Time{}
+		admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
+		require.NoError(t, err)
+		release := held(t, c)
+		watch := grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			if shed.IsZero() {
+				shed = time.Now()
+				defer release()
+			} else {
+				retried = time.Since(shed)
+			}
+			return handle(ctx, req)
+		})
+		client, _ := dial(t, "any", inMemory(t, &service{}, append([]grpc.ServerOption{watch}, admit...)...), grpc.WithDefaultServiceConfig(`{"methodConfig": [{
+			"name": [{}], "retryPolicy": {
+				"maxAttempts": 2, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]
+			}}]}`))
+		_, err = client.UnaryCall(t.Context(), &pb.SimpleRequest{})
+		require.NoError(t, err)
+		// A request is taken to last 100 ms as yet, and half of the place is for those that return: 200
+		// ms, jittered, and up to the next millisecond.
+		assert.GreaterOrEqual(t, retried, 100*time.Millisecond)
+		assert.LessOrEqual(t, retried, 301*time.Millisecond)
+	})
 }

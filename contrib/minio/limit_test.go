@@ -3,9 +3,14 @@ package aimdminio_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,4 +186,73 @@ func TestContextEndsTheWait(t *testing.T) {
 		require.Zero(t, requests)
 		requireIdle(t, l)
 	})
+}
+
+// A wrong port ends with the tries of minio-go, and the error has the reason.
+func TestAWrongPort(t *testing.T) {
+	for name, call := range map[string]func(context.Context, *minio.Client) error{
+		"PutObject": func(ctx context.Context, c *minio.Client) error { return put(ctx, c, "k", "x") },
+		"StatObject": func(ctx context.Context, c *minio.Client) error {
+			_, err := c.StatObject(ctx, bucket, "k", minio.StatObjectOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t, 8, 0, nil)
+				l := newLimiter(t)
+				c := s.client(t, l, func(o *minio.Options) {
+					tr := s.transport()
+					tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
+						return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+					}
+					o.Transport = tr
+				})
+				start := time.Now()
+				err := call(t.Context(), c)
+				require.ErrorIs(t, err, attempt.ErrNoContact)
+				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				require.Less(t, time.Since(start), 40*time.Second)
+				requireIdle(t, l)
+			})
+		})
+	}
+}
+
+func TestClassify(t *testing.T) {
+	overload := attempt.Verdict{Outcome: window.Overload, Retry: true}
+	again := attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	for _, c := range []struct {
+		name string
+		err  error
+		want attempt.Verdict
+	}{
+		{"code", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}, overload},
+		{"code in a 200", minio.ErrorResponse{Code: "SlowDown", StatusCode: 200}, overload},
+		{"unknown code in a 200", minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}, attempt.Verdict{}},
+		{"no document", minio.ErrorResponse{Code: "503 Service Unavailable", StatusCode: 503}, overload},
+		{"429", minio.ErrorResponse{Code: "Other", StatusCode: 429}, overload},
+		{"504", minio.ErrorResponse{Code: "Other", StatusCode: 504}, attempt.Verdict{Outcome: window.Timeout, Retry: true}},
+		{"500", minio.ErrorResponse{Code: "InternalError", StatusCode: 500}, again},
+		{"499", minio.ErrorResponse{Code: "Other", StatusCode: 499}, again},
+		{"520", minio.ErrorResponse{Code: "Other", StatusCode: 520}, again},
+		{"404", minio.ErrorResponse{Code: "NoSuchKey", StatusCode: 404}, attempt.Verdict{Outcome: window.ClientError}},
+		{"wrapped", fmt.Errorf("photo: %w", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}), overload},
+		{"not minio-go's", errors.New("other"), attempt.Verdict{}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, aimdminio.Classify(c.err)) })
+	}
+}
+
+// A connection closed before the answer comes from minio-go as a text.
+func TestHungUp(t *testing.T) {
+	s := newStore(t, 0, 0, func(_ http.ResponseWriter, r *http.Request) bool {
+		panic(http.ErrAbortHandler)
+	})
+	l := newLimiter(t)
+	err := put(t.Context(), s.client(t, l, func(o *minio.Options) { o.MaxRetries = 1 }), "a", "x")
+	require.Error(t, err)
+	require.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, aimdminio.Classify(err), "%v", err)
+	require.EqualValues(t, 1, l.Snapshot().Neutrals)
+	requireIdle(t, l)
 }
