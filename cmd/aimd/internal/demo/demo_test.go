@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/s3"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
 // aimd runs a command line in an empty directory.
@@ -184,11 +185,11 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	o := output{json: true, html: "page.html"}
 	c.Flags().StringVar(&o.html, "html", "", "")
 	require.NoError(t, c.Flags().Set("html", "page.html"))
-	err := o.show(c, example(), func(context.Context, measure.Watcher) iter.Seq2[measure.Result, error] {
-		return func(yield func(measure.Result, error) bool) {
-			yield(measure.Result{Strategy: "tahoe"}, nil)
+	err := o.show(c, example(), func(func(string, *race.Meter)) iter.Seq2[race.Result, error] {
+		return func(yield func(race.Result, error) bool) {
+			yield(race.Result{Strategy: "tahoe"}, nil)
 			interrupt()
-			yield(measure.Result{Strategy: "reno", Operations: 7, Interrupted: true}, nil)
+			yield(race.Result{Strategy: "reno", Operations: 7, Interrupted: true}, nil)
 		}
 	})
 	assert.ErrorIs(t, err, cli.ErrInterrupted)
@@ -214,11 +215,13 @@ func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
 // A run of less than a second measures how a strategy starts, not how it controls.
 func TestQuickIsLongEnoughToCompare(t *testing.T) {
 	for _, live := range []bool{false, true} {
-		d, quick := s3.Config{Goroutines: 256, Slots: 32, Service: 100 * time.Millisecond}, true
-		c := &cobra.Command{}
-		demoFlags(c, &d, &quick)
-		quicken(c, &d, live)
-		assert.Greater(t, d.Optimum(d.Objects), time.Second)
-		assert.Less(t, d.Optimum(d.Objects), 3*time.Second)
+		u := newUploads()
+		f := pflag.NewFlagSet("demo", pflag.ContinueOnError)
+		u.flags(f)
+		f.Var(value.Names(&u.Only, names(u)), "only", "")
+		shorten(f, u.quick(live))
+		assert.Equal(t, []string{"sdk-default", "backoff", "probe", "tahoe", "reno"}, u.Only)
+		assert.Greater(t, u.Optimum(u.Operations), time.Second)
+		assert.Less(t, u.Optimum(u.Operations), 3*time.Second)
 	}
 }

@@ -1,65 +1,28 @@
 package demo
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
-	"github.com/aimd-go/aimd/sim"
 )
 
 type output struct {
 	json          bool
 	html, figures string
 	live          livepage.Choice
-}
-
-func race(f *pflag.FlagSet, factor *float64, only *[]string, all []string) {
-	f.Var(value.Factor(factor), "factor", "the share of the window that tahoe and reno keep at a cut")
-	f.Var(value.Names(only, all), "only", "which strategies to run")
-}
-
-// order returns the order of the runs: strategies without a limiter are first or, if a page
-// shows the windows at work, last.
-func (o *output) order(only, all []string) []string {
-	var first, last []string
-	for _, name := range all {
-		switch {
-		case !slices.Contains(only, name):
-		case o.live.Asked() && !slices.Contains(sim.Laws(), name):
-			last = append(last, name)
-		default:
-			first = append(first, name)
-		}
-	}
-	return slices.Concat(first, last)
-}
-
-func limitFlag(f *pflag.FlagSet, limit *time.Duration) {
-	f.Var(value.Duration(limit, 0, 24*time.Hour), "limit", "longest time for one strategy, later work is lost; 0s: ten times the optimum, at least 1m")
-}
-
-func limitOf(limit, optimum time.Duration) time.Duration {
-	if limit > 0 {
-		return limit
-	}
-	return max(time.Minute, 10*optimum)
 }
 
 func (o *output) flags(f *pflag.FlagSet, page string) {
@@ -80,7 +43,7 @@ func (o *output) check(c *cobra.Command) error {
 }
 
 // show runs the strategies and shows their results, also after an interruption or an error.
-func (o *output) show(c *cobra.Command, r Report, run func(context.Context, measure.Watcher) iter.Seq2[measure.Result, error]) error {
+func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error]) error {
 	if err := o.check(c); err != nil {
 		return err
 	}
@@ -93,11 +56,12 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 	display := &watcher{w: c.ErrOrStderr(), page: page}
 	interrupted := false
 	var failed error
-	for x, err := range run(c.Context(), display) {
+	for x, err := range run(display.begin) {
 		if err != nil {
 			failed = err
 			break
 		}
+		display.end(x)
 		r.Results = append(r.Results, x)
 		interrupted = interrupted || x.Interrupted
 		if o.json {
@@ -108,13 +72,15 @@ func (o *output) show(c *cobra.Command, r Report, run func(context.Context, meas
 	if len(r.Results) > 0 {
 		failed = errors.Join(failed, o.write(c, r))
 	}
-	if failed == nil && (interrupted || c.Context().Err() != nil) {
+	switch {
+	case failed != nil:
+		return failed
+	case interrupted, c.Context().Err() != nil:
 		return cli.ErrInterrupted
-	}
-	if failed == nil && !o.json {
+	case !o.json:
 		page.Stay(c.Context())
 	}
-	return failed
+	return nil
 }
 
 func (o *output) write(c *cobra.Command, r Report) error {
@@ -145,26 +111,38 @@ type watcher struct {
 	hide func()
 }
 
-func (w *watcher) Begin(strategy string, m *measure.Meter) {
-	if l := m.Limiter(); l != nil {
-		w.page.Add(l)
-	} else {
-		w.page.AddFlow(strategy, m.Flow)
-	}
+func (w *watcher) begin(strategy string, m *race.Meter) {
+	w.page.Add(strategy, m.Limiter, m.Flow)
 	w.hide = progress.NewLine(w.w, progress.Every, func() string {
 		s := m.Now()
-		line := fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s", strategy, s.At.Seconds(), s.Done, m.Operations(), status(s))
+		line := fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s", strategy, s.At.Seconds(), s.Done, m.Operations, status(s))
 		if terminal.Columns(w.w) > 0 {
-			return progress.Bar(float64(s.Done)/float64(m.Operations())) + line
+			return progress.Bar(float64(s.Done)/float64(m.Operations)) + line
 		}
 		return line
 	}).Close
 }
 
-func (w *watcher) End(r measure.Result) {
+func status(s race.Sample) string {
+	cwnd := ""
+	if s.Cwnd > 0 {
+		cwnd = fmt.Sprintf("cwnd %.1f  ", s.Cwnd)
+	}
+	return fmt.Sprintf("%s%d in flight  %d refused", cwnd, s.InFlight, s.Refused)
+}
+
+func (w *watcher) end(r race.Result) {
 	w.close()
-	fmt.Fprintf(w.w, "%-12s %5.1f s  %s\n", r.Strategy, r.MakespanS, ended(r))
-	w.page.Rename(fmt.Sprintf("%s: %.1f s, %s", r.Strategy, r.MakespanS, lost(r)))
+	lost := "none lost"
+	if r.Lost > 0 {
+		lost = fmt.Sprintf("%d lost", r.Lost)
+	}
+	ended := fmt.Sprintf("%d refused  %s", r.Refused, lost)
+	if r.Interrupted {
+		ended = "interrupted"
+	}
+	fmt.Fprintf(w.w, "%-12s %5.1f s  %s\n", r.Strategy, r.MakespanS, ended)
+	w.page.Rename(fmt.Sprintf("%s: %.1f s, %s", r.Strategy, r.MakespanS, lost))
 }
 
 // close leaves a run that was not ended as it stands.
@@ -173,26 +151,4 @@ func (w *watcher) close() {
 		w.hide()
 		w.hide = nil
 	}
-}
-
-func status(s measure.Sample) string {
-	cwnd := ""
-	if s.Cwnd > 0 {
-		cwnd = fmt.Sprintf("cwnd %.1f  ", s.Cwnd)
-	}
-	return fmt.Sprintf("%s%d in flight  %d refused", cwnd, s.InFlight, s.Refused)
-}
-
-func ended(r measure.Result) string {
-	if r.Interrupted {
-		return "interrupted"
-	}
-	return fmt.Sprintf("%d refused  %s", r.Refused, lost(r))
-}
-
-func lost(r measure.Result) string {
-	if r.Lost == 0 {
-		return "none lost"
-	}
-	return fmt.Sprintf("%d lost", r.Lost)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
@@ -23,12 +23,10 @@ type Report struct {
 	// Title, Service and Optimum are sentences about the work, the service, and how the
 	// optimum is computed.
 	Title, Service, Optimum string
-	// Operation, Operations and Done are words: "object", "objects" and "stored".
-	Operation, Operations, Done string
+	// Operation and Done are words: "object" and "stored".
+	Operation, Done string
 	// Alone has the names of the strategies without a limiter in the verdict.
 	Alone map[string]string
-	// P99 says what p99 is.
-	P99 string
 	// Command is the command line.
 	Command string
 	// Slots is how many requests the service takes at a time, PerSecond how many
@@ -36,7 +34,7 @@ type Report struct {
 	Slots, PerSecond float64
 	// Span is over what time rates are taken.
 	Span    time.Duration
-	Results []measure.Result
+	Results []race.Result
 }
 
 // Text writes the report for a terminal.
@@ -71,7 +69,7 @@ func (r Report) table() table.Table {
 	return t
 }
 
-func row(r measure.Result) []table.Cell {
+func row(r race.Result) []table.Cell {
 	mark, times, attempts, p99 := "", "–", "–", "–"
 	if r.Lost > 0 {
 		mark = " *"
@@ -80,7 +78,7 @@ func row(r measure.Result) []table.Cell {
 		times = fmt.Sprintf("%.2f", r.TimesOptimum())
 	}
 	if r.Operations > 0 {
-		attempts = fmt.Sprintf("%.3f", r.AttemptsPerOperation())
+		attempts = fmt.Sprintf("%.3f", float64(r.Attempts)/float64(r.Operations))
 	}
 	if r.P99S > 0 {
 		p99 = fmt.Sprintf("%.2f", r.P99S)
@@ -91,7 +89,7 @@ func row(r measure.Result) []table.Cell {
 	}
 }
 
-func label(r measure.Result) string {
+func label(r race.Result) string {
 	s := r.Strategy
 	if r.Factor > 0 {
 		s += " " + strconv.FormatFloat(r.Factor, 'g', -1, 64)
@@ -108,23 +106,23 @@ func label(r measure.Result) string {
 // verdict is the result in a line: aimd.New, or the best of the limiters if its law was
 // not run, and the strategies without a limiter. "" means that no limiter came to its end.
 func (r Report) verdict() string {
-	var best *measure.Result
+	best := -1
 	for i, x := range r.Results {
 		if _, alone := r.Alone[x.Strategy]; alone || x.Interrupted {
 			continue
 		}
 		if x.Strategy == "probe" {
-			best = &r.Results[i]
+			best = i
 			break
 		}
-		if best == nil || x.Lost < best.Lost || x.Lost == best.Lost && x.MakespanS < best.MakespanS {
-			best = &r.Results[i]
+		if best < 0 || x.Lost < r.Results[best].Lost || x.Lost == r.Results[best].Lost && x.MakespanS < r.Results[best].MakespanS {
+			best = i
 		}
 	}
-	if best == nil {
+	if best < 0 {
 		return ""
 	}
-	parts := []string{"aimd: " + r.outcome(*best)}
+	parts := []string{"aimd: " + r.outcome(r.Results[best])}
 	for _, x := range r.Results {
 		name, alone := r.Alone[x.Strategy]
 		switch {
@@ -138,7 +136,7 @@ func (r Report) verdict() string {
 	return strings.Join(parts, "; ") + "."
 }
 
-func (r Report) outcome(x measure.Result) string {
+func (r Report) outcome(x race.Result) string {
 	if x.Lost > 0 {
 		return fmt.Sprintf("%d of %d lost", x.Lost, x.Operations)
 	}
@@ -168,7 +166,7 @@ func (r Report) notes() []string {
 		peak = max(peak, x.Peak)
 	}
 	if lost {
-		notes = append(notes, fmt.Sprintf("* without the lost work: it is not the time for all %s.", r.Operations))
+		notes = append(notes, fmt.Sprintf("* without the lost work: it is not the time for all %ss.", r.Operation))
 	}
 	for _, x := range r.Results {
 		notes = append(notes, r.rowNotes(x)...)
@@ -176,22 +174,22 @@ func (r Report) notes() []string {
 	if peak > 0 {
 		notes = append(notes, fmt.Sprintf("By its own count the service never worked on more than %d requests at a time.", peak))
 	}
-	return append(notes, r.P99)
+	return append(notes, fmt.Sprintf("p99: 99 of 100 %ss that were %s took at most this time, with all waits and retries.", r.Operation, r.Done))
 }
 
-func (r Report) rowNotes(x measure.Result) []string {
+func (r Report) rowNotes(x race.Result) []string {
 	var notes []string
 	if x.Interrupted {
-		notes = append(notes, fmt.Sprintf("%s was interrupted: its row counts the %d %s that had come to an end.", x.Strategy, x.Operations, r.Operations))
+		notes = append(notes, fmt.Sprintf("%s was interrupted: its row counts the %d %ss that had come to an end.", x.Strategy, x.Operations, r.Operation))
 	}
 	if x.CutOff {
 		notes = append(notes, fmt.Sprintf("%s was cut off by the time limit (--limit): the work left then is lost.", x.Strategy))
 	}
 	if x.Lost > 0 && x.Reason != "" {
-		notes = append(notes, fmt.Sprintf("%s lost %d of %d %s; its most frequent error: %q.", x.Strategy, x.Lost, x.Operations, r.Operations, x.Reason))
+		notes = append(notes, fmt.Sprintf("%s lost %d of %d %ss; its most frequent error: %q.", x.Strategy, x.Lost, x.Operations, r.Operation, x.Reason))
 	}
 	if x.Silent > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %d of the lost %s were reported to the client as %s.", x.Strategy, x.Silent, r.Operations, r.Done))
+		notes = append(notes, fmt.Sprintf("%s: %d of the lost %ss were reported to the client as %s.", x.Strategy, x.Silent, r.Operation, r.Done))
 	}
 	return notes
 }
@@ -204,7 +202,7 @@ func (r Report) figures() []figure.Figure {
 	s.Server = sim.Server{Slots: int(math.Ceil(r.Slots)), Rate: sim.Rate{PerSecond: r.PerSecond}}
 	for _, x := range r.Results {
 		row := experiment.Row{Strategy: sim.Strategy{Name: label(x)}}
-		row.Typical.Traces, row.Typical.End = measure.Traces(x.Samples)
+		row.Typical.Traces, row.Typical.End = race.Traces(x.Samples)
 		if len(x.Samples) > 0 && x.Samples[0].Cwnd > 0 {
 			row.Strategy.Window.Law = x.Strategy
 		}

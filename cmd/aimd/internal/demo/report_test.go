@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 // samples are those of a run with a window that swings around 32.
-func samples(seconds float64, window bool) []measure.Sample {
-	var all []measure.Sample
+func samples(seconds float64, window bool) []race.Sample {
+	var all []race.Sample
 	for i := range int(seconds * 20) {
-		s := measure.Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 16 * i, Refused: i / 4, Attempts: 16*i + i/4, InFlight: 32}
+		s := race.Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 16 * i, Refused: i / 4, Attempts: 16*i + i/4, InFlight: 32}
 		if window {
 			s.Cwnd, s.Ssthresh = 31+2*math.Sin(float64(i)/9), 1024
 			if i > 10 {
@@ -38,9 +38,9 @@ func samples(seconds float64, window bool) []measure.Sample {
 func example() Report {
 	return Report{
 		Title: "2000 objects of 64 KiB", Service: "A store <with limits>.", Optimum: "optimum 6.250 s",
-		Operation: "object", Operations: "objects", Done: "stored", Alone: map[string]string{"sdk-default": "the SDK alone"}, P99: "p99: of each object.",
+		Operation: "object", Done: "stored", Alone: map[string]string{"sdk-default": "the SDK alone"},
 		Command: "aimd demo --objects 2000", Slots: 32, PerSecond: 320, Span: 500 * time.Millisecond,
-		Results: []measure.Result{
+		Results: []race.Result{
 			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, Silent: 3, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded", Samples: samples(2, false)},
 			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, Peak: 32, Samples: samples(6, true)},
 			{Strategy: "reno", Factor: 0.9, Operations: 1210, Attempts: 1220, Refused: 10, MakespanS: 4, OptimumS: 3.781, Interrupted: true, Samples: samples(4, true)},
@@ -62,7 +62,7 @@ func TestText(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	r := example()
 	assert.Equal(t, "aimd: all 2000 stored in 6.8 s, 1.08 times the optimum; the SDK alone lost 1784.", r.verdict())
-	r.Results = append(r.Results, measure.Result{Strategy: "probe", Operations: 2000, MakespanS: 9, OptimumS: 6})
+	r.Results = append(r.Results, race.Result{Strategy: "probe", Operations: 2000, MakespanS: 9, OptimumS: 6})
 	assert.Equal(t, "aimd: all 2000 stored in 9.0 s, 1.50 times the optimum; the SDK alone lost 1784.", r.verdict(), "aimd is aimd.New, also where another law was faster")
 	assert.Contains(t, r.notes(), "probe: the law of aimd.New.")
 	r = example()
@@ -108,7 +108,7 @@ func TestFigures(t *testing.T) {
 
 func TestFiguresWithoutAWindowOrSamples(t *testing.T) {
 	r := example()
-	r.Results = []measure.Result{{Strategy: "backoff"}}
+	r.Results = []race.Result{{Strategy: "backoff"}}
 	figures := r.figures()
 	require.Len(t, figures, 2, "no cwnd")
 	_, err := figures[0].SVG()

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,24 +12,34 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/measure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 )
+
+// naps are operations of two seconds, but for a millisecond. The service has all but one.
+type naps struct{}
+
+func (naps) Optimum(int) time.Duration { return time.Second }
+
+func (naps) Start(*race.Strategy, *http.Client) (race.Service, error) {
+	return race.Service{
+		Do: func(context.Context, int) error {
+			time.Sleep(2*time.Second - time.Millisecond)
+			return nil
+		},
+		Has: func(i int) bool { return i > 0 }, Peak: func() int { return 0 }, Close: func() {},
+	}, nil
+}
 
 // A run of 10 operations, two seconds each but for the last millisecond.
 func TestWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		w := &watcher{w: &b}
-		set, err := measure.SetUp("reno", 0.9)
-		require.NoError(t, err)
-		defer set.Close()
-		m := measure.NewMeter(10, set.Limiter)
-		w.Begin("reno", m)
-		o := measure.Pool{Goroutines: 2}.Run(t.Context(), m, func(context.Context, int) error {
-			time.Sleep(2*time.Second - time.Millisecond)
-			return nil
-		})
-		w.End(o.Judged("reno", 0.9, func(i int) bool { return i > 0 }, func(int) time.Duration { return time.Second }))
+		r := race.Race{Operations: 10, Goroutines: 2, Factor: 0.9, Only: []string{"reno"}}
+		for x, err := range r.Run(t.Context(), naps{}, w.begin) {
+			require.NoError(t, err)
+			w.end(x)
+		}
 		w.close()
 		assert.Equal(t, strings.Join([]string{
 			"reno           2.0 s  2/10 done  cwnd 20.0  0 in flight  0 refused",
@@ -44,7 +55,7 @@ func TestWatcher(t *testing.T) {
 func TestWatcherClosedInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // or a goroutine is left
 		w := &watcher{w: new(bytes.Buffer)}
-		w.Begin("reno", measure.NewMeter(1, nil))
+		w.begin("plain", race.NewMeter(1, nil))
 		w.close()
 		w.close()
 	})

@@ -40,7 +40,7 @@ type Page struct {
 	shown []*shown
 }
 
-// shown is a limiter or, where that is nil, a client without one, which look looks at.
+// shown is a limiter or, if that is nil, a client without one.
 type shown struct {
 	name    string // "" for the name of the limiter
 	limiter *aimd.Limiter
@@ -81,19 +81,18 @@ func look(events string) {
 	_, _ = io.Copy(io.Discard, res.Body) // it ends when the page does
 }
 
-// Add adds a limiter to the page, where it stays.
-func (p *Page) Add(l *aimd.Limiter) { p.add(&shown{limiter: l}) }
-
-// AddFlow adds a client that has no limiter to the page, where it stays.
-func (p *Page) AddFlow(name string, look func() viewer.Flow) { p.add(&shown{name: name, look: look}) }
-
-func (p *Page) add(s *shown) {
+// Add adds a limiter to the page, where it stays under its own name, or, if the limiter is
+// nil, a client of that name.
+func (p *Page) Add(name string, l *aimd.Limiter, look func() viewer.Flow) {
 	if p == nil {
 		return
 	}
+	if l != nil {
+		name = ""
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shown = append(p.shown, s)
+	p.shown = append(p.shown, &shown{name: name, limiter: l, look: look})
 }
 
 // Rename gives what was added last another name.

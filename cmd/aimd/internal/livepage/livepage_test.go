@@ -67,12 +67,12 @@ func TestPage(t *testing.T) {
 	lim, err := aimd.New(aimd.WithName("the one at work"))
 	require.NoError(t, err)
 	defer lim.Close()
-	p.Add(lim)
+	p.Add("another name", lim, nil)
 	told(t, url, `"name":"the one at work"`)
 
 	looked := make(chan bool)
 	var once sync.Once
-	p.AddFlow("without", func() viewer.Flow { once.Do(func() { close(looked) }); return viewer.Flow{InFlight: 7} })
+	p.Add("without", nil, func() viewer.Flow { once.Do(func() { close(looked) }); return viewer.Flow{InFlight: 7} })
 	select {
 	case <-looked:
 	case <-time.After(20 * time.Second):
@@ -91,8 +91,7 @@ func TestNoPage(t *testing.T) {
 	p, err := Choice{}.Serve(&cobra.Command{})
 	require.NoError(t, err)
 	require.Nil(t, p)
-	p.Add(nil)
-	p.AddFlow("", nil)
+	p.Add("", nil, nil)
 	p.Rename("")
 	p.Stay(t.Context())
 	p.Close()

@@ -75,7 +75,8 @@ func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
 		return err
 	}
 	defer page.Close()
-	c.Stdout, c.Stderr, c.Watch = cmd.OutOrStdout(), cmd.ErrOrStderr(), page.Add
+	c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	c.Watch = func(l *aimd.Limiter) { page.Add("", l, nil) }
 	if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
 		page.Stay(cmd.Context())
 	}

@@ -1,4 +1,4 @@
-package measure
+package race
 
 import (
 	"math"
@@ -10,45 +10,13 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Outcome is a Result as far as the run itself knows it. Judged adds the optimum and the
-// lost operations, from the service's own account.
-type Outcome struct {
-	Result
-	ends []end
-}
-
-func (m *Meter) outcome() Outcome {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.sample()
-	return Outcome{Result{
-		Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.ends)),
-		Reason: m.reasons.most(), Samples: m.samples,
-	}, m.ends}
-}
-
-// p99 is the time that 99 of 100 successful operations took at most.
-func p99(ends []end) time.Duration {
-	var took []time.Duration
-	for _, e := range ends {
-		if e.state == succeeded {
-			took = append(took, e.took)
-		}
-	}
-	if len(took) == 0 {
-		return 0
-	}
-	slices.Sort(took)
-	return took[int(math.Ceil(0.99*float64(len(took))))-1]
-}
-
 // Result is one row: how a strategy did. Its JSON is what scripts rely on.
 type Result struct {
 	// Strategy is the strategy's fixed name.
 	Strategy string `json:"strategy"`
 	// Factor is the share of the window that a cut keeps, 0 for a strategy without a factor.
 	Factor float64 `json:"factor"`
-	// Operations is how many were to be done; of an interrupted run, how many ended.
+	// Operations is how many were to be done, or how many ended if the run was interrupted.
 	Operations int `json:"operations"`
 	// Attempts counts the requests, Refused the answers 429 and 503.
 	Attempts int `json:"attempts"`
@@ -75,29 +43,6 @@ type Result struct {
 	Samples []Sample `json:"-"`
 }
 
-// Judged judges the run by the service: served reports for each operation whether the
-// service did it, whatever the service answered. optimum is the least time for n operations.
-//
-// Of an interrupted run only the operations that ended count: the others were not lost.
-func (o Outcome) Judged(strategy string, factor float64, served func(i int) bool, optimum func(operations int) time.Duration) Result {
-	r := o.Result
-	r.Strategy, r.Factor = strategy, factor
-	for i, e := range o.ends {
-		if o.Interrupted && e.state == pending {
-			continue
-		}
-		r.Operations++
-		if !served(i) {
-			r.Lost++
-			if e.state == succeeded {
-				r.Silent++
-			}
-		}
-	}
-	r.OptimumS = seconds(optimum(r.Operations))
-	return r
-}
-
 // TimesOptimum is the makespan over the optimum. It is 0 if the optimum is not known, or if
 // work was lost.
 func (r Result) TimesOptimum() float64 {
@@ -107,12 +52,19 @@ func (r Result) TimesOptimum() float64 {
 	return r.MakespanS / r.OptimumS
 }
 
-// AttemptsPerOperation is how many requests an operation took on average.
-func (r Result) AttemptsPerOperation() float64 {
-	if r.Operations == 0 {
+// p99 is the time that 99 of 100 successful operations took at most.
+func p99(ends []end) time.Duration {
+	var took []time.Duration
+	for _, e := range ends {
+		if e.state == succeeded {
+			took = append(took, e.took)
+		}
+	}
+	if len(took) == 0 {
 		return 0
 	}
-	return float64(r.Attempts) / float64(r.Operations)
+	slices.Sort(took)
+	return took[int(math.Ceil(0.99*float64(len(took))))-1]
 }
 
 // seconds is d in seconds to the millisecond.

@@ -1,4 +1,4 @@
-package measure
+package race
 
 import (
 	"context"
@@ -12,13 +12,34 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aimd-go/aimd"
 )
 
-func tenPerSecond(operations int) time.Duration { return time.Duration(operations) * time.Second / 10 }
+// task is work without requests, whose optimum is ten operations a second.
+type task struct {
+	do func(ctx context.Context, i int) error
+	// has is nil if the service has all.
+	has func(i int) bool
+}
 
-func everything(int) bool { return true }
+func (task) Optimum(n int) time.Duration { return time.Duration(n) * time.Second / 10 }
+
+func (k task) Start(*Strategy, *http.Client) (Service, error) {
+	if k.has == nil {
+		k.has = func(int) bool { return true }
+	}
+	return Service{Do: k.do, Has: k.has, Peak: func() int { return 7 }, Close: func() {}}, nil
+}
+
+// raced is the result of a race with one strategy.
+func raced(t *testing.T, ctx context.Context, r Race, strategy string, k task) (x Result, m *Meter) {
+	t.Helper()
+	r.Only, r.Factor = []string{strategy}, 0.9
+	for result, err := range r.Run(ctx, k, func(_ string, begun *Meter) { m = begun }) {
+		require.NoError(t, err)
+		x = result
+	}
+	return x, m
+}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
@@ -29,29 +50,27 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+func second(ctx context.Context, _ int) error { return sleep(ctx, time.Second) }
+
 func TestRunMeasures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limiter, err := aimd.NewReno(aimd.WithInitialWindow(10), aimd.WithInitialSsthresh(20))
-		require.NoError(t, err)
-		defer limiter.Close()
-		m := NewMeter(100, limiter)
-		o := Pool{Goroutines: 10}.Run(t.Context(), m, func(ctx context.Context, i int) error {
+		r, m := raced(t, t.Context(), Race{Operations: 100, Goroutines: 10}, "reno", task{do: func(ctx context.Context, i int) error {
 			if i == 7 {
 				return sleep(ctx, 3*time.Second)
 			}
-			return sleep(ctx, time.Second)
-		})
-		r := o.Judged("reno", 0.9, everything, tenPerSecond)
+			return second(ctx, i)
+		}})
 		assert.Equal(t, 100, r.Operations)
 		assert.Equal(t, 11.0, r.MakespanS, "the slow one holds up one goroutine of ten for 2 s")
 		assert.Equal(t, 10.0, r.OptimumS)
 		assert.InDelta(t, 1.1, r.TimesOptimum(), 1e-9)
 		assert.Equal(t, 1.0, r.P99S, "one in a hundred may take longer")
-		assert.Equal(t, []float64{10, 20}, []float64{r.Samples[0].Cwnd, r.Samples[0].Ssthresh})
+		assert.Equal(t, []float64{0.9, 20, 1024}, []float64{r.Factor, r.Samples[0].Cwnd, r.Samples[0].Ssthresh})
 		assert.InDelta(t, 1100, len(r.Samples), 3)
 		assert.Equal(t, 11*time.Second, r.Samples[len(r.Samples)-1].At)
 		time.Sleep(time.Hour)
 		assert.Equal(t, 11*time.Second, m.Now().At, "its time stands still when it is over")
+		assert.Equal(t, 7, r.Peak)
 		assert.Zero(t, r.Lost)
 		assert.False(t, r.Interrupted || r.CutOff)
 	})
@@ -59,48 +78,46 @@ func TestRunMeasures(t *testing.T) {
 
 func TestLongRunsKeepFewSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Pool{Goroutines: 1}.Run(t.Context(), NewMeter(1, nil), func(ctx context.Context, _ int) error {
+		r, _ := raced(t, t.Context(), Race{Operations: 1, Goroutines: 1}, "plain", task{do: func(ctx context.Context, _ int) error {
 			return sleep(ctx, 10*time.Minute)
-		})
-		assert.LessOrEqual(t, len(o.Samples), maxSamples+1)
-		last := len(o.Samples) - 1
-		assert.Equal(t, 10*time.Minute, o.Samples[last].At)
+		}})
+		assert.LessOrEqual(t, len(r.Samples), maxSamples+1)
+		last := len(r.Samples) - 1
+		assert.Equal(t, 10*time.Minute, r.Samples[last].At)
 		spaces := map[time.Duration]bool{}
 		for i := range last - 1 {
-			spaces[o.Samples[i+1].At-o.Samples[i].At] = true
+			spaces[r.Samples[i+1].At-r.Samples[i].At] = true
 		}
 		assert.Equal(t, map[time.Duration]bool{16 * sampleEvery: true}, spaces, "evenly spaced")
 	})
 }
 
 func TestFailedAndSilentlyLost(t *testing.T) {
-	m := NewMeter(10, nil)
-	o := Pool{Goroutines: 3}.Run(t.Context(), m, func(_ context.Context, i int) error {
-		if i < 4 {
-			return fmt.Errorf("upload: %w", fmt.Errorf("%d tokens left", i))
-		}
-		if i == 4 {
-			return errors.New("broken")
-		}
-		return nil
+	r, _ := raced(t, t.Context(), Race{Operations: 10, Goroutines: 3}, "plain", task{
+		do: func(_ context.Context, i int) error {
+			if i < 4 {
+				return fmt.Errorf("upload: %w", fmt.Errorf("%d tokens left", i))
+			}
+			if i == 4 {
+				return errors.New("broken")
+			}
+			return nil
+		},
+		// The service has 0, whose answer went astray, and has not 9.
+		has: func(i int) bool { return i == 0 || i > 4 && i < 9 },
 	})
-	// The service has 0, whose answer went astray, and has not 9.
-	served := func(i int) bool { return i == 0 || i > 4 && i < 9 }
-	r := o.Judged("plain", 0, served, tenPerSecond)
 	assert.Equal(t, 10, r.Operations)
 	assert.Equal(t, 5, r.Lost)
 	assert.Equal(t, 1, r.Silent)
 	assert.Regexp(t, `^\d tokens left$`, r.Reason)
+	assert.Zero(t, r.TimesOptimum(), "work was lost")
 }
 
 func TestInterruptedRunCountsWhatEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
-		o := Pool{Goroutines: 10}.Run(ctx, NewMeter(100, nil), func(ctx context.Context, i int) error {
-			return sleep(ctx, time.Second)
-		})
-		r := o.Judged("reno", 0.9, func(i int) bool { return i != 3 && i < 20 }, tenPerSecond)
+		r, _ := raced(t, ctx, Race{Operations: 100, Goroutines: 10}, "reno", task{do: second, has: func(i int) bool { return i != 3 && i < 20 }})
 		assert.True(t, r.Interrupted)
 		assert.False(t, r.CutOff)
 		assert.Equal(t, 20, r.Operations)
@@ -112,10 +129,8 @@ func TestInterruptedRunCountsWhatEnded(t *testing.T) {
 
 func TestTimeLimitLosesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Pool{Goroutines: 10, Limit: 2500 * time.Millisecond}.Run(t.Context(), NewMeter(100, nil), func(ctx context.Context, i int) error {
-			return sleep(ctx, time.Second)
-		})
-		r := o.Judged("backoff", 0, func(i int) bool { return i < 20 }, tenPerSecond)
+		r, _ := raced(t, t.Context(), Race{Operations: 100, Goroutines: 10, Limit: 2500 * time.Millisecond}, "plain",
+			task{do: second, has: func(i int) bool { return i < 20 }})
 		assert.True(t, r.CutOff)
 		assert.False(t, r.Interrupted)
 		assert.Equal(t, 100, r.Operations)
@@ -123,6 +138,19 @@ func TestTimeLimitLosesTheRest(t *testing.T) {
 		assert.Zero(t, r.Silent)
 		assert.Equal(t, 2.5, r.MakespanS)
 	})
+}
+
+func TestNoStrategyAfterAnInterruption(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := Race{Operations: 1, Goroutines: 1, Only: []string{"plain", "reno"}}
+	var all []string
+	for x, err := range r.Run(ctx, task{do: func(context.Context, int) error { return nil }}, nil) {
+		require.NoError(t, err)
+		all = append(all, x.Strategy)
+		cancel()
+	}
+	assert.Equal(t, []string{"plain"}, all)
 }
 
 type answers []int
@@ -138,12 +166,11 @@ func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestTransportCountsEveryAttempt(t *testing.T) {
 	m := NewMeter(1, nil)
-	tr := m.Transport(&answers{200, 204, 503, 429, 404, 0})
+	tr := transport{m, &answers{200, 204, 503, 429, 404, 0}}
 	for range 6 {
 		_, _ = tr.RoundTrip(nil)
 	}
-	now := m.Now()
-	assert.Equal(t, Sample{Attempts: 6, Accepted: 2, Refused: 2}, now)
+	assert.Equal(t, Sample{Attempts: 6, Accepted: 2, Refused: 2}, m.Now())
 }
 
 func TestTraces(t *testing.T) {

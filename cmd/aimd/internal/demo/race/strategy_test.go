@@ -1,4 +1,4 @@
-package measure
+package race
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (s status) Error() string       { return http.StatusText(int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
 func TestBackoffRetriesWhatMayPass(t *testing.T) {
-	s, err := SetUp("backoff", 0.9)
+	s, err := newStrategy("backoff", 0)
 	require.NoError(t, err)
 	for _, again := range []error{status(503), status(429), status(408), status(500), errors.New("connection reset")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,14 +59,12 @@ func TestBackoffRetriesWhatMayPass(t *testing.T) {
 	}
 }
 
-func TestBackoffGoesOnToTheLimitOfAll(t *testing.T) {
+func TestBackoffContinuesToTheLimitOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := SetUp("backoff", 0.9)
-		require.NoError(t, err)
-		o := Pool{Goroutines: 2, Limit: time.Minute}.Run(t.Context(), NewMeter(2, nil), func(ctx context.Context, _ int) error {
-			return s.Retry(ctx, func(context.Context) error { return status(503) })
-		})
-		assert.True(t, o.CutOff)
-		assert.Equal(t, 60.0, o.MakespanS)
+		r, _ := raced(t, t.Context(), Race{Operations: 2, Goroutines: 2, Limit: time.Minute}, "backoff", task{do: func(context.Context, int) error {
+			return status(503)
+		}})
+		assert.True(t, r.CutOff)
+		assert.Equal(t, 60.0, r.MakespanS)
 	})
 }

@@ -1,6 +1,4 @@
-// Package measure runs a workload once and measures its cost: time, attempts, refusals, the
-// slowest operations, and the course over time.
-package measure
+package race
 
 import (
 	"net/http"
@@ -11,26 +9,27 @@ import (
 	"github.com/aimd-go/aimd/internal/viewer"
 )
 
-// Meter counts one run while it runs. All methods are safe for any number
-// of goroutines.
+// Meter counts one run while it runs. All methods are safe for any number of goroutines.
 type Meter struct {
-	operations int
-	// limiter is nil for a strategy without a window.
-	limiter *aimd.Limiter
+	// Operations is how many operations the run has.
+	Operations int
+	// Limiter is nil for a strategy without a window.
+	Limiter *aimd.Limiter
 
 	mu sync.Mutex
-	// counts has what is counted as it happens.
+	// counts are the totals since the start.
 	counts Sample
 	// start and stop are when the run began and ended, zero before.
 	start, stop time.Time
 	// ends has one entry per operation.
 	ends    []end
 	reasons reasons
-	// samples are every spacing-th that were taken; seen counts those.
+	// samples has every spacing-th sample that was taken; seen counts the samples taken.
 	samples       []Sample
 	spacing, seen int
 }
 
+// end is how an operation ended.
 type end struct {
 	state state
 	// took is from the moment when a goroutine picked it up.
@@ -48,25 +47,20 @@ const (
 
 // NewMeter returns a meter for that number of operations. limiter may be nil.
 func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
-	return &Meter{operations: operations, limiter: limiter, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
+	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
 }
 
-// Transport counts the requests that go through it to next: every attempt, and
-// whether it was accepted (2xx) or refused (429, 503). It stands below all
-// retries, so that it sees what the service sees.
-func (m *Meter) Transport(next http.RoundTripper) http.RoundTripper {
-	return transport{m, next}
-}
-
-// Client returns a client that is metered, and keeps a connection for each goroutine. (The
+// client returns a client that is metered, and keeps a connection for each goroutine. (The
 // default keeps 10, so that most goroutines would dial for each request.) The function
 // closes the connections.
-func (m *Meter) Client(goroutines int) (client *http.Client, closeIdle func()) {
+func (m *Meter) client(goroutines int) (client *http.Client, closeIdle func()) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, goroutines
-	return &http.Client{Transport: m.Transport(t)}, t.CloseIdleConnections
+	return &http.Client{Transport: transport{m, t}}, t.CloseIdleConnections
 }
 
+// transport counts every request, and whether it was accepted (2xx) or refused (429, 503).
+// It stands below all retries, so it sees what the service sees.
 type transport struct {
 	meter *Meter
 	next  http.RoundTripper
@@ -120,8 +114,8 @@ func (m *Meter) Flow() viewer.Flow {
 // sample is how the run stands. Call it with mu.
 func (m *Meter) sample() Sample {
 	s := m.counts
-	if m.limiter != nil {
-		w := m.limiter.State()
+	if m.Limiter != nil {
+		w := m.Limiter.State()
 		s.Cwnd, s.Ssthresh = w.Cwnd, w.Ssthresh
 	}
 	switch {
@@ -134,27 +128,13 @@ func (m *Meter) sample() Sample {
 	return s
 }
 
-// Limiter returns the limiter of the run, or nil.
-func (m *Meter) Limiter() *aimd.Limiter { return m.limiter }
-
-// Operations is how many operations the run has.
-func (m *Meter) Operations() int { return m.operations }
-
 func (m *Meter) began() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.start = time.Now()
+	m.count(func(*Sample) { m.start = time.Now() })
+	m.sampled()
 }
 
-func (m *Meter) stopped() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.stop = time.Now()
-	m.samples = append(m.samples, m.sample())
-}
-
-// sampled takes a sample. Of a long run it keeps every second, fourth... one,
-// so that they do not become too many.
+// sampled takes a sample. Of a long run it keeps every second, fourth... one, so that the
+// samples do not become too many.
 func (m *Meter) sampled() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,10 +156,40 @@ func (m *Meter) ended(i int, took time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counts.Done++
-	if err != nil {
-		m.ends[i] = end{failed, took}
-		m.reasons.add(err)
-		return
-	}
 	m.ends[i] = end{succeeded, took}
+	if err != nil {
+		m.ends[i].state = failed
+		m.reasons.add(err)
+	}
+}
+
+// stopped returns the measurements of the run, and the number of operations that ended.
+func (m *Meter) stopped() (x Result, done int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stop = time.Now()
+	now := m.sample()
+	m.samples = append(m.samples, now)
+	return Result{
+		Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.ends)),
+		Reason: m.reasons.most(), Samples: m.samples,
+	}, now.Done
+}
+
+// judge counts the operations of the run by the service: has reports whether the service
+// did an operation. Of an interrupted run only the operations that ended count: the others
+// were not lost.
+func (m *Meter) judge(x *Result, has func(i int) bool) {
+	for i, e := range m.ends {
+		if x.Interrupted && e.state == pending {
+			continue
+		}
+		x.Operations++
+		if !has(i) {
+			x.Lost++
+			if e.state == succeeded {
+				x.Silent++
+			}
+		}
+	}
 }

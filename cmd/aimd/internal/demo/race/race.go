@@ -1,0 +1,142 @@
+// Package race does the same work once per strategy, and measures the cost of each strategy:
+// time, attempts, refusals, the slowest operations, and the course over time.
+package race
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+)
+
+const (
+	// sampleEvery is how often a run is sampled at first: our choice, often enough to see
+	// Tahoe's restarts, which last less than a service time.
+	sampleEvery = 10 * time.Millisecond
+	// maxSamples is how many are kept, as many as a figure can show. It is even.
+	maxSamples = 4000
+)
+
+// Race has the settings of a race.
+type Race struct {
+	// Operations are done by that number of Goroutines, each on one operation at a time.
+	Operations, Goroutines int
+	// Factor is the share of the window that tahoe and reno keep at a cut.
+	Factor float64
+	// Only are the strategies to run, in this order.
+	Only []string
+	// Limit is the longest time for one strategy, or 0. Later operations are lost.
+	Limit time.Duration
+}
+
+// Work is the work that each strategy does.
+type Work interface {
+	// Optimum is the least time for n operations.
+	Optimum(n int) time.Duration
+	// Start starts a service that has done nothing yet. All requests go through the client.
+	// If the service's client retries by itself, Start sets s.Retry to Once.
+	Start(s *Strategy, client *http.Client) (Service, error)
+}
+
+// Service is a service at work for one strategy.
+type Service struct {
+	// Do attempts operation i, from 0 on.
+	Do func(ctx context.Context, i int) error
+	// Has reports whether the service did operation i, whatever it answered.
+	Has func(i int) bool
+	// Peak returns the most requests that the service worked on at a time.
+	Peak func() int
+	// Close ends the service at once.
+	Close func()
+}
+
+// Run does the work once per strategy, and yields the results. It calls begin, if not nil,
+// before each run. It ends with the first error. If ctx ends, the strategy that runs is
+// stopped and yielded as interrupted, and is the last.
+func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Meter)) iter.Seq2[Result, error] {
+	return func(yield func(Result, error) bool) {
+		for _, name := range r.Only {
+			if ctx.Err() != nil {
+				return
+			}
+			x, err := r.run(ctx, name, w, begin)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			if !yield(x, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *Meter)) (Result, error) {
+	s, err := newStrategy(name, r.Factor)
+	if err != nil {
+		return Result{}, err
+	}
+	if s.Limiter != nil {
+		defer s.Limiter.Close()
+	}
+	m := NewMeter(r.Operations, s.Limiter)
+	client, closeIdle := m.client(r.Goroutines)
+	defer closeIdle()
+	service, err := w.Start(s, client)
+	if err != nil {
+		return Result{}, err
+	}
+	defer service.Close()
+	if begin != nil {
+		begin(name, m)
+	}
+	x := r.measure(ctx, m, func(ctx context.Context, i int) error {
+		return s.Retry(ctx, func(ctx context.Context) error { return service.Do(ctx, i) })
+	})
+	x.Strategy, x.Factor, x.Peak = name, s.Factor, service.Peak()
+	m.judge(&x, service.Has)
+	x.OptimumS = seconds(w.Optimum(x.Operations))
+	return x, nil
+}
+
+// measure does all operations. It returns after the last one, or after the running
+// operations if the context or the time ends.
+func (r Race) measure(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) Result {
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.Limit > 0 {
+		// Not as a deadline: a client that knows its deadline gives up before.
+		defer time.AfterFunc(r.Limit, cancel).Stop()
+	}
+	m.began()
+	stop := progress.Repeat(sampleEvery, m.sampled)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(r.Goroutines, r.Operations) {
+		wg.Go(func() {
+			for limited.Err() == nil {
+				i := int(next.Inc()) - 1
+				if i >= r.Operations {
+					return
+				}
+				picked := time.Now()
+				err := op(limited, i)
+				if err != nil && limited.Err() != nil {
+					return // stopped, not failed
+				}
+				m.ended(i, time.Since(picked), err)
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	x, done := m.stopped()
+	x.Interrupted = done < r.Operations && ctx.Err() != nil
+	x.CutOff = done < r.Operations && !x.Interrupted
+	return x
+}

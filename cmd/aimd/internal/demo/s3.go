@@ -1,0 +1,172 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/spf13/pflag"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/internal/fakes3"
+)
+
+// uploads is the work of aimd demo: objects for an S3 store with the objects in memory.
+type uploads struct {
+	race.Race
+	// size is the size of each object.
+	size int64
+	// The store serves slots requests at a time. Each takes service * (1 ± jitter), evenly
+	// spread; jitter is from 0 to 1.
+	slots   int
+	service time.Duration
+	jitter  float64
+}
+
+const (
+	// bucket is the bucket of the demo.
+	bucket = "aimd-demo"
+	// memoryMost bounds what the store holds, in bytes.
+	memoryMost = 4 << 30
+)
+
+func newUploads() *uploads {
+	return &uploads{
+		Race: race.Race{Operations: 2000, Goroutines: 256, Factor: 0.9},
+		size: 64 << 10, slots: 32, service: 100 * time.Millisecond, jitter: 0.2,
+	}
+}
+
+func (u *uploads) race() *race.Race { return &u.Race }
+
+func (u *uploads) rivals() []rival {
+	return []rival{{"sdk-default", "the SDK alone"}, {"backoff", "backoff"}, {"sdk-adaptive", "the SDK's adaptive mode"}}
+}
+
+func (u *uploads) flags(f *pflag.FlagSet) (quick *bool) {
+	f.Var(value.Whole(&u.Operations, 1, 1_000_000), "objects", "how many objects to upload")
+	f.Var(value.Size(&u.size, 1, 1<<30), "size", "size of each object")
+	f.Var(value.Whole(&u.Goroutines, 1, 10_000), "goroutines", "how many goroutines upload at a time")
+	f.Var(value.Whole(&u.slots, 1, 10_000), "slots", "how many requests the store serves at a time")
+	f.Var(value.Duration(&u.service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
+	f.Var(value.Decimal(&u.jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
+	return f.Bool("quick", false, "a short run, with an optimum of 1.6 s: 1000 objects of 16KiB, 50ms each, and no sdk-adaptive, which takes long; other flags still count")
+}
+
+// quick keeps the optimum above a second, since a shorter run measures how a strategy starts.
+func (u *uploads) quick(live bool) map[string]string {
+	few := slices.DeleteFunc(names(u), func(s string) bool { return s == "sdk-adaptive" })
+	flags := map[string]string{"objects": "1000", "size": "16KiB", "service": "50ms", "only": strings.Join(few, ",")}
+	if live {
+		flags["objects"], flags["service"] = "800", "100ms"
+	}
+	return flags
+}
+
+func (u *uploads) check() error {
+	if total := int64(u.Operations) * u.size; total > memoryMost {
+		return fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want at most %d MiB",
+			u.Operations, value.ShowSize(u.size), total>>20, memoryMost>>20)
+	}
+	return nil
+}
+
+func (u *uploads) report() Report {
+	return Report{
+		Title:   fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", u.Operations, value.ShowSize(u.size), u.Goroutines),
+		Service: fmt.Sprintf("The store serves %d requests at a time, %v ±%g%% each, and refuses more with 503 SlowDown.", u.slots, u.service, 100*u.jitter),
+		Optimum: fmt.Sprintf("The optimum is %.2f s = %d objects / %d slots × %v, the service time alone: transfer is left out.",
+			u.Optimum(u.Operations).Seconds(), u.Operations, u.slots, u.service),
+		Operation: "object", Done: "stored",
+		Span:  max(250*time.Millisecond, 5*u.service),
+		Slots: float64(u.slots), PerSecond: float64(u.slots) / u.service.Seconds(),
+	}
+}
+
+// Optimum implements race.Work: all slots are busy from the first moment to the last with
+// service time alone, without transfer.
+func (u *uploads) Optimum(objects int) time.Duration {
+	if objects == 0 {
+		return 0
+	}
+	return max(time.Duration(float64(objects)/float64(u.slots)*float64(u.service)), u.service)
+}
+
+// Start implements race.Work.
+func (u *uploads) Start(strategy *race.Strategy, client *http.Client) (race.Service, error) {
+	objects := s3mem.New()
+	if err := objects.CreateBucket(bucket); err != nil {
+		return race.Service{}, err
+	}
+	store := serve(behavior{
+		admits: func(serving int) bool { return serving < u.slots },
+		takes: func() time.Duration {
+			return time.Duration(float64(u.service) * (1 + u.jitter*(2*rand.Float64()-1)))
+		},
+		answer: gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server(),
+		refuse: fakes3.Refuse,
+	})
+	config := aws.Config{
+		Region: "us-east-1", BaseEndpoint: &store.URL,
+		Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""), // the SDK needs some
+	}
+	switch strategy.Name {
+	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client
+		config.Retryer = func() aws.Retryer { return retry.NewStandard() }
+	case "sdk-adaptive": // the SDK's own answer to throttling, a token bucket on the client's side
+		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
+	case "backoff":
+		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	}
+	if strategy.Limiter != nil { // one call of contrib/aws on the config, and the client retries
+		aimdaws.Limit(&config, strategy.Limiter)
+		strategy.Retry = race.Once
+	}
+	sdk := s3.NewFromConfig(config, func(o *s3.Options) { o.HTTPClient, o.UsePathStyle = client, true })
+	return race.Service{
+		Do: func(ctx context.Context, i int) error {
+			_, err := sdk.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key(i)), Body: bytes.NewReader(content(i, u.size))})
+			return err
+		},
+		Has:  func(i int) bool { return holds(objects, key(i), content(i, u.size)) },
+		Peak: store.peaked, Close: store.close,
+	}, nil
+}
+
+// holds reports whether the store has that object with that content. It does not ask over HTTP.
+func holds(objects gofakes3.Backend, key string, want []byte) bool {
+	o, err := objects.GetObject(bucket, key, nil)
+	if err != nil {
+		return false
+	}
+	defer o.Contents.Close()
+	got, err := io.ReadAll(o.Contents)
+	return err == nil && bytes.Equal(got, want)
+}
+
+func key(i int) string { return fmt.Sprintf("object-%07d", i) }
+
+// content is the content of object i: the same for every strategy, and different for every
+// object, so that a mix-up is seen.
+func content(i int, size int64) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(i))
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8(seed).Read(b) // never fails
+	return b
+}
