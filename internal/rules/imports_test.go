@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"internal/fact":    {},
 	"internal/run":     {"attempt", "window", "internal/core", "internal/fact"},
 	"internal/keep":    {"internal/setting"},
+	"internal/job":     {"limiter", "attempt"},
 	"internal/core":    {"window", "queue", "internal/jitter", "internal/setting"},
 	"internal/jitter":  {},
 	"internal/policy":  {"attempt", "backoff", "internal/jitter"},

@@ -1,0 +1,59 @@
+package aimdasynq_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/aimd-go/aimd"
+	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// The handler is called again until the service accepts the request.
+func ExampleLimit() {
+	lim, err := aimd.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	cfg := asynq.Config{Concurrency: 64} // and then asynq.NewServer(redis, cfg)
+	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Limiter: lim})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := asynq.NewServeMux()
+	mux.Use(limit)
+	asked := 0
+	mux.HandleFunc("upload", func(context.Context, *asynq.Task) error {
+		if asked++; asked < 3 {
+			return &httplimit.StatusError{StatusCode: 503}
+		}
+		return nil
+	})
+	fmt.Println(mux.ProcessTask(context.Background(), asynq.NewTask("upload", nil)), lim.Snapshot().Attempts())
+	// Output: <nil> 3
+}
+
+// A limiter for each queue. The limiters of queues without tasks are forgotten.
+func ExampleSettings() {
+	perQueue, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.New() }, limiter.KeyedConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	cfg := asynq.Config{Concurrency: 64, Queues: map[string]int{"openai": 1, "mail": 1}}
+	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{
+		Of: func(ctx context.Context, _ *asynq.Task) (*limiter.Limiter, error) {
+			queue, _ := asynq.GetQueueName(ctx)
+			return perQueue.For(queue)
+		},
+		Waiters: 16,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := asynq.NewServeMux()
+	mux.Use(limit)
+}

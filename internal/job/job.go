@@ -1,0 +1,138 @@
+// Package job runs the jobs of a job engine under a limiter: contrib/asynq and contrib/river share it.
+//
+// A job waits for its slot in the engine's worker. A refused job is tried again there, at the front of
+// the queue. A job that waits too long goes back to its engine, which brings it to a worker again.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Brief is how long a job has its worker at least before it goes back. It bounds how fast jobs cycle
+// between the engine and its workers. Our choice: ten jobs a second for each worker that has nothing else
+// to do, and no other queue waits long for that worker.
+const Brief = 100 * time.Millisecond
+
+// Back is the error of a job that goes back to its engine without a result. The engine should not count
+// it as an attempt.
+type Back struct {
+	// Cause is why: an *attempt.Error, with the refusal if there was one.
+	Cause error
+}
+
+func (b *Back) Error() string { return fmt.Sprintf("handed back: %v", b.Cause) }
+func (b *Back) Unwrap() error { return b.Cause }
+
+// Desk runs the jobs of one server of an engine. It is safe for any number of goroutines.
+type Desk struct {
+	// Waiters is how many jobs may wait at a time; 0: any number. A job beyond waits for Brief.
+	Waiters int
+
+	waiting atomic.Int64
+}
+
+// Run runs work as one operation of the limiter, as its Do does, and waits for slots for at most the
+// patience in all; 0: no bound. It returns nil, the error of work if that is final, a *Back, or the
+// *attempt.Error if a guard, a policy or a limit of attempts ended the operation.
+//
+// A job that must stay, because its engine would count its way back as a failure, waits until ctx ends.
+func (d *Desk) Run(ctx context.Context, l *limiter.Limiter, patience time.Duration, stay bool, work func(context.Context) error) error {
+	w := &wait{desk: d, stay: stay}
+	if patience > 0 {
+		w.until = time.Now().Add(patience)
+	}
+	for {
+		began := time.Now()
+		err := w.do(ctx, l, work)
+		var back *Back
+		if !errors.As(err, &back) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(Brief - time.Since(began)):
+		case <-ctx.Done():
+		}
+		if !stay {
+			return err
+		}
+	}
+}
+
+// errPatience is why a job that waited too long goes back.
+var errPatience = errors.New("no slot in time")
+
+// wait is the waiting of one job.
+type wait struct {
+	desk *Desk
+	stay bool
+	// until is when the job goes back if it waits then; zero: never.
+	until time.Time
+
+	// end ends the context of the job, and timer calls it; timer is nil while the job does not wait.
+	end   context.CancelCauseFunc
+	timer *time.Timer
+}
+
+// do is one round of Run.
+func (w *wait) do(ctx context.Context, l *limiter.Limiter, work func(context.Context) error) error {
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	w.end = end
+	w.begin()
+	defer w.over()
+	err := l.Do(inner, func(ctx context.Context) error {
+		if !w.over() {
+			return context.Canceled // the slot came too late
+		}
+		defer w.begin()
+		return work(ctx)
+	})
+	story, _ := err.(*attempt.Error) // nil if err is
+	switch {
+	case story == nil:
+		return err
+	case story.Reason == nil:
+		return story.Cause
+	case ctx.Err() != nil:
+		return err
+	case context.Cause(inner) == errPatience,
+		!w.stay && errors.Is(story.Reason, context.DeadlineExceeded), // the next attempt is due after it
+		errors.Is(story.Reason, limiter.ErrClosed), errors.Is(story.Reason, attempt.ErrQueueFull):
+		return &Back{err}
+	}
+	return err
+}
+
+// begin begins to wait.
+func (w *wait) begin() {
+	n := w.desk.waiting.Inc()
+	patience := time.Duration(math.MaxInt64)
+	switch most := w.desk.Waiters; {
+	case w.stay:
+	case most > 0 && n > int64(most):
+		patience = Brief
+	case !w.until.IsZero():
+		patience = time.Until(w.until)
+	}
+	w.timer = time.AfterFunc(patience, func() { w.end(errPatience) })
+}
+
+// over ends what begin began, and reports false if the patience was over before.
+func (w *wait) over() bool {
+	if w.timer == nil {
+		return true
+	}
+	w.desk.waiting.Dec()
+	intime := w.timer.Stop()
+	w.timer = nil
+	return intime
+}

@@ -1,0 +1,151 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/job"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// refused is the error of an answer of 503, with a Retry-After in seconds if it is not "".
+func refused(after string) error {
+	return &httplimit.StatusError{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {after}}}
+}
+
+var errRefused = refused("")
+
+// newLimiter returns a limiter with a window of one attempt.
+func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	l, err := aimd.NewReno(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+	require.NoError(t, err)
+	return l
+}
+
+// occupy takes the slot of the limiter for that time.
+func occupy(t *testing.T, l *limiter.Limiter, d time.Duration) {
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	time.AfterFunc(d, func() { _ = p.Done(aimd.Success) })
+}
+
+func nothing(context.Context) error { return nil }
+
+// A refused job is tried again in its worker, before the jobs that wait already.
+func TestARefusedJobGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, d := newLimiter(t), &job.Desk{}
+		var order []string
+		for i := range 3 {
+			go func() {
+				refused := false
+				assert.NoError(t, d.Run(t.Context(), l, 0, false, func(context.Context) error {
+					order = append(order, fmt.Sprint(i))
+					time.Sleep(time.Second)
+					if i == 0 && !refused {
+						refused = true
+						return errRefused
+					}
+					return nil
+				}))
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"0", "1", "0", "2"}, order, "the slot that it gives back is another job's")
+	})
+}
+
+// What a job's error is to its engine, and how long the job had the worker.
+func TestWhenAJobGoesBack(t *testing.T) {
+	final := errors.New("the file is not there")
+	for _, c := range []struct {
+		name     string
+		patience time.Duration
+		waiters  int
+		stay     bool
+		busy     time.Duration
+		begin    func(*limiter.Limiter)
+		opts     []aimd.Option
+		work     func(context.Context) error
+		want     error // nil: done
+		back     bool
+		took     time.Duration
+	}{
+		{name: "a slot in time", patience: time.Minute, busy: time.Second, took: time.Second},
+		{name: "patience", patience: time.Minute, busy: time.Hour, want: context.Canceled, back: true, took: time.Minute},
+		{name: "it must stay", patience: time.Minute, busy: 5 * time.Minute, stay: true, took: 5 * time.Minute},
+		{name: "no bound", busy: time.Hour - time.Second, took: time.Hour - time.Second},
+		{name: "the deadline", busy: 2 * time.Hour, want: context.DeadlineExceeded, took: time.Hour},
+		{name: "refused for longer than the patience", patience: time.Minute, want: errRefused, back: true, took: time.Minute,
+			work: func(context.Context) error { return errRefused }},
+		{name: "refused until after the deadline", want: context.DeadlineExceeded, back: true, took: job.Brief,
+			work: func(context.Context) error {
+				return refused("7200")
+			},
+			opts: []aimd.Option{aimd.WithMaxRetryAfter(3 * time.Hour)}},
+		{name: "one waits already", waiters: 1, busy: 10 * time.Second, want: context.Canceled, back: true, took: job.Brief},
+		{name: "one waits already, a slot soon", waiters: 1, busy: 10 * time.Millisecond, took: 10 * time.Millisecond},
+		{name: "one waits already, it must stay", waiters: 1, stay: true, busy: 10 * time.Second, took: 10 * time.Second},
+		{name: "the limiter is closed", begin: func(l *limiter.Limiter) { _ = l.Close() }, want: limiter.ErrClosed, back: true, took: job.Brief},
+		{name: "the limiter is closed, it must stay", begin: func(l *limiter.Limiter) { _ = l.Close() }, stay: true, want: context.DeadlineExceeded, took: time.Hour},
+		{name: "the queue is full", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: time.Second, waiters: 1, want: attempt.ErrQueueFull, back: true, took: job.Brief},
+		{name: "the queue is full, it must stay", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
+		{name: "a final error", work: func(context.Context) error { return final }, want: final},
+		{name: "the limit of attempts", opts: []aimd.Option{aimd.WithMaxAttempts(1)}, want: aimd.ErrAttempts,
+			work: func(context.Context) error { return errRefused }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				l, d := newLimiter(t, c.opts...), &job.Desk{Waiters: c.waiters}
+				if c.busy > 0 {
+					occupy(t, l, c.busy)
+				}
+				if c.waiters > 0 {
+					go func() { _ = d.Run(ctx, l, 0, false, nothing) }()
+					synctest.Wait()
+				}
+				if c.begin != nil {
+					c.begin(l)
+				}
+				if c.work == nil {
+					c.work = nothing
+				}
+				began := time.Now()
+				err := d.Run(ctx, l, c.patience, c.stay, c.work)
+				assert.Equal(t, c.took, time.Since(began))
+				assert.ErrorIs(t, err, c.want)
+				var back *job.Back
+				assert.Equal(t, c.back, errors.As(err, &back), "%v", err)
+				if c.want == final {
+					assert.Equal(t, final, err, "nothing around it")
+				}
+			})
+		})
+	}
+}
+
+// After a panic nobody waits, and the slot is free.
+func TestAPanicLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, d := newLimiter(t), &job.Desk{Waiters: 1}
+		require.Panics(t, func() { _ = d.Run(t.Context(), l, 0, false, func(context.Context) error { panic("no") }) })
+		require.Zero(t, l.Snapshot().InFlight)
+		occupy(t, l, time.Second)
+		require.NoError(t, d.Run(t.Context(), l, 0, false, nothing))
+	})
+}
