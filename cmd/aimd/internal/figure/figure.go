@@ -1,20 +1,34 @@
-// Package figure makes files and elements of a page of gonum's plots.
+// Package figure draws gonum's plots as SVG and as PNG.
 package figure
 
 import (
 	"bytes"
 	"fmt"
 	"html"
+	"image/color"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
+
+func init() {
+	plot.DefaultFont.Variant = "Sans"
+	// The colours of Okabe and Ito, which differ for most colour-blind people:
+	// https://jfly.uni-koeln.de/color/
+	plotutil.DefaultColors = nil
+	for _, c := range [][3]uint8{{0, 0x72, 0xB2}, {0xD5, 0x5E, 0}, {0, 0x9E, 0x73}, {0xE6, 0x9F, 0}, {0xCC, 0x79, 0xA7}, {0x56, 0xB4, 0xE9}, {0, 0, 0}} {
+		plotutil.DefaultColors = append(plotutil.DefaultColors, color.RGBA{c[0], c[1], c[2], 0xFF})
+	}
+}
 
 // width is the width of every figure. The text is legible at half the width.
 const width = 7.2 * vg.Inch
@@ -22,58 +36,53 @@ const width = 7.2 * vg.Inch
 // Figure is plots, one above the other, under one legend.
 type Figure struct {
 	// Name is the file's name without extension.
-	Name    string
-	Caption string
-	Plots   []*plot.Plot
+	Name, Caption string
+	Plots         []*plot.Plot
 	// Height is the height of each plot.
 	Height vg.Length
-	legend []entry
+	Legend plot.Legend
 }
 
-type entry struct {
-	text  string
-	looks []plot.Thumbnailer
+// New returns a figure without plots, whose plots will have that height.
+func New(name, caption string, height vg.Length) *Figure {
+	f := &Figure{Name: name, Caption: caption, Height: height, Legend: plot.NewLegend()}
+	f.Legend.Top, f.Legend.Left, f.Legend.Padding, f.Legend.ThumbnailWidth = true, true, vg.Points(2), vg.Points(28)
+	return f
 }
 
-// Explain adds a line to the legend.
-func (f *Figure) Explain(text string, looks ...plot.Thumbnailer) {
-	f.legend = append(f.legend, entry{text, looks})
+// Plot adds a plot below the others. The title says what y is: gonum's label of a low axis
+// takes the room of the data.
+func (f *Figure) Plot(title string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.Title.Padding = title, vg.Points(2)
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color, grid.Horizontal.Dashes = nil, color.Gray{0xD8}, nil
+	p.Add(grid)
+	f.Plots = append(f.Plots, p)
+	return p
 }
 
-// legends returns the legend in as many columns as fit.
-func (f Figure) legends() []plot.Legend {
-	fill := func(some []entry) plot.Legend {
-		l := plot.NewLegend()
-		l.Top, l.Left, l.Padding, l.ThumbnailWidth = true, true, vg.Points(3), vg.Points(28)
-		for _, e := range some {
-			l.Add(e.text, e.looks...)
-		}
-		return l
+// Nth returns the style of the nth of several curves, and of its points. They differ in
+// dashes and shapes too, not in colour alone.
+func Nth(n int) (draw.LineStyle, draw.GlyphStyle) {
+	c := plotutil.Color(n)
+	return draw.LineStyle{Color: c, Width: vg.Points(1.7), Dashes: plotutil.Dashes(n)},
+		draw.GlyphStyle{Color: c, Radius: vg.Points(3.2), Shape: plotutil.Shape(n)}
+}
+
+// Log makes an axis logarithmic, from one power of ten to another around its data. An axis without
+// data greater than 0 ends at 1. The axis begins a hair below the power: gonum has no tick at 0.1
+// if the logarithm of the begin is rounded up.
+func Log(a *plot.Axis) {
+	if !(a.Min > 0 && a.Min <= a.Max && a.Max < math.MaxFloat64) {
+		a.Min, a.Max = 1, 1
 	}
-	all := fill(f.legend)
-	// A browser without the font may need 15% more.
-	columns := max(1, min(len(f.legend), int(width/(1.15*all.Rectangle(draw.Canvas{}).Size().X+vg.Points(18)))))
-	legends := make([]plot.Legend, columns)
-	for i := range legends {
-		legends[i] = fill(f.legend[i*len(f.legend)/columns : (i+1)*len(f.legend)/columns])
-	}
-	return legends
+	low, high := math.Floor(math.Log10(a.Min)), math.Ceil(math.Log10(a.Max))
+	a.Min, a.Max = 0.999*math.Pow10(int(min(low, high-1))), math.Pow10(int(high))
+	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 }
-
-func (f Figure) legendHeight() (height vg.Length) {
-	for _, l := range f.legends() {
-		height = max(height, l.Rectangle(draw.Canvas{}).Size().Y)
-	}
-	return height + vg.Points(10)
-}
-
-func (f Figure) height() vg.Length { return f.legendHeight() + vg.Length(len(f.Plots))*f.Height }
 
 func (f Figure) draw(c draw.Canvas) {
-	legends := f.legends()
-	for i := range legends {
-		legends[i].Draw(draw.Tiles{Cols: len(legends), Rows: 1, PadTop: vg.Points(6), PadLeft: vg.Points(40)}.At(c, i, 0))
-	}
 	rows := make([][]*plot.Plot, len(f.Plots))
 	for i, p := range f.Plots {
 		rows[i] = []*plot.Plot{p}
@@ -82,7 +91,14 @@ func (f Figure) draw(c draw.Canvas) {
 	for i, at := range plot.Align(rows, tiles, c) {
 		f.Plots[i].Draw(at[0])
 	}
+	f.Legend.Draw(draw.Crop(c, vg.Points(40), 0, 0, -vg.Points(4)))
 }
+
+func (f Figure) legendHeight() vg.Length {
+	return f.Legend.Rectangle(draw.Canvas{}).Size().Y + vg.Points(10)
+}
+
+func (f Figure) height() vg.Length { return f.legendHeight() + vg.Length(len(f.Plots))*f.Height }
 
 // frame is an SVG around gonum's: it has its fonts, or others of the same measures, and
 // is dark if the reader's screen is.
@@ -97,7 +113,7 @@ func (f Figure) SVG() ([]byte, error) {
 	f.draw(draw.New(canvas))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, fmt.Errorf("drawing %s.svg: %w", f.Name, err)
+		return nil, err
 	}
 	_, picture, _ := strings.Cut(b.String(), "<svg ") // without the head of a file
 	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+picture), nil
@@ -105,13 +121,11 @@ func (f Figure) SVG() ([]byte, error) {
 
 // PNG returns the figure as a picture on white.
 func (f Figure) PNG() ([]byte, error) {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(168))
+	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(168))}
 	f.draw(draw.New(canvas))
 	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&b); err != nil {
-		return nil, fmt.Errorf("drawing %s.png: %w", f.Name, err)
-	}
-	return b.Bytes(), nil
+	_, err := canvas.WriteTo(&b)
+	return b.Bytes(), err
 }
 
 // Form is a form of a figure's file: SVG or PNG.
@@ -128,7 +142,7 @@ var (
 
 // Write writes the figures into the directory that a flag names, in each of the forms,
 // and returns the names of the files. If dir is "", it returns at once.
-func Write(flag, dir string, figures []Figure, forms ...Form) (files []string, err error) {
+func Write(flag, dir string, figures []Figure, forms ...Form) (files []string, _ error) {
 	if dir == "" {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,14 +19,16 @@ import (
 )
 
 func simple(names ...string) Figure {
-	f := Figure{Name: "simple", Caption: "A <caption>", Height: 2 * vg.Inch}
-	var curves []plot.Plotter
+	f := New("simple", "A <caption>", 2*vg.Inch)
+	p := f.Plot("requests")
+	p.X.Label.Text = "time (s)"
 	for i, name := range names {
 		line, glyph := Nth(i)
-		curves = append(curves, f.Curve(name, plotter.XYs{{X: -5, Y: 1}, {X: 5, Y: 1000}, {X: 50, Y: 1}}, line, glyph)...)
+		l, g := &plotter.Line{XYs: plotter.XYs{{X: -5, Y: 1}, {X: 50, Y: 1}}, LineStyle: line}, &plotter.Scatter{GlyphStyle: glyph}
+		p.Add(l, g)
+		f.Legend.Add(name, l, g)
 	}
-	f.Plots = []*plot.Plot{New("requests", Axis{Label: "time (s)", Max: 10}, Axis{Max: 5}, curves...)}
-	return f
+	return *f
 }
 
 func svg(t *testing.T, f Figure) string {
@@ -63,46 +66,32 @@ func TestSVG(t *testing.T) {
 	assert.Equal(t, got, svg(t, simple("<one>", "two")))
 }
 
-// Data outside of the axes do not stretch them.
-func TestAxesStayAsTheyAre(t *testing.T) {
-	f := simple("a")
-	assert.NotContains(t, svg(t, f), ">1000<")
-	assert.Equal(t, []float64{0, 10, 0, 5}, []float64{f.Plots[0].X.Min, f.Plots[0].X.Max, f.Plots[0].Y.Min, f.Plots[0].Y.Max})
-}
-
-func TestTheLegendHasAsManyRowsAsItNeeds(t *testing.T) {
-	short, long := simple("a", "b", "c"), simple(strings.Repeat("long ", 10), "b", "c")
-	assert.Len(t, short.legends(), 3)
-	assert.Len(t, long.legends(), 1)
-	assert.Greater(t, long.height(), short.height())
-	assert.Len(t, simple().legends(), 1)
-}
-
 // Curves differ without their colours too.
 func TestCurvesDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 7 {
+		f := New("", "", vg.Inch)
 		line, glyph := Nth(i)
-		f := Figure{Height: vg.Inch}
-		f.Plots = []*plot.Plot{New("", Axis{Max: 1}, Axis{Max: 1}, f.Curve("", plotter.XYs{{}, {X: 1, Y: 1}}, line, glyph)...)}
-		look := regexp.MustCompile(`#[0-9A-F]{6}`).ReplaceAllString(svg(t, f), "")
+		f.Plot("").Add(&plotter.Line{XYs: plotter.XYs{{}, {X: 1, Y: 1}}, LineStyle: line}, &plotter.Scatter{XYs: plotter.XYs{{}}, GlyphStyle: glyph})
+		look := regexp.MustCompile(`#[0-9A-F]{6}`).ReplaceAllString(svg(t, *f), "")
 		assert.False(t, seen[look], i)
 		seen[look] = true
 	}
 }
 
-func TestTicks(t *testing.T) {
-	labels := func(ticks []plot.Tick) (all []string) {
-		for _, t := range ticks {
-			if t.Label != "" {
-				all = append(all, t.Label)
-			}
+// A logarithmic axis begins and ends at a power of ten, so at least two ticks have labels.
+func TestLog(t *testing.T) {
+	nothing := plot.New().X
+	for _, c := range [][4]float64{{1, 60, 1, 100}, {1.2, 1.4, 1, 10}, {0.02, 3, 0.01, 10}, {1, 1, 0.1, 1}, {100, 100, 10, 100}, {0, 5, 0.1, 1}, {nothing.Min, nothing.Max, 0.1, 1}} {
+		a := plot.Axis{Min: c[0], Max: c[1]}
+		Log(&a)
+		assert.InEpsilonSlice(t, c[2:], []float64{a.Min, a.Max}, 0.002, c)
+		labels := map[string]bool{}
+		for _, tick := range a.Tick.Marker.Ticks(a.Min, a.Max) {
+			labels[tick.Label] = true
 		}
-		return all
+		for _, end := range c[2:] {
+			assert.True(t, labels[strconv.FormatFloat(end, 'g', -1, 64)], "%v: %v", c, labels)
+		}
 	}
-	for high, want := range map[float64]string{6.8: "0 1 2 3 4 5 6", 18: "0 5 10 15", 0.75: "0 0.1 0.2 0.3 0.4 0.5 0.6 0.7", 1300: "0 200 400 600 800 1000 1200"} {
-		assert.Equal(t, strings.Fields(want), labels(steps(0, high)), "to %v", high)
-	}
-	assert.Equal(t, []string{"1", "2", "5", "10", "20", "50"}, labels(decades(1, 60)))
-	assert.Equal(t, []string{"1", "10", "100", "1000"}, labels(decades(1, 1500)))
 }

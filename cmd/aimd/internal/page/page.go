@@ -47,58 +47,21 @@ type Chapter struct {
 // Source is a published text.
 type Source struct{ Title, Author, Year, URL string }
 
-// Section is the text, the numbers, the table and the figures of one subject.
+// Section is the text, the tables and the figures of one subject.
 type Section struct {
 	// Name identifies the section, Title describes it. Both may be "".
 	Name, Title string
 	// Claim is a quote of the source about it.
-	Claim   string
-	Numbers []Number
+	Claim string
+	// Numbers are the measured numbers beside the numbers of the source. Unmet is how many
+	// differ from what was expected.
+	Numbers table.Table
+	Unmet   int
 	// Table is shown at once, or behind Summary if that is given.
 	Table   table.Table
 	Summary string
 	Notes   []string
 	Figures []figure.Figure
-}
-
-// Number is a measured number, and the number of the source.
-type Number struct {
-	// Theirs is the number of the source, "" if it has no such number.
-	What, Theirs, Ours string
-	// Met: ours is as expected.
-	Met bool
-}
-
-// Claims are the numbers that the source says too.
-func (s Section) Claims() (all []Number) {
-	for _, n := range s.Numbers {
-		if n.Theirs != "" {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-// Met reports whether all of the section's numbers are as expected.
-func (s Section) Met() bool { return s.count(false) == 0 }
-
-func (s Section) count(met bool) (n int) {
-	for _, x := range s.Numbers {
-		if x.Met == met {
-			n++
-		}
-	}
-	return n
-}
-
-// Score is how many of the page's numbers are as expected, and how many are not.
-func (p Page) Score() (met, unmet int) {
-	for _, c := range p.Chapters {
-		for _, s := range c.Sections {
-			met, unmet = met+s.count(true), unmet+s.count(false)
-		}
-	}
-	return met, unmet
 }
 
 // HTML writes the page.

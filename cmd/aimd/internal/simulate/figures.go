@@ -59,7 +59,7 @@ type gallery struct {
 	count *progress.Count
 	// studies, drawn and files are the results so far.
 	studies []experiment.Study
-	drawn   []chart.Family
+	drawn   []experiment.Study
 	files   int
 }
 
@@ -92,17 +92,20 @@ func (g *gallery) draw(ctx context.Context) error {
 		}
 	}
 	for i, f := range scenario.Families() {
-		family := chart.Family{Family: f}
+		family := experiment.Study{Scenario: f.Scenario(lawRuns)}
 		for _, s := range g.laws[i] {
 			s.Trace.Off = true // a family's figure has medians alone
 			study, err := experiment.Run(ctx, s, g.count.Step)
 			if err != nil {
 				return err
 			}
-			family.Studies = append(family.Studies, study)
+			for _, r := range study.Rows {
+				r.At = []string{"scenario=" + s.Name}
+				family.Rows = append(family.Rows, r)
+			}
 		}
 		g.drawn = append(g.drawn, family)
-		if err := g.write(family.Figure()); err != nil {
+		if err := g.write(chart.Figures(family)...); err != nil {
 			return err
 		}
 	}

@@ -56,13 +56,13 @@ func shown(t *testing.T, text string) string {
 
 const (
 	sweep = "sweep: [{field: clients.operations, values: [10, 40]}]\n"
-	grid  = "sweep: [{field: server.slots, values: [2, 5]}, {field: clients.count, values: [1, 4]}]\n"
+	two   = "sweep: [{field: server.slots, values: [2, 5]}, {field: clients.count, values: [1, 4]}]\n"
 )
 
 func TestText(t *testing.T) {
 	golden(t, "runs.txt", shown(t, base))
 	golden(t, "sweep.txt", shown(t, base+sweep+"plot: [{kind: curve, measure: efficiency}]\n"))
-	golden(t, "grid.txt", shown(t, base+grid+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n"))
+	golden(t, "grid.txt", shown(t, base+two+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n"))
 	golden(t, "delays.txt", shown(t, "server: {}\nclients: {}\nruns: 1\nstrategies: [last-try, none]\nplot: [{kind: delays}]\n"))
 }
 
@@ -77,7 +77,7 @@ func TestFigures(t *testing.T) {
 		"as it suits":                  {base, []string{"small-answers", "small-cwnd"}, []string{"time (s)", "requests per second", "succeeded", "refused or failed", "service down", "capacity (100/s)"}},
 		"as it suits without a window": {strings.Replace(base, ", reno-0.9", "", 1), []string{"small-answers"}, nil},
 		"as it suits a sweep":          {base + sweep, []string{"small-attempts", "small-p99"}, []string{"attempts per operation", "operations", "bars: their least and most"}},
-		"as it suits a grid":           {base + grid, nil, nil},
+		"as it suits a grid":           {base + two, nil, nil},
 		"requests":                     {base + "plot: [{kind: requests, per: 300ms}]\n", []string{"small"}, []string{"retries among them", " while the service is down)"}},
 		"requests of one":              {base + "plot: [{kind: requests, log_y: true, strategies: [backoff]}]\n", []string{"small"}, []string{"peak over mean: "}},
 		"a part of the time":           {base + "plot: [{kind: requests, from: 500ms, to: 600ms, strategies: [backoff]}]\n", []string{"small"}, []string{"requests per second"}},
@@ -88,7 +88,7 @@ func TestFigures(t *testing.T) {
 		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "requests sent while the service is down"}},
 		"curve over words":             {base + "sweep: [{field: server.spread.kind, values: [constant, exponential]}]\nplot: [{kind: curve, measure: jain}]\n", []string{"small"}, []string{"constant", "exponential"}},
 		"curve of nothing":             {base + sweep + "plot: [{kind: curve, measure: timed_out, log_y: true}]\n", []string{"small"}, []string{"timed out"}},
-		"map":                          {base + grid + "plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n", []string{"small"}, []string{"slots of the service", "clients", "lower with reno-0.9", "attempts: backoff divided by reno-0.9"}},
+		"map":                          {base + two + "plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n", []string{"small"}, []string{"slots of the service", "clients", "lower with reno-0.9", "attempts: backoff divided by reno-0.9"}},
 		"failures": {"server: {failures: {rate: 0.25, sticky: true, from: 1s, for: 2s}}\nclients: {count: 8, think: 100ms}\nhorizon: 4s\nruns: 1\nstrategies: [none]\nplot: [{kind: answers}]\n",
 			[]string{"small"}, []string{"25% of clients fail"}},
 	} {
@@ -112,8 +112,32 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// A family has a figure for each of its two measures, with a point for each scenario and strategy.
+func TestFamily(t *testing.T) {
+	f := scenario.Family{Name: "law-x", Title: "X", Scenarios: []string{"law-one", "law-two"}, Measures: [2]string{"makespan_s", "attempts_per_op"}}
+	x := experiment.Study{Scenario: f.Scenario(3)}
+	for _, name := range f.Scenarios {
+		for _, r := range study(t, base).Rows {
+			r.At = []string{"scenario=" + name}
+			x.Rows = append(x.Rows, r)
+		}
+	}
+	figures := Figures(x)
+	require.Len(t, figures, 2)
+	assert.Equal(t, []string{"law-x-makespan-s", "law-x-attempts-per-op"}, []string{figures[0].Name, figures[1].Name})
+	svg, err := figures[1].SVG()
+	require.NoError(t, err)
+	for _, text := range []string{"law-two", "backoff", "attempts per operation, the median of 3 runs"} {
+		assert.Contains(t, string(svg), text)
+	}
+	assert.Len(t, newTable(x, label).Rows, 4)
+	p := Story(nil, []experiment.Study{x}, "aimd sim figures")
+	require.Len(t, p.Chapters, 1)
+	assert.Equal(t, "law-x", p.Chapters[0].Sections[0].Name)
+}
+
 func TestFiguresOfWhatWasInterrupted(t *testing.T) {
-	s := study(t, base+grid+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n")
+	s := study(t, base+two+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n")
 	s.Rows = s.Rows[:3]
 	require.Len(t, Figures(s), 1)
 	_, err := Figures(s)[0].SVG()
@@ -134,7 +158,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, p.HTML(&b))
 	html := b.String()
 	assert.Equal(t, 2, strings.Count(html, `<svg class="figure"`))
-	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class="bad">40 (not as expected)</td>`, "aimd sim run small.yaml", "the median of runs"} {
+	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`, "aimd sim run small.yaml", "the median of runs"} {
 		assert.Contains(t, html, text)
 	}
 	assert.Equal(t, "aimd sim", Page([]experiment.Study{s, s}, "").Title)

@@ -3,8 +3,9 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"image/color"
+	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -19,108 +20,86 @@ import (
 
 // course is a curve over time: the sum of some series of a run.
 type course struct {
-	text  string
-	look  draw.LineStyle
-	names []string
-	// held reports that a value holds for its whole interval, as a rate does.
-	held bool
+	text   string
+	series []string
 }
 
-// level is a line in steps.
-type level struct {
-	text  string
-	steps plotter.XYs
+// courses are the curves of the figures over time. The scale of the windows fits cwnd: ssthresh
+// begins far above it.
+var courses = map[string][]course{
+	scenario.Window:   {{"cwnd", []string{"cwnd"}}, {"ssthresh", []string{"ssthresh"}}},
+	scenario.Load:     {{"requests at the service", []string{"concurrency"}}},
+	scenario.Requests: {{"requests", []string{"requests"}}, {"retries among them", []string{"retries"}}},
+	scenario.Answers: {
+		{"succeeded", []string{"successes"}}, {"refused or failed", []string{"refusals", "failures"}}, {"no answer in time", []string{"timeouts"}},
+	},
 }
 
 // overTime draws each row in a plot of its own, the first on top, all to one scale.
-func (d drawing) overTime() figure.Figure {
-	rate := func(text string, look draw.LineStyle, names ...string) course { return course{text, look, names, true} }
-	cwnd := course{"cwnd", figure.Line(figure.Blue), []string{"cwnd"}, false}
-	y, levels := "requests at a time", d.limits("the service's limit", "")
-	var courses []course
-	switch d.Plot.Kind {
-	case scenario.Window:
-		ssthresh := rate("ssthresh", figure.Line(figure.Orange, 8, 4), "ssthresh")
-		if d.Top == 0 { // the scale fits cwnd: ssthresh begins far above it
-			d.Top = d.highest(d.rows, []course{cwnd}, levels)
-		}
-		if first := sum(d.rows[0].Typical.Traces, "ssthresh"); len(first) > 0 && first[0] > d.Top {
-			ssthresh.text = fmt.Sprintf("ssthresh (first %s, off the scale)", experiment.Show(first[0]))
-		}
-		courses = []course{cwnd, ssthresh}
-	case scenario.Load:
-		courses = []course{{"requests at the service", figure.Line(figure.Blue), []string{"concurrency"}, false}}
-	case scenario.Requests:
-		y, levels = "requests per second", d.limits("the service's capacity", "/s")
-		courses = []course{
-			rate("requests", figure.Line(figure.Blue), "requests"),
-			rate("retries among them", figure.Line(figure.Vermillion, 6, 2.5), "retries"),
-		}
-	default:
-		y, levels = "requests per second", d.limits("the service's capacity", "/s")
-		courses = []course{
-			rate("succeeded", figure.Line(figure.Blue), "successes"),
-			rate("refused or failed", figure.Line(figure.Vermillion, 6, 2.5), "refusals", "failures"),
-			rate("no answer in time", figure.Line(figure.Orange, 2.5, 2), "timeouts"),
+func (d drawing) overTime() {
+	if len(d.rows) > 1 {
+		d.figure.Height = 1.75 * vg.Inch
+	}
+	rates := d.Kind == scenario.Answers || d.Kind == scenario.Requests
+	y := map[bool]string{true: "requests per second", false: "requests at a time"}[rates]
+	top := d.Top
+	for i, r := range d.rows {
+		p := d.figure.Plot(d.title(r, y))
+		d.draw(p, r, i == 0, rates)
+		p.X.Min, p.X.Max = d.From.Seconds(), max(d.end(), d.From.Seconds()+0.001)
+		p.X.Padding, p.Y.Padding = 0, 0
+		if d.Top == 0 {
+			p.Y.Max *= 1.06
+			top = max(top, p.Y.Max)
 		}
 	}
-	return d.plots(y, courses, levels)
+	for _, p := range d.figure.Plots {
+		if p.Y.Min = 0; !d.Measured || d.LogY || d.Top > 0 {
+			p.Y.Max = top
+		}
+		if d.LogY {
+			p.Y.Min = 1
+			figure.Log(&p.Y)
+		}
+	}
+	d.figure.Plots[len(d.rows)-1].X.Label.Text = "time (s)"
 }
 
-// plots draws the courses that are not zero in all rows.
-func (d drawing) plots(y string, courses []course, levels []level) figure.Figure {
-	courses = slices.DeleteFunc(courses, func(c course) bool {
-		return !slices.ContainsFunc(d.rows, func(r experiment.Row) bool {
-			return slices.ContainsFunc(sum(r.Typical.Traces, c.names...), func(v float64) bool { return v > 0 })
+// draw adds the curves of a row to a plot, and their names to the legend if it is the first plot.
+func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
+	add := func(text string, shown interface {
+		plot.Plotter
+		plot.Thumbnailer
+	}) {
+		if p.Add(shown); first {
+			d.figure.Legend.Add(text, shown)
+		}
+	}
+	if text, times := d.trouble(); len(times) > 0 {
+		add(text, times)
+	}
+	p.Y.Max = 1
+	if text, steps := d.limits(rates); len(steps) > 0 {
+		line, _ := figure.Nth(6)
+		line.Dashes = []vg.Length{vg.Points(2), vg.Points(3)}
+		add(text, &plotter.Line{XYs: steps, StepStyle: plotter.PostStep, LineStyle: line})
+	}
+	for i, c := range courses[d.Kind] {
+		if !slices.ContainsFunc(d.rows, func(r experiment.Row) bool { return slices.Max(append(sum(r.Typical.Traces, c.series), 0)) > 0 }) {
+			continue
+		}
+		line := &plotter.Line{XYs: d.points(c, r.Typical.Traces)}
+		line.LineStyle, _ = figure.Nth(i)
+		highest := p.Y.Max
+		if add(c.text, line); c.text == "ssthresh" {
+			p.Y.Max = highest
+		}
+	}
+	for _, n := range d.Notes {
+		p.Add(&plotter.Labels{
+			XYs: plotter.XYs{{X: n.At.Seconds(), Y: n.Y}}, Labels: []string{n.Text}, TextStyle: []draw.TextStyle{p.Legend.TextStyle},
 		})
-	})
-	f := figure.Figure{Height: map[bool]vg.Length{true: 2.9 * vg.Inch, false: 1.75 * vg.Inch}[len(d.rows) == 1]}
-	x, yAxis := d.timeAxis(), figure.Axis{Max: d.highest(d.rows, courses, levels), Log: d.LogY}
-	if d.LogY {
-		yAxis.Min = 1
 	}
-	for i, r := range d.rows {
-		if d.Measured && !d.LogY {
-			yAxis.Max = d.highest(d.rows[i:i+1], courses, levels)
-		}
-		var shown []plot.Plotter
-		add := func(text string, p interface {
-			plot.Plotter
-			plot.Thumbnailer
-		}) {
-			if shown = append(shown, p); i == 0 {
-				f.Explain(text, p)
-			}
-		}
-		text, times := d.trouble()
-		for j, t := range times {
-			if shade := figure.Box(t[0], t[1], yAxis.Min, yAxis.Max, figure.Shade); j == 0 {
-				add(text, shade)
-			} else {
-				shown = append(shown, shade)
-			}
-		}
-		for _, l := range levels {
-			add(l.text, &plotter.Line{XYs: l.steps, StepStyle: plotter.PostStep, LineStyle: figure.Line(figure.Black, 2, 3)})
-		}
-		for _, c := range courses {
-			line := &plotter.Line{XYs: d.points(c, r.Typical.Traces), LineStyle: c.look}
-			if c.held {
-				line.StepStyle = plotter.PostStep
-			}
-			add(c.text, line)
-		}
-		if i == len(d.rows)-1 {
-			x.Label = "time (s)"
-		}
-		for _, n := range d.Notes {
-			shown = append(shown, &plotter.Labels{
-				XYs: plotter.XYs{{X: n.At.Seconds(), Y: n.Y}}, Labels: []string{n.Text}, TextStyle: []draw.TextStyle{plot.NewLegend().TextStyle},
-			})
-		}
-		f.Plots = append(f.Plots, figure.New(d.title(r, y), x, yAxis, shown...))
-	}
-	return f
 }
 
 // title returns the name of the strategy, unless it is the only one, y, and the number
@@ -130,7 +109,7 @@ func (d drawing) title(r experiment.Row, y string) string {
 		y = r.Strategy.Name + ": " + y
 	}
 	switch {
-	case d.Plot.Kind != scenario.Requests:
+	case d.Kind != scenario.Requests:
 	case len(d.rows) > 1 && r.Of("outage_sent").Applies:
 		y += fmt.Sprintf(" (%s while the service is down)", r.Of("outage_sent").Median)
 	case d.From == 0:
@@ -139,78 +118,50 @@ func (d drawing) title(r experiment.Row, y string) string {
 	return y
 }
 
+// end returns the end of the axis of time, in seconds.
+func (d drawing) end() (s float64) {
+	if d.To > 0 {
+		return d.To.Seconds()
+	}
+	for _, r := range d.rows {
+		s = max(s, r.Typical.End.Seconds())
+	}
+	return s
+}
+
 // limits returns the limit of the service over time, if the service has one: requests at a
-// time, or per second if there is a unit.
-func (d drawing) limits(text, unit string) []level {
-	v := d.Server
-	var xys plotter.XYs
+// time, or per second.
+func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
+	v, text, unit := d.Server, "the service's limit", ""
+	if perSecond {
+		text, unit = "the service's capacity", "/s"
+	}
 	for _, c := range append([]sim.Change{{}}, v.Capacity...) {
 		v.Slots, v.Service = cmp.Or(c.Slots, v.Slots), cmp.Or(c.Service, v.Service)
 		v.Rate.PerSecond = cmp.Or(c.Rate, v.Rate.PerSecond)
-		n := limit(v)
-		if unit != "" {
+		n := math.Inf(1)
+		for _, limit := range []int{v.Slots, v.Slowdown.Limit, v.Knee.At} {
+			if limit > 0 {
+				n = min(n, float64(limit))
+			}
+		}
+		if perSecond {
 			n /= max(v.Service, 1).Seconds()
-			if rate := v.Rate.PerSecond; n == 0 || rate > 0 && rate < n {
-				n = rate
-			}
+			n = min(n, cmp.Or(v.Rate.PerSecond, n))
 		}
-		if n == 0 {
-			return nil
+		if math.IsInf(n, 1) {
+			return "", nil
 		}
-		xys = append(xys, plotter.XY{X: c.At.Seconds(), Y: n})
+		steps = append(steps, plotter.XY{X: c.At.Seconds(), Y: n})
 	}
-	if len(xys) == 1 {
-		text += fmt.Sprintf(" (%s%s)", experiment.Show(xys[0].Y), unit)
+	if len(steps) == 1 {
+		text += fmt.Sprintf(" (%s%s)", experiment.Show(steps[0].Y), unit)
 	}
-	return []level{{text, append(xys, plotter.XY{X: d.timeAxis().Max, Y: xys[len(xys)-1].Y})}}
-}
-
-// limit is the concurrency up to which the server neither refuses nor slows down, or 0
-// if it always does, or never.
-func limit(v sim.Server) float64 {
-	limits := slices.DeleteFunc([]int{v.Slots, v.Slowdown.Limit, v.Knee.At}, func(n int) bool { return n <= 0 })
-	if len(limits) == 0 {
-		return 0
-	}
-	return float64(slices.Min(limits))
-}
-
-func (d drawing) timeAxis() figure.Axis {
-	to := d.To.Seconds()
-	for _, r := range d.rows {
-		if d.To == 0 {
-			to = max(to, r.Typical.End.Seconds())
-		}
-	}
-	return figure.Axis{Min: d.From.Seconds(), Max: max(to, d.From.Seconds()+0.001)}
-}
-
-// highest returns the end of an axis for these rows.
-func (d drawing) highest(rows []experiment.Row, courses []course, levels []level) float64 {
-	if d.Top > 0 {
-		return d.Top
-	}
-	top := 1.0
-	for _, l := range levels {
-		for _, xy := range l.steps {
-			top = max(top, xy.Y)
-		}
-	}
-	for _, r := range rows {
-		for _, c := range courses {
-			for _, xy := range d.points(c, r.Typical.Traces) {
-				top = max(top, xy.Y)
-			}
-		}
-	}
-	if d.LogY {
-		return top * 1.3
-	}
-	return top * 1.06
+	return text, append(steps, plotter.XY{X: d.end(), Y: steps[len(steps)-1].Y})
 }
 
 // sum adds up series of a run.
-func sum(t sim.Traces, names ...string) (all []float64) {
+func sum(t sim.Traces, names []string) (all []float64) {
 	for _, name := range names {
 		for i, v := range t.Of(name) {
 			if i == len(all) {
@@ -222,27 +173,19 @@ func sum(t sim.Traces, names ...string) (all []float64) {
 	return all
 }
 
-// points returns the points of the course that are on the axis. Rates are means over
-// d.Per, if that is longer than the interval of the traces.
+// points returns the points of the course that are on the axis of time, each in the middle of its
+// interval. The numbers are means over d.Per, if that is longer than the interval of the traces.
 func (d drawing) points(c course, t sim.Traces) (xys plotter.XYs) {
-	x, step, values := d.timeAxis(), t.Interval.Seconds(), sum(t, c.names...)
-	if n := int(d.Per / max(t.Interval, 1)); c.held && n > 1 {
-		step, values = step*float64(n), means(values, n)
+	n := max(1, int(d.Per/max(t.Interval, 1)))
+	least := 0.0
+	if d.LogY {
+		least = 1 // the lower end of the axis
 	}
-	for i, v := range values {
-		at := float64(i) * step
-		if !c.held {
-			at += step
+	for i, v := range means(sum(t, c.series), n) {
+		at := (float64(i) + 0.5) * float64(n) * t.Interval.Seconds()
+		if d.From.Seconds() <= at && at <= d.end() {
+			xys = append(xys, plotter.XY{X: at, Y: max(v, least)})
 		}
-		if x.Min <= at && at <= x.Max {
-			if d.LogY {
-				v = max(v, 1) // at the bottom of the axis
-			}
-			xys = append(xys, plotter.XY{X: at, Y: v})
-		}
-	}
-	if n := len(xys); c.held && n > 0 {
-		xys = append(xys, plotter.XY{X: min(xys[n-1].X+step, x.Max), Y: xys[n-1].Y})
 	}
 	return xys
 }
@@ -262,23 +205,36 @@ func means(values []float64, n int) (all []float64) {
 	return all
 }
 
-// trouble returns the times of outages or failures that are on the axis, in seconds, and their name.
-func (d drawing) trouble() (text string, times [][2]float64) {
-	x, f := d.timeAxis(), d.Server.Failures
-	add := func(from, length time.Duration) {
-		if t := [2]float64{max(from.Seconds(), x.Min), min((from + length).Seconds(), x.Max)}; t[0] < t[1] {
-			times = append(times, t)
-		}
+// stretches are stretches of time, each from its begin to its end in seconds. They are grey from
+// the bottom of a plot to its top.
+type stretches [][2]float64
+
+var grey = color.Gray{0xE2}
+
+// Plot implements plot.Plotter.
+func (s stretches) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, t := range s {
+		c.FillPolygon(grey, c.ClipPolygonXY([]vg.Point{{X: x(t[0]), Y: c.Min.Y}, {X: x(t[1]), Y: c.Min.Y}, {X: x(t[1]), Y: c.Max.Y}, {X: x(t[0]), Y: c.Max.Y}}))
 	}
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (s stretches) Thumbnail(c *draw.Canvas) {
+	c.FillPolygon(grey, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+}
+
+// trouble returns the times of outages or failures, and their name.
+func (d drawing) trouble() (text string, times stretches) {
 	for _, o := range d.Server.Outages {
-		add(o.From, o.For)
+		times = append(times, [2]float64{o.From.Seconds(), (o.From + o.For).Seconds()})
 	}
-	if len(d.Server.Outages) > 0 {
+	if len(times) > 0 {
 		return "service down", times
 	}
+	f := d.Server.Failures
 	if f.Rate > 0 {
-		add(f.From, f.For)
+		times = stretches{{f.From.Seconds(), (f.From + f.For).Seconds()}}
 	}
-	of := map[bool]string{true: "clients", false: "requests"}[f.Sticky]
-	return fmt.Sprintf("%s%% of %s fail", experiment.Show(100*f.Rate), of), times
+	return fmt.Sprintf("%s%% of %s fail", experiment.Show(100*f.Rate), map[bool]string{true: "clients", false: "requests"}[f.Sticky]), times
 }

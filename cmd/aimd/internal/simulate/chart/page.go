@@ -9,6 +9,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 )
 
 // Page is the page of the studies, under the title of the one that there is.
@@ -22,18 +23,27 @@ func Page(studies []experiment.Study, command string) page.Page {
 			p.Verdict = append(p.Verdict, v)
 		}
 	}
-	return scored(p)
+	p.Verdict = append(p.Verdict, score(studies)...)
+	return p
 }
 
-// scored is the page whose verdict ends with how many expectations hold.
-func scored(p page.Page) page.Page {
-	switch met, unmet := p.Score(); {
-	case unmet > 0:
-		p.Verdict = append(p.Verdict, fmt.Sprintf("%d of %d expectations do not hold.", unmet, met+unmet))
-	case met > 0:
-		p.Verdict = append(p.Verdict, fmt.Sprintf("All %d expectations hold.", met))
+// score is how many of the studies' expectations hold, as text.
+func score(studies []experiment.Study) []string {
+	all, unmet := 0, 0
+	for _, s := range studies {
+		for _, v := range s.Verdicts() {
+			if all++; !v.Met {
+				unmet++
+			}
+		}
 	}
-	return p
+	switch {
+	case unmet > 0:
+		return []string{fmt.Sprintf("%d of %d expectations do not hold.", unmet, all)}
+	case all > 0:
+		return []string{fmt.Sprintf("All %d expectations hold.", all)}
+	}
+	return nil
 }
 
 // verdict is the result in a line: the strategies that did all of a bounded work, the
@@ -43,8 +53,7 @@ func verdict(s experiment.Study) string {
 		return ""
 	}
 	rows := slices.DeleteFunc(slices.Clone(s.Rows), func(r experiment.Row) bool {
-		lost := r.Of("given_up")
-		return !r.Of("makespan_s").Applies || r.Of("makespan_s").Median.AtLeast || lost.Applies && lost.Max.Value > 0
+		return !r.Of("makespan_s").Applies || r.Of("makespan_s").Median.AtLeast || r.GaveUp()
 	})
 	if len(rows) == 0 {
 		return ""
@@ -66,23 +75,25 @@ func verdict(s experiment.Study) string {
 
 func sections(studies []experiment.Study) (all []page.Section) {
 	for _, s := range studies {
-		all = append(all, section(s))
+		x := page.Section{
+			Name: s.Name, Title: cmp.Or(s.Title, s.Name), Claim: s.Claim, Figures: Figures(s), Table: newTable(s, label),
+			Numbers: table.Table{Columns: []table.Column{{Head: "number", Left: true}, {Head: "the source says"}, {Head: "ours"}}},
+			Summary: "All measures: the median of runs with different seeds of randomness, and the range below it",
+		}
+		if s.WithDefaults().Runs == 1 {
+			x.Summary = "All measures of the run"
+		}
+		for _, v := range s.Verdicts() {
+			ours := table.Cell{Text: v.Shown()}
+			if !v.Met {
+				ours = table.Cell{Text: v.Shown() + " (not as expected)", Bad: true}
+				x.Unmet++
+			}
+			x.Numbers.Rows = append(x.Numbers.Rows, []table.Cell{{Text: what(v)}, {Text: v.Says}, ours})
+		}
+		all = append(all, x)
 	}
 	return all
-}
-
-func section(s experiment.Study) page.Section {
-	x := page.Section{
-		Name: s.Name, Title: cmp.Or(s.Title, s.Name), Claim: s.Claim, Figures: Figures(s), Table: newTable(s, label),
-		Summary: "All measures: the median of runs with different seeds of randomness, and the range below it",
-	}
-	if s.WithDefaults().Runs == 1 {
-		x.Summary = "All measures of the run"
-	}
-	for _, v := range s.Verdicts() {
-		x.Numbers = append(x.Numbers, page.Number{What: what(v), Theirs: v.Says, Ours: v.Shown(), Met: v.Met})
-	}
-	return x
 }
 
 func what(v experiment.Verdict) string {
@@ -92,18 +103,14 @@ func what(v experiment.Verdict) string {
 	}
 	for i, at := range v.At {
 		field, x, _ := strings.Cut(at, "=")
-		joint := ", at "
-		if i > 0 {
-			joint = " and "
-		}
-		s += joint + label(field) + " " + x
+		s += map[bool]string{true: ", at ", false: " and "}[i == 0] + label(field) + " " + x
 	}
 	return s
 }
 
 // Story is the page of the scenarios of the texts, in chapters, and of the families of
 // the laws.
-func Story(studies []experiment.Study, families []Family, command string) page.Page {
+func Story(studies, families []experiment.Study, command string) page.Page {
 	p := page.Page{
 		Title:   "Retries, backoff and windows: what five authors claim, simulated",
 		Intro:   []string{"Every figure is made by this library's own code on virtual time, from a scenario whose name stands beside its title: aimd sim run NAME shows it again, with randomness and settings of your own. Numbers are medians over runs with different seeds of randomness."},
@@ -116,7 +123,10 @@ func Story(studies []experiment.Study, families []Family, command string) page.P
 		}
 	}
 	if len(families) > 0 {
-		p.Chapters = append(p.Chapters, lawChapter(families))
+		p.Chapters = append(p.Chapters, page.Chapter{Title: "Which law when", Sections: sections(families), Text: []string{
+			"The laws of the window against backoff, at services of every kind: one point for each scenario and strategy, the median of a few runs. Lower is better in all of them.",
+		}})
 	}
-	return scored(p)
+	p.Verdict = append(p.Verdict, score(studies)...)
+	return p
 }

@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -17,11 +18,8 @@ import (
 var namesText []byte
 
 var names struct {
-	Columns []struct {
-		Measure, Head string
-		Optional      bool
-	}
-	Words map[string]string
+	Usual        []string
+	Heads, Words map[string]string
 }
 
 func init() {
@@ -30,60 +28,37 @@ func init() {
 	}
 }
 
-func column(measure string) table.Column {
-	for _, c := range names.Columns {
-		if c.Measure == measure {
-			return table.Column{Head: c.Head}
+// measures are the measures that the table of the study shows: the usual ones, and those
+// that it draws or expects, as far as they apply.
+func measures(s experiment.Study) (all []string) {
+	all = slices.Clone(names.Usual)
+	add := func(m string) {
+		if m != "" && !slices.Contains(all, m) {
+			all = append(all, m)
 		}
 	}
-	return table.Column{Head: strings.ReplaceAll(measure, "_", " ")}
-}
-
-// measures are those that the table of the study shows: the usual ones, and those
-// that it draws or expects, as far as they apply.
-func measures(s experiment.Study) []string {
-	wanted := map[string]bool{}
 	for _, p := range s.Plot {
-		wanted[p.Measure] = true
+		add(p.Measure)
 	}
 	for _, e := range s.Expect {
-		wanted[e.Measure] = true
-	}
-	var all []string
-	for _, c := range names.Columns {
-		if !c.Optional || wanted[c.Measure] {
-			all = append(all, c.Measure)
-		}
-		delete(wanted, c.Measure)
-	}
-	for _, r := range s.Rows {
-		for _, x := range r.Ranges {
-			if wanted[x.Measure] {
-				all = append(all, x.Measure)
-			}
-			delete(wanted, x.Measure)
-		}
+		add(e.Measure)
 	}
 	return slices.DeleteFunc(all, func(m string) bool {
 		if m == "jain" && s.Clients.Count <= 1 && len(s.Sweep) < 2 {
 			return true // a single client is treated fairly
 		}
-		return !slices.ContainsFunc(s.Rows, func(r experiment.Row) bool {
-			x := r.Of(m)
-			return x.Applies && (m != "given_up" || x.Max.Value > 0)
-		})
+		return !slices.ContainsFunc(s.Rows, func(r experiment.Row) bool { return r.Of(m).Applies && (m != "given_up" || r.GaveUp()) })
 	})
 }
 
 // cell is the median of a measure, with the range around it if there is one. If
 // operations were given up, the time is not comparable with the optimum.
 func cell(r experiment.Row, measure string) table.Cell {
-	x, lost := r.Of(measure), r.Of("given_up")
-	gaveUp := lost.Applies && lost.Max.Value > 0
-	if !x.Applies || measure == "span" && gaveUp {
+	x := r.Of(measure)
+	if !x.Applies || measure == "span" && r.GaveUp() {
 		return table.Cell{Text: "–"}
 	}
-	c := table.Cell{Text: x.Median.String(), Bad: measure == "given_up" && gaveUp}
+	c := table.Cell{Text: x.Median.String(), Bad: measure == "given_up" && r.GaveUp()}
 	if least, most := x.Min.String(), x.Max.String(); least != c.Text || most != c.Text {
 		c.Around = least + "–" + most
 	}
@@ -99,7 +74,7 @@ func newTable(s experiment.Study, sweepName func(field string) string) table.Tab
 	}
 	t.Columns = append(t.Columns, table.Column{Head: "strategy", Left: true})
 	for _, m := range shown {
-		t.Columns = append(t.Columns, column(m))
+		t.Columns = append(t.Columns, table.Column{Head: cmp.Or(names.Heads[m], strings.ReplaceAll(m, "_", " "))})
 	}
 	for _, r := range s.Rows {
 		var row []table.Cell

@@ -30,7 +30,7 @@ func Text(w io.Writer, s experiment.Study) error {
 	}
 	maps := slices.DeleteFunc(slices.Clone(s.Plot), func(p scenario.Plot) bool { return p.Kind != scenario.Map })
 	for _, p := range maps {
-		if err := writeMap(w, drawing{Study: s, Plot: p}); err != nil {
+		if err := writeMap(w, grid{drawing{Study: s, Plot: p}}); err != nil {
 			return err
 		}
 	}
@@ -121,24 +121,20 @@ func logarithms(t sim.Traces, end float64) []float64 {
 	return all
 }
 
-func writeMap(w io.Writer, d drawing) error {
-	rows, columns := d.Sweep[0], d.Sweep[1]
+func writeMap(w io.Writer, g grid) error {
+	rows, columns := g.Sweep[0], g.Sweep[1]
 	t := table.Table{Columns: []table.Column{{Head: rows.Field + " \\ " + columns.Field, Left: true}}}
 	for _, v := range columns.Values {
 		t.Columns = append(t.Columns, table.Column{Head: v})
 	}
-	for _, v := range rows.Values {
+	for j, v := range rows.Values {
 		line := []table.Cell{{Text: v}}
-		for _, x := range columns.Values {
-			c := table.Cell{Text: "–"}
-			if r, ok := d.ratio(d.Plot.Strategies[0], d.Plot.Strategies[1], []string{rows.Field + "=" + v, columns.Field + "=" + x}); ok {
-				c.Text = times(r)
-			}
-			line = append(line, c)
+		for i := range columns.Values {
+			line = append(line, table.Cell{Text: g.text(i, j)})
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	if err := table.Paragraphs(w, fmt.Sprintf("%s: %s over %s", label(d.Measure), d.Plot.Strategies[0], d.Plot.Strategies[1])); err != nil {
+	if err := table.Paragraphs(w, fmt.Sprintf("%s: %s over %s", label(g.Measure), g.Plot.Strategies[0], g.Plot.Strategies[1])); err != nil {
 		return err
 	}
 	return t.Write(w)

@@ -42,6 +42,9 @@ func (r Row) Of(measure string) Range {
 	return r.Ranges[i]
 }
 
+// GaveUp reports whether operations were given up in any of the runs.
+func (r Row) GaveUp() bool { return r.Of("given_up").Applies && r.Of("given_up").Max.Value > 0 }
+
 // Row returns the row of the strategy at the point, and false if its runs did not end.
 func (s Study) Row(strategy string, at []string) (Row, bool) {
 	i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.Strategy.Name == strategy && slices.Equal(r.At, at) })

@@ -55,6 +55,16 @@ func Builtins() []string { return slices.Concat(Story(), index.Laws, index.Harm)
 // Chapters are the chapters of the story.
 func Chapters() []Chapter { return index.Chapters }
 
+// Scenario stands for all scenarios of the family: their names are a sweep.
+func (f Family) Scenario(runs int) (s Scenario) {
+	s.Name, s.Title, s.Runs = f.Name, f.Title, runs
+	s.Sweep = []Sweep{{Field: "scenario", Values: f.Scenarios}}
+	for _, m := range f.Measures {
+		s.Plot = append(s.Plot, Plot{Kind: Curve, Name: strings.ReplaceAll(m, "_", "-"), Measure: m, LogY: true})
+	}
+	return s
+}
+
 // Families are the families of the laws' scenarios, in the order in which to show them.
 func Families() []Family { return index.Families }
 
