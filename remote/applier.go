@@ -14,7 +14,7 @@ import (
 // can take the document; if one cannot, no setting changes. Then each applies it. A
 // Client calls its appliers one at a time; they must not call its Refresh or Close.
 type Applier interface {
-	// Check returns an error, a *FieldError best, if the document, which is valid, does not
+	// Check returns an error, an aimd.SettingError best, if the document, which is valid, does not
 	// fit here. It changes no setting.
 	Check(Document) error
 	// Apply puts a document in force that Check has let pass.

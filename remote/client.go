@@ -85,10 +85,10 @@ type Client struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	// turn has an element while the source or the store is looked at. It guards last, the
-	// document in force, whose mark is sent to the source.
+	// turn has an element while the source or the store is looked at. It guards mark, by which
+	// the source knows the document in force, and the writes of state.
 	turn chan struct{}
-	last record
+	mark string
 
 	mu      sync.Mutex
 	state   Snapshot // guarded by mu, as is started
@@ -170,11 +170,17 @@ func (c *Client) refresh(ctx context.Context, first bool) error {
 	case <-c.closing.Done():
 		return ErrClosed
 	}
+	s := c.Snapshot()
 	if first && c.settings.Store != "" {
-		c.restore()
+		s.StoreError = said(c.restore(&s), "remote: store: ")
+		c.publish(s)
 	}
-	err := c.look(ctx)
-	if observe := c.settings.Observer; observe != nil && !errors.Is(err, ErrClosed) {
+	err := c.look(ctx, &s)
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	c.publish(s)
+	if observe := c.settings.Observer; observe != nil {
 		observe(c.Snapshot())
 	}
 	return err
@@ -201,17 +207,23 @@ func (c *Client) Snapshot() Snapshot {
 	return s
 }
 
-// restore puts the stored document in force.
-func (c *Client) restore() {
-	r, err := read(c.settings.Store, c.source.String())
-	if err == nil && r.Document.Version > 0 {
-		err = c.offer(r, c.settings.Store)
-	}
-	c.note(func(s *Snapshot) { s.StoreError = said(err, "remote: store: ") })
+func (c *Client) publish(s Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = s
 }
 
-// look looks at the source once.
-func (c *Client) look(ctx context.Context) error {
+// restore puts the stored document in force, if there is one.
+func (c *Client) restore(s *Snapshot) error {
+	r, err := read(c.settings.Store, s.Source)
+	if err != nil || r.Document.Version == 0 {
+		return err
+	}
+	return c.offer(s, r.Document, r.Mark, c.settings.Store)
+}
+
+// look looks at the source once, and at the store if the store may lack the document.
+func (c *Client) look(ctx context.Context, s *Snapshot) error {
 	if c.closing.Err() != nil {
 		return ErrClosed
 	}
@@ -219,76 +231,54 @@ func (c *Client) look(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
 
-	before := c.last.Document.Version
-	data, mark, err := c.source.Fetch(ctx, c.last.Mark)
+	data, mark, err := c.source.Fetch(ctx, c.mark)
 	if c.closing.Err() != nil {
 		return ErrClosed
 	}
-	now := c.settings.Clock.Now()
-	if err == nil {
+	before := s.Version
+	if err == nil && (mark == "" || mark != c.mark) {
 		var d Document
 		if d, err = parse(data); err == nil {
-			err = c.offer(record{Source: c.source.String(), Mark: mark, Fetched: now, Document: d}, c.source.String())
+			err = c.offer(s, d, mark, s.Source)
 		}
 		if err != nil {
 			err = fmt.Errorf("remote: %s: %w", c.source, err)
 		}
-	} else if errors.Is(err, ErrUnchanged) && before > 0 {
-		err = nil
 	}
-	var stored error
-	changed := c.last.Document.Version != before || c.Snapshot().StoreError != ""
-	keep := err == nil && changed && c.settings.Store != ""
-	if keep { // a store that could not be written may be writable now
-		stored = write(c.settings.Store, c.last)
+	s.Looks++
+	s.Looked = c.settings.Clock.Now()
+	s.LastError = said(err, "")
+	if err != nil {
+		s.Failures++
+		return err
 	}
-	c.note(func(s *Snapshot) {
-		s.Looks++
-		s.Looked = now
-		s.LastError = said(err, "")
-		if err != nil {
-			s.Failures++
-		} else {
-			s.Confirmed = now
-		}
-		if keep {
-			s.StoreError = said(stored, "remote: store: ")
-		}
-	})
-	return err
-}
-
-// offer puts a valid document in force, whole or not at all. Call it within the turn.
-func (c *Client) offer(r record, from string) error {
-	d, have := r.Document, c.last.Document
-	switch {
-	case d.Version < have.Version:
-		return setting.Wrong("version", d.Version, "%d, which is in force, or more", have.Version)
-	case d.Version == have.Version && !reflect.DeepEqual(d, have):
-		return setting.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", have.Version)
-	case d.Version == have.Version:
-		c.last.Mark = r.Mark
-		return nil
+	s.Confirmed = s.Looked
+	if c.settings.Store != "" && (s.Version != before || s.StoreError != "") {
+		s.StoreError = said(write(c.settings.Store, record{s.Source, c.mark, s.Document}), "remote: store: ")
 	}
-	for _, a := range c.appliers {
-		if err := a.Check(d.clone()); err != nil {
-			return err
-		}
-	}
-	for _, a := range c.appliers {
-		a.Apply(d.clone())
-	}
-	c.last = r
-	c.note(func(s *Snapshot) {
-		s.Document, s.Version, s.From, s.Applied = d, d.Version, from, c.settings.Clock.Now()
-	})
 	return nil
 }
 
-func (c *Client) note(change func(*Snapshot)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change(&c.state)
+// offer puts a valid document in force, whole or not at all.
+func (c *Client) offer(s *Snapshot, d Document, mark, from string) error {
+	switch {
+	case d.Version < s.Version:
+		return setting.Wrong("version", d.Version, "%d, which is in force, or more", s.Version)
+	case d.Version == s.Version && !reflect.DeepEqual(d, s.Document):
+		return setting.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", s.Version)
+	case d.Version > s.Version:
+		for _, a := range c.appliers {
+			if err := a.Check(d.clone()); err != nil {
+				return err
+			}
+		}
+		for _, a := range c.appliers {
+			a.Apply(d.clone())
+		}
+		s.Document, s.Version, s.From, s.Applied = d, d.Version, from, c.settings.Clock.Now()
+	}
+	c.mark = mark
+	return nil
 }
 
 // said is the error's text, not too long, or "".

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/remote"
 )
 
@@ -113,7 +114,7 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 		source.set(bad.document, nil)
 		err := c.Refresh(t.Context())
 		require.EqualError(t, err, bad.want)
-		var field *remote.FieldError
+		var field *aimd.SettingError
 		require.ErrorAs(t, err, &field)
 		s := c.Snapshot()
 		require.Equal(t, bad.want, s.LastError)
@@ -159,11 +160,6 @@ type scribbles struct{}
 
 func (scribbles) Check(d remote.Document) error { d.FeaturesOff[0] = "d"; return nil }
 func (scribbles) Apply(d remote.Document)       { d.FeaturesOff[0] = "e" }
-
-func TestASourceThatSaysUnchangedWithoutACauseIsAFailure(t *testing.T) {
-	c := started(t, &script{err: remote.ErrUnchanged}, remote.Settings{})
-	require.Equal(t, "remote: unchanged", c.Snapshot().LastError)
-}
 
 func TestTheObserverIsToldOfEveryLook(t *testing.T) {
 	var told []remote.Snapshot

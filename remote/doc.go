@@ -16,23 +16,10 @@
 //		"features_off": ["thumbnails"]
 //	}
 //
-//	field               what it is                                        allowed
-//	format              the format of the document, required              1
-//	version             orders the documents, required                    1 to 2^53 - 1, rising
-//	window.min          the lower bound of the congestion window          1 to 1048576
-//	window.max          its upper bound                                   1 to 1048576, not below min
-//	window.factor       the part of the window that a cut keeps           above 0, below 1
-//	retry.max_attempts  the most attempts for an operation, first         1 (no retries) to 1000
-//	                    one included
-//	retry.max_pause     the longest pause between attempts that           "1ms" to "1h"
-//	                    clients choose by themselves
-//	retry.budget_share  the most of all requests that may be retries      above 0, below 1
-//	schedule.period     from one run of repeated work to the next         "1s" to "168h"
-//	features_off        features that are off                             at most 1000, of 1 to 128 bytes
-//
-// All but the first two may be absent: then the program's own setting counts. [Schema] is
-// the same as a JSON schema. A document is for one service; a program that uses several
-// has a Client for each.
+// Only format and version are required: for a field that is absent the program's own setting
+// counts. [Document] has the fields with their allowed values, schema.json the same as a JSON
+// schema (draft 2020-12) for editors and publishers. A document is for one service; a program
+// that uses several has a Client for each.
 //
 // Each [Applier] brings the document to a part of the program: [Limiters], [Features],
 // [ToPolicy], [ToBudget], [ToSchedule]. Attempts in flight and operations that wait stay.
@@ -44,8 +31,9 @@
 //   - it is away at the start: the stored document counts, else the program's own settings.
 //     Start waits for at most Settings.Timeout, and returns no error.
 //   - the document is bad, or does not fit one of the appliers: it is refused as a whole with
-//     a [FieldError] that names the field, the value and the values allowed. A field that the reader does not know is refused as well, since it may be a
-//     mistyped one. So publish fields for newer clients at another address.
+//     an error that names the field, the value and the values allowed. A field that the
+//     reader does not know is refused as well, since it may be a mistyped one. So publish
+//     fields for newer clients at another address.
 //   - the version is lower than the one in force, or the same with other contents: refused. A
 //     server that lags behind must not undo what was decided later. To go back, publish the
 //     old contents with a new version. The stored document counts too; if a mistake used up

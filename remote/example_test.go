@@ -15,7 +15,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
@@ -36,7 +35,7 @@ func Example() {
 		panic(err)
 	}
 	var features remote.Features
-	source, err := remote.NewHTTP(service.URL, remote.HTTPSettings{})
+	source, err := remote.NewHTTP(service.URL, nil, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -96,7 +95,7 @@ func ExampleNew() {
 // A bad document is refused, and the error says why.
 func ExampleParse() {
 	_, err := remote.Parse([]byte(`{"format": 1, "version": 2, "window": {"max": -8}}`))
-	var field *remote.FieldError
+	var field *aimd.SettingError
 	fmt.Println(errors.As(err, &field), field.Name)
 	fmt.Println(err)
 	// Output:
@@ -104,35 +103,24 @@ func ExampleParse() {
 	// remote: window.max: -8 is not allowed, want a number from 1 to 1048576
 }
 
-// A publisher writes documents as Go values, and checks them first.
-func ExampleDocument_Validate() {
+// A publisher writes documents as Go values.
+func ExampleDocument() {
 	d := remote.Document{Format: 1, Version: 3}
 	d.Schedule.Period = 10 * time.Minute
-	if err := d.Validate(); err != nil {
-		panic(err)
-	}
 	data, err := json.Marshal(d)
 	fmt.Println(string(data), err)
 
 	d.Retry.MaxAttempts = -1
-	fmt.Println(d.Validate())
+	_, err = json.Marshal(d)
+	fmt.Println(err != nil)
 	// Output:
 	// {"format":1,"version":3,"schedule":{"period":"10m0s"}} <nil>
-	// remote: retry.max_attempts: -1 is not allowed, want a number from 1 to 1000
-}
-
-func ExampleSchema() {
-	var schema struct{ Title string }
-	err := json.Unmarshal([]byte(remote.Schema()), &schema)
-	fmt.Println(schema.Title, err)
-	// Output: Settings of clients, told from afar <nil>
+	// true
 }
 
 // A secret goes into the header, and into no error and no snapshot.
 func ExampleNewHTTP() {
-	source, err := remote.NewHTTP("https://me@config.example/clients.json?key=1", remote.HTTPSettings{
-		Header: http.Header{"Authorization": {"Bearer secret"}},
-	})
+	source, err := remote.NewHTTP("https://me@config.example/clients.json?key=1", nil, http.Header{"Authorization": {"Bearer secret"}})
 	fmt.Println(source, err)
 	// Output: https://config.example/clients.json <nil>
 }
@@ -264,7 +252,7 @@ type batches struct{ size int }
 
 func (b *batches) Check(d remote.Document) error {
 	if d.Window.Max > 0 && d.Window.Max < 10 {
-		return &remote.FieldError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+		return &aimd.SettingError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
 	}
 	return nil
 }
@@ -277,7 +265,7 @@ func ExampleApplier() {
 		fmt.Fprint(w, `{"format": 1, "version": 7, "window": {"max": 8}}`)
 	}))
 	defer service.Close()
-	source, err := remote.NewHTTP(service.URL, remote.HTTPSettings{})
+	source, err := remote.NewHTTP(service.URL, nil, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -294,46 +282,28 @@ func ExampleApplier() {
 	// version in force: 0
 }
 
-func ExampleToPolicy() {
+// Each part of a program that a document steers has an applier. A Client calls them.
+func ExampleApplier_parts() {
 	policy, err := retry.New(retry.Config{Idempotent: true})
 	if err != nil {
 		panic(err)
 	}
-	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "retry": {"max_attempts": 1}}`))
-	if err != nil {
-		panic(err)
-	}
-	remote.ToPolicy(policy).Apply(document) // as a Client does
-	fmt.Println(retry.Do(context.Background(), policy, func(context.Context) error {
-		return &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable"}
-	}))
-	// Output: gave up after 1 attempt: attempt limit reached; last error: httplimit: 503 Service Unavailable
-}
-
-func ExampleToBudget() {
 	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 	if err != nil {
 		panic(err)
 	}
-	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "retry": {"budget_share": 0.02}}`))
-	if err != nil {
-		panic(err)
-	}
-	remote.ToBudget(budget).Apply(document) // as a Client does
-	fmt.Println(budget.Settings().Share)
-	// Output: 0.02
-}
-
-func ExampleToSchedule() {
 	uploads, err := schedule.New(schedule.Config{Period: 5 * time.Minute})
 	if err != nil {
 		panic(err)
 	}
-	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "schedule": {"period": "1h"}}`))
+	document, err := remote.Parse([]byte(`{"format": 1, "version": 1,
+		"retry": {"max_attempts": 1, "budget_share": 0.02}, "schedule": {"period": "1h"}}`))
 	if err != nil {
 		panic(err)
 	}
-	remote.ToSchedule(uploads).Apply(document) // as a Client does
-	fmt.Println(uploads.Snapshot().Period)
-	// Output: 1h0m0s
+	for _, a := range []remote.Applier{remote.ToPolicy(policy), remote.ToBudget(budget), remote.ToSchedule(uploads)} {
+		a.Apply(document)
+	}
+	fmt.Println(policy.Caps().MaxAttempts, budget.Settings().Share, uploads.Snapshot().Period)
+	// Output: 1 0.02 1h0m0s
 }

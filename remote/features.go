@@ -22,21 +22,16 @@ var ErrFeatureOff = errors.New("remote: feature is off")
 // feature is never refused.
 //
 // It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the
-// integrations ask it before each attempt), and makes a RoundTripper. It is safe for any number of goroutines, and
-// answers without a lock. In the zero value no feature is off.
+// integrations ask it before each attempt), and makes a RoundTripper. It is safe for any
+// number of goroutines, and answers without a lock. In the zero value no feature is off.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }
 
-// Off reports whether the feature is off.
-func (f *Features) Off(feature string) bool {
-	off := f.off.Load()
-	return off != nil && (*off)[feature]
-}
-
 // Admit returns an error that matches ErrFeatureOff if the context's feature is off.
 func (f *Features) Admit(ctx context.Context, _ int) error {
-	if feature := tag.FromContext(ctx).Feature; f.Off(feature) {
+	feature := tag.FromContext(ctx).Feature
+	if off := f.off.Load(); off != nil && (*off)[feature] {
 		return featureOff(feature)
 	}
 	return nil

@@ -38,14 +38,14 @@ func TestFeatures(t *testing.T) {
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
 	require.EqualError(t, err, `remote: feature is off: "a"`)
 	require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
-	require.True(t, f.Off("b"))
+	require.Error(t, f.Admit(ctx("b"), 1))
 	require.NoError(t, f.Admit(ctx("A"), 1))
 	require.NoError(t, f.Admit(ctx("ab"), 1))
 	require.NoError(t, f.Admit(t.Context(), 1), "what says nothing is not held back")
 	f.Apply(off("b"))
-	require.False(t, f.Off("a"))
+	require.NoError(t, f.Admit(ctx("a"), 1))
 	f.Ended(ctx("b"), window.Success)
-	require.True(t, f.Off("b"))
+	require.Error(t, f.Admit(ctx("b"), 1))
 }
 
 // counted is a server that counts, and a client of a feature through the RoundTripper.

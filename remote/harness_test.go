@@ -54,9 +54,6 @@ func (s *script) Fetch(ctx context.Context, have string) ([]byte, string, error)
 			return nil, "", err
 		}
 	}
-	if err == nil && data == have {
-		return nil, have, remote.ErrUnchanged
-	}
 	return []byte(data), data, err
 }
 

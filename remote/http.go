@@ -24,25 +24,19 @@ type webSource struct {
 	header http.Header
 }
 
-// HTTPSettings are what NewHTTP takes. Zero fields take the documented default.
-type HTTPSettings struct {
-	// Client does the sending; nil: one that keeps no connection open from one fetch to the
-	// next. If it has a CheckRedirect, that decides on redirects.
-	Client *http.Client
-	// Header is sent along: "Authorization", say. Accept, Accept-Encoding and If-None-Match are set
-	// by NewHTTP.
-	Header http.Header
-}
-
 // NewHTTP returns the source that fetches the document at an address with GET, and with
 // the last ETag in If-None-Match: an unchanged document is a 304 without a body (RFC 9110,
 // section 13.1.2). It reads 256 KiB at most, after decompression, of a 200 of type
-// application/json (or a type that ends in +json). It follows no redirect, since the next
-// host could read Header.
+// application/json (or a type that ends in +json).
+//
+// The client does the sending; nil: one that keeps no connection open from one fetch to the
+// next. No redirect is followed, since the next host could read the header, unless the
+// client has a CheckRedirect. The header is sent along: "Authorization", say; NewHTTP sets
+// Accept, Accept-Encoding and If-None-Match. It may be nil.
 //
 // The error says what is wrong with the address. String is the address without user,
 // password and query; the mark is the ETag.
-func NewHTTP(address string, s HTTPSettings) (Source, error) {
+func NewHTTP(address string, client *http.Client, header http.Header) (Source, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("remote: address: %w", unnamed(err))
@@ -50,9 +44,9 @@ func NewHTTP(address string, s HTTPSettings) (Source, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("address", strconv.Quote(named(u)), "one that begins with http:// or https:// and a host"))
 	}
-	h := &webSource{url: u, client: &http.Client{}, header: s.Header.Clone()}
-	if s.Client != nil {
-		*h.client = *s.Client
+	h := &webSource{url: u, client: &http.Client{}, header: header.Clone()}
+	if client != nil {
+		*h.client = *client
 	} else {
 		h.client.Transport = &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
@@ -85,7 +79,7 @@ func unnamed(err error) error {
 // Fetch gets the document. The mark is its ETag.
 func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
 	data, mark, err = h.get(ctx, have)
-	if err != nil && !errors.Is(err, ErrUnchanged) {
+	if err != nil {
 		err = fmt.Errorf("remote: GET %s: %w", h, unnamed(err))
 	}
 	return data, mark, err
@@ -114,12 +108,12 @@ func (h *webSource) get(ctx context.Context, have string) (data []byte, mark str
 	media, _, err := mime.ParseMediaType(kind)
 	switch {
 	case resp.StatusCode == http.StatusNotModified && have != "":
-		return nil, have, ErrUnchanged
+		return nil, have, nil
 	case resp.StatusCode != http.StatusOK:
 		// Not resp.Status: the words in it are the server's.
 		return nil, "", fmt.Errorf("status: %d %s is not allowed, want 200", resp.StatusCode, http.StatusText(resp.StatusCode))
 	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):
-		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", short(kind))
+		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", cut(kind, 60))
 	}
 	data, err = keep.ReadAll(resp.Body, maxSize, "body")
 	if err != nil {

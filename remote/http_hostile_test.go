@@ -155,13 +155,13 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 		}
 		http.Redirect(w, r, "/v2", http.StatusMovedPermanently)
 	})
-	source, err := remote.NewHTTP(server.URL, remote.HTTPSettings{})
+	source, err := remote.NewHTTP(server.URL, nil, nil)
 	require.NoError(t, err)
 	require.Contains(t, started(t, source, remote.Settings{}).Snapshot().LastError, "status: 301 Moved Permanently")
 
 	own := server.Client()
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
-	source, err = remote.NewHTTP(server.URL, remote.HTTPSettings{Client: own})
+	source, err = remote.NewHTTP(server.URL, own, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, started(t, source, remote.Settings{}).Snapshot().Version)
 }

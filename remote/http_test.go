@@ -20,7 +20,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*httptest.Server, remote.Source) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	source, err := remote.NewHTTP(server.URL+"/clients.json?token=secret", remote.HTTPSettings{})
+	source, err := remote.NewHTTP(server.URL+"/clients.json?token=secret", nil, nil)
 	require.NoError(t, err)
 	return server, source
 }
@@ -69,10 +69,10 @@ func TestHTTPSendsTheHeader(t *testing.T) {
 		}
 		reply(w, version(1, 8))
 	})
-	source, err := remote.NewHTTP(server.URL, remote.HTTPSettings{Header: http.Header{"Authorization": {"Bearer token"}}, Client: server.Client()})
+	source, err := remote.NewHTTP(server.URL, server.Client(), http.Header{"Authorization": {"Bearer token"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, started(t, source, remote.Settings{}).Snapshot().Version)
-	source, err = remote.NewHTTP(server.URL, remote.HTTPSettings{})
+	source, err = remote.NewHTTP(server.URL, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("remote: GET %s: status: 401 Unauthorized is not allowed, want 200", server.URL),
 		started(t, source, remote.Settings{}).Snapshot().LastError)
@@ -91,9 +91,9 @@ func TestHTTPSendsAHeaderAlong(t *testing.T) {
 		_, _ = z.Write([]byte(full))
 		assert.NoError(t, z.Close())
 	})
-	source, err := remote.NewHTTP(server.URL, remote.HTTPSettings{Header: http.Header{
+	source, err := remote.NewHTTP(server.URL, nil, http.Header{
 		"Authorization": {"Bearer x"}, "Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "If-None-Match": {`"1"`},
-	}})
+	})
 	require.NoError(t, err)
 	data, _, err := source.Fetch(t.Context(), "")
 	require.NoError(t, err)
@@ -110,10 +110,10 @@ func TestAddresses(t *testing.T) {
 		"https:///path":                `remote: address: "https:///path" is not allowed, want one that begins with http:// or https:// and a host`,
 		"https://h:port?secret":        `remote: address: invalid port ":port" after host`,
 	} {
-		_, err := remote.NewHTTP(address, remote.HTTPSettings{})
+		_, err := remote.NewHTTP(address, nil, nil)
 		assert.EqualError(t, err, want)
 	}
-	source, err := remote.NewHTTP("https://me:secret@config.example/a?token=secret#x", remote.HTTPSettings{})
+	source, err := remote.NewHTTP("https://me:secret@config.example/a?token=secret#x", nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "https://config.example/a", source.String())
 	_, err = url.Parse(source.String())

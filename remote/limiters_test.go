@@ -90,7 +90,7 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 		require.Equal(t, "remote: script: "+want, c.Snapshot().LastError)
 		require.Zero(t, c.Snapshot().Version)
 		equal(t, before, wide.Config(), "those that it fits have not got it either")
-		var field *remote.FieldError
+		var field *aimd.SettingError
 		require.ErrorAs(t, ls.Check(d), &field)
 	}
 	require.NoError(t, ls.Check(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
@@ -161,68 +161,45 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	require.EqualValues(t, 30, stays.Snapshot().Cwnd)
 }
 
-func TestToPolicy(t *testing.T) {
+// A part of a program has the document's settings, and its own again if a document lacks them.
+func TestAppliers(t *testing.T) {
 	p, err := retry.New(retry.Config{})
 	require.NoError(t, err)
-	own := retry.Caps{MaxAttempts: 2}
-	require.NoError(t, p.SetCaps(own))
-	a := remote.ToPolicy(p)
-	for _, c := range []struct {
-		change func(*remote.Document)
-		want   retry.Caps
-	}{
-		{func(d *remote.Document) { d.Retry = fullDocument.Retry }, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}},
-		{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}},
-		{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, retry.Caps{MaxAttempts: 1000}},
-		{func(*remote.Document) {}, own},
-	} {
-		d := said(1, c.change)
-		require.NoError(t, d.Validate())
-		require.NoError(t, a.Check(d))
-		a.Apply(d)
-		assert.Equal(t, c.want, p.Caps())
-	}
-	require.PanicsWithValue(t, "remote: ToPolicy with a nil policy", func() { remote.ToPolicy(nil) })
-}
-
-func TestToBudget(t *testing.T) {
+	require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 2}))
 	b, err := retry.NewBudget(retry.BudgetSettings{Share: 0.05, Floor: -1}, nil)
 	require.NoError(t, err)
 	own := b.Settings()
-	a := remote.ToBudget(b)
-	require.NoError(t, a.Check(fullDocument))
-	a.Apply(fullDocument)
-	want := own
-	want.Share = 0.2
-	assert.Equal(t, want, b.Settings())
-	a.Apply(remote.Document{Format: 1, Version: 43})
-	assert.Equal(t, own, b.Settings())
-}
-
-func TestToSchedule(t *testing.T) {
 	s, err := schedule.New(schedule.Config{Period: time.Hour})
 	require.NoError(t, err)
-	a := remote.ToSchedule(s)
-	for _, period := range []time.Duration{5 * time.Minute, time.Second, 168 * time.Hour} {
-		d := said(1, func(d *remote.Document) { d.Schedule.Period = period })
-		require.NoError(t, d.Validate())
-		require.NoError(t, a.Check(d))
-		a.Apply(d)
-		assert.Equal(t, period, s.Snapshot().Period)
+	appliers := []remote.Applier{remote.ToPolicy(p), remote.ToBudget(b), remote.ToSchedule(s)}
+	for _, c := range []struct {
+		change func(*remote.Document)
+		caps   retry.Caps
+		share  float64
+		period time.Duration
+	}{
+		{func(d *remote.Document) { *d = fullDocument }, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}, 0.2, 5 * time.Minute},
+		{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}, 0.05, time.Hour},
+		{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, retry.Caps{MaxAttempts: 1000}, 0.05, time.Hour},
+		// What a document may hold fits: the ends of the allowed shares and periods.
+		{func(d *remote.Document) { d.Retry.BudgetShare = 1e-300 }, retry.Caps{MaxAttempts: 2}, 1e-300, time.Hour},
+		{func(d *remote.Document) { d.Retry.BudgetShare = 0.999999 }, retry.Caps{MaxAttempts: 2}, 0.999999, time.Hour},
+		{func(d *remote.Document) { d.Schedule.Period = time.Second }, retry.Caps{MaxAttempts: 2}, 0.05, time.Second},
+		{func(d *remote.Document) { d.Schedule.Period = 168 * time.Hour }, retry.Caps{MaxAttempts: 2}, 0.05, 168 * time.Hour},
+		{func(*remote.Document) {}, retry.Caps{MaxAttempts: 2}, 0.05, time.Hour},
+	} {
+		d := said(1, c.change)
+		_, err := d.MarshalJSON()
+		require.NoError(t, err)
+		for _, a := range appliers {
+			require.NoError(t, a.Check(d))
+			a.Apply(d)
+		}
+		want := own
+		want.Share = c.share
+		assert.Equal(t, c.caps, p.Caps())
+		assert.Equal(t, want, b.Settings())
+		assert.Equal(t, c.period, s.Snapshot().Period)
 	}
-	a.Apply(remote.Document{Format: 1, Version: 43})
-	assert.Equal(t, time.Hour, s.Snapshot().Period)
-}
-
-// Every share that is valid fits a budget.
-func TestTheBoundsOfTheBudget(t *testing.T) {
-	b, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-	require.NoError(t, err)
-	a := remote.ToBudget(b)
-	for _, share := range []float64{1e-300, 0.999999} {
-		d := said(1, func(d *remote.Document) { d.Retry.BudgetShare = share })
-		require.NoError(t, d.Validate())
-		a.Apply(d)
-		assert.Equal(t, share, b.Settings().Share)
-	}
+	require.PanicsWithValue(t, "remote: ToPolicy with a nil policy", func() { remote.ToPolicy(nil) })
 }

@@ -46,7 +46,7 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 
 		lim := reno(t, aimd.WithInitialWindow(2))
 		var features remote.Features
-		source, err := remote.NewHTTP(service.URL+"/clients.json", remote.HTTPSettings{Client: &http.Client{Transport: base}})
+		source, err := remote.NewHTTP(service.URL+"/clients.json", &http.Client{Transport: base}, nil)
 		require.NoError(t, err)
 		config := started(t, source, remote.Settings{}, remote.NewLimiters(lim), &features)
 		client := &http.Client{Transport: features.Transport(httplimit.New(features.Transport(base), lim))}

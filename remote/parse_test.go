@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/remote"
 )
 
@@ -35,11 +38,17 @@ func TestParse(t *testing.T) {
 	d, err := remote.Parse([]byte(full))
 	require.NoError(t, err)
 	require.Equal(t, fullDocument, d)
-	require.NoError(t, d.Validate())
 
 	d, err = remote.Parse([]byte(" {\"version\":9007199254740991,\"format\":1}\n"))
 	require.NoError(t, err)
 	require.Equal(t, remote.Document{Format: 1, Version: 1<<53 - 1}, d)
+
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	sample := regexp.MustCompile(`(?s)\n//\t\{.*?\n//\t\}`).FindString(string(doc))
+	d, err = remote.Parse([]byte(strings.ReplaceAll(sample, "\n//", "\n")))
+	require.NoError(t, err, "the document in the package's comment")
+	require.EqualValues(t, 42, d.Version)
 }
 
 func TestADocumentGoesThroughJSON(t *testing.T) {
@@ -120,7 +129,7 @@ func TestBadDocuments(t *testing.T) {
 		d, err := remote.Parse([]byte(c.document))
 		assert.EqualError(t, err, "remote: "+c.want)
 		assert.Zero(t, d)
-		var field *remote.FieldError
+		var field *aimd.SettingError
 		require.ErrorAs(t, err, &field)
 		assert.True(t, strings.HasPrefix(c.want, field.Name+": "))
 	}
@@ -131,14 +140,14 @@ func TestDeepNestingIsRefused(t *testing.T) {
 		deep := strings.Repeat(open, maxSize/len(open))
 		for _, d := range []string{deep, `{"format": 1, "version": 1, "window": ` + deep[:200_000], `{"format":1,"version":1,"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}"} {
 			_, err := remote.Parse([]byte(d))
-			var field *remote.FieldError
+			var field *aimd.SettingError
 			require.ErrorAs(t, err, &field)
 			require.Less(t, len(err.Error()), 300)
 		}
 	}
 }
 
-func TestValidateHoldsWhatIsMadeInGo(t *testing.T) {
+func TestABadDocumentIsNotWritten(t *testing.T) {
 	for want, change := range map[string]func(*remote.Document){
 		"remote: format: 0 is not allowed, want the number 1":                                                               func(d *remote.Document) { d.Format = 0 },
 		"remote: version: 0 is not allowed, want a whole number from 1 to 9007199254740991":                                 func(d *remote.Document) { d.Version = 0 },
@@ -154,7 +163,8 @@ func TestValidateHoldsWhatIsMadeInGo(t *testing.T) {
 	} {
 		d := fullDocument
 		change(&d)
-		assert.EqualError(t, d.Validate(), want)
+		_, err := d.MarshalJSON()
+		assert.EqualError(t, err, want)
 	}
 }
 
@@ -184,8 +194,8 @@ func TestTheSameVersionSaysTheSame(t *testing.T) {
 	}
 }
 
-// FuzzParse: it never panics, never accepts what Validate refuses, and every
-// refusal names a field.
+// FuzzParse: it never panics, accepts only documents that can be written, and every refusal
+// names a field.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(full))
 	for _, s := range []string{
@@ -199,7 +209,7 @@ func FuzzParse(f *testing.F) {
 		d, err := remote.Parse(data)
 		if err != nil {
 			require.Zero(t, d)
-			var field *remote.FieldError
+			var field *aimd.SettingError
 			require.True(t, errors.As(err, &field))
 			require.NotEmpty(t, field.Name)
 			require.NotEmpty(t, field.Value)
@@ -208,7 +218,6 @@ func FuzzParse(f *testing.F) {
 			require.NotContains(t, err.Error(), "\n")
 			return
 		}
-		require.NoError(t, d.Validate())
 		again, err := json.Marshal(d)
 		require.NoError(t, err)
 		back, err := remote.Parse(again)

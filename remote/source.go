@@ -8,21 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// ErrUnchanged is the error of a Source if the document is the same as at the last Fetch.
-var ErrUnchanged = errors.New("remote: unchanged")
-
 // Source is where documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
 	// Fetch returns the document as it is now, and a mark by which the source knows the
 	// document again (an ETag), or "". have is the mark of the document in force, "" at
-	// first: if the mark is still the same, the error is ErrUnchanged. One goroutine at a
-	// time calls it. It must end when ctx ends, and should read no more than 256 KiB.
+	// first: if the mark is still the same, the data may be nil. One goroutine at a time
+	// calls it. It must end when ctx ends, and should read no more than 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors, in Snapshot and in the store. It holds no secrets.
 	String() string
@@ -46,7 +42,7 @@ func NewFile(path string) (Source, error) {
 func (f fileSource) String() string { return string(f) }
 
 // Fetch reads the file. The mark is a hash of its contents.
-func (f fileSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
+func (f fileSource) Fetch(ctx context.Context, _ string) (data []byte, mark string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
@@ -55,20 +51,15 @@ func (f fileSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 		return nil, "", fmt.Errorf("remote: %w", err)
 	}
 	sum := sha256.Sum256(data)
-	if mark = hex.EncodeToString(sum[:]); mark == have {
-		return nil, mark, ErrUnchanged
-	}
-	return data, mark, nil
+	return data, hex.EncodeToString(sum[:]), nil
 }
 
-// record is the contents of the store.
+// record is the contents of the store: a document, the name of its source, and the mark by
+// which the source knows it.
 type record struct {
-	// Source is the name of the source, Mark what the source knows the document by.
-	Source string `json:"source"`
-	Mark   string `json:"mark,omitempty"`
-	// Fetched is when the document came.
-	Fetched  time.Time `json:"fetched"`
-	Document Document  `json:"document"`
+	Source   string   `json:"source"`
+	Mark     string   `json:"mark,omitempty"`
+	Document Document `json:"document"`
 }
 
 // maxRecord is the most bytes of a stored record: a document, in which JSON may write a
@@ -90,10 +81,10 @@ func read(path, source string) (r record, err error) {
 		err = json.Unmarshal(data, &r)
 	}
 	if err == nil {
-		err = r.Document.Validate() // the document may be absent
+		err = r.Document.validate() // the document may be absent
 	}
 	if err == nil && r.Source != source {
-		err = fmt.Errorf("a document of %q is not allowed, want one of %q", short(r.Source), source)
+		err = fmt.Errorf("a document of %q is not allowed, want one of %q", cut(r.Source, 60), source)
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("%s: %w", path, err)
