@@ -18,8 +18,8 @@ import (
 )
 
 // Brief is how long a job has its worker at least before it goes back. It bounds how fast jobs cycle
-// between the engine and its workers. Our choice: ten jobs a second for each worker that has nothing else
-// to do, and no other queue waits long for that worker.
+// between the engine and its workers. Our choice: at most ten jobs a second for each worker, and other queues
+// do not wait long for that worker.
 const Brief = 100 * time.Millisecond
 
 // Back is the error of a job that goes back to its engine without a result. The engine should not count

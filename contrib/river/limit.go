@@ -1,0 +1,76 @@
+package aimdriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/aimd-go/aimd/internal/job"
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// Settings say which limiter a job waits for. Either Limiter or Of is required.
+type Settings struct {
+	// Limiter is the limiter of all jobs.
+	Limiter *limiter.Limiter
+	// Of returns the limiter of a job, such as For of a limiter.Keyed with the job's queue, kind or
+	// tenant. nil without an error: the job needs no limiter. An error is the job's.
+	Of func(*rivertype.JobRow) (*limiter.Limiter, error)
+	// Waiters is how many workers of all queues may wait at a time. Jobs beyond that number are handed
+	// back. 0 or negative: any number, since each queue has workers of its own.
+	Waiters int
+}
+
+const (
+	// rescue is river's default of RescueStuckJobsAfter, without JobTimeout.
+	rescue = time.Hour
+	// snooze is how long a job is away that found too many others. Our choice: as long as river's
+	// scheduler waits between two looks.
+	snooze = 5 * time.Second
+)
+
+// Limit adds a middleware to the config that lets each job wait for a slot of its limiter. Call it before
+// river.NewClient, and after JobTimeout and RescueStuckJobsAfter are set. The error names the wrong
+// setting.
+func Limit(c *river.Config, s Settings) error {
+	switch {
+	case c == nil:
+		return fmt.Errorf("aimdriver: %w", setting.Nil("config"))
+	case (s.Limiter == nil) == (s.Of == nil):
+		return fmt.Errorf("aimdriver: %w", setting.Wrong("Limiter", s.Limiter, "either Limiter or Of"))
+	}
+	if s.Of == nil {
+		s.Of = func(*rivertype.JobRow) (*limiter.Limiter, error) { return s.Limiter, nil }
+	}
+	rescued := c.RescueStuckJobsAfter
+	if rescued == 0 {
+		rescued = rescue + max(0, c.JobTimeout)
+	}
+	d := &job.Desk{Waiters: max(0, s.Waiters)}
+	c.Middleware = append(slices.Clip(c.Middleware), river.WorkerMiddlewareFunc(
+		func(ctx context.Context, row *rivertype.JobRow, work func(context.Context) error) error {
+			l, err := s.Of(row)
+			switch {
+			case err != nil:
+				return err
+			case l == nil:
+				return work(ctx)
+			}
+			err = d.Run(ctx, l, rescued/2, false, work)
+			var back *job.Back
+			switch {
+			case !errors.As(err, &back):
+				return err
+			case errors.Is(back.Cause, limiter.ErrClosed):
+				return river.JobSnooze(0) // another process may have it at once
+			}
+			return river.JobSnooze(snooze)
+		}))
+	return nil
+}

@@ -1,0 +1,112 @@
+package aimdriver_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	aimdriver "github.com/aimd-go/aimd/contrib/river"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+	l, err := aimd.New(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+	require.NoError(t, err)
+	return l
+}
+
+// middleware is what Limit adds to the config.
+func middleware(t *testing.T, c *river.Config, s aimdriver.Settings) rivertype.WorkerMiddleware {
+	require.NoError(t, aimdriver.Limit(c, s))
+	require.NotEmpty(t, c.Middleware)
+	return c.Middleware[len(c.Middleware)-1].(rivertype.WorkerMiddleware)
+}
+
+func nothing(context.Context) error { return nil }
+
+// A job that waits for half of the time until it is rescued is snoozed.
+func TestAJobIsSnoozedBeforeItIsRescued(t *testing.T) {
+	for _, c := range []struct {
+		config river.Config
+		want   time.Duration
+	}{
+		{river.Config{}, 30 * time.Minute},
+		{river.Config{JobTimeout: 2 * time.Hour}, 90 * time.Minute},
+		{river.Config{JobTimeout: time.Second, RescueStuckJobsAfter: time.Minute}, 30 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t)
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			m, began := middleware(t, &c.config, aimdriver.Settings{Limiter: l}), time.Now()
+			require.Equal(t, river.JobSnooze(5*time.Second), m.Work(t.Context(), &rivertype.JobRow{}, nothing))
+			require.Equal(t, c.want, time.Since(began))
+			require.NoError(t, p.Done(aimd.Success))
+			require.NoError(t, m.Work(t.Context(), &rivertype.JobRow{}, nothing))
+		})
+	}
+}
+
+// Jobs that wait when the limiter is closed are snoozed at once.
+func TestAClosedLimiterHandsJobsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t)
+		_, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		m := middleware(t, &river.Config{}, aimdriver.Settings{Limiter: l})
+		time.AfterFunc(time.Minute, func() { _ = l.Close() })
+		began := time.Now()
+		require.Equal(t, river.JobSnooze(0), m.Work(t.Context(), &rivertype.JobRow{}, nothing))
+		require.Equal(t, time.Minute, time.Since(began))
+	})
+}
+
+// river decides about a job whose context ended: this error is how it knows.
+func TestACancelledJobIsRivers(t *testing.T) {
+	l := newLimiter(t)
+	_, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = middleware(t, &river.Config{}, aimdriver.Settings{Limiter: l}).Work(ctx, &rivertype.JobRow{}, nothing)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, river.JobSnooze(0))
+}
+
+// Each job has the limiter of its key, or none.
+func TestTheLimiterOfAJob(t *testing.T) {
+	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
+	m := middleware(t, &river.Config{}, aimdriver.Settings{Of: func(row *rivertype.JobRow) (*limiter.Limiter, error) {
+		switch row.Queue {
+		case "wrong":
+			return nil, errWrong
+		case "free":
+			return nil, nil
+		}
+		return l, nil
+	}})
+	var held []bool
+	work := func(ctx context.Context) error {
+		held = append(held, l.HasSlot(ctx))
+		return errWork
+	}
+	require.Equal(t, errWrong, m.Work(t.Context(), &rivertype.JobRow{Queue: "wrong"}, work))
+	require.Equal(t, errWork, m.Work(t.Context(), &rivertype.JobRow{Queue: "free"}, work))
+	require.Equal(t, errWork, m.Work(t.Context(), &rivertype.JobRow{Queue: "limited"}, work))
+	require.Equal(t, []bool{false, true}, held)
+	require.Zero(t, l.Snapshot().InFlight)
+}
+
+func TestWrongSettings(t *testing.T) {
+	assert.EqualError(t, aimdriver.Limit(nil, aimdriver.Settings{}), "aimdriver: config: nil is not allowed")
+	assert.EqualError(t, aimdriver.Limit(&river.Config{}, aimdriver.Settings{}),
+		"aimdriver: Limiter: <nil> is not allowed, want either Limiter or Of")
+}
