@@ -75,6 +75,6 @@ func BenchmarkFullQueue(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		free.tags.Attempt = 1 + n%2
 		core.Queued(now, free)
-		free = core.Shed()
+		free = core.Next(now)
 	}
 }

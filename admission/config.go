@@ -62,7 +62,9 @@ func (c Config) withDefaults() (Config, error) {
 	)
 	c.Rules = slices.Clone(c.Rules)
 	for i, r := range c.Rules {
-		err = cmp.Or(err, setting.OneOf(fmt.Sprintf("Rules[%d].Shed", i), r.Shed, First, Ordinary, Last))
+		if r.Shed < First || r.Shed > Last {
+			err = cmp.Or(err, setting.Wrong(fmt.Sprintf("Rules[%d].Shed", i), r.Shed, "First, Ordinary or Last"))
+		}
 	}
 	if c.Clock == nil {
 		c.Clock = clock.New()

@@ -8,9 +8,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Controller admits as many requests at a time as its limit says, makes a few wait, and
@@ -28,10 +26,9 @@ type Controller struct {
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
-	// decided and events are for after the unlock.
-	decided []*request
-	events  []Event
-	seq     uint64
+	// events are for after the unlock.
+	events []Event
+	seq    uint64
 }
 
 // New returns a controller with the limit, or an error that names the wrong setting, its
@@ -56,22 +53,21 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
 	}
-	if err := ctx.Err(); err != nil {
-		c.mu.Lock()
-		c.note(Event{Kind: Vanished, Tags: t}, false)
-		c.unlock(c.now())
-		return Permit{}, err
-	}
 	c.mu.Lock()
 	now := c.now()
+	if err := ctx.Err(); err != nil {
+		c.note(Event{Kind: Vanished, Tags: t})
+		c.unlock(now)
+		return Permit{}, err
+	}
 	if ticket, ok := c.core.Tried(now); ok {
-		c.note(Event{Kind: Admitted, Tags: t}, false)
+		c.note(Event{Kind: Admitted, Tags: t})
 		c.unlock(now)
 		return Permit{c: c, ticket: ticket, tags: t, at: now}, nil
 	}
 	r := &request{tags: t, ready: make(chan struct{})}
 	if c.core.Queued(now, r) {
-		c.note(Event{Kind: Queued, Tags: t}, true)
+		c.note(Event{Kind: Queued, Tags: t})
 	}
 	c.unlock(now)
 	select {
@@ -96,24 +92,10 @@ func (c *Controller) leave(r *request) bool {
 	now := c.now()
 	left := c.core.Cancelled(now, r)
 	if left {
-		c.note(Event{Kind: Vanished, Tags: r.tags, Wait: c.core.Waited(r)}, true)
+		c.note(Event{Kind: Vanished, Tags: r.tags, Wait: c.core.Waited(r)})
 	}
 	c.unlock(now)
 	return left
-}
-
-func (c *Controller) release(p Permit, o window.Outcome) error {
-	c.mu.Lock()
-	now := c.now()
-	change := c.core.Answered(now, p.ticket, o)
-	if change != gate.Late {
-		c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.gate.RTT()}, false)
-	}
-	c.unlock(now)
-	if change == gate.Late {
-		return errReleased
-	}
-	return nil
 }
 
 // now is the time since the controller was made.
@@ -122,19 +104,14 @@ func (c *Controller) now() time.Duration { return c.clock.Since(c.made) }
 // unlock is the one way out of the lock: it admits and sheds what it can, sets the timer
 // for the rest, releases the lock, and only then wakes the waiters and calls the observer.
 func (c *Controller) unlock(now time.Duration) {
-	for r, t := c.core.Next(now); r != nil; r, t = c.core.Next(now) {
-		r.permit = Permit{c: c, ticket: t, tags: r.tags, at: now, waited: c.core.Waited(r)}
-		c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited}, true)
-		c.decided = append(c.decided, r)
-	}
-	for r := c.core.Shed(); r != nil; r = c.core.Shed() {
-		e := Event{Kind: Refused, Tags: r.tags, Wait: r.shed.Waited, Reason: r.shed.Reason, RetryAfter: r.shed.RetryAfter}
-		c.note(e, e.Reason != Full) // a request that finds the queue full was not queued
-		c.decided = append(c.decided, r)
+	var decided []*request
+	for r := c.core.Next(now); r != nil; r = c.core.Next(now) {
+		c.decide(r, now)
+		decided = append(decided, r)
 	}
 	c.arm()
-	decided, events := c.decided, c.events
-	c.decided, c.events = nil, nil
+	events := c.events
+	c.events = nil
 	c.mu.Unlock()
 	for _, r := range decided {
 		close(r.ready)
@@ -142,6 +119,17 @@ func (c *Controller) unlock(now time.Duration) {
 	for _, e := range events {
 		c.observer(e)
 	}
+}
+
+// decide notes that a request was shed, or gives it its permit.
+func (c *Controller) decide(r *request, now time.Duration) {
+	if s := r.shed; s != nil {
+		c.note(Event{Kind: s.Reason, Tags: r.tags, Wait: s.Waited, RetryAfter: s.RetryAfter})
+		return
+	}
+	r.permit = Permit{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
+	c.counts.of[rank(r.tags.Criticality)].Delayed++
+	c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited})
 }
 
 // arm sets the timer for core.Deadline. A timer that is too early does no harm: it is set
@@ -166,10 +154,9 @@ func (c *Controller) woke() {
 	c.unlock(c.now())
 }
 
-// note counts an event and keeps it for the observer. queued: the request waited in the
-// queue, or does now.
-func (c *Controller) note(e Event, queued bool) {
-	c.counts.note(e, queued)
+// note counts an event and keeps it for the observer.
+func (c *Controller) note(e Event) {
+	c.counts.note(e)
 	if c.observer == nil {
 		return
 	}

@@ -118,7 +118,7 @@ func TestObserverIsToldEverything(t *testing.T) {
 			for i, e := range events {
 				require.EqualValues(t, 1, e.Window.Cwnd)
 				require.False(t, e.Time.IsZero())
-				require.Equal(t, e.Kind == Refused, e.RetryAfter > 0)
+				require.Equal(t, e.Kind >= Full && e.Kind <= Expired, e.RetryAfter > 0)
 				e.Window, e.Time, e.RetryAfter = window.State{}, time.Time{}, 0
 				require.Equal(t, want[i], e)
 			}
@@ -131,14 +131,14 @@ func TestObserverIsToldEverything(t *testing.T) {
 		told(Event{Seq: 2, Kind: Queued, Tags: background, InFlight: 1, Queued: 1})
 		_, err = c.Admit(t.Context(), background)
 		require.ErrorAs(t, err, new(*Shed))
-		told(Event{Seq: 3, Kind: Refused, Tags: background, Reason: Full, InFlight: 1, Queued: 1})
+		told(Event{Seq: 3, Kind: Full, Tags: background, InFlight: 1, Queued: 1})
 		time.Sleep(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		second := admit(ctx, c, interactive)
 		require.ErrorAs(t, (<-first).err, new(*Shed))
 		told(
 			Event{Seq: 4, Kind: Queued, Tags: interactive, InFlight: 1, Queued: 1},
-			Event{Seq: 5, Kind: Refused, Tags: background, Reason: Displaced, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
+			Event{Seq: 5, Kind: Displaced, Tags: background, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
 		)
 		time.Sleep(time.Millisecond)
 		cancel()

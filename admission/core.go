@@ -18,8 +18,8 @@ const (
 )
 
 // core decides which requests are served, wait, or are shed. It is pure. After each event
-// its driver, the Controller, calls Next and Shed until both return nil, and then sets one
-// timer for Deadline, at which it calls Next.
+// its driver, the Controller, calls Next until it returns nil, and then sets one timer for
+// Deadline, at which it calls Next again.
 //
 // now is the time of the event since any start that stays the same. A time before the last
 // one counts as the last one.
@@ -29,9 +29,9 @@ type core struct {
 	config Config
 	// shed has the requests that were shed, until the driver takes them.
 	shed []*request
-	// now is the latest time that was seen.
-	now     time.Duration
-	returns returns
+	// now is the latest time that was seen, booked the end of the time in which the requests
+	// that were shed come back.
+	now, booked time.Duration
 	// service is the smoothed time that a success takes, 0 before the first.
 	service time.Duration
 }
@@ -43,7 +43,7 @@ func newCore(l Limit, c Config) (core, error) {
 		return core{}, err
 	}
 	g, err := l.gate(c.Rand)
-	return core{gate: g, config: c, returns: returns{Min: c.RetryAfterMin, Max: c.RetryAfterMax}}, err
+	return core{gate: g, config: c}, err
 }
 
 // Tried admits a request if there is a place and no request waits. If it reports false,
@@ -74,7 +74,7 @@ func (c *core) Queued(now time.Duration, r *request) bool {
 }
 
 // Cancelled takes a request out of the queue whose client has gone, and reports false if
-// the request is not in the queue (any more).
+// the request is not in the queue.
 func (c *core) Cancelled(now time.Duration, r *request) bool {
 	c.seen(now)
 	return c.line.remove(r)
@@ -94,26 +94,22 @@ func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate
 	return change
 }
 
-// Next takes the next request that may be served now out of the queue and books its place.
-// It returns nil if no request may be served.
-func (c *core) Next(now time.Duration) (*request, gate.Ticket) {
+// Next returns the next request that left the queue: it was shed, or it may be served now
+// and its place is booked. It returns nil if no request left.
+func (c *core) Next(now time.Duration) *request {
 	c.seen(now)
+	if len(c.shed) > 0 {
+		r := c.shed[0]
+		c.shed = c.shed[1:]
+		return r
+	}
 	r := c.line.next()
 	t, ok := c.gate.Next(c.now, r != nil)
 	if !ok {
-		return nil, t
-	}
-	c.line.remove(r)
-	return r, t
-}
-
-// Shed takes the next request that was shed, or nil.
-func (c *core) Shed() *request {
-	if len(c.shed) == 0 {
 		return nil
 	}
-	r := c.shed[0]
-	c.shed = c.shed[1:]
+	c.line.remove(r)
+	r.ticket = t
 	return r
 }
 
@@ -143,11 +139,24 @@ func (c *core) seen(now time.Duration) {
 }
 
 // drop takes a request out of the line and refuses it.
-func (c *core) drop(r *request, why Reason) {
+func (c *core) drop(r *request, why Kind) {
 	c.line.remove(r)
 	// Little's law: n at a time, each for a time, make n requests in that time.
 	each := float64(cmp.Or(c.service, assumedService)) / c.gate.State().Cwnd / returning
-	back := c.returns.Shed(c.now, time.Duration(each), c.config.Rand.Float64())
-	r.shed = &Shed{Reason: why, RetryAfter: back, Waited: c.Waited(r), Tags: r.tags}
+	r.shed = &Shed{Reason: why, RetryAfter: c.back(time.Duration(each)), Waited: c.Waited(r), Tags: r.tags}
 	c.shed = append(c.shed, r)
+}
+
+// back returns the Retry-After of one more shed request. each is the time between two
+// returns that the server can bear. It is a leaky bucket (the virtual scheduling of ITU-T
+// I.371): each shed request books its part of the time ahead.
+//
+// Safe Client Behaviour: "Make sure to jitter retry periods on the server side", and its
+// jitter is "period * random(.5, 1.5)". With this spread N requests that were shed in one
+// moment come back over mean seconds, N / mean in a second, half as many again with those
+// that are shed once more. Without jitter one second sees all N.
+func (c *core) back(each time.Duration) time.Duration {
+	ahead := min(max(0, c.booked-c.now)+each, c.config.RetryAfterMax)
+	c.booked = c.now + ahead
+	return time.Duration(float64(max(ahead, c.config.RetryAfterMin)) * (0.5 + c.config.Rand.Float64()))
 }

@@ -180,9 +180,10 @@ func (m *model) expire() {
 }
 
 // refuse expects that this one is the next that the core tells to be shed.
-func (m *model) refuse(w *waits, why Reason) {
-	r := m.core.Shed()
+func (m *model) refuse(w *waits, why Kind) {
+	r := m.core.Next(m.now)
 	require.Same(m.t, w.request, r, "%v", why)
+	require.NotNil(m.t, r.shed)
 	require.Equal(m.t, why, r.shed.Reason)
 	require.GreaterOrEqual(m.t, r.shed.RetryAfter, defaultRetryAfterMin/2)
 	require.Less(m.t, r.shed.RetryAfter, defaultRetryAfterMax*3/2)
@@ -200,19 +201,15 @@ func (m *model) end(request int, how string) {
 }
 
 func (m *model) drain() {
-	for {
-		i, ticket := m.core.Next(m.now)
-		if i == nil {
-			break
-		}
+	for i := m.core.Next(m.now); i != nil; i = m.core.Next(m.now) {
+		require.Nil(m.t, i.shed, "shed for nothing")
 		require.True(m.t, m.open(), "one too many is admitted")
 		w := m.next()
 		require.Same(m.t, w.request, i, "who is served next")
 		require.Equal(m.t, m.now-w.since, m.core.Waited(i))
-		m.flying = append(m.flying, ticket)
+		m.flying = append(m.flying, i.ticket)
 		m.forget(w, "admitted")
 	}
-	require.Nil(m.t, m.core.Shed(), "shed for nothing")
 }
 
 func (m *model) answer(which int, o window.Outcome) {

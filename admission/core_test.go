@@ -46,16 +46,17 @@ func (x *trace) comes(name string, tags tag.Tags) *trace {
 }
 
 // shed asserts that these were shed, for that reason.
-func (x *trace) shed(why Reason, names ...string) *trace {
+func (x *trace) shed(why Kind, names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
-		r := x.core.Shed()
+		r := x.core.Next(x.now)
 		require.NotNil(x.t, r, "%s is shed", want)
 		require.Equal(x.t, want, x.names[r])
+		require.NotNil(x.t, r.shed)
 		require.Equal(x.t, why, r.shed.Reason)
 		require.Positive(x.t, r.shed.RetryAfter)
 	}
-	require.Nil(x.t, x.core.Shed(), "and no other")
+	require.Nil(x.t, x.core.Next(x.now), "and no other")
 	return x
 }
 
@@ -64,9 +65,10 @@ func (x *trace) served(names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
 		require.Equal(x.t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
-		var r *request
-		r, x.ticket = x.core.Next(x.now)
+		r := x.core.Next(x.now)
 		require.NotNil(x.t, r, "%s is served", want)
+		require.Nil(x.t, r.shed)
+		x.ticket = r.ticket
 		require.Equal(x.t, want, x.names[r])
 	}
 	return x
@@ -74,8 +76,6 @@ func (x *trace) served(names ...string) *trace {
 
 func (x *trace) passes(d time.Duration) *trace {
 	x.now += d
-	i, _ := x.core.Next(x.now)
-	require.Nil(x.t, i)
 	return x
 }
 
@@ -157,8 +157,6 @@ func TestWaitsAreBounded(t *testing.T) {
 	x.comes("third", vital)
 	x.now += time.Second
 	require.Equal(t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
-	i, _ := x.core.Next(x.now)
-	require.Nil(t, i)
 	x.shed(Expired, "third")
 }
 
@@ -188,7 +186,7 @@ func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	x.ticket, _ = x.core.Tried(x.now)
 	for n := range 4 {
 		x.core.Queued(x.now, &request{})
-		r := x.core.Shed().shed
+		r := x.core.Next(x.now).shed
 		// One at a time, 7 s each, and half of that for those who return.
 		assert.InDelta(t, float64(n+1)*14, r.RetryAfter.Seconds(), float64(n+1)*7)
 	}
@@ -205,7 +203,7 @@ func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
 	var r *Shed
 	for range 5000 { // 100 at a time, 100 ms each, half of that: 500 in a second
 		core.Queued(now, &request{})
-		r = core.Shed().shed
+		r = core.Next(now).shed
 	}
 	assert.InDelta(t, 10, r.RetryAfter.Seconds(), 5)
 }
@@ -234,10 +232,8 @@ func TestALawMayPace(t *testing.T) {
 	at, ok := core.Deadline()
 	require.True(t, ok)
 	require.Equal(t, gap, at)
-	r, _ := core.Next(at - 1)
-	require.Nil(t, r)
-	r, _ = core.Next(at + gap/2)
-	require.NotNil(t, r)
+	require.Nil(t, core.Next(at-1))
+	require.NotNil(t, core.Next(at+gap/2))
 	at, _ = core.Deadline()
 	require.Equal(t, 2*gap, at)
 }
@@ -270,7 +266,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"RetryAfterMax: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMax: 2 * time.Hour},
 		"RetryAfterMin: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
 		"RetryAfterMin: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
-		"Rules[1].Shed: none is not allowed, want first, ordinary or last":           {Rules: []Rule{{}, {Shed: 2}}},
+		"Rules[1].Shed: 2 is not allowed, want First, Ordinary or Last":              {Rules: []Rule{{}, {Shed: 2}}},
 	} {
 		assert.EqualError(t, core(good, s), want)
 	}
@@ -279,10 +275,9 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	assert.Equal(t, []string{"first", "ordinary", "last", "none"},
-		[]string{First.String(), Ordinary.String(), Last.String(), Turn(2).String()})
-	assert.Equal(t, []string{"full", "displaced", "expired", "none"},
-		[]string{Full.String(), Displaced.String(), Expired.String(), Reason(9).String()})
-	assert.Equal(t, []string{"admitted", "queued", "refused", "vanished", "released", "none"},
-		[]string{Admitted.String(), Queued.String(), Refused.String(), Vanished.String(), Released.String(), Kind(9).String()})
+	var names []string
+	for k := Admitted; k <= Released+1; k++ {
+		names = append(names, k.String())
+	}
+	assert.Equal(t, []string{"admitted", "queued", "full", "displaced", "expired", "vanished", "released", "none"}, names)
 }

@@ -55,12 +55,8 @@ func ExampleConfig() {
 		QueueBound: -1,
 		Rules:      []admission.Rule{{Client: "tv", Version: "1.*", Shed: admission.Last}},
 		Observer: func(e admission.Event) {
-			switch e.Kind {
-			case admission.Admitted:
+			if e.Kind != admission.Queued && e.Kind != admission.Released {
 				decisions[fmt.Sprintf("%v %v", e.Kind, e.Tags.Criticality)]++
-			case admission.Refused:
-				decisions[fmt.Sprintf("%v %v: %v", e.Kind, e.Tags.Criticality, e.Reason)]++
-			case admission.Queued, admission.Vanished, admission.Released:
 			}
 		},
 	})
@@ -71,7 +67,7 @@ func ExampleConfig() {
 		_, _ = c.Admit(context.Background(), tag.Tags{Criticality: tag.SheddablePlus})
 	}
 	fmt.Println(decisions)
-	// Output: map[admitted sheddable-plus:1 refused sheddable-plus: full:2]
+	// Output: map[admitted sheddable-plus:1 full sheddable-plus:2]
 }
 
 // A stream of events costs next to nothing once it is open: it gives its place back.
@@ -96,17 +92,4 @@ func ExampleFromContext() {
 	// Output:
 	// waited 0s
 	// 0
-}
-
-func ExampleController_Snapshot() {
-	c, err := admission.New(admission.Fixed(2), admission.Config{})
-	if err != nil {
-		panic(err)
-	}
-	if _, err := c.Admit(context.Background(), tag.Tags{Criticality: tag.CriticalPlus}); err != nil {
-		panic(err)
-	}
-	s := c.Snapshot()
-	fmt.Println(s.InFlight, s.Limit, s.ByCriticality[tag.CriticalPlus].Admitted)
-	// Output: 1 2 1
 }

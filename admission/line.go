@@ -3,6 +3,7 @@ package admission
 import (
 	"time"
 
+	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -16,8 +17,10 @@ type request struct {
 	// arrival, turn and retry are its places in the lists of the line.
 	arrival, turn, retry queue.Item[*request]
 
-	// shed is set if it was shed, permit if it was admitted. The driver closes ready then.
+	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets permit
+	// then. It closes ready in both cases.
 	shed   *Shed
+	ticket gate.Ticket
 	permit Permit
 	ready  chan struct{}
 }
@@ -31,18 +34,20 @@ type line struct {
 	// arrivals has all requests, the oldest first.
 	arrivals queue.Queue[*request]
 	// levels have the requests of a level, and its retries, the oldest first.
-	levels [len(turns) * len(tag.Criticalities)]struct{ all, retries queue.Queue[*request] }
+	levels [int(Last-First+1) * len(tag.Criticalities)]struct{ all, retries queue.Queue[*request] }
 }
 
 // levelOf is the level of a request: by the first rule that matches, then by criticality.
 func levelOf(rules []Rule, t tag.Tags) int {
 	for _, r := range rules {
-		if r.Matches(t) {
-			return int(r.Shed-First)*len(tag.Criticalities) + rank(t.Criticality)
+		if r.matches(t) {
+			return level(r.Shed, t.Criticality)
 		}
 	}
-	return int(Ordinary-First)*len(tag.Criticalities) + rank(t.Criticality)
+	return level(Ordinary, t.Criticality)
 }
+
+func level(t Turn, c tag.Criticality) int { return int(t-First)*len(tag.Criticalities) + rank(c) }
 
 // rank is the criticality's place among all there are, 0 the least. One that does not exist
 // counts as the nearest.
@@ -103,3 +108,11 @@ func of(i *queue.Item[*request]) *request {
 }
 
 func (l *line) len() int { return l.arrivals.Len() }
+
+// waiting is the number of requests of a criticality in the line.
+func (l *line) waiting(c tag.Criticality) (n int) {
+	for t := First; t <= Last; t++ {
+		n += l.levels[level(t, c)].all.Len()
+	}
+	return n
+}

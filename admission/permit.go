@@ -29,10 +29,19 @@ func (p Permit) Done(o window.Outcome) error {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
-	if p.c == nil {
+	c := p.c
+	if c == nil {
 		return errReleased
 	}
-	return p.c.release(p, o)
+	c.mu.Lock()
+	now := c.now()
+	if c.core.Answered(now, p.ticket, o) == gate.Late {
+		c.unlock(now)
+		return errReleased
+	}
+	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.gate.RTT()})
+	c.unlock(now)
+	return nil
 }
 
 // Waited is how long the request waited for its place; 0: it got it at once.

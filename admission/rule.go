@@ -20,17 +20,6 @@ const (
 	Last
 )
 
-// turns are the names, in the order of their values.
-var turns = [...]string{"first", "ordinary", "last"}
-
-// String returns the turn's name in lower case.
-func (t Turn) String() string {
-	if t < First || t > Last {
-		return "none"
-	}
-	return turns[t-First]
-}
-
 // Rule says when requests with certain tags are shed. Safe Client Behaviour, on a
 // server that knows its clients: "Avoid dropping requests known to trigger a retry
 // storm", "Work around client bugs".
@@ -52,34 +41,27 @@ type Rule struct {
 	Shed Turn
 }
 
-// Matches reports whether the rule is about requests with these tags.
-func (r Rule) Matches(t tag.Tags) bool {
+// matches reports whether the rule is about requests with these tags.
+func (r Rule) matches(t tag.Tags) bool {
 	return matches(r.Client, t.Client) && matches(r.Version, t.Version) && matches(r.Feature, t.Feature)
 }
 
-// matches reports whether the pattern matches the text. It takes time in
-// proportion to the product of their lengths at the worst, and no stack.
+// matches reports whether the pattern matches the text. It takes time in proportion to the
+// product of their lengths at the worst, and no stack.
 func matches(pattern, text string) bool {
-	if pattern == "" {
-		return true
-	}
-	parts := strings.Split(pattern, "*")
-	head, tail := parts[0], parts[len(parts)-1]
-	if len(parts) == 1 {
-		return text == pattern
-	}
+	head, rest, wild := strings.Cut(pattern, "*")
 	text, ok := strings.CutPrefix(text, head)
-	if !ok {
-		return false
+	if !ok || !wild {
+		return pattern == "" || ok && text == ""
 	}
-	if text, ok = strings.CutSuffix(text, tail); !ok {
-		return false
-	}
-	// Each part at its first place leaves the most for those after it.
-	for _, part := range parts[1 : len(parts)-1] {
+	for { // each part at its first place leaves the most for those after it
+		part, after, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(text, part)
+		}
 		if _, text, ok = strings.Cut(text, part); !ok {
 			return false
 		}
+		rest = after
 	}
-	return true
 }

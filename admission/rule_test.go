@@ -1,7 +1,6 @@
-package admission_test
+package admission
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -29,16 +27,16 @@ func TestPatterns(t *testing.T) {
 		{"a?", []string{"a?"}, []string{"ab"}},
 	} {
 		for _, text := range c.yes {
-			assert.True(t, admission.Rule{Client: c.pattern}.Matches(tag.Tags{Client: text}), "%q %q", c.pattern, text)
+			assert.True(t, Rule{Client: c.pattern}.matches(tag.Tags{Client: text}), "%q %q", c.pattern, text)
 		}
 		for _, text := range c.no {
-			assert.False(t, admission.Rule{Client: c.pattern}.Matches(tag.Tags{Client: text}), "%q %q", c.pattern, text)
+			assert.False(t, Rule{Client: c.pattern}.matches(tag.Tags{Client: text}), "%q %q", c.pattern, text)
 		}
 	}
-	all := admission.Rule{Client: "a", Version: "1", Feature: "f"}
-	assert.True(t, all.Matches(tag.Tags{Client: "a", Version: "1", Feature: "f"}))
-	assert.False(t, all.Matches(tag.Tags{Client: "a", Version: "1"}))
-	assert.False(t, all.Matches(tag.Tags{Client: "a", Version: "2", Feature: "f"}))
+	all := Rule{Client: "a", Version: "1", Feature: "f"}
+	assert.True(t, all.matches(tag.Tags{Client: "a", Version: "1", Feature: "f"}))
+	assert.False(t, all.matches(tag.Tags{Client: "a", Version: "1"}))
+	assert.False(t, all.matches(tag.Tags{Client: "a", Version: "2", Feature: "f"}))
 }
 
 func FuzzPatternsAgainstRegexp(f *testing.F) {
@@ -53,15 +51,6 @@ func FuzzPatternsAgainstRegexp(f *testing.F) {
 		if err != nil || strings.ToValidUTF8(text, "") != text {
 			return // what regexp does not take as it is
 		}
-		require.Equal(t, re.MatchString(text), admission.Rule{Feature: pattern}.Matches(tag.Tags{Feature: text}))
+		require.Equal(t, re.MatchString(text), Rule{Feature: pattern}.matches(tag.Tags{Feature: text}))
 	})
-}
-
-func ExampleRule() {
-	rules := []admission.Rule{
-		{Client: "tv", Version: "1.*", Shed: admission.Last},        // answers a refusal with ten requests
-		{Client: "tv", Feature: "prefetch*", Shed: admission.First}, // calls itself critical, and is not
-	}
-	fmt.Println(rules[0].Matches(tag.Tags{Client: "tv", Version: "1.4"}), rules[0].Matches(tag.Tags{Client: "tv", Version: "2.0"}))
-	// Output: true false
 }

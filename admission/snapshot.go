@@ -75,38 +75,36 @@ func (c *Controller) Snapshot() Snapshot {
 		ByCriticality: make(map[tag.Criticality]Counts, len(tag.Criticalities)),
 	}
 	for _, of := range tag.Criticalities {
-		s.ByCriticality[of] = c.counts.of[rank(of)]
+		counts := c.counts.of[rank(of)]
+		counts.Queued = c.core.line.waiting(of)
+		s.ByCriticality[of] = counts
 	}
 	return s
 }
 
 // counts counts requests.
 type counts struct {
-	// of are by criticality, the least critical first.
+	// of are by criticality, the least critical first, without those that wait.
 	of [len(tag.Criticalities)]Counts
 	// outcomes counts how the admitted requests ended.
 	outcomes [window.ClientError + 1]uint64
 }
 
-// note counts an event. queued: the request waited in the queue, or does now.
-func (c *counts) note(e Event, queued bool) {
+// note counts an event.
+func (c *counts) note(e Event) {
 	n := &c.of[rank(e.Tags.Criticality)]
-	if queued && e.Kind != Queued {
-		n.Queued--
+	if e.RetryAfter > 0 && e.Tags.Retry() {
+		n.ShedRetries++
 	}
 	switch e.Kind {
-	case Queued:
-		n.Queued++
 	case Admitted:
 		n.Admitted++
-		if queued {
-			n.Delayed++
-		}
-	case Refused:
-		*[]*uint64{Full: &n.Full, Displaced: &n.Displaced, Expired: &n.Expired}[e.Reason]++
-		if e.Tags.Retry() {
-			n.ShedRetries++
-		}
+	case Full:
+		n.Full++
+	case Displaced:
+		n.Displaced++
+	case Expired:
+		n.Expired++
 	case Vanished:
 		n.Vanished++
 	case Released:
