@@ -1,8 +1,6 @@
 package aimd
 
 import (
-	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/aimd-go/aimd/attempt"
@@ -71,15 +69,7 @@ func New(opts ...Option) (*Limiter, error) {
 	if s.law == nil {
 		s.law = Probe
 	}
-	if f := s.Factor; f != 0 && isProbe(s.law) {
-		return nil, fmt.Errorf("aimd: %w", setting.Wrong("Factor", f, "none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one"))
-	}
 	return limiter.New(s.law, s.Config)
-}
-
-// isProbe compares addresses, since Go compares no functions.
-func isProbe(law window.NewLaw) bool {
-	return reflect.ValueOf(law).Pointer() == reflect.ValueOf(Probe).Pointer()
 }
 
 // newWith is New with that law.

@@ -248,10 +248,10 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"limiter: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": aimd.WithAttemptTimeout(-1),
 		"limiter: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  aimd.WithPause(2*time.Second, time.Second),
 		"limiter: PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":          aimd.WithPause(time.Second, 2*time.Hour),
-		"limiter: RetryAfterMax: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
+		"limiter: MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
 		"limiter: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
-		"limiter: restored cwnd: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithState(limiter.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
-		"limiter: restored cwnd: 0 is not allowed, want a number from 1 to 1048576":             aimd.WithState(limiter.State{State: window.State{Ssthresh: 1}}),
+		"limiter: Restore: Cwnd: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithState(limiter.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
+		"limiter: Restore: Cwnd: 0 is not allowed, want a number from 1 to 1048576":             aimd.WithState(limiter.State{State: window.State{Ssthresh: 1}}),
 	} {
 		l, err := aimd.NewReno(o)
 		assert.EqualError(t, err, want)
@@ -262,7 +262,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 // A factor that would have no effect is told.
 func TestNewHasNoFactor(t *testing.T) {
 	_, err := aimd.New(aimd.WithFactor(0.9))
-	require.EqualError(t, err, "aimd: Factor: 0.9 is not allowed, want none with Probe, the law of New, which has no factor; NewReno and NewTahoe have one")
+	require.EqualError(t, err, "limiter: Factor: 0.9 is not allowed, want none: the law aimd.probe has no factor, Reno and Tahoe have one")
 	_, err = aimd.New(aimd.WithLaw(aimd.Probe), aimd.WithFactor(0.9))
 	require.Error(t, err)
 	_, err = aimd.New(aimd.WithLaw(aimd.Reno), aimd.WithFactor(0.9))

@@ -115,7 +115,7 @@ func WithPause(shortest, longest time.Duration) Option {
 // WithMaxRetryAfter sets the longest Retry-After that is obeyed; longer ones
 // count as this: 1 ms to 24 h. Default 5 min.
 func WithMaxRetryAfter(d time.Duration) Option {
-	return func(s *settings) { s.RetryAfterMax = d }
+	return func(s *settings) { s.MaxRetryAfter = d }
 }
 
 // WithClassifier sets the function that says what an attempt's error means. Default

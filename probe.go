@@ -116,6 +116,9 @@ func newProbe(s window.Settings, t *tuning) *probe {
 // microsecond.
 func (p *probe) Timed() bool { return true }
 
+// NoFactor makes a factor an error; see window.Law.
+func (p *probe) NoFactor() {}
+
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
 	now, rtt := at.Seconds(), max(a.RTT, time.Microsecond).Seconds()
 	if p.trip == 0 {

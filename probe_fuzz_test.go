@@ -51,7 +51,7 @@ func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
 	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = core.NewWindow(aimd.Probe, s); return err })
 	if r.IntN(2) == 0 {
-		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Gap: min(span(r), window.MaxGap)}
+		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Gap: min(span(r), time.Minute)}
 		require.NoError(t, c.w.Restored(s))
 	}
 	return c
@@ -60,9 +60,9 @@ func newWalk(t require.TestingT, r *rand.Rand) *walk {
 func (c *walk) configure(t require.TestingT, r *rand.Rand, apply func(window.Settings) error) {
 	s := settings(r)
 	require.NoError(t, apply(s))
-	s, err := s.WithDefaults()
+	full, err := core.Settings{Window: s}.WithDefaults()
 	require.NoError(t, err)
-	c.min, c.max = s.Min, s.Max
+	c.min, c.max = full.Window.Min, full.Window.Max
 }
 
 // step is one thing that happens.
@@ -103,7 +103,7 @@ func (c *walk) broken() string {
 		return "the window keeps to its bounds, and is a number"
 	case !(s.Ssthresh >= window.MinWindow && s.Ssthresh <= window.MaxWindow):
 		return "the ceiling keeps to its bounds, and is a number"
-	case s.Gap < 0 || s.Gap > window.MaxGap:
+	case s.Gap < 0 || s.Gap > time.Minute:
 		return "the gap keeps to its bounds"
 	case c.w.Flying() == 0 && !c.w.Open():
 		return "one may always go when nothing flies"
@@ -151,9 +151,7 @@ func FuzzProbe(f *testing.F) {
 func BenchmarkProbe(b *testing.B) {
 	for name, o := range map[string]window.Outcome{"success": window.Success, "refusal": window.Overload} {
 		b.Run(name, func(b *testing.B) {
-			s, err := window.Settings{Max: 64}.WithDefaults()
-			require.NoError(b, err)
-			law := aimd.Probe(s)
+			law := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: 64})
 			state := window.State{Cwnd: 64, Ssthresh: 64}
 			a := window.Answer{Outcome: window.Overload, Flying: 64, RTT: 100 * time.Millisecond}
 			now := time.Second

@@ -76,6 +76,7 @@ func (x *trace) served(names ...string) *trace {
 
 func (x *trace) passes(d time.Duration) *trace {
 	x.now += d
+	x.core.seen(x.now)
 	return x
 }
 

@@ -240,7 +240,7 @@ func TestARetrierObeysRetryAfter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{statuses: []int{429, 200}, header: c.header()}
 				start := time.Now()
-				_, err := newRetrier(t, s, retry.Config{RetryAfterMax: c.bound}).RoundTrip(get(t.Context(), anyURL))
+				_, err := newRetrier(t, s, retry.Config{MaxRetryAfter: c.bound}).RoundTrip(get(t.Context(), anyURL))
 				require.NoError(t, err)
 				require.Len(t, s.requests, 2)
 				assert.GreaterOrEqual(t, time.Since(start), c.least)

@@ -2,6 +2,8 @@ package limiter
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -21,7 +23,8 @@ type Rules struct {
 	// MaxWindow <= window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
 	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0
-	// means 0.5. A law that measures, such as aimd.Probe, has no factor and ignores it.
+	// means 0.5. A law that measures, such as aimd.Probe, has no factor: New returns an error
+	// for one, and Reconfigure ignores it.
 	Factor float64
 	// QueueBound is the most new operations that may wait; 0: no bound.
 	QueueBound int
@@ -34,9 +37,9 @@ type Rules struct {
 	// itself, and the number of cuts in a row from which a Retry-After pauses all
 	// operations (never less than two): 1 or more; 0 means 5.
 	Patience int
-	// RetryAfterMax is the longest Retry-After that is obeyed; a longer one counts as
-	// RetryAfterMax: 1 ms to 24 h; 0 means 5 min.
-	RetryAfterMax time.Duration
+	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one counts as
+	// MaxRetryAfter: 1 ms to 24 h; 0 means 5 min.
+	MaxRetryAfter time.Duration
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit, an
 	// operation ends by success, by a final error, or with its context.
 	MaxAttempts int
@@ -100,6 +103,7 @@ type Config struct {
 // short enough for somebody that waits for the word that the port is wrong. Our choice.
 const firstContact = 10 * time.Second
 
+// withDefaults fills in what the core has no default for.
 func (c Config) withDefaults() (Config, error) {
 	err := cmp.Or(
 		setting.Optional("MaxAttempts", c.MaxAttempts),
@@ -119,11 +123,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	s, wrong := c.core().WithDefaults()
-	w := s.Window
-	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow, c.Factor = w.Initial, w.Ssthresh, w.Min, w.Max, w.Factor
-	c.PauseMin, c.PauseMax, c.Patience, c.RetryAfterMax = s.PauseMin, s.PauseMax, s.Patience, s.RetryAfterMax
-	return c, cmp.Or(err, wrong)
+	return c, err
 }
 
 // core is the settings of the core.
@@ -134,8 +134,29 @@ func (c Config) core() core.Settings {
 			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
 		},
 		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
-		Patience: c.Patience, RetryAfterMax: c.RetryAfterMax, Rand: c.Rand,
+		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, Rand: c.Rand,
 	}
+}
+
+// inForce returns c with the settings that the core has in force.
+func (c Config) inForce(s core.Settings) *Config {
+	w := s.Window
+	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow, c.Factor = w.Initial, w.Ssthresh, w.Min, w.Max, w.Factor
+	c.PauseMin, c.PauseMax, c.Patience, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.Patience, s.MaxRetryAfter
+	return &c
+}
+
+// windowFields are the fields of window.Settings that have longer names in Config.
+var windowFields = map[string]string{
+	"Min": "MinWindow", "Max": "MaxWindow", "Initial": "InitialWindow", "Ssthresh": "InitialSsthresh",
+}
+
+// wrong returns the error of a constructor. A setting has its name in Config there.
+func wrong(err error) error {
+	if e := new(setting.Error); errors.As(err, &e) && windowFields[e.Name] != "" {
+		e.Name = windowFields[e.Name]
+	}
+	return fmt.Errorf("limiter: %w", err)
 }
 
 // guards are the limiter's guards, and then the guards of its policy.

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,6 +12,18 @@ import (
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
+)
+
+// The errors of a limiter, besides attempt.ErrQueueFull. Context errors are returned
+// unwrapped.
+var (
+	// ErrClosed: the limiter takes no new work, Close or Drain was called.
+	ErrClosed = errors.New("limiter: closed")
+	// ErrHasSlot: Acquire was called with the context of an attempt that has a slot of the
+	// limiter already, as within Do.
+	ErrHasSlot = errors.New("limiter: Acquire within an attempt that has a slot")
+	// ErrReleased: the permit was released before; the second release is ignored.
+	ErrReleased = errors.New("limiter: permit released already")
 )
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a
@@ -73,15 +86,15 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	initial := c.InitialWindow
 	c, err := c.withDefaults()
 	if err != nil {
-		return nil, fmt.Errorf("limiter: %w", err)
+		return nil, wrong(err)
 	}
 	decides, err := core.New[*waiter](law, c.core())
 	if err != nil {
-		return nil, fmt.Errorf("limiter: %w", err)
+		return nil, wrong(err)
 	}
 	if s := c.restored(decides.Law()); s != (window.State{}) {
 		if err := decides.Restored(s); err != nil {
-			return nil, fmt.Errorf("limiter: %w", err)
+			return nil, fmt.Errorf("limiter: Restore: %w", err)
 		}
 	}
 	l := &Limiter{
@@ -91,7 +104,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	}
 	l.runner = run.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter
-	l.config.Store(&c)
+	l.config.Store(c.inForce(decides.Rules()))
 	return l, nil
 }
 

@@ -151,7 +151,7 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 		var held []limiter.Event
 		l := newLimiter(t, 8, func(c *limiter.Config) {
 			c.Patience = 3
-			c.RetryAfterMax = 10 * time.Second
+			c.MaxRetryAfter = 10 * time.Second
 			c.Observer = func(e limiter.Event) {
 				if e.Kind == limiter.Paused {
 					held = append(held, e)

@@ -55,7 +55,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 // asked returns the Retry-After that a pause obeys, or 0 if the pause is shorter, since it
 // then has another cause (Rules.Patience).
 func (l *Limiter) asked(retryAfter, pause time.Duration) time.Duration {
-	retryAfter = min(retryAfter, l.config.Load().RetryAfterMax)
+	retryAfter = min(retryAfter, l.config.Load().MaxRetryAfter)
 	if retryAfter > pause {
 		return 0
 	}

@@ -2,8 +2,8 @@ package limiter
 
 import (
 	"cmp"
-	"fmt"
 
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -32,31 +32,40 @@ func (l *Limiter) Reconfigure(r Rules) error {
 	if c.InitialWindow = l.initial; c.InitialWindow != 0 {
 		c.InitialWindow = min(max(c.InitialWindow, r.MinWindow), cmp.Or(r.MaxWindow, window.MaxWindow))
 	}
-	c, err := c.withDefaults()
+	settings, err := c.checked()
 	if err != nil {
-		return fmt.Errorf("limiter: %w", err)
+		return err
 	}
 	// The law is the program's code, so it is not made under the lock.
-	law := l.law(c.core().Window)
+	law := l.law(settings.Window)
 	now := l.now()
 	l.mu.Lock()
 	before := l.core.State().Cwnd
-	err = l.core.Reconfigured(now, func(window.Settings) window.Law { return law }, c.core())
+	err = l.core.Reconfigured(now, func(window.Settings) window.Law { return law }, settings)
 	if err == nil {
-		l.config.Store(&c)
+		l.config.Store(c.inForce(l.core.Rules()))
 		l.note(now, Event{Kind: Reconfigured, Before: before})
 	}
 	l.unlock(now)
 	if err != nil {
-		return fmt.Errorf("limiter: %w", err)
+		return wrong(err)
 	}
 	return nil
 }
 
 // Validate returns the error that Reconfigure would return, or nil.
 func (r Rules) Validate() error {
-	if _, err := (Config{Rules: r}).withDefaults(); err != nil {
-		return fmt.Errorf("limiter: %w", err)
+	_, err := (&Config{Rules: r}).checked()
+	return err
+}
+
+// checked returns the settings of the core with their defaults.
+func (c *Config) checked() (core.Settings, error) {
+	with, err := c.withDefaults()
+	*c = with
+	settings, wrongCore := c.core().WithDefaults()
+	if err = cmp.Or(err, wrongCore); err != nil {
+		return settings, wrong(err)
 	}
-	return nil
+	return settings, nil
 }

@@ -74,7 +74,7 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 	require.Equal(t, core.DefaultPauseMin, before.PauseMin)
 	require.Equal(t, core.DefaultPauseMax, before.PauseMax)
 	require.Equal(t, core.DefaultPatience, before.Patience)
-	require.Equal(t, core.DefaultRetryAfterMax, before.RetryAfterMax)
+	require.Equal(t, core.DefaultMaxRetryAfter, before.MaxRetryAfter)
 	for _, c := range []struct {
 		change func(*limiter.Rules)
 		want   string

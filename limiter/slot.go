@@ -43,7 +43,7 @@ func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Du
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pause := l.core.PausedUntil() - l.now()
-	if asked := min(retryAfter, l.config.Load().RetryAfterMax); asked > 0 && pause >= asked {
+	if asked := min(retryAfter, l.config.Load().MaxRetryAfter); asked > 0 && pause >= asked {
 		return max(pause, l.core.RetryDelay(failures, last, 0)) // the pause has the Retry-After, with its jitter
 	}
 	return l.core.RetryDelay(failures, last, retryAfter)

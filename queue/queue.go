@@ -14,9 +14,6 @@ type Item[T any] struct {
 	queue      *Queue[T]
 }
 
-// Queued reports whether the item waits in a queue.
-func (i *Item[T]) Queued() bool { return i.queue != nil }
-
 // Queue is a list of items. The zero value is an empty queue without a bound.
 // Not safe for use by several goroutines.
 //
@@ -49,15 +46,6 @@ func (q *Queue[T]) Push(i *Item[T]) bool {
 func (q *Queue[T]) PutBack(i *Item[T]) {
 	q.insert(q.returned, i)
 	q.returned = i
-}
-
-// Pop takes the item at the front out of the queue, nil if the queue is empty.
-func (q *Queue[T]) Pop() *Item[T] {
-	i := q.head
-	if i != nil {
-		q.Remove(i)
-	}
-	return i
 }
 
 // Remove takes the item out of the queue wherever it stands, and reports

@@ -54,7 +54,7 @@ func (p *Policy) rules() policy.Rules {
 	caps := p.Caps()
 	r := policy.Rules{
 		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
-		RetryAfterMax: p.c.RetryAfterMax, Rand: p.c.Rand,
+		MaxRetryAfter: p.c.MaxRetryAfter, Rand: p.c.Rand,
 	}
 	if caps.MaxAttempts != 0 {
 		r.MaxAttempts = caps.MaxAttempts

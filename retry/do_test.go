@@ -242,7 +242,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		{-time.Hour, 0, 50 * time.Millisecond, 150 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPolicy(t, retry.Config{Idempotent: true, RetryAfterMax: c.bound, MaxAttempts: 2})
+			p := newPolicy(t, retry.Config{Idempotent: true, MaxRetryAfter: c.bound, MaxAttempts: 2})
 			seen := map[time.Duration]bool{}
 			for range 50 {
 				start := time.Now()
@@ -292,8 +292,8 @@ func TestAnAttemptThatTakesTooLong(t *testing.T) {
 
 func TestWrongPoliciesAreNamed(t *testing.T) {
 	for want, c := range map[string]retry.Config{
-		"retry: RetryAfterMax: 1µs is not allowed, want a duration from 1ms to 24h0m0s":      {RetryAfterMax: time.Microsecond},
-		"retry: RetryAfterMax: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s":  {RetryAfterMax: 48 * time.Hour},
+		"retry: MaxRetryAfter: 1µs is not allowed, want a duration from 1ms to 24h0m0s":      {MaxRetryAfter: time.Microsecond},
+		"retry: MaxRetryAfter: 48h0m0s is not allowed, want a duration from 1ms to 24h0m0s":  {MaxRetryAfter: 48 * time.Hour},
 		"retry: AttemptTimeout: -1s is not allowed, want a positive duration, or 0 for none": {AttemptTimeout: -time.Second},
 		"retry: Guards: nil is not allowed":                                                  {Guards: []attempt.Guard{nil}},
 	} {
@@ -327,8 +327,8 @@ func TestTheLongestRetryAfterIsThatOfLimiters(t *testing.T) {
 		Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 24 * time.Hour},
 	})
 	require.True(t, d.Retry)
-	require.GreaterOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax)
-	require.LessOrEqual(t, d.RetryAfter, core.DefaultRetryAfterMax+time.Second)
+	require.GreaterOrEqual(t, d.RetryAfter, core.DefaultMaxRetryAfter)
+	require.LessOrEqual(t, d.RetryAfter, core.DefaultMaxRetryAfter+time.Second)
 }
 
 // "1000 2 10000": five calls, the fifth of them the last try, as it stands.

@@ -21,9 +21,9 @@ import (
 // caller" (SRE book, chapter 21, Handling Overload).
 const defaultAttempts = 3
 
-// defaultRetryAfterMax is the same as for limiters; our choice: a mistaken or malicious header must not
+// defaultMaxRetryAfter is the same as for limiters; our choice: a mistaken or malicious header must not
 // stop a client for good.
-const defaultRetryAfterMax = 5 * time.Minute
+const defaultMaxRetryAfter = 5 * time.Minute
 
 // defaultBackoff is Safe Client Behaviour's form, "wait(delay * random(.5, 1.5)) ... delay = delay * 2",
 // from 100 ms to 30 s.
@@ -50,9 +50,9 @@ type Config struct {
 	// of Policy. A used quota, and a service that was never there, are final all the same
 	// (attempt.Verdict.Reason).
 	If func(error) bool
-	// RetryAfterMax is the longest Retry-After that is obeyed, longer ones count as this: 1 ms to 24 h; 0
+	// MaxRetryAfter is the longest Retry-After that is obeyed, longer ones count as this: 1 ms to 24 h; 0
 	// means 5 min.
-	RetryAfterMax time.Duration
+	MaxRetryAfter time.Duration
 	// Rand is the source of jitter; nil: one with a random seed. It is used by one goroutine at a time.
 	Rand backoff.Rand
 
@@ -128,7 +128,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxAttempts == 0 && !ends(c.Backoff) {
 		c.MaxAttempts = defaultAttempts
 	}
-	if err := setting.Duration("RetryAfterMax", &c.RetryAfterMax, defaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
+	if err := setting.Duration("MaxRetryAfter", &c.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour); err != nil {
 		return c, err
 	}
 	if err := setting.Optional("AttemptTimeout", c.AttemptTimeout); err != nil {

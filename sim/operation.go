@@ -282,7 +282,7 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	var decide func(loop.Failure) loop.Decision
 	if e.backoff != nil {
 		decide = policy.Rules{
-			MaxAttempts: s.Attempts, Backoff: e.backoff, RetryAfterMax: core.DefaultRetryAfterMax, Rand: e.random,
+			MaxAttempts: s.Attempts, Backoff: e.backoff, MaxRetryAfter: core.DefaultMaxRetryAfter, Rand: e.random,
 		}.Decide
 		if !s.RetryAfter { // a client that does not read it
 			f.Verdict.RetryAfter = 0

@@ -127,11 +127,9 @@ func (w Window) check(c checker) {
 		return
 	case law == nil: // reported above
 		return
-	case w.Factor != 0 && w.NewLaw == nil && w.Law == "probe":
-		c.fail("factor", "%v is not allowed, the law %s has none", w.Factor, w.Law)
 	}
 	_, err := core.New[int](law, w.settings(nil))
-	c.setting(err, map[string]string{"InitialWindow": "initial", "MinWindow": "min", "MaxWindow": "max"})
+	c.setting(err, nil)
 }
 
 // Budget is a retry.Budget: "Limit retries to a percentage of total outgoing requests. Example:

@@ -15,7 +15,7 @@ type State struct {
 	Ssthresh float64 `json:"ssthresh"`
 	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A
 	// law that paces sets it. A window below one is a gap, too: a window of 1/4 over a
-	// round trip of 100 ms is Cwnd 1 with Gap 400 ms. Invariant: 0 <= Gap <= MaxGap.
+	// round trip of 100 ms is Cwnd 1 with Gap 400 ms. Invariant: 0 <= Gap <= 1 min.
 	Gap time.Duration `json:"gap,omitempty"`
 }
 
@@ -64,6 +64,9 @@ type Answer struct {
 // nonsense (NaN, an infinity), the window stays as it was. A law that is not Timed is not
 // asked about an accepted answer (Outcome.Accepted) while Flying + 1 <= Cwnd: the window
 // does not limit then, so growth would be without evidence.
+//
+// A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an
+// error of the constructor.
 //
 // For a law that spaces its sends (State.Gap), the gap counts from the last send, with the
 // value of now, not the one at the send. A timer that fires late does not stretch the gap. At

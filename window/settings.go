@@ -1,32 +1,19 @@
 package window
 
-import (
-	"time"
-
-	"github.com/aimd-go/aimd/internal/setting"
-)
-
 // Defaults and bounds of the settings.
 const (
-	// defaultInitial and DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
-	defaultInitial  = 20
+	// DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
 	DefaultSsthresh = 1024
-	// defaultFactor: "set sshthres to cwnd * 0.5" (the text); RFC 5681, equation 4.
-	defaultFactor = 0.5
 	// MinWindow: cwnd never falls below 1. Repeated halving otherwise reaches 0
 	// in an outage, and no attempt is ever sent again.
 	MinWindow = 1
 	// MaxWindow is the largest window. Our choice: more than any one process
 	// can hold open, and small enough that counting never loses precision.
 	MaxWindow = 1 << 20
-	// MaxGap bounds State.Gap, so that no law can close a window for good.
-	// Our choice.
-	MaxGap = time.Minute
 )
 
 // Settings say where a window starts, its bounds, and which part a cut keeps. Zero fields
-// take the documented default. An error has the name of the setting in limiter.Config:
-// "MinWindow".
+// take the documented default.
 type Settings struct {
 	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the
 	// nearest bound. Tahoe also restarts there at every cut.
@@ -44,22 +31,4 @@ type Settings struct {
 	Min, Max float64
 	// Timed makes the window measure round-trip times though the law needs none.
 	Timed bool
-}
-
-// WithDefaults returns s with defaults instead of zeros, or an error that
-// names the first setting that is wrong, its value, and what is allowed.
-func (s Settings) WithDefaults() (Settings, error) {
-	if err := setting.Number("MinWindow", &s.Min, MinWindow, MinWindow, MaxWindow); err != nil {
-		return s, err
-	}
-	if err := setting.Number("MaxWindow", &s.Max, MaxWindow, s.Min, MaxWindow); err != nil {
-		return s, err
-	}
-	if err := setting.Number("InitialWindow", &s.Initial, min(max(defaultInitial, s.Min), s.Max), s.Min, s.Max); err != nil {
-		return s, err
-	}
-	if err := setting.Number("InitialSsthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow); err != nil {
-		return s, err
-	}
-	return s, setting.Share("Factor", &s.Factor, defaultFactor)
 }

@@ -50,7 +50,13 @@ func (c *Core[T]) Cancelled(i *queue.Item[T]) bool { return c.queue.Remove(i) }
 
 // Dismissed takes the operation at the front out of the queue without sending it, nil if
 // none waits. A driver that shuts down calls it until it returns nil.
-func (c *Core[T]) Dismissed() *queue.Item[T] { return c.queue.Pop() }
+func (c *Core[T]) Dismissed() *queue.Item[T] {
+	i := c.queue.First()
+	if i != nil {
+		c.queue.Remove(i)
+	}
+	return i
+}
 
 // Reconfigured does as Gate.Reconfigured. A lower queue bound turns no operation away that waits.
 func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
@@ -68,7 +74,7 @@ func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 	if !ok {
 		return nil, t
 	}
-	return c.queue.Pop(), t
+	return c.Dismissed(), t
 }
 
 // Deadline returns when to call Next again without an event, and false if only an

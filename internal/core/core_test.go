@@ -139,7 +139,7 @@ func TestCoreSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 
 // docs/design.md, rule 10: "Retry-After delays the refused operation".
 func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
-	c := newCoreTrace(t, aimd.Reno, core.Settings{RetryAfterMax: time.Minute})
+	c := newCoreTrace(t, aimd.Reno, core.Settings{MaxRetryAfter: time.Minute})
 	seen := map[time.Duration]bool{}
 	for range 100 {
 		d := c.RetryDelay(1, window.Overload, 10*time.Second)
@@ -435,8 +435,8 @@ func TestCoreSettings(t *testing.T) {
 		"Patience: -1 is not allowed, want a number from 1":                      {Patience: -1},
 		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
 		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":    {PauseMax: 2 * time.Hour},
-		"RetryAfterMax: -1s is not allowed, want a duration from 1ms to 24h0m0s": {RetryAfterMax: -time.Second},
-		"InitialWindow: -1 is not allowed, want a number from 1 to 1048576":      {Window: window.Settings{Initial: -1}},
+		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s": {MaxRetryAfter: -time.Second},
+		"Initial: -1 is not allowed, want a number from 1 to 1048576":            {Window: window.Settings{Initial: -1}},
 	} {
 		_, err := core.New[int](aimd.Reno, s)
 		require.EqualError(t, err, want)
@@ -445,7 +445,7 @@ func TestCoreSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Restored(window.State{Cwnd: 31.5, Ssthresh: 28}))
 	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, c.State())
-	require.EqualError(t, c.Restored(window.State{Ssthresh: 2}), "restored cwnd: 0 is not allowed, want a number from 1 to 1048576")
+	require.EqualError(t, c.Restored(window.State{Ssthresh: 2}), "Cwnd: 0 is not allowed, want a number from 1 to 1048576")
 }
 
 // lawFunc is a law that answers what the function says.

@@ -15,8 +15,8 @@ import (
 // the last one counts as the last one; so 0 will do for an event that needs no time: see
 // Timed.
 type Gate struct {
-	window Window
-	rules  Settings
+	Window
+	rules Settings
 
 	// now is the latest time that was seen.
 	now time.Duration
@@ -40,39 +40,32 @@ const lateness = 20 * time.Millisecond
 // NewGate returns a gate in its initial state, or an error that names the wrong setting,
 // its value and the allowed values.
 func NewGate(law window.NewLaw, s Settings) (Gate, error) {
-	s, err := s.WithDefaults()
+	w, err := NewWindow(law, s.Window)
 	if err != nil {
 		return Gate{}, err
 	}
-	w, err := NewWindow(law, s.Window)
-	return Gate{window: w, rules: s, sent: -2 * window.MaxGap, spread: 1}, err
+	s, err = s.WithDefaults()
+	s.Window = w.settings
+	return Gate{Window: w, rules: s, sent: -2 * maxGap, spread: 1}, err
 }
 
 // Events.
 
-// Restored puts the window to a state that was learned earlier, or returns an error that
-// names what is wrong with it.
-func (g *Gate) Restored(s window.State) error { return g.window.Restored(s) }
-
 // Tried sends an attempt if no operation waits. It reports false if the attempt has
 // to wait: the window is full, or there is a pause or a gap.
 func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
-	if !g.window.Open() || g.Timed() && !g.open(now) {
+	if !g.Open() || g.Timed() && !g.open(now) {
 		return Ticket{}, false
 	}
 	g.spaced = false
 	return g.send(), true
 }
 
-// Withdrawn takes back a ticket that was given and not used. It reports false if the
-// attempt is not in flight.
-func (g *Gate) Withdrawn(t Ticket) bool { return g.window.Withdrawn(t) }
-
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what
 // that changed. An attempt that is not in flight is Late and changes nothing: a
 // second answer, or a late one.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
-	change := g.window.Answered(g.seen(now), t, o)
+	change := g.Window.Answered(g.seen(now), t, o)
 	if change == Cut || change == Ignored {
 		g.overloaded(change == Cut, retryAfter)
 	}
@@ -92,7 +85,7 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 // accepts a moment later: a client that stops for its "1 second" each time gets a
 // fifteenth of the capacity (TestRetryAfterOfASmoothRateCap in package sim).
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
-	streak := g.window.Streak()
+	streak := g.Streak()
 	if streak < 2 {
 		return
 	}
@@ -102,7 +95,7 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 	if retryAfter > 0 && streak >= g.rules.Patience {
 		d = max(d, g.retryAfter(retryAfter))
-		g.window.Restarted()
+		g.Restarted()
 	}
 	if d > 0 {
 		g.pausedUntil = max(g.pausedUntil, g.now+d)
@@ -124,14 +117,17 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	if err != nil {
 		return err
 	}
+	if !g.hasFactor() {
+		s.Window.Factor = 0
+	}
 	if s.Window != g.rules.Window {
-		if err := g.window.Reconfigured(law, s.Window); err != nil {
+		if err := g.Window.Reconfigured(law, s.Window); err != nil {
 			return err
 		}
 	}
 	g.rules = s
 	// The longest that pause and retryAfter return.
-	longest := max(s.PauseMax+s.PauseMax/2, s.RetryAfterMax+min(s.RetryAfterMax/2, time.Second))
+	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
 	return nil
 }
@@ -142,7 +138,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 // operation may go now.
 func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
 	if !waiting || !g.open(now) {
-		g.spaced = waiting && g.window.Open() && g.now >= g.pausedUntil
+		g.spaced = waiting && g.Open() && g.now >= g.pausedUntil
 		return Ticket{}, false
 	}
 	return g.send(), true
@@ -151,11 +147,8 @@ func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
 // Deadline returns when to call Next again without an event, and false if only an
 // event can let the next attempt go. Its value may change with every event.
 func (g *Gate) Deadline(waiting bool) (time.Duration, bool) {
-	at := g.pausedUntil
-	if g.window.Open() {
-		at = max(at, g.due())
-	}
-	return at, waiting && at > g.now
+	at := g.due()
+	return at, waiting && g.Open() && at > g.now
 }
 
 // RetryDelay returns how long an operation waits by itself after that many failures in a
@@ -178,7 +171,7 @@ func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 // Timed reports whether the next event needs the time: round-trip times are measured,
 // there is a pause, or the law spaces its sends. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.window.Timed() || g.pausedUntil > g.now || g.window.Gap() > 0
+	return g.timed || g.pausedUntil > g.now || g.state.Gap > 0
 }
 
 // Backoffs is Settings.Backoffs under the rules in force.
@@ -186,18 +179,8 @@ func (g *Gate) Backoffs(failures int, last window.Outcome) int {
 	return g.rules.Backoffs(failures, last)
 }
 
-// Law is the type of the law.
-func (g *Gate) Law() string { return g.window.Law() }
-
-// State is the window's state.
-func (g *Gate) State() window.State { return g.window.State() }
-
-// Flying is the number of attempts in flight.
-func (g *Gate) Flying() int { return g.window.Flying() }
-
-// RTT is the round-trip time of the attempt that was answered last; 0 if the window
-// does not measure.
-func (g *Gate) RTT() time.Duration { return g.window.RTT() }
+// Rules are the settings in force. If the law has no factor, the factor is 0.
+func (g *Gate) Rules() Settings { return g.rules }
 
 // PausedUntil is when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
@@ -210,33 +193,37 @@ func (g *Gate) seen(now time.Duration) time.Duration {
 
 // open reports whether one more attempt may be sent.
 func (g *Gate) open(now time.Duration) bool {
-	return g.seen(now) >= g.pausedUntil && g.window.Open() && g.now >= g.due()
+	return g.seen(now) >= g.due() && g.Open()
 }
 
 // spaces reports whether the law's window is the least, so that the gap alone sets the rate.
 func (g *Gate) spaces() bool {
-	return g.window.Gap() > 0 && g.window.State().Cwnd <= window.MinWindow
+	return g.state.Gap > 0 && g.state.Cwnd <= window.MinWindow
 }
 
-// due is the earliest time of the next send of a law that spaces its sends: the gap of now
-// after the last send. With the gap at the send, a change would come one send too late.
-// While refusals follow one another the gap is spread at random by half: many clients that
-// stopped together would otherwise stay in step.
-func (g *Gate) due() time.Duration {
-	gap := g.window.Gap()
-	if gap > 0 && g.window.Streak() > 0 && g.spaces() {
+// due is the earliest time of the next send, if the window is open: after the pause for all,
+// and after the gap.
+func (g *Gate) due() time.Duration { return max(g.pausedUntil, g.spacedUntil()) }
+
+// spacedUntil is the end of the gap of a law that spaces its sends: the gap of now after the
+// last send. With the gap at the send, a change would come one send too late. While refusals
+// follow one another the gap is spread at random by half: many clients that stopped together
+// would otherwise stay in step.
+func (g *Gate) spacedUntil() time.Duration {
+	gap := g.state.Gap
+	if gap > 0 && g.streak > 0 && g.spaces() {
 		gap = time.Duration(float64(gap) * g.spread)
 	}
 	return g.sent + gap
 }
 
 func (g *Gate) send() Ticket {
-	if g.window.Gap() == 0 {
+	if g.state.Gap == 0 {
 		g.sent = g.now
 	} else {
 		g.space()
 	}
-	return g.window.Sent(g.now)
+	return g.Sent(g.now)
 }
 
 // space notes a send that the next gap counts from: the time it was due, if only the timer
@@ -245,7 +232,7 @@ func (g *Gate) send() Ticket {
 func (g *Gate) space() {
 	due := g.now
 	if g.spaced {
-		due = max(g.due(), g.now-lateness)
+		due = max(g.spacedUntil(), g.now-lateness)
 	}
 	g.sent = due
 	g.spread = 1
@@ -274,5 +261,5 @@ func (g *Gate) pause(n int) time.Duration {
 }
 
 func (g *Gate) retryAfter(asked time.Duration) time.Duration {
-	return jitter.RetryAfter(asked, g.rules.RetryAfterMax, g.rules.Rand)
+	return jitter.RetryAfter(asked, g.rules.MaxRetryAfter, g.rules.Rand)
 }

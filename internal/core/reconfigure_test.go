@@ -48,7 +48,7 @@ func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	shut := func(t *testing.T) *coreTrace {
 		c := newCoreTrace(t, aimd.Reno, core.Settings{
-			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, RetryAfterMax: time.Hour, Patience: 2,
+			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, MaxRetryAfter: time.Hour, Patience: 2,
 		})
 		c.arrive(1, 2)
 		c.refuseAll(0)
@@ -59,12 +59,12 @@ func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	t.Run("the same rules leave it", func(t *testing.T) {
 		c := shut(t)
 		held := c.PausedUntil()
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Hour, RetryAfterMax: time.Hour}))
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Hour, MaxRetryAfter: time.Hour}))
 		require.Equal(t, held, c.PausedUntil())
 	})
 	t.Run("shorter ones shorten it", func(t *testing.T) {
 		c := shut(t)
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Second, RetryAfterMax: 10 * time.Second}))
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Second, MaxRetryAfter: 10 * time.Second}))
 		require.Equal(t, 11*time.Second, c.PausedUntil()-c.now)
 		at, ok := c.Core.Deadline()
 		require.True(t, ok)
@@ -74,7 +74,7 @@ func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 	})
 	t.Run("no pauses, and Retry-After alone counts", func(t *testing.T) {
 		c := shut(t)
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: -1, RetryAfterMax: time.Second}))
+		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: -1, MaxRetryAfter: time.Second}))
 		require.Equal(t, 1500*time.Millisecond, c.PausedUntil()-c.now)
 	})
 }

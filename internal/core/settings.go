@@ -22,9 +22,16 @@ const (
 	// smooth rate cap with short answers and a Retry-After
 	// (TestRetryAfterOfASmoothRateCap in package sim).
 	DefaultPatience = 5
-	// DefaultRetryAfterMax: our choice; a mistaken or malicious header must not
-	// stop a client for good.
-	DefaultRetryAfterMax = 5 * time.Minute
+	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client
+	// for good.
+	DefaultMaxRetryAfter = 5 * time.Minute
+	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential
+	// backoff).
+	defaultInitial = 20
+	// defaultFactor: "set sshthres to cwnd * 0.5" (the same text); RFC 5681, equation 4.
+	defaultFactor = 0.5
+	// maxGap bounds State.Gap, so that no law can close a window for good. Our choice.
+	maxGap = time.Minute
 )
 
 // Settings are the rules of a Gate or a Core. limiter.Rules documents the fields.
@@ -33,7 +40,7 @@ type Settings struct {
 	QueueBound         int
 	PauseMin, PauseMax time.Duration
 	Patience           int
-	RetryAfterMax      time.Duration
+	MaxRetryAfter      time.Duration
 	Rand               *rand.Rand
 }
 
@@ -47,32 +54,36 @@ func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))
 }
 
-// WithDefaults returns s with defaults instead of zeros, or an error that names the wrong
-// setting.
+// WithDefaults returns s with defaults instead of zeros, or an error that names the first
+// wrong setting.
 func (s Settings) WithDefaults() (Settings, error) {
-	var err error
-	if s.Window, err = s.Window.WithDefaults(); err != nil {
-		return s, err
-	}
+	err := windowDefaults(&s.Window)
 	if s.PauseMax >= 0 {
-		if err := setting.Duration("PauseMax", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour); err != nil {
-			return s, err
-		}
-		if err := setting.Duration("PauseMin", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax); err != nil {
-			return s, err
-		}
-	}
-	if err := setting.Duration("RetryAfterMax", &s.RetryAfterMax, DefaultRetryAfterMax, time.Millisecond, 24*time.Hour); err != nil {
-		return s, err
-	}
-	if err := setting.Count("Patience", &s.Patience, DefaultPatience, 1, math.MaxInt); err != nil {
-		return s, err
-	}
-	if err := setting.Optional("QueueBound", s.QueueBound); err != nil {
-		return s, err
+		err = cmp.Or(err, setting.Duration("PauseMax", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour))
+		err = cmp.Or(err, setting.Duration("PauseMin", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax))
 	}
 	if s.Rand == nil {
 		s.Rand = rand.New(rand.NewPCG(4, 4))
 	}
-	return s, nil
+	err = cmp.Or(
+		err,
+		setting.Duration("MaxRetryAfter", &s.MaxRetryAfter, DefaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
+		setting.Count("Patience", &s.Patience, DefaultPatience, 1, math.MaxInt),
+		setting.Optional("QueueBound", s.QueueBound),
+	)
+	return s, err
+}
+
+// windowDefaults puts defaults instead of zeros, or returns an error that names the first
+// wrong setting.
+func windowDefaults(s *window.Settings) error {
+	err := setting.Number("Min", &s.Min, window.MinWindow, window.MinWindow, window.MaxWindow)
+	err = cmp.Or(err, setting.Number("Max", &s.Max, window.MaxWindow, s.Min, window.MaxWindow))
+	first := min(max(defaultInitial, s.Min), s.Max)
+	return cmp.Or(
+		err,
+		setting.Number("Initial", &s.Initial, first, s.Min, s.Max),
+		setting.Number("Ssthresh", &s.Ssthresh, window.DefaultSsthresh, window.MinWindow, window.MaxWindow),
+		setting.Share("Factor", &s.Factor, defaultFactor),
+	)
 }

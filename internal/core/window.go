@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,25 @@ import (
 
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
+)
+
+// Change is the effect of an answer on the window.
+type Change uint8
+
+const (
+	// Late: no effect. The attempt was not in flight, or no longer.
+	Late Change = iota
+	// Steady: the answer left cwnd as it was.
+	Steady
+	// Grew: a success widened the window.
+	Grew
+	// Shrank: the law narrowed the window without an overload.
+	Shrank
+	// Cut: the first overload of a burst; the law reacted.
+	Cut
+	// Ignored: an overload of a burst that counted already: its attempt was in flight at
+	// the last cut.
+	Ignored
 )
 
 // Ticket names one attempt in flight: a fresh id, given at send, and the time
@@ -36,8 +56,8 @@ type Window struct {
 	state window.State
 	// limit is the whole attempts in state.Cwnd.
 	limit int
-	// min and max bound state.Cwnd.
-	min, max float64
+	// settings have the bounds of state.Cwnd.
+	settings window.Settings
 
 	// flying is the text's set flying, and its size.
 	flying flights
@@ -59,23 +79,17 @@ type Window struct {
 
 // NewWindow returns a window in its initial state, or an error that names the wrong setting.
 func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
-	s, err := s.WithDefaults()
-	if err != nil {
+	factor := s.Factor
+	w := Window{}
+	if err := w.made(newLaw, s); err != nil {
 		return Window{}, err
 	}
-	law, err := made(newLaw, s)
-	if err != nil {
-		return Window{}, err
+	if factor != 0 && !w.hasFactor() {
+		return Window{}, setting.Wrong("Factor", factor, "none: the law %s has no factor, Reno and Tahoe have one", w.Law())
 	}
-	w := Window{
-		law:      law,
-		lawTimed: law.Timed(),
-		timed:    s.Timed || law.Timed(),
-		state:    window.State{Ssthresh: s.Ssthresh},
-		min:      s.Min,
-		max:      s.Max,
-	}
-	w.resize(s.Initial)
+	w.timed = s.Timed || w.lawTimed
+	w.state.Ssthresh = w.settings.Ssthresh
+	w.resize(w.settings.Initial)
 	return w, nil
 }
 
@@ -90,7 +104,7 @@ func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(),
 // An attempt that is not in flight is Late: a second answer, or one after Withdrawn.
 func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
 	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
-	if !w.landed(t) {
+	if !w.Withdrawn(t) {
 		return Late
 	}
 	if w.timed {
@@ -127,27 +141,23 @@ func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change 
 // decide keeps the law's answer in its bounds.
 func (w *Window) decide(next window.State) {
 	if finite(next.Cwnd) {
-		w.resize(min(max(next.Cwnd, w.min), w.max))
+		w.resize(next.Cwnd)
 	}
 	if finite(next.Ssthresh) {
 		w.state.Ssthresh = min(max(next.Ssthresh, window.MinWindow), window.MaxWindow)
 	}
-	w.state.Gap = min(max(next.Gap, 0), window.MaxGap)
+	w.state.Gap = min(max(next.Gap, 0), maxGap)
 }
 
+// resize puts cwnd to the value, or to the nearest bound.
 func (w *Window) resize(cwnd float64) {
-	w.state.Cwnd = cwnd
-	w.limit = int(cwnd)
+	w.state.Cwnd = min(max(cwnd, w.settings.Min), w.settings.Max)
+	w.limit = int(w.state.Cwnd)
 }
 
-// Withdrawn takes back an attempt that was booked and then not sent: the
-// window is as if it had not been. False when the attempt is not in flight.
+// Withdrawn takes back an attempt that was booked and then not sent, without a trace in the
+// window. It reports false if the attempt is not in flight.
 func (w *Window) Withdrawn(t Ticket) bool {
-	return w.landed(t)
-}
-
-// landed takes the attempt out of flight, and reports false if it is not in flight.
-func (w *Window) landed(t Ticket) bool {
 	if !w.flying.landed(t.id) {
 		return false
 	}
@@ -160,23 +170,21 @@ func (w *Window) landed(t Ticket) bool {
 // Restarted makes the window as small as it may be, with ssthresh kept, so that
 // slow start finds the way back, as a sender does after it was silent (RFC
 // 5681, section 4.1), here after a pause for everybody.
-func (w *Window) Restarted() { w.resize(w.min) }
+func (w *Window) Restarted() { w.resize(w.settings.Min) }
 
 // Restored puts the window to a state that was learned earlier, or returns an error that
 // names the wrong field. A window outside today's bounds is put to the nearest bound.
 func (w *Window) Restored(s window.State) error {
-	if err := setting.Number("restored cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow); err != nil {
-		return err
+	err := cmp.Or(
+		setting.Number("Cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow),
+		setting.Number("Ssthresh", &s.Ssthresh, 0, window.MinWindow, window.MaxWindow),
+		setting.Duration("Gap", &s.Gap, 0, 0, maxGap),
+	)
+	if err == nil {
+		w.state = s
+		w.resize(s.Cwnd)
 	}
-	if err := setting.Number("restored ssthresh", &s.Ssthresh, 0, window.MinWindow, window.MaxWindow); err != nil {
-		return err
-	}
-	if err := setting.Duration("restored gap", &s.Gap, 0, 0, window.MaxGap); err != nil {
-		return err
-	}
-	w.state = s
-	w.resize(min(max(s.Cwnd, w.min), w.max))
-	return nil
+	return err
 }
 
 // Reconfigured puts the window under new settings while attempts are in flight, or
@@ -187,23 +195,19 @@ func (w *Window) Restored(s window.State) error {
 // counted last and the streak stay. If more attempts are in flight than the new window
 // allows, the window opens once enough are answered.
 //
-// s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh and s.Timed have no
-// effect.
+// s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh, s.Timed and the
+// factor of a law that has none have no effect.
 func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
-	s, err := s.WithDefaults()
-	if err != nil {
+	next := *w
+	if err := next.made(newLaw, s); err != nil {
 		return err
 	}
-	law, err := made(newLaw, s)
-	if err != nil {
-		return err
-	}
-	if law.Timed() && !w.timed {
+	if next.lawTimed && !w.timed {
 		// The attempts in flight were sent without a time.
 		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
-	w.law, w.lawTimed, w.min, w.max = law, law.Timed(), s.Min, s.Max
-	w.resize(min(max(w.state.Cwnd, s.Min), s.Max))
+	*w = next
+	w.resize(w.state.Cwnd)
 	return nil
 }
 
@@ -243,12 +247,27 @@ func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// made makes the law, or returns an error for nil.
-func made(newLaw window.NewLaw, s window.Settings) (window.Law, error) {
-	if newLaw != nil {
-		if law := newLaw(s); law != nil {
-			return law, nil
-		}
+// made puts a new law into the window, with defaults instead of zeros in its settings, or
+// returns an error.
+func (w *Window) made(newLaw window.NewLaw, s window.Settings) error {
+	if err := windowDefaults(&s); err != nil {
+		return err
 	}
-	return nil, setting.Nil("law")
+	if newLaw != nil {
+		w.law = newLaw(s)
+	}
+	if newLaw == nil || w.law == nil {
+		return setting.Nil("law")
+	}
+	w.lawTimed, w.settings = w.law.Timed(), s
+	if !w.hasFactor() {
+		w.settings.Factor = 0
+	}
+	return nil
+}
+
+// hasFactor reports whether the law cuts by Settings.Factor; see window.Law.
+func (w *Window) hasFactor() bool {
+	_, none := w.law.(interface{ NoFactor() })
+	return !none
 }

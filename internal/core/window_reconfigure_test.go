@@ -83,9 +83,9 @@ func TestReconfiguredRefusesWholly(t *testing.T) {
 		s    window.Settings
 		want string
 	}{
-		{window.Settings{Min: 5, Max: 4}, "MaxWindow: 4 is not allowed, want a number from 5 to 1048576"},
+		{window.Settings{Min: 5, Max: 4}, "Max: 4 is not allowed, want a number from 5 to 1048576"},
 		{window.Settings{Max: 3, Factor: 1}, "Factor: 1 is not allowed, want a number greater than 0 and less than 1"},
-		{window.Settings{Max: math.NaN()}, "MaxWindow: NaN is not allowed, want a number from 1 to 1048576"},
+		{window.Settings{Max: math.NaN()}, "Max: NaN is not allowed, want a number from 1 to 1048576"},
 	} {
 		require.EqualError(t, w.Reconfigured(keeps, c.s), c.want)
 	}

@@ -244,7 +244,7 @@ func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	}
 	for _, c := range []struct{ law, want window.State }{
 		{window.State{Cwnd: -5, Ssthresh: -5}, window.State{Cwnd: 2, Ssthresh: 1}},
-		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Gap: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow, Gap: window.MaxGap}},
+		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Gap: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow, Gap: time.Minute}},
 	} {
 		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State { return c.law }), window.Settings{Min: 2, Max: 50})
 		w.answer(w.send(1)[0], window.Overload)
@@ -264,10 +264,10 @@ func TestRestartAndRestore(t *testing.T) {
 		state window.State
 		want  string
 	}{
-		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "restored cwnd: NaN is not allowed, want a number from 1 to 1048576"},
-		{window.State{Ssthresh: 1}, "restored cwnd: 0 is not allowed, want a number from 1 to 1048576"},
-		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "restored ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
-		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "restored gap: -1s is not allowed, want a duration from 0s to 1m0s"},
+		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "Cwnd: NaN is not allowed, want a number from 1 to 1048576"},
+		{window.State{Ssthresh: 1}, "Cwnd: 0 is not allowed, want a number from 1 to 1048576"},
+		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "Ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
+		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "Gap: -1s is not allowed, want a duration from 0s to 1m0s"},
 	} {
 		require.EqualError(t, w.Restored(c.state), c.want)
 		w.wantCwnd(100)
@@ -275,23 +275,23 @@ func TestRestartAndRestore(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	s, err := window.Settings{}.WithDefaults()
+	s, err := core.Settings{}.WithDefaults()
 	require.NoError(t, err)
-	require.Equal(t, window.Settings{Initial: 20, Ssthresh: 1024, Factor: 0.5, Min: 1, Max: window.MaxWindow}, s)
-	s, err = window.Settings{Max: 8}.WithDefaults()
+	require.Equal(t, window.Settings{Initial: 20, Ssthresh: 1024, Factor: 0.5, Min: 1, Max: window.MaxWindow}, s.Window)
+	s, err = core.Settings{Window: window.Settings{Max: 8}}.WithDefaults()
 	require.NoError(t, err)
-	require.EqualValues(t, 8, s.Initial, "the default keeps within the bounds")
+	require.EqualValues(t, 8, s.Window.Initial, "the default keeps within the bounds")
 
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, s := range map[string]window.Settings{
-		"InitialWindow: -1 is not allowed, want a number from 1 to 1048576":         {Initial: -1},
-		"InitialWindow: 0.5 is not allowed, want a number from 1 to 1048576":        {Initial: 0.5},
-		"InitialWindow: NaN is not allowed, want a number from 1 to 1048576":        {Initial: nan},
-		"InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":       {Initial: inf},
-		"InitialWindow: 30 is not allowed, want a number from 2 to 10":              {Initial: 30, Min: 2, Max: 10},
-		"InitialSsthresh: -1 is not allowed, want a number from 1 to 1048576":       {Ssthresh: -1},
-		"MinWindow: -2 is not allowed, want a number from 1 to 1048576":             {Min: -2},
-		"MaxWindow: 3 is not allowed, want a number from 5 to 1048576":              {Min: 5, Max: 3},
+		"Initial: -1 is not allowed, want a number from 1 to 1048576":               {Initial: -1},
+		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":              {Initial: 0.5},
+		"Initial: NaN is not allowed, want a number from 1 to 1048576":              {Initial: nan},
+		"Initial: +Inf is not allowed, want a number from 1 to 1048576":             {Initial: inf},
+		"Initial: 30 is not allowed, want a number from 2 to 10":                    {Initial: 30, Min: 2, Max: 10},
+		"Ssthresh: -1 is not allowed, want a number from 1 to 1048576":              {Ssthresh: -1},
+		"Min: -2 is not allowed, want a number from 1 to 1048576":                   {Min: -2},
+		"Max: 3 is not allowed, want a number from 5 to 1048576":                    {Min: 5, Max: 3},
 		"Factor: 1 is not allowed, want a number greater than 0 and less than 1":    {Factor: 1},
 		"Factor: NaN is not allowed, want a number greater than 0 and less than 1":  {Factor: nan},
 		"Factor: -0.5 is not allowed, want a number greater than 0 and less than 1": {Factor: -0.5},

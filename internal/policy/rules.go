@@ -22,8 +22,8 @@ type Rules struct {
 	// does; 0: as long as Backoff says.
 	Backoff  backoff.Backoff
 	PauseMax time.Duration
-	// RetryAfterMax is the longest Retry-After that is obeyed.
-	RetryAfterMax time.Duration
+	// MaxRetryAfter is the longest Retry-After that is obeyed.
+	MaxRetryAfter time.Duration
 	// Rand is the source of jitter, never nil.
 	Rand backoff.Rand
 }
@@ -41,7 +41,7 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 		}
 		d.Delay = r.capped(delay)
 	}
-	d.RetryAfter = jitter.RetryAfter(f.Verdict.RetryAfter, r.RetryAfterMax, r.Rand)
+	d.RetryAfter = jitter.RetryAfter(f.Verdict.RetryAfter, r.MaxRetryAfter, r.Rand)
 	return d
 }
 
