@@ -104,7 +104,7 @@ func (c *core) Next(now time.Duration) *request {
 		return r
 	}
 	r := c.line.next()
-	t, ok := c.gate.Next(c.now, r != nil)
+	t, ok := c.gate.Next(c.now, c.line.len())
 	if !ok {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (c *core) Deadline() (time.Duration, bool) {
 		return 0, false
 	}
 	at := r.since + c.config.QueueTime
-	if due, ok := c.gate.Deadline(true); ok {
+	if due, ok := c.gate.Deadline(c.line.len()); ok {
 		at = min(at, due)
 	}
 	return at, true

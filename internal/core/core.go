@@ -70,7 +70,7 @@ func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings)
 // Next takes the next operation that may go now out of the queue and books its attempt. It
 // returns nil if no operation may go.
 func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
-	t, ok := c.Gate.Next(now, c.queue.Len() > 0)
+	t, ok := c.Gate.Next(now, c.queue.Len())
 	if !ok {
 		return nil, t
 	}
@@ -79,7 +79,7 @@ func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 
 // Deadline returns when to call Next again without an event, and false if only an
 // event can let an operation go. Its value may change with every event.
-func (c *Core[T]) Deadline() (time.Duration, bool) { return c.Gate.Deadline(c.queue.Len() > 0) }
+func (c *Core[T]) Deadline() (time.Duration, bool) { return c.Gate.Deadline(c.queue.Len()) }
 
 // Waiting is the number of operations in the queue.
 func (c *Core[T]) Waiting() int { return c.queue.Len() }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/jitter"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -30,6 +31,11 @@ type Gate struct {
 	spaced bool
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
+
+	// quotas is nil until the service reports a quota. waiting is the number of operations
+	// that waited when the gate was asked last.
+	quotas  *quota.Quotas
+	waiting int
 }
 
 // lateness is how late a timer may be without delaying the sends after it. A timer of a
@@ -54,6 +60,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 // Tried sends an attempt if no operation waits. It reports false if the attempt has
 // to wait: the window is full, or there is a pause or a gap.
 func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
+	g.waiting = 1
 	if !g.Open() || g.Timed() && !g.open(now) {
 		return Ticket{}, false
 	}
@@ -61,10 +68,35 @@ func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
 	return g.send(), true
 }
 
+// Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
+func (g *Gate) Withdrawn(t Ticket) bool {
+	if g.quotas != nil {
+		g.quotas.Ended(t.id, false)
+	}
+	return g.Window.Withdrawn(t)
+}
+
+// Reported notes the quotas that the head of an answer reports, before Answered. A refusal
+// for a quota that is used up is then no reason to cut the window.
+func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) {
+	if len(a.Reports) == 0 || t.id == 0 {
+		return
+	}
+	if g.quotas == nil {
+		g.quotas = &quota.Quotas{Reserve: g.rules.Reserve}
+		g.quotas.Sent(g.seen(now), g.flying.last)
+	}
+	a.Number = t.id
+	g.quotas.Answered(g.seen(now), a)
+}
+
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what
 // that changed. An attempt that is not in flight is Late and changes nothing: a
 // second answer, or a late one.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
+	if g.quotas != nil && g.quotas.Ended(t.id, o.Accepted()) {
+		o = window.Neutral
+	}
 	change := g.Window.Answered(g.seen(now), t, o)
 	if change == Cut || change == Ignored {
 		g.overloaded(change == Cut, retryAfter)
@@ -136,9 +168,10 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 
 // Next books the attempt of the next operation of the queue, and reports false if no
 // operation may go now.
-func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
-	if !waiting || !g.open(now) {
-		g.spaced = waiting && g.Open() && g.now >= g.pausedUntil
+func (g *Gate) Next(now time.Duration, waiting int) (Ticket, bool) {
+	g.waiting = waiting
+	if waiting == 0 || !g.open(now) {
+		g.spaced = waiting > 0 && g.Open() && g.now >= g.pausedUntil
 		return Ticket{}, false
 	}
 	return g.send(), true
@@ -146,9 +179,10 @@ func (g *Gate) Next(now time.Duration, waiting bool) (Ticket, bool) {
 
 // Deadline returns when to call Next again without an event, and false if only an
 // event can let the next attempt go. Its value may change with every event.
-func (g *Gate) Deadline(waiting bool) (time.Duration, bool) {
+func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
+	g.waiting = waiting
 	at := g.due()
-	return at, waiting && g.Open() && at > g.now
+	return at, waiting > 0 && g.Open() && at > g.now
 }
 
 // RetryDelay returns how long an operation waits by itself after that many failures in a
@@ -171,7 +205,7 @@ func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 // Timed reports whether the next event needs the time: round-trip times are measured,
 // there is a pause, or the law spaces its sends. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.timed || g.pausedUntil > g.now || g.state.Gap > 0
+	return g.timed || g.pausedUntil > g.now || g.state.Gap > 0 || g.quotas != nil
 }
 
 // Backoffs is Settings.Backoffs under the rules in force.
@@ -202,8 +236,14 @@ func (g *Gate) spaces() bool {
 }
 
 // due is the earliest time of the next send, if the window is open: after the pause for all,
-// and after the gap.
-func (g *Gate) due() time.Duration { return max(g.pausedUntil, g.spacedUntil()) }
+// after the gap, and as the quotas allow.
+func (g *Gate) due() time.Duration {
+	at := max(g.pausedUntil, g.spacedUntil())
+	if g.quotas != nil {
+		at = max(at, g.quotas.Due(quota.Moment{Now: g.now, Sent: g.sent, Flying: g.Flying(), Waiting: g.waiting}))
+	}
+	return at
+}
 
 // spacedUntil is the end of the gap of a law that spaces its sends: the gap of now after the
 // last send. With the gap at the send, a change would come one send too late. While refusals
@@ -223,7 +263,11 @@ func (g *Gate) send() Ticket {
 	} else {
 		g.space()
 	}
-	return g.Sent(g.now)
+	t := g.Sent(g.now)
+	if g.quotas != nil {
+		g.quotas.Sent(g.now, t.id)
+	}
+	return t
 }
 
 // space notes a send that the next gap counts from: the time it was due, if only the timer

@@ -41,6 +41,7 @@ type Settings struct {
 	PauseMin, PauseMax time.Duration
 	Patience           int
 	MaxRetryAfter      time.Duration
+	Reserve            float64
 	Rand               *rand.Rand
 }
 
@@ -69,6 +70,7 @@ func (s Settings) WithDefaults() (Settings, error) {
 		err,
 		setting.Duration("MaxRetryAfter", &s.MaxRetryAfter, DefaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
 		setting.Count("Patience", &s.Patience, DefaultPatience, 1, math.MaxInt),
+		setting.Number("Reserve", &s.Reserve, 0, 0, 1),
 		setting.Optional("QueueBound", s.QueueBound),
 	)
 	return s, err

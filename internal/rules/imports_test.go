@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"internal/run":     {"attempt", "window", "internal/core", "internal/fact"},
 	"internal/keep":    {"internal/setting"},
 	"internal/job":     {"limiter", "attempt"},
-	"internal/core":    {"window", "queue", "internal/jitter", "internal/setting"},
+	"internal/core":    {"window", "queue", "internal/jitter", "internal/quota", "internal/setting"},
+	"internal/quota":   {},
 	"internal/jitter":  {},
 	"internal/policy":  {"attempt", "backoff", "internal/jitter"},
 	"internal/fakes3":  {"internal/pipenet"},
@@ -55,13 +56,13 @@ var mayImport = map[string][]string{
 
 	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/keep", "internal/setting"},
 
-	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
+	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"window", "queue", "backoff", "sim",
-	"internal/setting", "internal/sliding", "internal/jitter", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
+	"internal/setting", "internal/sliding", "internal/jitter", "internal/quota", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 
 // impure packages may not be imported by pure ones.

@@ -1,0 +1,254 @@
+// Package quota paces requests by the quotas that a service reports in its answers: the limit,
+// what is left, and the time to the reset. It is pure: time is an argument.
+package quota
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Quotas are the quotas of a service. The zero value has none and paces nothing.
+type Quotas struct {
+	// Reserve is the share of each quota that is paced, 0 to 1. 0: a tenth is paced, and only
+	// if more waits than is left.
+	Reserve float64
+
+	all []quota
+	// last is the number of the request sent last. Numbers rise by one with each send.
+	last uint64
+	// short are the requests in flight that were refused because a quota is used up.
+	short []uint64
+}
+
+// quota is one quota as the answers report it.
+type quota struct {
+	Report
+	// Left was left at the time at, by the report that the service certainly made last: less is
+	// left than in the one before, or its request is numbered above read and so was sent later.
+	at   time.Duration
+	read uint64
+	// back is when a window's quota is whole again: of its reports the earliest, since most are
+	// in whole seconds. early is how much too early the reports are.
+	back, early time.Duration
+	// fell is what the quota fell by, spent the number of our requests meanwhile; old counts
+	// fade. So others that spend the same quota make each of our requests dearer.
+	fell, spent float64
+	// rate is what comes back in a second; 0: all comes back at the reset. kind is the evidence
+	// for a rate since the report then.
+	rate, kind float64
+	then       sample
+	// probe is the one request sent since the reset, 0 if none is in flight.
+	probe uint64
+	// doubt counts accepted requests that left nothing. Above 1 the reports are not believed.
+	doubt float64
+	// closed is the end of the pause that a refusal asked for.
+	closed time.Duration
+}
+
+// sample is a report to judge the kind by: what is used, and the time until that is back.
+type sample struct {
+	at, reset time.Duration
+	used      float64
+}
+
+// The constants are our choice.
+const (
+	// most quotas are kept; the oldest makes room for another.
+	most = 16
+	// tenth is the reserve by default.
+	tenth = 0.1
+	// fading is how much of the counts an answer keeps.
+	fading = 0.98
+	// exact is how exact a reset in whole seconds is.
+	exact = time.Second
+	// never is when a quota without a reset is whole again.
+	never = time.Duration(math.MaxInt64)
+)
+
+// Sent notes that a request goes.
+func (q *Quotas) Sent(now time.Duration, number uint64) {
+	q.last = number
+	for i := range q.all {
+		if d := &q.all[i]; d.probe == 0 && d.over(now) {
+			d.probe = number
+		}
+	}
+}
+
+// Answered notes what an answer says.
+func (q *Quotas) Answered(now time.Duration, a Answer) {
+	short := false
+	for _, r := range a.Reports {
+		if r.valid() {
+			short = q.named(r).answered(now, a, r, q.last) || short
+		}
+	}
+	if short {
+		q.short = append(q.short, a.Number)
+	}
+}
+
+// Ended notes that a request has ended, after Answered if there is a report. It returns true for
+// one refused because a quota is used up, which is no reason to cut the window. If the first
+// request after a reset is accepted without a report, the service reports no longer.
+func (q *Quotas) Ended(number uint64, accepted bool) (short bool) {
+	for i := range q.all {
+		if d := &q.all[i]; d.probe == number {
+			d.probe = 0
+			if accepted {
+				d.Left, d.back = d.Limit, never
+			}
+		}
+	}
+	before := len(q.short)
+	q.short = slices.DeleteFunc(q.short, func(n uint64) bool { return n == number })
+	return len(q.short) < before
+}
+
+func (q *Quotas) named(r Report) *quota {
+	i := slices.IndexFunc(q.all, func(d quota) bool { return d.Name == r.Name })
+	if i < 0 {
+		if len(q.all) == most {
+			q.all = slices.Delete(q.all, 0, 1)
+		}
+		i, q.all = len(q.all), append(q.all, quota{Report: Report{Limit: -1}, fell: 1, spent: 1, back: never})
+	}
+	return &q.all[i]
+}
+
+func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) bool {
+	if r.Limit < 0 {
+		r.Limit = max(d.Limit, r.Left)
+	}
+	over, ordered, left := d.over(now), a.Number > d.read, d.left(now)
+	if d.probe != 0 && a.Number >= d.probe {
+		if a.Refused && r.Left < 1 && r.Reset <= 2*exact {
+			d.early = min(d.early+exact/2, 2*exact)
+		}
+		d.probe, d.doubt = 0, 0
+	}
+	switch {
+	case r.Left > 0:
+		d.doubt = 0
+	case !a.Refused:
+		d.doubt = min(4, max(0, d.doubt-(left-d.Left)/d.use())+1)
+	case ordered:
+		d.doubt = max(0, d.doubt-1)
+	}
+	if !a.Refused {
+		d.fell, d.spent = d.fell*fading, d.spent*fading+1
+	}
+	back := d.back
+	if r.Reset >= 0 {
+		back = now + r.Reset
+	}
+	if ordered || r.Left < left && back+2*exact >= d.back {
+		s := sample{now, r.Reset, r.Limit - r.Left}
+		if r.Limit != d.Limit || d.rate == 0 && (over || r.Left > left && back > d.back+2*exact) {
+			d.back, d.then = back, s // another window
+		} else {
+			d.fell += left - r.Left
+			if back < d.back || back > d.back+2*exact {
+				d.back = back
+			}
+			if r.Reset >= 0 {
+				d.judge(s)
+			}
+		}
+		d.Report, d.at, d.read = r, now, last
+	}
+	short := a.Refused && d.doubt <= 1 && r.Left < d.use()+r.Limit/50 && (r.Reset > 0 || a.RetryAfter > 0)
+	if short && a.RetryAfter > 0 {
+		d.closed = now + a.RetryAfter
+		d.back = d.closed
+	}
+	return short
+}
+
+// judge decides the kind. Of a window the time of the reset stays where it is; of a quota that
+// comes back at a rate the time to the reset is in proportion to what is used.
+func (d *quota) judge(s sample) {
+	then, grain := d.then, exact.Seconds()
+	if s.reset%exact != 0 {
+		grain /= 50
+	}
+	moved := (s.at + s.reset - then.at - then.reset).Abs().Seconds()
+	off := math.Abs(s.reset.Seconds() - then.reset.Seconds()*s.used/max(then.used, tenth))
+	if max(moved, off) > 2*grain {
+		d.kind = min(3, max(-3, d.kind+(moved-off)/(moved+off)))
+		d.then = s
+	}
+	rate := s.used / max(s.reset, time.Millisecond).Seconds()
+	switch {
+	case d.kind <= 1:
+		d.rate = 0
+	case d.rate == 0:
+		d.rate = rate
+	default:
+		d.rate += (rate - d.rate) * s.used / d.Limit
+	}
+}
+
+// Moment is when a request wants to go: after one at the time Sent, with so many in flight, and
+// so many that wait.
+type Moment struct {
+	Now, Sent       time.Duration
+	Flying, Waiting int
+}
+
+// Due is when the next request may go.
+func (q *Quotas) Due(m Moment) (at time.Duration) {
+	own := never
+	for i := range q.all {
+		d := &q.all[i]
+		if due := max(d.closed, d.due(m, q.Reserve)); d.Own {
+			own = min(own, due)
+		} else {
+			at = max(at, due)
+		}
+	}
+	if own < never {
+		at = max(at, own)
+	}
+	return at
+}
+
+// due is when the next request may go by this quota.
+func (d *quota) due(m Moment, reserve float64) time.Duration {
+	use := d.use()
+	left, keep := d.left(m.Now)-use*float64(m.Flying), reserve*d.Limit
+	if reserve == 0 && float64(m.Waiting)*use > left {
+		keep = tenth * d.Limit
+		if !d.Uneven {
+			keep *= use // others spend it too
+		}
+	}
+	switch {
+	case d.doubt > 1, d.rate == 0 && d.back == never:
+		return 0
+	case d.over(m.Now) && d.probe != 0:
+		return m.Sent + exact
+	case d.over(m.Now), left >= use+keep:
+		return 0
+	case d.rate > 0:
+		return m.Now + time.Duration((min(use+keep, d.Limit)-left)/d.rate*float64(time.Second))
+	case left < use:
+		return d.back + d.early
+	}
+	// What is left, spread evenly to the reset.
+	return m.Sent + time.Duration(float64(d.back-m.Sent)*use/(left+use))
+}
+
+// over reports whether a window's reset is over.
+func (d *quota) over(now time.Duration) bool {
+	return d.rate == 0 && d.back != never && now >= d.back+d.early
+}
+
+// left is what is left now, if nothing was sent since.
+func (d *quota) left(now time.Duration) float64 {
+	return min(d.Left+d.rate*(now-d.at).Seconds(), d.Limit)
+}
+
+// use is what one request spends in the mean.
+func (d *quota) use() float64 { return max(1, d.fell/d.spent) }

@@ -1,0 +1,37 @@
+package quota
+
+import "time"
+
+// Report is what an answer says of one quota.
+type Report struct {
+	// Name is the quota's: "requests", "tokens", or the service's own key.
+	Name string
+	// Own: the name is a key, and only some requests spend the quota, as GitHub's "search".
+	// Every request spends any other quota.
+	Own bool
+	// Uneven: requests spend different amounts, as of tokens. Of any other quota each spends one.
+	Uneven bool
+	// Limit and Left are the whole quota and what is left of it; negative: not reported.
+	Limit, Left float64
+	// Reset is the time until the quota is whole again; negative: not reported.
+	Reset time.Duration
+}
+
+// Answer is the answer to a request, which has the number that it was sent with.
+type Answer struct {
+	Number     uint64
+	Refused    bool
+	RetryAfter time.Duration
+	Reports    []Report
+}
+
+// The longest reset and the largest limit that are believed. Our choice: more is a mistake.
+const (
+	longest = 366 * 24 * time.Hour
+	largest = 1e12
+)
+
+// valid reports whether a report says what is left, in numbers that can be.
+func (r Report) valid() bool {
+	return r.Left >= 0 && r.Left <= largest && r.Limit <= largest && r.Reset <= longest
+}
