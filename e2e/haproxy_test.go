@@ -21,15 +21,17 @@ type haproxyConfig struct {
 	// first come, first served. 0: all.
 	Workers int
 
-	// Listen and Upstream are addresses.
-	Listen, Upstream string
+	// Listen and Upstreams are addresses.
+	Listen    string
+	Upstreams []string
 }
 
-// startHAProxy starts haproxy in front of the upstream address, and returns its own.
-func startHAProxy(t *testing.T, upstream string, c haproxyConfig) string {
+// startHAProxy starts haproxy in front of the upstream addresses, which it gives requests in
+// turn, and returns its own.
+func startHAProxy(t *testing.T, c haproxyConfig, upstreams ...string) string {
 	t.Helper()
 	binary := program.Path(t, "haproxy", "haproxy")
-	c.Listen, c.Upstream = freeAddress(t), upstream
+	c.Listen, c.Upstreams = freeAddress(t), upstreams
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -64,5 +66,5 @@ frontend api
   http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }{{end}}
   default_backend behind
 backend behind
-  server one {{.Upstream}}{{if .Workers}} maxconn {{.Workers}}{{end}}
-`))
+{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}{{if $.Workers}} maxconn {{$.Workers}}{{end}}
+{{end}}`))

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,10 +27,13 @@ import (
 const (
 	smallFiles, largeFiles = 40, 2
 	// largeSize is three parts of the least size that there is.
-	largeSize, partSize = 3 * 5 << 20, "5MiB"
+	largeSize = 3 * 5 << 20
 )
 
-var interruptions = amount(10, 5)
+var (
+	interruptions = amount(10, 5)
+	inParts       = []string{"--part-size", "5MiB", "--max-window", "16"}
+)
 
 // uploads is a directory, a store, and aimd upload between them.
 type uploads struct {
@@ -56,11 +60,11 @@ func newUploads(ctx context.Context, t *testing.T) *uploads {
 }
 
 // command uploads the directory below the prefix.
-func (u *uploads) command(t *testing.T, prefix string, before ...string) *exec.Cmd {
+func (u *uploads) command(t *testing.T, prefix string, flags ...string) *exec.Cmd {
 	t.Helper()
-	args := append(before, aimdBinary.path(t), "upload", u.dir, "s3://"+bucket+"/"+prefix, "--endpoint", "http://"+u.gateway.address,
-		"--json", "--part-size", partSize, "--max-window", "16")
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.Command(aimdBinary.path(t), slices.Concat([]string{
+		"upload", u.dir, "s3://" + bucket + "/" + prefix, "--endpoint", "http://" + u.gateway.address, "--json",
+	}, flags)...)
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
 	return cmd
@@ -131,7 +135,7 @@ func TestInterruptedUploads(t *testing.T) {
 			before, parts := 0, 0
 			for i := range interruptions {
 				prefix := fmt.Sprintf("%d-%d", s, i)
-				p := startProcess(t, u.command(t, prefix))
+				p := startProcess(t, u.command(t, prefix, inParts...))
 				enough := 1 + i*(len(u.names)-4)/interruptions
 				eventually(t, 20*time.Second, func() bool { return strings.Count(p.output.String(), `"status":"stored"`) >= enough }, "%d files", enough)
 				_ = p.cmd.Process.Signal(s) // it may be done by now
@@ -144,7 +148,7 @@ func TestInterruptedUploads(t *testing.T) {
 				}
 				before, parts = before+has, parts+len(left)
 
-				again := startProcess(t, u.command(t, prefix))
+				again := startProcess(t, u.command(t, prefix, inParts...))
 				again.stop()
 				require.Zero(t, again.cmd.ProcessState.ExitCode(), "%v", &again.output)
 				require.Equal(t, len(u.names), u.stored(t, prefix))
@@ -177,7 +181,9 @@ func requireNamed(t *testing.T, ids []string, by ...*process) {
 func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 	ctx := begin(t)
 	u := newUploads(ctx, t)
-	p := startProcess(t, u.command(t, "hung", "sh", "-c", `trap "" INT; exec "$0" "$@"`))
+	cmd := u.command(t, "hung", inParts...)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`}, cmd.Args...)
+	p := startProcess(t, cmd)
 	eventually(t, 20*time.Second, func() bool { return len(u.incomplete(t, "hung")) > 0 }, "nothing goes in parts")
 	u.gateway.signal(t, syscall.SIGSTOP)
 	defer u.gateway.signal(t, syscall.SIGCONT)
@@ -196,7 +202,7 @@ func TestUploadWhoseReaderGoes(t *testing.T) {
 	u := newUploads(ctx, t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	p := startProcessTo(t, u.command(t, "head"), w)
+	p := startProcessTo(t, u.command(t, "head", inParts...), w)
 	require.NoError(t, w.Close())
 	line, err := bufio.NewReader(r).ReadString('\n')
 	require.NoError(t, err)

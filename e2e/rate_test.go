@@ -43,7 +43,7 @@ func TestRateLimits(t *testing.T) {
 
 func haproxyRate(rate int) func(*testing.T, string) string {
 	return func(t *testing.T, upstream string) string {
-		return startHAProxy(t, upstream, haproxyConfig{Rate: rate})
+		return startHAProxy(t, haproxyConfig{Rate: rate}, upstream)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestBackendOutage(t *testing.T) {
 // interrupted sends requests all the time, and lets the backend be gone for a while.
 func interrupted(ctx context.Context, t *testing.T, b *backend, front haproxyConfig, outage time.Duration) *done {
 	t.Helper()
-	address := startHAProxy(t, b.address, front)
+	address := startHAProxy(t, front, b.address)
 	began := time.Now()
 	j := job{address: address, requests: math.MaxInt, until: began.Add(before + outage + after)}
 	failed := make(chan error, 1)

@@ -18,7 +18,7 @@ func TestSlowingService(t *testing.T) {
 	ctx := begin(t)
 	judge(t, cost{span: 1.15, attempts: 1, slower: 2}, onlyProbe, func(t *testing.T, w law) cost {
 		b := startBackend(t, service)
-		j := job{address: startHAProxy(t, b.address, haproxyConfig{Workers: workers}), requests: requests,
+		j := job{address: startHAProxy(t, haproxyConfig{Workers: workers}, b.address), requests: requests,
 			settings: []aimd.Option{aimd.WithAttemptTimeout(5 * service)}}
 		d := j.run(ctx, t, w)
 		require.Equal(t, requests, b.paths())
