@@ -1,10 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"time"
-
-	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // The words of Clients.Arrivals, Form and Start.
@@ -29,10 +28,10 @@ const (
 // strategy is Shared.
 type Clients struct {
 	// Count is the number of clients; 0 means 1.
-	Count int `yaml:"count"`
+	Count int `yaml:"count" in:"0 100000"`
 	// Operations is the number of operations over all clients, who take turns; 0: as many as
 	// come before the horizon, or one for each client with "once".
-	Operations int `yaml:"operations"`
+	Operations int `yaml:"operations" in:"0 10000000"`
 	// Arrivals is when operations are born:
 	//   - "once": all at the start. The default.
 	//   - "constant": at a constant rate, the first at once. The default with a Rate.
@@ -41,14 +40,14 @@ type Clients struct {
 	//     and the next, as in How not to crash a server. The default with a Think.
 	//   - "periodic": each client has one operation every period, as in Safe Client Behaviour.
 	//     The default with a Period.
-	Arrivals string `yaml:"arrivals"`
+	Arrivals string `yaml:"arrivals" of:"once constant poisson closed periodic"`
 	// Rate is operations a second over all clients, of "constant" and "poisson".
-	Rate float64 `yaml:"rate"`
+	Rate float64 `yaml:"rate" in:"0 1e7"`
 	// Think is the mean time between operations of a "closed" client, and before the first one,
 	// exponentially distributed.
-	Think time.Duration `yaml:"think"`
+	Think time.Duration `yaml:"think" in:"0 720h"`
 	// Period is the period of a "periodic" client.
-	Period time.Duration `yaml:"period"`
+	Period time.Duration `yaml:"period" in:"0 720h"`
 	// Form is how a periodic client finds its next time, in the words of Safe Client Behaviour:
 	//   - "fixed", the "Worst case": wait(period) after each operation.
 	//   - "jittered-period": wait(period * random(.5, 1.5)) after each operation.
@@ -56,14 +55,14 @@ type Clients struct {
 	//     fixed grid, as in package schedule. The default.
 	//   - "jittered-time-slip", "Introducing synchronization by mistake": the same with two lines
 	//     swapped, so that the time is cut off to the grid after the jitter was added.
-	Form string `yaml:"form"`
+	Form string `yaml:"form" of:"fixed jittered-period jittered-time jittered-time-slip"`
 	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together",
 	// all at once, the default; "jittered", after wait(period * random(.5, 1.5)); "scattered", at
 	// a random time of the first period. The other forms begin in the first cell of their grid.
-	Start string `yaml:"start"`
+	Start string `yaml:"start" of:"together jittered scattered"`
 	// Background is the share of the operations that is background work, 0 to 1; the other
 	// operations are interactive.
-	Background float64 `yaml:"background"`
+	Background float64 `yaml:"background" in:"0 1"`
 	// Stagger is how much later each client starts than the client before it, of "once" and
 	// "closed".
 	Stagger time.Duration `yaml:"stagger"`
@@ -71,18 +70,18 @@ type Clients struct {
 	Burst Burst `yaml:"burst"`
 	// Timeout is how long a client waits for an answer; 0: for ever. The server keeps a request
 	// that the client gave up.
-	Timeout time.Duration `yaml:"timeout"`
+	Timeout time.Duration `yaml:"timeout" in:"0 720h"`
 	// Lateness is the bound of the random time by which the clients' timers fire late, 1 ms on
 	// real machines: the end of a wait, of a pause or gap of a limiter, or of a Timeout.
-	Lateness time.Duration `yaml:"lateness"`
+	Lateness time.Duration `yaml:"lateness" in:"0 1m"`
 }
 
 // Burst is operations that are born at once, in addition to Clients.Operations.
 type Burst struct {
 	// At is when they are born.
-	At time.Duration `yaml:"at"`
+	At time.Duration `yaml:"at" in:"0 720h"`
 	// Operations is their number over all clients, who take turns; 0: no burst.
-	Operations int `yaml:"operations"`
+	Operations int `yaml:"operations" in:"0 10000000"`
 }
 
 // beginning is when virtual time begins, for parts of the library that want a time.Time: the
@@ -136,11 +135,11 @@ func (s Clients) withDefaults() Clients {
 		s.Arrivals = onceWord
 	}
 	if s.Arrivals == onceWord {
-		orDefault(&s.Operations, s.Count)
+		s.Operations = cmp.Or(s.Operations, s.Count)
 	}
-	orDefault(&s.Form, jitteredTime)
+	s.Form = cmp.Or(s.Form, jitteredTime)
 	if !s.onGrid() {
-		orDefault(&s.Start, together)
+		s.Start = cmp.Or(s.Start, together)
 	}
 	return s
 }
@@ -148,43 +147,4 @@ func (s Clients) withDefaults() Clients {
 // onGrid reports whether a periodic client's times are on a grid.
 func (s Clients) onGrid() bool {
 	return s.Form == "" || s.Form == jitteredTime || s.Form == jitteredSlip
-}
-
-func (s Clients) check(c checker) {
-	c.count("count", s.Count, 0, maxClients)
-	c.count("operations", s.Operations, 0, maxOperations)
-	c.oneOf("arrivals", s.Arrivals, onceWord, steadyWord, poisson, closedWord, periodicWord)
-	c.number("rate", s.Rate, 0, maxRate)
-	c.duration("think", s.Think, 0, maxHorizon)
-	c.duration("period", s.Period, 0, maxHorizon)
-	c.oneOf("form", s.Form, fixedPeriod, jitteredPeriod, jitteredTime, jitteredSlip)
-	c.oneOf("start", s.Start, together, jittered, scattered)
-	c.number("background", s.Background, 0, 1)
-	c.duration("timeout", s.Timeout, 0, maxHorizon)
-	c.duration("lateness", s.Lateness, 0, time.Minute)
-	// So that the last client starts within the longest horizon.
-	c.duration("stagger", s.Stagger, 0, maxHorizon/time.Duration(max(s.Count, 1)))
-	b := c.in("burst")
-	b.duration("at", s.Burst.At, 0, maxHorizon)
-	b.count("operations", s.Burst.Operations, 0, maxOperations)
-	arrivals := s.withDefaults().Arrivals
-	if s.Burst.Operations == 0 {
-		b.unused("operations", "at", s.Burst.At)
-	}
-	rated := arrivals == steadyWord || arrivals == poisson
-	switch {
-	case rated && s.Rate == 0, !rated && s.Rate > 0:
-		c.fail("rate", "%v is not allowed with arrivals: %s", s.Rate, arrivals)
-	case s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord:
-		c.fail("stagger", "%v is not allowed with arrivals: %s", s.Stagger, arrivals)
-	case s.Burst.Operations > 0 && (arrivals == closedWord || arrivals == periodicWord):
-		b.fail("operations", "%d is not allowed with arrivals: %s", s.Burst.Operations, arrivals)
-	}
-	if arrivals == periodicWord {
-		_, err := grid.New(beginning, grid.Settings{Period: s.Period})
-		c.of("period", err)
-		if s.Start != "" && s.onGrid() {
-			c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
-		}
-	}
 }

@@ -27,8 +27,8 @@
 // The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive,
 // no single lost packets, and no clients that say to the server that they gave up.
 //
-// Files refer to files that stand later in this order: run, optimum, arrivals, operation,
+// Files refer to files that stand later in this order: run, optimum, check, arrivals, operation,
 // service, station, meter, result, tracer, random, scenario, strategies, strategy, clients,
-// server, errors, heap. The exceptions are the engine, which is in run, and the types of
+// server, heap. The exceptions are the engine, which is in run, and the types of
 // operation.
 package sim

@@ -163,8 +163,8 @@ func (p *picker) strategy() Strategy {
 	}
 	if p.yes() {
 		s.Budget.Share = p.share()
-		s.Throttle.K = float64(p.byte()) / 20
-		s.Sense.Free = p.share()
+		s.Throttle = float64(p.byte()) / 20
+		s.Sense = p.share()
 	}
 	return s
 }

@@ -101,8 +101,8 @@ func newParty(e *engine, id int32) *party {
 	if b := e.strategy.Budget; b.Share > 0 {
 		p.budget = checked(budget.New(b.settings()))
 	}
-	if t := e.strategy.Throttle; t.K > 0 {
-		p.throttle = checked(rejection.New(t.settings(e.random.Rand)))
+	if k := e.strategy.Throttle; k > 0 {
+		p.throttle = checked(rejection.New(rejection.Settings{K: k, Rand: e.random.Rand}))
 	}
 	return p
 }
@@ -175,7 +175,7 @@ func (e *engine) drain(p *party) {
 
 // try sends an attempt of an operation without a limiter.
 func (e *engine) try(op *operation) {
-	if s := e.strategy.Sense; s.Free > 0 && e.server.free(e.now) < s.Free {
+	if e.server.free(e.now) < e.strategy.Sense {
 		e.meter.rejected++
 		if t := op.client.throttle; t != nil {
 			t.Ended(e.date(), tag.Critical, 0)

@@ -44,6 +44,9 @@ func (r random) spread(mean time.Duration, s Spread) time.Duration {
 // upTo is a random time up to d.
 func (r random) upTo(d time.Duration) time.Duration { return stretched(d, r.Float64()) }
 
+// maxDuration bounds a single time, 100 years: our choice.
+const maxDuration = 100 * 365 * 24 * time.Hour
+
 // stretched is d * by, to the nearest nanosecond, within what a Duration holds.
 func stretched(d time.Duration, by float64) time.Duration {
 	return time.Duration(min(max(math.RoundToEven(float64(d)*by), 0), float64(maxDuration)))

@@ -12,11 +12,9 @@ import (
 //
 // Every run ends: by itself, at the horizon, or after too many events; Result.Ended says how.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
-	var errs []error
-	s.check(checker{errs: &errs})
-	st.check(checker{errs: &errs}.in("strategy"))
-	if len(errs) > 0 {
-		return Result{}, errors.Join(errs...)
+	s.Strategies = nil // only this one runs
+	if err := errors.Join(validate(s, ""), validate(st, "strategy")); err != nil {
+		return Result{}, err
 	}
 	s = s.WithDefaults()
 	e := newEngine(s, st, seed)

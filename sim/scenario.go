@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"errors"
+	"cmp"
 	"time"
 )
 
@@ -26,19 +26,19 @@ type Scenario struct {
 	Seed uint64 `yaml:"seed"`
 	// Runs is the number of runs of each strategy, 1 to 10000; 0 means 21. A caller makes them:
 	// one call of Run is one run.
-	Runs int `yaml:"runs"`
+	Runs int `yaml:"runs" in:"0 10000"`
 	// Horizon ends a run on virtual time, up to 30 days; 0 means 1 h, or 5 min without a number
 	// of operations.
-	Horizon time.Duration `yaml:"horizon"`
+	Horizon time.Duration `yaml:"horizon" in:"0 720h"`
 	// MaxEvents ends a run after n events, up to 2000000000; 0 means 20 000 000, or, with a
 	// number of operations, 1 000 000 and 200 for each operation.
-	MaxEvents int `yaml:"max_events"`
+	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
 	// Watch is a part of the run that is measured separately.
 	Watch Watch `yaml:"watch"`
 	// Regain is the share of the capacity that counts as regained after the last change of
 	// capacity or the last outage, 0 to 1; 0 turns the measure off. If the clients ask for less
 	// than the capacity, the share is of their demand.
-	Regain float64 `yaml:"regain"`
+	Regain float64 `yaml:"regain" in:"0 1"`
 	// Trace says how finely the traces are taken.
 	Trace Trace `yaml:"trace"`
 	// Stop is asked every 4096 events, and ends the run if it returns true; nil never does.
@@ -48,63 +48,18 @@ type Scenario struct {
 // Watch is a part of a run: the time after a warm-up, or the seconds after a change.
 type Watch struct {
 	// From is when it begins.
-	From time.Duration `yaml:"from"`
+	From time.Duration `yaml:"from" in:"0 720h"`
 	// For is how long it lasts; 0 turns the measure off.
-	For time.Duration `yaml:"for"`
+	For time.Duration `yaml:"for" in:"0 720h"`
 }
 
 // Trace says how finely the traces are taken.
 type Trace struct {
 	// Interval is the time between two samples, 1 ms to 1 h; 0 means 100 ms. It doubles while a
 	// run lasts longer than 4096 intervals.
-	Interval time.Duration `yaml:"interval"`
+	Interval time.Duration `yaml:"interval" in:"1ms 1h"`
 	// Off leaves the traces out.
 	Off bool `yaml:"-"`
-}
-
-// Validate returns nil, or an error that joins a [FieldError] for each field that is wrong.
-func (s Scenario) Validate() error {
-	var errs []error
-	s.check(checker{errs: &errs})
-	names := map[string]bool{}
-	for i, st := range s.Strategies {
-		c := checker{errs: &errs}.item("strategies", i)
-		st.check(c)
-		if names[st.Name] {
-			c.fail("name", "there are two strategies with the name %s", st.Name)
-		}
-		names[st.Name] = true
-	}
-	return errors.Join(errs...)
-}
-
-// check is Validate without the strategies.
-func (s Scenario) check(c checker) {
-	s.Server.check(c.in("server"))
-	s.Clients.check(c.in("clients"))
-	if s.Clients.Timeout == 0 {
-		if s.Server.Failures.Lost {
-			c.in("server").in("failures").fail("lost", "true is not allowed without clients.timeout: clients wait for a lost answer until then")
-		}
-		for i, o := range s.Server.Outages {
-			if o.Kind == lostWord {
-				c.in("server").item("outages", i).fail("kind", "lost is not allowed without clients.timeout: clients wait for a lost answer until then")
-			}
-		}
-	}
-	c.count("runs", s.Runs, 0, 10_000)
-	c.duration("horizon", s.Horizon, 0, maxHorizon)
-	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
-	w := c.in("watch")
-	w.duration("from", s.Watch.From, 0, maxHorizon)
-	w.duration("for", s.Watch.For, 0, maxHorizon)
-	if s.Watch.For == 0 && s.Watch.From >= 0 {
-		w.unused("for", "from", s.Watch.From)
-	}
-	c.number("regain", s.Regain, 0, 1)
-	if s.Trace.Interval != 0 {
-		c.in("trace").duration("interval", s.Trace.Interval, time.Millisecond, time.Hour)
-	}
 }
 
 // WithDefaults returns the scenario with the defaults in place of zeros.
@@ -112,15 +67,15 @@ func (s Scenario) WithDefaults() Scenario {
 	s.Clients = s.Clients.withDefaults()
 	s.Server = s.Server.withDefaults()
 	n := s.Clients.total()
-	orDefault(&s.Runs, 21) // odd, so that the median is one of the runs
+	s.Runs = cmp.Or(s.Runs, 21) // odd, so that the median is one of the runs
 	if n > 0 {
-		orDefault(&s.Horizon, time.Hour)
+		s.Horizon = cmp.Or(s.Horizon, time.Hour)
 		// Plain backoff makes 60 events for each operation at worst.
-		orDefault(&s.MaxEvents, 1_000_000+200*n)
+		s.MaxEvents = cmp.Or(s.MaxEvents, 1_000_000+200*n)
 	}
-	orDefault(&s.Horizon, 5*time.Minute)
-	orDefault(&s.MaxEvents, 20_000_000)
-	orDefault(&s.Trace.Interval, 100*time.Millisecond)
+	s.Horizon = cmp.Or(s.Horizon, 5*time.Minute)
+	s.MaxEvents = cmp.Or(s.MaxEvents, 20_000_000)
+	s.Trace.Interval = cmp.Or(s.Trace.Interval, 100*time.Millisecond)
 	if len(s.Strategies) == 0 {
 		s.Strategies = Strategies()
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -11,23 +12,23 @@ import (
 // request at once.
 type Server struct {
 	// Connect is how long a request travels to the server, without a slot. Answers take no time.
-	Connect time.Duration `yaml:"connect"`
+	Connect time.Duration `yaml:"connect" in:"0 720h"`
 	// ConnectSpread is how Connect varies.
 	ConnectSpread Spread `yaml:"connect_spread"`
 	// Service is the mean time to serve one request.
-	Service time.Duration `yaml:"service"`
+	Service time.Duration `yaml:"service" in:"0 720h"`
 	// Blocks gives blocks of operations another service time.
 	Blocks Blocks `yaml:"blocks"`
 	// Spread is how the service time varies.
 	Spread Spread `yaml:"spread"`
 	// Slots is how many requests are served at a time; 0: no bound.
-	Slots int `yaml:"slots"`
+	Slots int `yaml:"slots" in:"0 10000000"`
 	// Queue is how many requests may wait for a slot, first in first out; more are refused. It
 	// needs Slots.
-	Queue int `yaml:"queue"`
+	Queue int `yaml:"queue" in:"0 10000000"`
 	// Reserve is the share of the slots that background work does not get, 0 to 1. It needs
 	// Slots, and no Queue.
-	Reserve float64 `yaml:"reserve"`
+	Reserve float64 `yaml:"reserve" in:"0 1"`
 	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
@@ -50,9 +51,9 @@ type Server struct {
 // service time.
 type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
-	Operations int `yaml:"operations"`
+	Operations int `yaml:"operations" in:"0 10000000"`
 	// Service is the mean service time in the second block, the fourth, and so on.
-	Service time.Duration `yaml:"service"`
+	Service time.Duration `yaml:"service" in:"0 720h"`
 }
 
 // large reports whether the nth operation takes Blocks.Service.
@@ -70,7 +71,7 @@ const (
 type Spread struct {
 	// Kind is "constant", the default; "uniform", mean * U(1-Width, 1+Width); "exponential"; or
 	// "lognormal", whose logarithm has the standard deviation Width.
-	Kind string `yaml:"kind"`
+	Kind string `yaml:"kind" of:"constant uniform exponential lognormal"`
 	// Width is 0 to 1 for "uniform", 0 to 3 for "lognormal", 0 means 0.5; other kinds have none.
 	Width float64 `yaml:"width"`
 }
@@ -78,28 +79,28 @@ type Spread struct {
 // Refusal is the cost of a refused request, and its Retry-After.
 type Refusal struct {
 	// Time is from the arrival of a request to its refusal, or to any other error.
-	Time time.Duration `yaml:"time"`
+	Time time.Duration `yaml:"time" in:"0 720h"`
 	// Spread is how Time varies.
 	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal occupy a slot while it lasts: "error responses keep the server busy
 	// for a brief period of time" (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
 	// RetryAfter comes with each refusal; 0: no refusal has a Retry-After.
-	RetryAfter time.Duration `yaml:"retry_after"`
+	RetryAfter time.Duration `yaml:"retry_after" in:"0 720h"`
 	// RetryAfterJitter is the bound of a random time that is added to each Retry-After: "Make
 	// sure to jitter retry periods on the server side" (Safe Client Behaviour).
-	RetryAfterJitter time.Duration `yaml:"retry_after_jitter"`
+	RetryAfterJitter time.Duration `yaml:"retry_after_jitter" in:"0 720h"`
 }
 
 // Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
 type Rate struct {
 	// PerSecond is how many requests a second pass; 0: no limit.
-	PerSecond float64 `yaml:"per_second"`
+	PerSecond float64 `yaml:"per_second" in:"0 1e7"`
 	// Burst is the most tokens in the bucket, and the tokens at the start, from 1; 0 means 1.
-	Burst float64 `yaml:"burst"`
+	Burst float64 `yaml:"burst" in:"1 1e7"`
 	// Window makes a sliding window: in any time of this length at most PerSecond times Window
 	// requests pass. 0: the limit is a bucket.
-	Window time.Duration `yaml:"window"`
+	Window time.Duration `yaml:"window" in:"0 1h"`
 	// CountRefused makes refused requests take a place in the window, or tokens, up to a debt of
 	// one Burst. Some gateways do.
 	CountRefused bool `yaml:"count_refused"`
@@ -115,23 +116,23 @@ type Rate struct {
 // delay at the present concurrency. Requests that a client gave up stay until they are served.
 type Slowdown struct {
 	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
-	Limit int `yaml:"limit"`
+	Limit int `yaml:"limit" in:"0 10000000"`
 	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, as in the text.
 	Factor float64 `yaml:"factor"`
 	// Scale is K: the factor applies once for each Scale requests; 0 means 15, as in the text.
-	Scale float64 `yaml:"scale"`
+	Scale float64 `yaml:"scale" in:"0.01 1e6"`
 	// Max is the longest time; 0 means 24 h.
-	Max time.Duration `yaml:"max"`
+	Max time.Duration `yaml:"max" in:"0 876000h"`
 }
 
 // Knee is a server whose requests share its workers: beyond At each request gets slower.
 type Knee struct {
 	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
-	At int `yaml:"at"`
+	At int `yaml:"at" in:"0 10000000"`
 	// Slope is the growth from there, 0 to 100: at concurrency c everything takes
 	// 1 + Slope * (c - At) / At times as long. At 1, the default, the throughput stays at its
 	// best; above 1 it falls.
-	Slope float64 `yaml:"slope"`
+	Slope float64 `yaml:"slope" in:"0 100"`
 }
 
 // Medium is shared by all requests, as the cable of an Ethernet with one place, or the file
@@ -139,24 +140,24 @@ type Knee struct {
 type Medium struct {
 	// Places is how many requests it carries, from 1; 0: there is no medium. One request more
 	// is a collision: that request and all on the medium fail.
-	Places int `yaml:"places"`
+	Places int `yaml:"places" in:"0 10000000"`
 	// Jam is for how long every request fails after a collision.
-	Jam time.Duration `yaml:"jam"`
+	Jam time.Duration `yaml:"jam" in:"0 720h"`
 }
 
 // Failures makes requests fail whatever the load: "Effects of partial failures" (Safe Client
 // Behaviour). A request fails if Rate, Every, First or Rest makes it fail.
 type Failures struct {
 	// Rate is the share of requests that fail at random, 0 to 1.
-	Rate float64 `yaml:"rate"`
+	Rate float64 `yaml:"rate" in:"0 1"`
 	// Every makes each request fail whose number at the server is a multiple of Every: 3 for
 	// each third request; 0: no request fails for its number.
-	Every int `yaml:"every"`
+	Every int `yaml:"every" in:"0 10000000"`
 	// First is how many attempts of each operation fail before one may succeed.
-	First int `yaml:"first"`
+	First int `yaml:"first" in:"0 10000000"`
 	// Rest makes a request fail that comes later than this after the request before it, as at a
 	// service that stops if no client asks; 0: a rest does not matter.
-	Rest time.Duration `yaml:"rest"`
+	Rest time.Duration `yaml:"rest" in:"0 720h"`
 	// Overload makes a failure look like a refusal (503). Without it a failure says nothing
 	// about load (500).
 	Overload bool `yaml:"overload"`
@@ -167,11 +168,11 @@ type Failures struct {
 	// Timeout.
 	Lost bool `yaml:"lost"`
 	// From and For say when requests fail; a For of 0: from From to the end.
-	From time.Duration `yaml:"from"`
-	For  time.Duration `yaml:"for"`
+	From time.Duration `yaml:"from" in:"0 720h"`
+	For  time.Duration `yaml:"for" in:"0 720h"`
 	// Period repeats the time of From and For each Period, longer than For; 0: requests fail
 	// once for that time.
-	Period time.Duration `yaml:"period"`
+	Period time.Duration `yaml:"period" in:"0 720h"`
 }
 
 // at reports whether requests may fail at that time.
@@ -186,13 +187,13 @@ func (f Failures) at(now time.Duration) bool {
 // Change is a new capacity from some time on; zero fields change nothing.
 type Change struct {
 	// At is when.
-	At time.Duration `yaml:"at"`
+	At time.Duration `yaml:"at" in:"0 720h"`
 	// Slots replaces Server.Slots. Requests in service stay there.
-	Slots int `yaml:"slots"`
+	Slots int `yaml:"slots" in:"0 10000000"`
 	// Rate replaces Server.Rate.PerSecond.
-	Rate float64 `yaml:"rate"`
+	Rate float64 `yaml:"rate" in:"0 1e7"`
 	// Service replaces Server.Service for requests whose service begins later.
-	Service time.Duration `yaml:"service"`
+	Service time.Duration `yaml:"service" in:"0 720h"`
 }
 
 // The words of Outage.Kind.
@@ -205,17 +206,17 @@ const (
 // Outage is a time in which the server is down.
 type Outage struct {
 	// From is when it begins.
-	From time.Duration `yaml:"from"`
+	From time.Duration `yaml:"from" in:"0 720h"`
 	// For is how long it lasts, more than 0.
-	For time.Duration `yaml:"for"`
+	For time.Duration `yaml:"for" in:"1ns 720h"`
 	// Kind is "errors", the default: every request is refused; "silent": the process stops, and
 	// has its requests again when it continues; or "lost": requests and answers vanish, the
 	// server serves the requests that it has, and clients need a Timeout.
-	Kind string `yaml:"kind"`
+	Kind string `yaml:"kind" of:"errors silent lost"`
 	// Backlog is how many requests the kernel keeps for a process that is stopped by a "silent"
 	// outage. The process has these when it continues, whether a client still waits or not, and
 	// of the other requests those that a client waits for. 0: no bound.
-	Backlog int `yaml:"backlog"`
+	Backlog int `yaml:"backlog" in:"0 10000000"`
 	// RetryAfter makes refusals of an "errors" outage say when it ends.
 	// Refusal.RetryAfterJitter is added.
 	RetryAfter bool `yaml:"retry_after"`
@@ -340,149 +341,15 @@ func fewest(bounds ...int) int {
 
 func (s Server) withDefaults() Server {
 	for _, spread := range []*Spread{&s.Spread, &s.ConnectSpread, &s.Refusal.Spread} {
-		orDefault(&spread.Kind, constantWord)
+		spread.Kind = cmp.Or(spread.Kind, constantWord)
 		if spread.Kind == uniformWord || spread.Kind == lognormalWord {
-			orDefault(&spread.Width, 0.5)
+			spread.Width = cmp.Or(spread.Width, 0.5)
 		}
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)
-	orDefault(&s.Slowdown.Factor, 1.05)
-	orDefault(&s.Slowdown.Scale, 15)
-	orDefault(&s.Slowdown.Max, 24*time.Hour)
-	orDefault(&s.Knee.Slope, 1)
+	s.Slowdown.Factor = cmp.Or(s.Slowdown.Factor, 1.05)
+	s.Slowdown.Scale = cmp.Or(s.Slowdown.Scale, 15)
+	s.Slowdown.Max = cmp.Or(s.Slowdown.Max, 24*time.Hour)
+	s.Knee.Slope = cmp.Or(s.Knee.Slope, 1)
 	return s
-}
-
-func (s Server) check(c checker) {
-	c.duration("connect", s.Connect, 0, maxHorizon)
-	c.duration("service", s.Service, 0, maxHorizon)
-	s.ConnectSpread.check(c.in("connect_spread"))
-	s.Spread.check(c.in("spread"))
-	c.in("blocks").count("operations", s.Blocks.Operations, 0, maxOperations)
-	c.in("blocks").duration("service", s.Blocks.Service, 0, maxHorizon)
-	if s.Blocks.Operations == 0 {
-		c.in("blocks").unused("operations", "service", s.Blocks.Service)
-	}
-	c.count("slots", s.Slots, 0, maxSlots)
-	c.count("queue", s.Queue, 0, maxSlots)
-	c.number("reserve", s.Reserve, 0, 1)
-	if s.Slots == 0 {
-		c.unused("slots", "queue", s.Queue, "reserve", s.Reserve)
-	} else if s.Reserve > 0 && s.Queue > 0 {
-		c.fail("reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
-	}
-	r := c.in("refusal")
-	r.duration("time", s.Refusal.Time, 0, maxHorizon)
-	s.Refusal.Spread.check(r.in("spread"))
-	r.duration("retry_after", s.Refusal.RetryAfter, 0, maxHorizon)
-	r.duration("retry_after_jitter", s.Refusal.RetryAfterJitter, 0, maxHorizon)
-	s.Rate.check(c.in("rate"))
-	s.checkLoad(c)
-	s.checkTimes(c)
-}
-
-func (r Rate) check(c checker) {
-	c.number("per_second", r.PerSecond, 0, maxRate)
-	if r.Burst != 0 {
-		c.number("burst", r.Burst, 1, maxRate)
-	}
-	c.duration("window", r.Window, 0, time.Hour)
-	switch most := r.PerSecond * r.Window.Seconds(); {
-	case r.Window <= 0:
-	case r.PerSecond == 0:
-		c.unused("per_second", "window", r.Window)
-	case r.Burst > 1:
-		c.fail("burst", "%v is not allowed with a window, which has no bucket", r.Burst)
-	case most < 1 || most > maxSlots:
-		c.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", r.Window, r.PerSecond, maxSlots)
-	}
-}
-
-// checkLoad checks the parts whose times depend on the load.
-func (s Server) checkLoad(c checker) {
-	d := c.in("slowdown")
-	d.count("limit", s.Slowdown.Limit, 0, maxSlots)
-	if f := s.Slowdown.Factor; f != 0 && !(f > 1 && f <= 1000) {
-		d.fail("factor", "%v is not allowed, want a number greater than 1, to 1000", f)
-	}
-	if s.Slowdown.Scale != 0 {
-		d.number("scale", s.Slowdown.Scale, 0.01, 1e6)
-	}
-	d.duration("max", s.Slowdown.Max, 0, maxDuration)
-	if s.Slowdown.Limit > 0 {
-		if s.Spread.Kind != "" && s.Spread.Kind != constantWord {
-			d.fail("limit", "%d is not allowed with a spread: a slowdown has one time for all requests", s.Slowdown.Limit)
-		}
-		if s.Blocks.Operations > 0 {
-			d.fail("limit", "%d is not allowed with blocks: a slowdown has one time for all requests", s.Slowdown.Limit)
-		}
-		if s.Knee.At > 0 {
-			d.fail("limit", "%d is not allowed with a knee: choose one of them", s.Slowdown.Limit)
-		}
-	}
-	c.in("knee").count("at", s.Knee.At, 0, maxSlots)
-	c.in("knee").number("slope", s.Knee.Slope, 0, 100)
-	c.in("medium").count("places", s.Medium.Places, 0, maxSlots)
-	c.in("medium").duration("jam", s.Medium.Jam, 0, maxHorizon)
-}
-
-// checkTimes checks the parts that depend on the time.
-func (s Server) checkTimes(c checker) {
-	s.Failures.check(c.in("failures"))
-	for i, ch := range s.Capacity {
-		c := c.item("capacity", i)
-		c.duration("at", ch.At, 0, maxHorizon)
-		if i > 0 && ch.At < s.Capacity[i-1].At {
-			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
-		}
-		c.count("slots", ch.Slots, 0, maxSlots)
-		c.number("rate", ch.Rate, 0, maxRate)
-		c.duration("service", ch.Service, 0, maxHorizon)
-		if s.Slots == 0 {
-			c.unused("server.slots", "slots", ch.Slots)
-		}
-		if s.Rate.PerSecond == 0 {
-			c.unused("server.rate.per_second", "rate", ch.Rate)
-		}
-		if ch.Service > 0 && s.Slowdown.Limit > 0 {
-			c.fail("service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
-		}
-	}
-	for i, o := range s.Outages {
-		c := c.item("outages", i)
-		c.duration("from", o.From, 0, maxHorizon)
-		c.duration("for", o.For, 1, maxHorizon)
-		if i > 0 && o.From < s.Outages[i-1].end() {
-			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
-		}
-		c.oneOf("kind", o.Kind, errorsWord, silentWord, lostWord)
-		c.count("backlog", o.Backlog, 0, maxSlots)
-	}
-}
-
-func (f Failures) check(c checker) {
-	c.number("rate", f.Rate, 0, 1)
-	c.count("every", f.Every, 0, maxOperations)
-	c.count("first", f.First, 0, maxOperations)
-	c.duration("rest", f.Rest, 0, maxHorizon)
-	c.duration("from", f.From, 0, maxHorizon)
-	c.duration("for", f.For, 0, maxHorizon)
-	c.duration("period", f.Period, 0, maxHorizon)
-	if f.Period > 0 && (f.For == 0 || f.For >= f.Period) {
-		c.fail("period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
-	}
-}
-
-func (s Spread) check(c checker) {
-	c.oneOf("kind", s.Kind, constantWord, uniformWord, exponentialWord, lognormalWord)
-	switch s.Kind {
-	case lognormalWord:
-		c.number("width", s.Width, 0, 3)
-	case uniformWord:
-		c.number("width", s.Width, 0, 1)
-	default:
-		if s.Width != 0 || math.IsNaN(s.Width) {
-			c.fail("width", "%v is not allowed, only a uniform or lognormal spread has a width", s.Width)
-		}
-	}
 }

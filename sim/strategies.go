@@ -98,11 +98,11 @@ func Strategies() []Strategy {
 		{Name: "backoff-compound", Retry: Retry{Kind: "compound", Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}},
 		// Exponential Backoff in Distributed Systems: "delay = MIN( R * T * F ^ N , M )", R in [1,2].
 		{Name: "aloha", Retry: aloha},
-		{Name: "ethernet", Retry: aloha, Sense: Sense{Free: 0.1}},
+		{Name: "ethernet", Retry: aloha, Sense: 0.1},
 		// Exponential Backoff's defaults.
 		{Name: "last-try", Retry: Retry{Kind: "last-try"}},
 		{Name: "backoff-budget", Retry: syncmusings, Budget: Budget{Share: 0.1}},
-		{Name: "backoff-throttle", Retry: syncmusings, Throttle: Throttle{K: 2}},
+		{Name: "backoff-throttle", Retry: syncmusings, Throttle: 2},
 		{Name: "tahoe-0.5", Window: Window{Law: "tahoe", Factor: 0.5}},
 		{Name: "tahoe-0.9", Window: Window{Law: "tahoe", Factor: 0.9}},
 		{Name: "reno-0.5", Window: Window{Law: "reno", Factor: 0.5}},

@@ -7,8 +7,6 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/core"
-	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -24,10 +22,15 @@ type Strategy struct {
 	Window Window `yaml:"window"`
 	// Budget bounds the share of retries.
 	Budget Budget `yaml:"budget"`
-	// Throttle rejects requests at the client while the service refuses many.
-	Throttle Throttle `yaml:"throttle"`
-	// Sense looks at the service before each attempt.
-	Sense Sense `yaml:"sense"`
+	// Throttle is the K of a throttle.Throttle: how many requests there may be for each accepted
+	// one, 1 to 100; 0: no throttle. "Reject new requests locally (at the client) based on
+	// rejection probability" (Safe Client Behaviour). A client gives a rejected operation up.
+	Throttle float64 `yaml:"throttle" in:"1 100"`
+	// Sense is the share of the medium's places, or else of the slots, that must be free before a
+	// client sends: the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems.
+	// 0 to 1; 0: clients do not look. If the service is too full the attempt has failed, and no
+	// request is sent.
+	Sense float64 `yaml:"sense" in:"0 1"`
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
 	Shared bool `yaml:"shared"`
@@ -40,10 +43,10 @@ type Retry struct {
 	// "compound", or "last-try", whose Time, Rate and Max are Min, Factor and Max; outside of
 	// scenarios "decorrelated" and "fibonacci" too. With "none", or "", the first error ends the
 	// operation.
-	Kind string `yaml:"kind"`
+	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
 	// Min is the first wait, Max the longest.
-	Min time.Duration `yaml:"min"`
-	Max time.Duration `yaml:"max"`
+	Min time.Duration `yaml:"min" in:"0 876000h"`
+	Max time.Duration `yaml:"max" in:"0 876000h"`
 	// Factor is the factor of the growth.
 	Factor float64 `yaml:"factor"`
 	// Jitter is a text in files: "full", "proportional:0.6"; see [backoff.Jitter].
@@ -52,7 +55,7 @@ type Retry struct {
 	// Distributed Systems and Improve on exponential backoff do.
 	CapLast bool `yaml:"cap_last"`
 	// Attempts is the most attempts of an operation, with its first; 0: no limit.
-	Attempts int `yaml:"attempts"`
+	Attempts int `yaml:"attempts" in:"0 1000000"`
 	// Elapsed is how long after an operation's first attempt a retry may begin; 0: no limit. It
 	// is no field of a scenario file.
 	Elapsed time.Duration `yaml:"-"`
@@ -93,17 +96,6 @@ func (w Window) MakeLaw() window.NewLaw {
 	return lawNamed(w.Law)
 }
 
-// Settings are the settings of a limiter outside of the simulator.
-func (w Window) Settings() limiter.Config {
-	s := w.settings(nil)
-	return limiter.Config{
-		Rules: limiter.Rules{
-			MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, PauseMax: s.PauseMax, Patience: s.Patience,
-		},
-		InitialWindow: w.Initial,
-	}
-}
-
 func (w Window) settings(r *rand.Rand) core.Settings {
 	s := core.Settings{
 		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Min: w.Min, Max: w.Max},
@@ -113,23 +105,6 @@ func (w Window) settings(r *rand.Rand) core.Settings {
 		s.PauseMax = -1
 	}
 	return s
-}
-
-func (w Window) check(c checker) {
-	if w.Law != withoutIgnoredWord {
-		c.oneOf("law", w.Law, Laws()...)
-	}
-	law := w.MakeLaw()
-	switch {
-	case !w.on():
-		c.unused("law", "factor", w.Factor, "initial", w.Initial, "min", w.Min, "max", w.Max,
-			"patience", w.Patience, "no_pause", w.NoPause)
-		return
-	case law == nil: // reported above
-		return
-	}
-	_, err := core.New[int](law, w.settings(nil))
-	c.setting(err, nil)
 }
 
 // Budget is a retry.Budget: "Limit retries to a percentage of total outgoing requests. Example:
@@ -145,62 +120,6 @@ type Budget struct {
 
 func (b Budget) settings() budget.Settings {
 	return budget.Settings{Share: b.Share, Window: b.Window, Floor: b.Floor}
-}
-
-// Throttle is a throttle.Throttle: "Reject new requests locally (at the client) based on
-// rejection probability" (Safe Client Behaviour). A client gives a rejected operation up.
-type Throttle struct {
-	// K is how many requests there may be for each accepted one, 1 to 100; 0: no throttle.
-	K float64 `yaml:"k"`
-}
-
-func (t Throttle) settings(r *rand.Rand) rejection.Settings {
-	return rejection.Settings{K: t.K, Rand: r}
-}
-
-// Sense is the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems: a
-// client looks at the service before it sends. If the service is too full the attempt has
-// failed, and no request is sent.
-type Sense struct {
-	// Free is the share of the medium's places, or else of the slots, that must be free, 0 to 1;
-	// 0: clients do not look.
-	Free float64 `yaml:"free"`
-}
-
-func (s Strategy) check(c checker) {
-	if s.Name == "" {
-		c.fail("name", "a strategy needs a name")
-	}
-	s.Retry.check(c.in("retry"))
-	s.Window.check(c.in("window"))
-	_, err := budget.New(s.Budget.settings())
-	c.in("budget").setting(err, nil)
-	if s.Throttle.K != 0 {
-		_, err := rejection.New(s.Throttle.settings(nil))
-		c.in("throttle").of("k", err)
-	}
-	c.in("sense").number("free", s.Sense.Free, 0, 1)
-	if s.Sense.Free != 0 && s.Window.on() {
-		c.fail("sense", "%v is not allowed with a window", s.Sense.Free)
-	}
-}
-
-func (r Retry) check(c checker) {
-	before := len(*c.errs)
-	c.oneOf("kind", r.Kind, "none", "constant", "exponential", "compound", "last-try")
-	c.duration("min", r.Min, 0, backoff.MaxDelay)
-	c.duration("max", r.Max, 0, backoff.MaxDelay)
-	c.count("attempts", r.Attempts, 0, 1_000_000)
-	if r.Kind == "" && r.Backoff == nil && len(*c.errs) == before {
-		// Attempts bounds the retries of a window without a kind as well.
-		c.unused("kind", "min", r.Min, "max", r.Max, "factor", r.Factor, "jitter", r.Jitter, "cap_last", r.CapLast,
-			"retry_after", r.RetryAfter)
-	}
-	if b := r.Delays(); b != nil {
-		c.setting(backoff.Check(b), map[string]string{
-			"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
-		})
-	}
 }
 
 // Delays returns the backoff that the words describe, nil for no retry. Outside of a scenario

@@ -132,7 +132,7 @@ func TestThrottle(t *testing.T) {
 	}
 	without := run(t, s, sim.Strategy{})
 	assert.InEpsilon(t, 100, without.MeanRate, 0.01)
-	with := run(t, s, sim.Strategy{Throttle: sim.Throttle{K: 2}})
+	with := run(t, s, sim.Strategy{Throttle: 2})
 	assert.InEpsilon(t, 20, with.MeanRate, 0.15)
 	assert.InEpsilon(t, without.Done, with.Done, 0.1, "and about as many are served")
 	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
@@ -145,7 +145,7 @@ func TestSense(t *testing.T) {
 		Clients: clients(20, 0),
 	}
 	st := fixed(100 * ms)
-	st.Sense.Free = 0.5
+	st.Sense = 0.5
 	r := run(t, s, st)
 	// All 20 look at an empty server at once; 10 are refused, look every 100 ms,
 	// and find it empty after the first 10 are done.

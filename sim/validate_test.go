@@ -104,14 +104,14 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"strategies[0].window.patience: -1 is not allowed, want a number from 1":                                    windows(sim.Window{Law: "reno", Patience: -1}),
 		"strategies[0].budget.share: 1 is not allowed, want a number greater than 0 and less than 1":                strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 1}}),
 		"strategies[0].budget.window: 1ns is not allowed, want a duration from 1s to 1h0m0s":                        strategies(sim.Strategy{Name: "a", Budget: sim.Budget{Share: 0.1, Window: 1}}),
-		"strategies[0].throttle.k: 0.5 is not allowed, want a number from 1 to 100":                                 strategies(sim.Strategy{Name: "a", Throttle: sim.Throttle{K: 0.5}}),
-		"strategies[0].sense: 0.1 is not allowed with a window":                                                     strategies(sim.Strategy{Name: "a", Window: sim.Window{Law: "reno"}, Sense: sim.Sense{Free: 0.1}}),
+		"strategies[0].throttle: 0.5 is not allowed, want a number from 1 to 100":                                   strategies(sim.Strategy{Name: "a", Throttle: 0.5}),
+		"strategies[0].sense: 0.1 is not allowed with a window":                                                     strategies(sim.Strategy{Name: "a", Window: sim.Window{Law: "reno"}, Sense: 0.1}),
 		"strategies[0].retry.min: 1s is not allowed without kind":                                                   retries(sim.Retry{Min: sec}),
 		"strategies[0].retry.jitter: full is not allowed without kind":                                              retries(sim.Retry{Jitter: backoff.Full()}),
 		"strategies[0].retry.retry_after: true is not allowed without kind":                                         retries(sim.Retry{RetryAfter: true}),
 		"strategies[0].window.factor: 0.5 is not allowed without law":                                               windows(sim.Window{Factor: 0.5}),
 		"server.rate.burst: 0.5 is not allowed, want a number from 1 to 10000000":                                   func(s *sim.Scenario) { s.Server.Rate.Burst = 0.5 },
-		"strategies[0].sense.free: 2 is not allowed, want a number from 0 to 1":                                     strategies(sim.Strategy{Name: "a", Sense: sim.Sense{Free: 2}}),
+		"strategies[0].sense: 2 is not allowed, want a number from 0 to 1":                                          strategies(sim.Strategy{Name: "a", Sense: 2}),
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := sim.Scenario{Clients: sim.Clients{Operations: 1}}
@@ -151,9 +151,9 @@ func TestAllThatIsWrongIsTold(t *testing.T) {
 		require.ErrorAs(t, e, &field)
 		paths = append(paths, field.Path)
 	}
-	assert.Equal(t, []string{"server.slots", "runs", "strategies[0].name"}, paths)
-	_, err := sim.Run(sim.Scenario{}, sim.Strategy{Name: "a", Sense: sim.Sense{Free: -1}}, 1)
-	assert.EqualError(t, err, "strategy.sense.free: -1 is not allowed, want a number from 0 to 1")
+	assert.Equal(t, []string{"server.slots", "strategies[0].name", "runs"}, paths)
+	_, err := sim.Run(sim.Scenario{}, sim.Strategy{Name: "a", Sense: -1}, 1)
+	assert.EqualError(t, err, "strategy.sense: -1 is not allowed, want a number from 0 to 1")
 }
 
 // A scenario file needs nothing but server and clients, and not even those.

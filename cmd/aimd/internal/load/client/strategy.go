@@ -27,7 +27,7 @@ func Exponential() sim.Strategy {
 // Strategies returns the ready strategies: exponential, and all strategies of the simulator
 // except carrier sense, which HTTP does not have.
 func Strategies() []sim.Strategy {
-	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense != sim.Sense{} })
+	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense > 0 })
 	i := 1 + slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == "fixed" })
 	return slices.Insert(all, i, Exponential())
 }
@@ -72,8 +72,11 @@ func newStrategy(s sim.Strategy) (strategy, error) {
 		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
 		return strategy{name: s.Name, do: do}, nil
 	}
-	c := s.Window.Settings()
-	c.Guards, c.MaxAttempts = guards, s.Retry.Attempts
+	w := s.Window
+	c := limiter.Config{
+		Rules:         limiter.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience, MaxAttempts: s.Retry.Attempts},
+		InitialWindow: w.Initial, Guards: guards,
+	}
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return strategy{}, err
@@ -100,8 +103,8 @@ func policyOf(r sim.Retry, guards []attempt.Guard) (*retry.Policy, error) {
 // last, since a request that the throttle rejects is not sent.
 func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 	var guards []attempt.Guard
-	if s.Throttle != (sim.Throttle{}) {
-		t, err := throttle.New(throttle.Config{K: s.Throttle.K})
+	if s.Throttle != 0 {
+		t, err := throttle.New(throttle.Config{K: s.Throttle})
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
 		"Share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
 		"Window":               {Budget: sim.Budget{Share: 0.1, Window: -1}},
-		"K: 0.5":               {Throttle: sim.Throttle{K: 0.5}},
+		"K: 0.5":               {Throttle: 0.5},
 		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
 	} {
 		_, err := newStrategy(s)

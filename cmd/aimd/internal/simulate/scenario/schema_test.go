@@ -36,8 +36,8 @@ func TestExplain(t *testing.T) {
 	for asked, want := range map[string][]string{
 		"server.slots":             {"server.slots"},
 		"sweep":                    {"sweep", "sweep[].field", "sweep[].values"},
-		"strategies.throttle.k":    {"strategies[].throttle.k"},
-		"strategies[3].throttle.k": {"strategies[].throttle.k"},
+		"strategies.window.min":    {"strategies[].window.min"},
+		"strategies[3].window.min": {"strategies[].window.min"},
 		"server.outages[].backlog": {"server.outages[].backlog"},
 		"count_refused":            {"server.rate.count_refused"},
 		"jitter":                   {"strategies[].retry.jitter"},

@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/grid"
+	"github.com/aimd-go/aimd/internal/setting"
+)
+
+// Bounds of times and numbers, so that every run ends and fits into memory. Our choice; the tags of
+// the fields have the others.
+const (
+	maxHorizon = 30 * 24 * time.Hour
+	maxSlots   = 10_000_000 // or places
+)
+
+// FieldError says which field of a scenario is wrong, and why. An error about several fields
+// joins one FieldError for each, in the order of the fields.
+type FieldError struct {
+	// Path names the field as in a scenario file: "server.outages[1].from".
+	Path string
+	// Problem is the value with the allowed values: "-1 is not allowed, want a number from 0 to 1".
+	Problem string
+}
+
+// Error returns "path: problem".
+func (e *FieldError) Error() string { return e.Path + ": " + e.Problem }
+
+// Validate returns nil, or an error that joins a [FieldError] for each field that is wrong.
+func (s Scenario) Validate() error { return validate(s, "") }
+
+func validate(v any, path string) error {
+	var errs []error
+	checker{path, &errs}.fields(reflect.ValueOf(v))
+	return errors.Join(errs...)
+}
+
+// checker collects the errors of the fields below one path.
+type checker struct {
+	path string
+	errs *[]error
+}
+
+// fields checks each field of a struct that has a name in files by its tag: in:"0 720h" has the
+// bounds of a number that is not 0, of:"a b" the words that a text may be. If each field is right, the
+// struct's method check checks the rules among the fields.
+func (c checker) fields(v reflect.Value) {
+	before := len(*c.errs)
+	for i := range v.NumField() {
+		t := v.Type().Field(i)
+		name, f := t.Tag.Get("yaml"), v.Field(i)
+		switch {
+		case name == "" || name == "-":
+		case f.Kind() == reflect.Struct:
+			c.in(name).fields(f)
+		case f.Kind() == reflect.Slice:
+			for i := range f.Len() {
+				c.in(name + "[" + strconv.Itoa(i) + "]").fields(f.Index(i))
+			}
+		case t.Tag.Get("of") != "" && !f.IsZero():
+			c.of(name, f.String(), strings.Fields(t.Tag.Get("of"))...)
+		case t.Tag.Get("in") != "" && !f.IsZero():
+			c.bounds(name, f, t.Tag.Get("in"))
+		}
+	}
+	if x, ok := v.Interface().(interface{ check(checker) }); ok && len(*c.errs) == before {
+		x.check(c)
+	}
+}
+
+// of allows some words.
+func (c checker) of(field, v string, allowed ...string) {
+	if err := setting.OneOf(field, v, allowed...); err != nil {
+		var wrong *setting.Error
+		errors.As(err, &wrong)
+		c.fail(field, "%s", strings.Replace(wrong.Problem(), v, strconv.Quote(v), 1))
+	}
+}
+
+// bounds allows the numbers between two bounds, which are with them.
+func (c checker) bounds(field string, v reflect.Value, bounds string) {
+	low, high, _ := strings.Cut(bounds, " ")
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		c.wrong(setting.Duration(field, &x, 0, *checked(time.ParseDuration(low)), *checked(time.ParseDuration(high))), nil)
+	case int:
+		c.wrong(setting.Count(field, &x, 0, *checked(strconv.Atoi(low)), *checked(strconv.Atoi(high))), nil)
+	case float64:
+		c.wrong(setting.Number(field, &x, 0, *checked(strconv.ParseFloat(low, 64)), *checked(strconv.ParseFloat(high, 64))), nil)
+	}
+}
+
+// in is the checker of the fields below a field.
+func (c checker) in(field string) checker {
+	return checker{strings.Trim(c.path+"."+field, "."), c.errs}
+}
+
+func (c checker) fail(field, format string, args ...any) {
+	*c.errs = append(*c.errs, &FieldError{c.in(field).path, fmt.Sprintf(format, args...)})
+}
+
+// wrong notes an error of one of our packages about a setting: fields has the fields of the
+// settings that have another name here. The field of PauseMin is pause_min.
+func (c checker) wrong(err error, fields map[string]string) {
+	var s *setting.Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &s):
+		c.fail("", "%v", err)
+	case fields[s.Name] != "":
+		c.fail(fields[s.Name], "%s", s.Problem())
+	default:
+		c.fail(strings.ToLower(s.Name), "%s", s.Problem())
+	}
+}
+
+// unused refuses settings that have no effect: each is its name and its value.
+func (c checker) unused(without string, settings ...any) {
+	for i := 0; i < len(settings); i += 2 {
+		if v := settings[i+1]; !reflect.ValueOf(v).IsZero() {
+			c.fail(settings[i].(string), "%v is not allowed without %s", v, without)
+		}
+	}
+}
+
+func (s Scenario) check(c checker) {
+	if s.Clients.Timeout == 0 {
+		const need = "%v is not allowed without clients.timeout: clients wait for a lost answer until then"
+		if s.Server.Failures.Lost {
+			c.fail("server.failures.lost", need, true)
+		}
+		for i, o := range s.Server.Outages {
+			if o.Kind == lostWord {
+				c.fail(fmt.Sprintf("server.outages[%d].kind", i), need, o.Kind)
+			}
+		}
+	}
+	if s.Watch.For == 0 {
+		c.in("watch").unused("for", "from", s.Watch.From)
+	}
+	names := map[string]bool{}
+	for i, st := range s.Strategies {
+		if names[st.Name] {
+			c.fail(fmt.Sprintf("strategies[%d].name", i), "there are two strategies with the name %s", st.Name)
+		}
+		names[st.Name] = true
+	}
+}
+
+func (s Server) check(c checker) {
+	if s.Blocks.Operations == 0 {
+		c.in("blocks").unused("operations", "service", s.Blocks.Service)
+	}
+	if s.Slots == 0 {
+		c.unused("slots", "queue", s.Queue, "reserve", s.Reserve)
+	} else if s.Reserve > 0 && s.Queue > 0 {
+		c.fail("reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
+	}
+	if n := s.Slowdown.Limit; n > 0 {
+		switch {
+		case s.Spread.Kind != "" && s.Spread.Kind != constantWord:
+			c.fail("slowdown.limit", "%d is not allowed with a spread: a slowdown has one time for all requests", n)
+		case s.Blocks.Operations > 0:
+			c.fail("slowdown.limit", "%d is not allowed with blocks: a slowdown has one time for all requests", n)
+		case s.Knee.At > 0:
+			c.fail("slowdown.limit", "%d is not allowed with a knee: choose one of them", n)
+		}
+	}
+	for i, ch := range s.Capacity {
+		c := c.in(fmt.Sprintf("capacity[%d]", i))
+		if i > 0 && ch.At < s.Capacity[i-1].At {
+			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
+		}
+		if s.Slots == 0 {
+			c.unused("server.slots", "slots", ch.Slots)
+		}
+		if s.Rate.PerSecond == 0 {
+			c.unused("server.rate.per_second", "rate", ch.Rate)
+		}
+		if ch.Service > 0 && s.Slowdown.Limit > 0 {
+			c.fail("service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
+		}
+	}
+	for i, o := range s.Outages {
+		c := c.in(fmt.Sprintf("outages[%d]", i))
+		if o.For == 0 {
+			c.fail("for", "0s is not allowed, want a duration from 1ns to %v", maxHorizon)
+		}
+		if i > 0 && o.From < s.Outages[i-1].end() {
+			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
+		}
+	}
+}
+
+func (r Rate) check(c checker) {
+	switch most := r.PerSecond * r.Window.Seconds(); {
+	case r.Window <= 0:
+	case r.PerSecond == 0:
+		c.unused("per_second", "window", r.Window)
+	case r.Burst > 1:
+		c.fail("burst", "%v is not allowed with a window, which has no bucket", r.Burst)
+	case most < 1 || most > maxSlots:
+		c.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", r.Window, r.PerSecond, maxSlots)
+	}
+}
+
+func (s Slowdown) check(c checker) {
+	if f := s.Factor; f != 0 && !(f > 1 && f <= 1000) {
+		c.fail("factor", "%v is not allowed, want a number greater than 1, to 1000", f)
+	}
+}
+
+func (f Failures) check(c checker) {
+	if f.Period > 0 && (f.For == 0 || f.For >= f.Period) {
+		c.fail("period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
+	}
+}
+
+func (s Spread) check(c checker) {
+	switch {
+	case s.Width == 0:
+	case s.Kind == lognormalWord:
+		c.bounds("width", reflect.ValueOf(s.Width), "0 3")
+	case s.Kind == uniformWord:
+		c.bounds("width", reflect.ValueOf(s.Width), "0 1")
+	default:
+		c.fail("width", "%v is not allowed, only a uniform or lognormal spread has a width", s.Width)
+	}
+}
+
+func (s Clients) check(c checker) {
+	// So that the last client starts within the longest horizon.
+	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))), nil)
+	b := c.in("burst")
+	arrivals := s.withDefaults().Arrivals
+	if s.Burst.Operations == 0 {
+		b.unused("operations", "at", s.Burst.At)
+	}
+	rated := arrivals == steadyWord || arrivals == poisson
+	switch {
+	case rated && s.Rate == 0, !rated && s.Rate > 0:
+		c.fail("rate", "%v is not allowed with arrivals: %s", s.Rate, arrivals)
+	case s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord:
+		c.fail("stagger", "%v is not allowed with arrivals: %s", s.Stagger, arrivals)
+	case s.Burst.Operations > 0 && (arrivals == closedWord || arrivals == periodicWord):
+		b.fail("operations", "%d is not allowed with arrivals: %s", s.Burst.Operations, arrivals)
+	}
+	if arrivals == periodicWord {
+		_, err := grid.New(beginning, grid.Settings{Period: s.Period})
+		c.wrong(err, nil)
+		if s.Start != "" && s.onGrid() {
+			c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
+		}
+	}
+}
+
+func (s Strategy) check(c checker) {
+	if s.Name == "" {
+		c.fail("name", "a strategy needs a name")
+	}
+	_, err := budget.New(s.Budget.settings())
+	c.in("budget").wrong(err, nil)
+	if s.Sense != 0 && s.Window.on() {
+		c.fail("sense", "%v is not allowed with a window", s.Sense)
+	}
+}
+
+func (r Retry) check(c checker) {
+	if r.Kind == "" && r.Backoff == nil {
+		// Attempts bounds the retries of a window without a kind as well.
+		c.unused("kind", "min", r.Min, "max", r.Max, "factor", r.Factor, "jitter", r.Jitter, "cap_last", r.CapLast,
+			"retry_after", r.RetryAfter)
+	}
+	if b := r.Delays(); b != nil {
+		c.wrong(backoff.Check(b), map[string]string{
+			"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
+		})
+	}
+}
+
+func (w Window) check(c checker) {
+	if w.Law != "" && w.Law != withoutIgnoredWord {
+		c.of("law", w.Law, Laws()...)
+	}
+	law := w.MakeLaw()
+	switch {
+	case !w.on():
+		c.unused("law", "factor", w.Factor, "initial", w.Initial, "min", w.Min, "max", w.Max,
+			"patience", w.Patience, "no_pause", w.NoPause)
+	case law == nil: // reported above
+	default:
+		_, err := core.New[int](law, w.settings(nil))
+		c.wrong(err, nil)
+	}
+}
