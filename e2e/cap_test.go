@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/minio/minio-go/v7"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -66,66 +65,52 @@ func (c *capped) cost(t *testing.T, n counts, optimum time.Duration) cost {
 	return got
 }
 
-// costUnderCap is cost where the cap is one of requests at a time.
-func (c *capped) costUnderCap(t *testing.T) cost {
-	t.Helper()
-	n := c.gateway.counts(t)
-	require.LessOrEqual(t, n.Most, slots, "the witness behind the cap")
-	return c.cost(t, n, n.optimum(c.load.objects, slots))
-}
-
 func ratio(took, optimum time.Duration) float64 { return took.Seconds() / optimum.Seconds() }
 
-// versitygw's own cap: real SlowDown, signatures, checksums.
-func TestVersitygwCap(t *testing.T) {
-	judge(t, underCap, laws, func(t *testing.T, w law) cost {
-		ctx := begin(t)
-		c := newCapped(ctx, t, w, slots)
-		c.load.put = put(limited(c.gateway.address, newTransport(t, 0), c.limiter))
-		c.run(ctx, t)
-		return c.costUnderCap(t)
-	})
-}
-
-// The same with minio-go, which retries by itself.
-func TestVersitygwCapMinio(t *testing.T) {
-	judge(t, underCap, compared, func(t *testing.T, w law) cost {
-		ctx := begin(t)
-		c := newCapped(ctx, t, w, slots)
-		c.load.put = putMinio(limitedMinio(t, c.gateway.address, c.limiter), minio.PutObjectOptions{})
-		c.run(ctx, t)
-		return c.costUnderCap(t)
-	})
-}
-
-// nginx's limit_conn.
-func TestNginxCap(t *testing.T) {
-	judge(t, underCap, compared, func(t *testing.T, w law) cost {
-		ctx := begin(t)
-		c := newCapped(ctx, t, w, noCap)
-		p := startNginx(t, c.gateway.address, proxyConfig{Cap: slots})
-		c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
-		c.run(ctx, t)
-		p.requireStatuses(t, map[string]int{"200": objects, "503": int(c.limiter.Snapshot().Overloads)})
-		return c.costUnderCap(t)
-	})
-}
-
-// nginx's limit_req, which says Retry-After: 1. The rate is about that of 32 at
-// a time. What is refused near the end makes all a second longer.
-func TestNginxRate(t *testing.T) {
+// Caps on requests at a time: versitygw's own, with real SlowDown, signatures and checksums,
+// under the AWS SDK and under minio-go, which retries by itself; and nginx's limit_conn. And
+// nginx's limit_req, which says Retry-After: 1, of about the rate of 32 at a time.
+func TestCaps(t *testing.T) {
 	const rate = 300
-	judge(t, cost{span: mostOptimum, attempts: 1.10}, compared, func(t *testing.T, w law) cost {
-		ctx := begin(t)
-		c := newCapped(ctx, t, w, noCap)
-		p := startNginx(t, c.gateway.address, proxyConfig{Rate: rate, Burst: 20, RetryAfter: 1})
-		c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
-		c.run(ctx, t)
-		p.requireStatuses(t, map[string]int{"200": objects, "429": int(c.limiter.Snapshot().Overloads)})
-		// Slow start goes far past the rate before the burst that nginx lets in
-		// is used up, and 0.9 comes back in small steps.
-		return c.cost(t, c.gateway.counts(t), time.Second*time.Duration(objects)/rate)
-	})
+	for _, k := range []struct {
+		name   string
+		most   cost
+		laws   []law
+		sdk    sdk
+		slots  int
+		nginx  proxyConfig
+		status string
+	}{
+		{"versitygw", underCap, laws, throughAWS, slots, proxyConfig{}, ""},
+		{"versitygw minio", underCap, compared, throughMinio, slots, proxyConfig{}, ""},
+		{"nginx", underCap, compared, throughAWS, noCap, proxyConfig{Cap: slots}, "503"},
+		// Requests that are refused near the end make the job a second longer.
+		{"nginx rate", cost{span: mostOptimum, attempts: 1.10}, compared, throughAWS, noCap, proxyConfig{Rate: rate, Burst: 20, RetryAfter: 1}, "429"},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			judge(t, k.most, k.laws, func(t *testing.T, w law) cost {
+				ctx := begin(t)
+				c := newCapped(ctx, t, w, k.slots)
+				address := c.gateway.address
+				var p *proxy
+				if k.status != "" {
+					p = startNginx(t, address, k.nginx)
+					address = p.address
+				}
+				c.load.put = k.sdk(t, address, c.limiter)
+				c.run(ctx, t)
+				if p != nil {
+					p.requireStatuses(t, map[string]int{"200": objects, k.status: int(c.limiter.Snapshot().Overloads)})
+				}
+				n := c.gateway.counts(t)
+				if k.nginx.Rate > 0 {
+					return c.cost(t, n, time.Second*time.Duration(objects)/rate)
+				}
+				require.LessOrEqual(t, n.Most, slots, "the witness behind the cap")
+				return c.cost(t, n, n.optimum(objects, slots))
+			})
+		})
+	}
 }
 
 // What somebody careful gets that knows the cap, without a limiter, on this

@@ -85,8 +85,22 @@ func steward(ctx context.Context, t *testing.T, address string) *s3.Client {
 	return c
 }
 
+// upload uploads an object, and returns an error unless the store has it.
+type upload = func(ctx context.Context, key string, body []byte) error
+
+// sdk makes an upload through an SDK to the address under the limiter.
+type sdk = func(t *testing.T, address string, l *limiter.Limiter) upload
+
+func throughAWS(t *testing.T, address string, l *limiter.Limiter) upload {
+	return put(limited(address, newTransport(t, 0), l))
+}
+
+func throughMinio(t *testing.T, address string, l *limiter.Limiter) upload {
+	return putMinio(limitedMinio(t, address, l), minio.PutObjectOptions{})
+}
+
 // put uploads with the client.
-func put(c *s3.Client) func(ctx context.Context, key string, body []byte) error {
+func put(c *s3.Client) upload {
 	return func(ctx context.Context, key string, body []byte) error {
 		_, err := c.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: bytes.NewReader(body)})
 		return err
@@ -110,6 +124,14 @@ func limitedMinio(t *testing.T, address string, l *limiter.Limiter) *minio.Clien
 // the files beneath it, which must agree.
 func stored(ctx context.Context, t *testing.T, g *gateway, c *s3.Client) map[string]string {
 	t.Helper()
+	all := listed(ctx, t, c)
+	require.Equal(t, g.files(t), all, "the listing is what the files are")
+	return all
+}
+
+// listed is the store's listing, keys and MD5 sums.
+func listed(ctx context.Context, t *testing.T, c *s3.Client) map[string]string {
+	t.Helper()
 	all := map[string]string{}
 	pages := s3.NewListObjectsV2Paginator(c, &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
 	for pages.HasMorePages() {
@@ -119,12 +141,11 @@ func stored(ctx context.Context, t *testing.T, g *gateway, c *s3.Client) map[str
 			all[aws.ToString(o.Key)] = strings.Trim(aws.ToString(o.ETag), `"`)
 		}
 	}
-	require.Equal(t, g.files(t), all, "the listing is what the files are")
 	return all
 }
 
 // putMinio uploads with minio-go.
-func putMinio(c *minio.Client, opts minio.PutObjectOptions) func(ctx context.Context, key string, body []byte) error {
+func putMinio(c *minio.Client, opts minio.PutObjectOptions) upload {
 	return func(ctx context.Context, key string, body []byte) error {
 		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), opts)
 		return err

@@ -7,9 +7,8 @@
 // network namespace or, if the kernel does not allow that, a listener that reads slowly.
 // TestStorm uses the programs of "How not to crash a server": aimd server and aimd client.
 //
-// TestOverload runs httplimit.Handler in a process of its own, with ten clients that send
-// twice the load that the service can serve. TestInterruptedUploads stops and kills the
-// process of aimd upload.
+// TestOverload sends an httplimit.Handler twice the load that the service can serve.
+// TestInterruptedUploads stops and kills the process of aimd upload.
 //
 // After each test, the store holds every object that was reported as stored, with the right
 // checksum. The errors name every other object, and no slot is taken. At the end no

@@ -22,26 +22,11 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// sdk makes a function that uploads through one of the two SDKs under the limiter.
-type sdk struct {
-	name   string
-	upload func(t *testing.T, address string, l *limiter.Limiter) func(ctx context.Context, key string, body []byte) error
-}
-
-var sdks = []sdk{
-	{"aws", func(t *testing.T, address string, l *limiter.Limiter) func(context.Context, string, []byte) error {
-		return put(limited(address, newTransport(t, 0), l))
-	}},
-	{"minio", func(t *testing.T, address string, l *limiter.Limiter) func(context.Context, string, []byte) error {
-		return putMinio(limitedMinio(t, address, l), minio.PutObjectOptions{})
-	}},
-}
-
 // Connections are reset before the answer, some before the store has seen the
 // request and some after it has stored the object.
 func TestResets(t *testing.T) {
-	for _, s := range sdks {
-		t.Run(s.name, func(t *testing.T) {
+	for name, through := range map[string]sdk{"aws": throughAWS, "minio": throughMinio} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := begin(t)
 			c := newCapped(ctx, t, probe, slots)
@@ -58,7 +43,7 @@ func TestResets(t *testing.T) {
 				return true
 			})
 			c.load.objects = 400
-			c.load.put = s.upload(t, f.address, c.limiter)
+			c.load.put = through(t, f.address, c.limiter)
 			c.run(ctx, t)
 
 			requests, faults, _ := f.counts()
@@ -149,18 +134,15 @@ func (w *slowWriter) Write(p []byte) (n int, err error) {
 func TestErrorInside200(t *testing.T) {
 	const uploads, refused = 6, 3
 	size := 12 << 20
-	for _, s := range []struct {
-		name   string
-		upload func(t *testing.T, address string, l *limiter.Limiter) func(ctx context.Context, key string, body []byte) error
-	}{
-		{"aws", func(t *testing.T, address string, l *limiter.Limiter) func(context.Context, string, []byte) error {
+	for name, inParts := range map[string]sdk{
+		"aws": func(t *testing.T, address string, l *limiter.Limiter) upload {
 			return transfer(limited(address, newTransport(t, 0), l))
-		}},
-		{"minio", func(t *testing.T, address string, l *limiter.Limiter) func(context.Context, string, []byte) error {
+		},
+		"minio": func(t *testing.T, address string, l *limiter.Limiter) upload {
 			return putMinio(limitedMinio(t, address, l), minio.PutObjectOptions{PartSize: 5 << 20, NumThreads: 16})
-		}},
+		},
 	} {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := begin(t)
 			g := startGateway(t, slots)
@@ -175,10 +157,10 @@ func TestErrorInside200(t *testing.T) {
 				return true
 			})
 			l := newLimiter(t)
-			upload := s.upload(t, f.address, l)
+			send := inParts(t, f.address, l)
 			var wg sync.WaitGroup
 			for i := range uploads {
-				wg.Go(func() { assert.NoError(t, upload(ctx, fmt.Sprint(i), body(i, size))) })
+				wg.Go(func() { assert.NoError(t, send(ctx, fmt.Sprint(i), body(i, size))) })
 			}
 			wg.Wait()
 			requireIdle(t, l)
@@ -197,7 +179,7 @@ func TestErrorInside200(t *testing.T) {
 }
 
 // transfer uploads in parts with the AWS SDK's transfer manager.
-func transfer(c *s3.Client) func(ctx context.Context, key string, body []byte) error {
+func transfer(c *s3.Client) upload {
 	tm := transfermanager.New(c, func(o *transfermanager.Options) {
 		o.PartSizeBytes, o.MultipartUploadThreshold, o.Concurrency = 5<<20, 5<<20, 16
 	})

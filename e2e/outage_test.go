@@ -23,76 +23,66 @@ func (u *load) attained() float64 {
 // second or more. All are as many as are left long enough after it.
 var enough, all = amount(500, 350), amount(2500, 1400)
 
-// The cap goes from 32 to 8 and back.
-func TestCapChanges(t *testing.T) {
+// The store's cap is lowered and raised again, its process is stopped and continued, or it is
+// killed and started again with the same objects: no upload is lost, and the rate is back soon.
+func TestStoreChanges(t *testing.T) {
 	const narrow = 8
-	attempt(t, func(t *testing.T) bool {
-		ctx := begin(t)
-		c := newCapped(ctx, t, probe, noCap)
-		c.load.objects = all
-		p := startNginx(t, c.gateway.address, proxyConfig{Cap: slots})
-		c.load.put = put(limited(p.address, newTransport(t, 0), c.limiter))
-		wait := c.load.start(ctx)
-
-		c.load.reached(t, enough)
-		rate := c.load.attained()
-		p.setCap(t, narrow)
-		lowered := time.Now()
-		// What was in flight is served: then the witness sees the new cap.
-		c.load.reached(t, c.load.count()+2*slots)
-		c.gateway.counts(t)
-		c.load.reached(t, c.load.count()+amount(150, 80))
-		require.LessOrEqual(t, c.gateway.counts(t).Most, narrow, "the witness behind the narrow cap")
-		raised := time.Now()
-		p.setCap(t, slots)
-		wait()
-
-		s := c.limiter.Snapshot()
-		p.requireStatuses(t, map[string]int{"200": all, "503": int(s.Overloads)})
-		return c.regained(ctx, t, raised, rate, 5*time.Second, fmt.Sprintf("%.0f/s while the cap was %d", c.load.rate(lowered, raised), narrow))
-	})
-}
-
-// The gateway stops for a while, without a word, and goes on.
-func TestStopAndContinue(t *testing.T) {
 	pause := amount(10*time.Second, 3*time.Second)
-	attempt(t, func(t *testing.T) bool {
-		ctx := begin(t)
-		c := newCapped(ctx, t, probe, slots)
-		c.load.objects = all
-		// Silence for a second counts as a timeout.
-		c.load.put = put(limited(c.gateway.address, newTransport(t, time.Second), c.limiter))
-		wait := c.load.start(ctx)
-
-		c.load.reached(t, enough)
-		rate := c.load.attained()
-		c.gateway.signal(t, syscall.SIGSTOP)
-		time.Sleep(pause)
-		c.gateway.signal(t, syscall.SIGCONT)
-		continued := time.Now()
-		wait()
-		return c.regained(ctx, t, continued, rate, 5*time.Second, "stopped for "+pause.String())
-	})
-}
-
-// The gateway is killed, and started again with the same objects.
-func TestKillAndRestart(t *testing.T) {
-	attempt(t, func(t *testing.T) bool {
-		ctx := begin(t)
-		c := newCapped(ctx, t, probe, slots)
-		c.load.objects = all
-		c.load.put = put(limited(c.gateway.address, newTransport(t, 0), c.limiter))
-		wait := c.load.start(ctx)
-
-		c.load.reached(t, enough)
-		rate := c.load.attained()
-		c.gateway.process.kill()
-		time.Sleep(time.Second)
-		c.gateway.start(t)
-		restarted := time.Now()
-		wait()
-		return c.regained(ctx, t, restarted, rate, 5*time.Second, "killed and started again")
-	})
+	for _, k := range []struct {
+		name string
+		// slots is the store's own cap. With noCap it is behind nginx, whose cap can change.
+		slots int
+		// silence is the time without an answer that counts as a timeout; 0: none does.
+		silence time.Duration
+		change  func(t *testing.T, c *capped, p *proxy) (back time.Time, what string)
+	}{
+		{"cap", noCap, 0, func(t *testing.T, c *capped, p *proxy) (time.Time, string) {
+			p.setCap(t, narrow)
+			// Requests in flight are served: then the witness sees the new cap.
+			c.load.reached(t, c.load.count()+2*slots)
+			c.gateway.counts(t)
+			c.load.reached(t, c.load.count()+amount(150, 80))
+			require.LessOrEqual(t, c.gateway.counts(t).Most, narrow, "the witness behind the narrow cap")
+			p.setCap(t, slots)
+			return time.Now(), fmt.Sprintf("the cap was %d for a while", narrow)
+		}},
+		{"stop", slots, time.Second, func(t *testing.T, c *capped, _ *proxy) (time.Time, string) {
+			c.gateway.signal(t, syscall.SIGSTOP)
+			time.Sleep(pause)
+			c.gateway.signal(t, syscall.SIGCONT)
+			return time.Now(), "stopped for " + pause.String()
+		}},
+		{"kill", slots, 0, func(t *testing.T, c *capped, _ *proxy) (time.Time, string) {
+			c.gateway.process.kill()
+			time.Sleep(time.Second)
+			c.gateway.start(t)
+			return time.Now(), "killed and started again"
+		}},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			attempt(t, func(t *testing.T) bool {
+				ctx := begin(t)
+				c := newCapped(ctx, t, probe, k.slots)
+				address := c.gateway.address
+				var p *proxy
+				if k.slots == noCap {
+					p = startNginx(t, address, proxyConfig{Cap: slots})
+					address = p.address
+				}
+				c.load.objects = all
+				c.load.put = put(limited(address, newTransport(t, k.silence), c.limiter))
+				wait := c.load.start(ctx)
+				c.load.reached(t, enough)
+				rate := c.load.attained()
+				back, what := k.change(t, c, p)
+				wait()
+				if p != nil {
+					p.requireStatuses(t, map[string]int{"200": all, "503": int(c.limiter.Snapshot().Overloads)})
+				}
+				return c.regained(ctx, t, back, rate, 5*time.Second, what)
+			})
+		})
+	}
 }
 
 // regained requires that nothing was lost in what happened, and reports whether the client

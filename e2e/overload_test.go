@@ -2,13 +2,14 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"os/exec"
+	"net/http/httptest"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
@@ -38,33 +40,71 @@ const (
 	mostSlower       = 2.0
 )
 
-// Two real processes on loopback: a Handler with 32 slots in front of a slow
-// handler, 10 clients with the transport, mixed interactive and background:
-// the background is shed first, interactive operations hardly notice, and
-// nothing that was accepted is lost.
+// A Handler with 32 slots in front of a slow handler, 10 clients with the transport, mixed
+// interactive and background: the background is shed first, interactive operations hardly
+// notice, and each operation that was accepted is done once and its client knows.
 func TestOverload(t *testing.T) {
 	attempt(t, func(t *testing.T) bool {
-		ctx := begin(t)
-		r := newRush(ctx, t, startService(ctx, t))
+		w := startWork(t)
+		r := newRush(begin(t), t, w.address)
 		alone := r.run(calm, 0)
 		require.Zero(t, alone.failed.Load())
 		mixed := r.run(crowded, inBackground)
 
-		l := r.ledger()
-		require.LessOrEqual(t, l.Most, int64(slots), "in service at a time")
-		slices.Sort(l.Served)
+		require.LessOrEqual(t, w.most, slots, "in service at a time")
+		slices.Sort(w.served)
 		slices.Sort(r.succeeded)
-		require.Equal(t, l.Served, r.succeeded, "what was accepted was done once, and its client told")
+		require.Equal(t, w.served, r.succeeded)
 		require.Zero(t, mixed.failed.Load())
-		require.Zero(t, l.Door.InFlight)
-		require.Zero(t, l.Door.Queued)
-		return r.good(alone, mixed, l)
+		s := w.door.Snapshot()
+		require.Zero(t, s.InFlight)
+		require.Zero(t, s.Queued)
+		return r.good(alone, mixed, s)
 	})
 }
 
+// work is a handler that is slow, by a fifth more or less, and knows of no limit. The door is
+// in front of it.
+type work struct {
+	address string
+	door    *admission.Controller
+
+	mu           sync.Mutex
+	inside, most int
+	// served are the operations that were done.
+	served []string
+}
+
+func startWork(t *testing.T) *work {
+	t.Helper()
+	door, err := admission.New(admission.Fixed(slots), admission.Config{QueueBound: slots})
+	require.NoError(t, err)
+	w := &work{door: door}
+	h, err := httplimit.NewHandler(w, door, httplimit.HandlerConfig{})
+	require.NoError(t, err)
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	w.address = strings.TrimPrefix(s.URL, "http://")
+	return w
+}
+
+func (w *work) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	w.inside++
+	w.most = max(w.most, w.inside)
+	w.mu.Unlock()
+	time.Sleep(time.Duration(float64(service) * (0.8 + 0.4*rand.Float64())))
+	operation := path.Base(r.URL.Path)
+	w.mu.Lock()
+	w.inside--
+	w.served = append(w.served, operation)
+	w.mu.Unlock()
+	_, _ = io.WriteString(rw, operation)
+}
+
 // good logs the figures, and reports whether they are as they should be.
-func (r *rush) good(alone, mixed *phase, l ledger) bool {
-	interactive, background := l.Door.ByCriticality[tag.Critical], l.Door.ByCriticality[tag.Sheddable]
+func (r *rush) good(alone, mixed *phase, s admission.Snapshot) bool {
+	interactive, background := s.ByCriticality[tag.Critical], s.ByCriticality[tag.Sheddable]
 	calmP99, p99 := percentile(alone.latencies, 0.99), percentile(mixed.latencies, 0.99)
 	each := float64(mixed.attempts) / float64(mixed.operations)
 	figures.log(r.t, "interactive: p99 %v alone, %v at twice the capacity (%.2f x), %d shed of %d; background: %d shed of %d; %.3f attempts per operation",
@@ -78,22 +118,6 @@ func (r *rush) good(alone, mixed *phase, l ledger) bool {
 func percentile(all []time.Duration, p float64) time.Duration {
 	slices.Sort(all)
 	return all[int(p*float64(len(all)-1))]
-}
-
-// startService starts the service, and returns its address.
-func startService(ctx context.Context, t *testing.T) string {
-	t.Helper()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), role+"="+serviceRole)
-	stdout, w, err := os.Pipe()
-	require.NoError(t, err)
-	defer stdout.Close()
-	startProcessTo(t, cmd, w)
-	require.NoError(t, w.Close())
-	var address string
-	_, err = fmt.Fscanln(stdout, &address)
-	require.NoError(t, err)
-	return address
 }
 
 // rush is ten clients of one service, and what became of their operations.
@@ -197,11 +221,10 @@ func (r *rush) run(d time.Duration, background int) *phase {
 func (r *rush) operation(p *phase, d door) {
 	name := fmt.Sprintf("operation-%05d", r.operations.Add(1))
 	err := d.limiter.Do(d.tags(r.ctx), func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.address+"/work", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.address+"/"+name, nil)
 		if err != nil {
 			return err
 		}
-		req.Header.Set(operationHeader, name)
 		got, err := exchange(d.http, req)
 		if err == nil && got != name {
 			err = fmt.Errorf("answer to %s: %q", name, got)
@@ -216,17 +239,4 @@ func (r *rush) operation(p *phase, d door) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.succeeded = append(r.succeeded, name)
-}
-
-// ledger asks the service what it did.
-func (r *rush) ledger() (l ledger) {
-	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+r.address+"/ledger", nil)
-	require.NoError(r.t, err)
-	c := &http.Client{Transport: newTransport(r.t, 0)}
-	resp, err := c.Do(req)
-	require.NoError(r.t, err)
-	defer resp.Body.Close()
-	require.NoError(r.t, json.NewDecoder(resp.Body).Decode(&l))
-	return l
 }
