@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -48,21 +49,48 @@ func listCommand() *cobra.Command {
 
 func showCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show the file of a built-in scenario, to begin your own with",
-		Example: "  aimd sim show window-vs-backoff > mine.yaml",
-		Args:    cli.OneArg("the name of a built-in scenario; aimd sim list shows them"),
+		Use: "show NAME...", Short: "Show the files of built-in scenarios, to begin your own with",
+		Example: "  aimd sim show window-vs-backoff > mine.yaml\n  aimd sim show 'law-uplink-*'",
+		Args:    someArgs("the name of a built-in scenario"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return scenario.Builtins(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			_, text, err := scenario.Builtin(args[0])
-			if err != nil {
-				return cli.Usage(c, fmt.Errorf("%w%s", err, cli.DidYouMean(args[0], "", scenario.Builtins())))
+			var files [][]byte
+			for _, name := range named(args) {
+				_, text, err := scenario.Builtin(name)
+				if err != nil {
+					return cli.Usage(c, fmt.Errorf("%w%s", err, cli.DidYouMean(name, "", scenario.Builtins())))
+				}
+				files = append(files, text)
 			}
-			_, err = c.OutOrStdout().Write(text)
+			_, err := c.OutOrStdout().Write(bytes.Join(files, []byte("---\n")))
 			return err
 		},
 	}
+}
+
+// someArgs wants at least one argument.
+func someArgs(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return cli.Usage(c, fmt.Errorf("want %s; aimd sim list shows those", what))
+	}
+}
+
+// named are the names of the scenarios that the words stand for, and the words that stand for
+// no built-in scenario.
+func named(words []string) (names []string) {
+	for _, w := range words {
+		all := scenario.Named(w)
+		if len(all) == 0 {
+			all = []string{w}
+		}
+		names = append(names, all...)
+	}
+	return names
 }
 
 // load reads a built-in scenario or a file. One that is asked for by an old name has

@@ -35,12 +35,7 @@ func runCommand() *cobra.Command {
 	var r run
 	c := cli.Help(help, &cobra.Command{
 		Use: "run FILE|NAME...", Short: "Run scenarios and show what they cost",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cli.Usage(c, errors.New("want a file or the name of a built-in scenario; aimd sim list shows those"))
-			}
-			return nil
-		},
+		Args: someArgs("a file or the name of a built-in scenario"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return scenario.Builtins(), cobra.ShellCompDirectiveDefault // and files
 		},
@@ -78,15 +73,7 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
 	}
 	r.changed = len(settings) > 0
-	var names []string
-	for _, a := range args {
-		named := scenario.Named(a)
-		if len(named) == 0 {
-			named = []string{a}
-		}
-		names = append(names, named...)
-	}
-	return loadAll(names, settings...)
+	return loadAll(named(args), settings...)
 }
 
 func (r *run) check() error {

@@ -180,7 +180,7 @@ func TestSimBadCommandLines(t *testing.T) {
 		"figures --out mine.yaml":              "--out mine.yaml: want a directory that can be made or written to: not a directory",
 		"figures x":                            `unknown command "x" for "aimd sim figures"`,
 		"list x":                               `unknown command "x" for "aimd sim list"`,
-		"show":                                 "0 arguments are not allowed, want the name of a built-in scenario; aimd sim list shows them",
+		"show":                                 "want the name of a built-in scenario; aimd sim list shows those",
 		"show x":                               `there is no scenario "x"; aimd sim list shows all`,
 		"explain":                              "0 arguments are not allowed, want a field, like server.slots",
 		"explain a b":                          "2 arguments are not allowed",
@@ -209,6 +209,9 @@ func TestSimListAndShow(t *testing.T) {
 	require.Zero(t, show.Status)
 	_, err := scenario.Parse("seed4.yaml", []byte(show.Stdout))
 	assert.NoError(t, err)
+	show = aimd(t, "sim", "show", "law-uplink-*", "seed4") // the words that run takes
+	require.Zero(t, show.Status)
+	assert.Equal(t, 2, strings.Count(show.Stdout, "\n---\n"))
 }
 
 func TestSimSchema(t *testing.T) {
