@@ -2,16 +2,15 @@ package limiter_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -52,20 +51,6 @@ func TestDoRunsUntilSuccess(t *testing.T) {
 	})
 }
 
-func TestDoTellsItsFunctionOfTheSlot(t *testing.T) {
-	l, other := newLimiter(t, 1), newLimiter(t, 1)
-	require.False(t, l.HasSlot(t.Context()))
-	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-		require.True(t, l.HasSlot(ctx))
-		require.False(t, other.HasSlot(ctx))
-		return other.Do(ctx, func(ctx context.Context) error {
-			require.True(t, l.HasSlot(ctx))
-			require.True(t, other.HasSlot(ctx))
-			return nil
-		})
-	}))
-}
-
 func TestDoGivesUpOnAFinalError(t *testing.T) {
 	l := newLimiter(t, 4)
 	cause := status{code: 404}
@@ -80,41 +65,19 @@ func TestDoGivesUpOnAFinalError(t *testing.T) {
 	require.EqualValues(t, 1, l.Snapshot().ClientErrors, "the service was well")
 }
 
-func TestDoGivesUpAtTheAttemptLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4, func(c *limiter.Config) { c.MaxAttempts = 3 })
-		cause := status{code: 503}
-		fn, calls := failing(9, cause)
-		err := l.Do(t.Context(), fn)
-		require.EqualError(t, err, "gave up after 3 attempts: attempt limit reached; last error: 503 Service Unavailable")
-		require.ErrorIs(t, err, attempt.ErrAttempts)
-		require.ErrorIs(t, err, cause)
-		require.Equal(t, 3, *calls)
-	})
-}
-
-func TestDoHonoursRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
-		fn, _ := failing(1, status{code: 429, after: 3 * time.Second})
-		start := time.Now()
-		require.NoError(t, l.Do(t.Context(), fn))
-		require.GreaterOrEqual(t, time.Since(start), 3*time.Second)
-		require.LessOrEqual(t, time.Since(start), 4*time.Second)
-	})
-}
-
 // An operation gives its slot back while it waits: others run meanwhile.
 func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 1)
 		fn, _ := failing(1, status{code: 429, after: time.Minute})
-		done := make(chan error)
+		start, done := time.Now(), make(chan error)
 		go func() { done <- l.Do(t.Context(), fn) }()
 		synctest.Wait()
 		require.Zero(t, l.Snapshot().InFlight)
 		require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
 		require.NoError(t, <-done)
+		require.GreaterOrEqual(t, time.Since(start), time.Minute)
+		require.LessOrEqual(t, time.Since(start), time.Minute+time.Second)
 	})
 }
 
@@ -212,55 +175,59 @@ func TestDoAfterClose(t *testing.T) {
 	})
 }
 
-func TestDoAttemptTimeoutIsATimeout(t *testing.T) {
+// The limiter's limits hold for Do: the time of an attempt, and their number.
+func TestDoKeepsTheLimitsOfAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4, func(c *limiter.Config) { c.AttemptTimeout = time.Second })
-		calls := 0
+		l, other := newLimiter(t, 4, func(c *limiter.Config) { c.AttemptTimeout, c.MaxAttempts = time.Second, 2 }), newLimiter(t, 1)
+		var attempts []int
 		start := time.Now()
-		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-			if calls++; calls == 1 {
-				<-ctx.Done()
-				return fmt.Errorf("no answer: %w", ctx.Err())
-			}
-			return nil
-		}))
-		require.Equal(t, 2, calls)
-		require.Equal(t, time.Second, time.Since(start))
-		s := l.Snapshot()
-		require.EqualValues(t, 1, s.Timeouts)
-		require.EqualValues(t, 1, s.Cuts)
+		err := l.Do(t.Context(), func(ctx context.Context) error {
+			attempts = append(attempts, attempt.Number(ctx))
+			require.True(t, l.HasSlot(ctx))
+			require.False(t, other.HasSlot(ctx))
+			<-ctx.Done()
+			return fmt.Errorf("no answer: %w", ctx.Err())
+		})
+		require.EqualError(t, err, "gave up after 2 attempts: attempt limit reached; last error: no answer: context deadline exceeded")
+		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.Equal(t, []int{1, 2}, attempts)
+		require.Equal(t, 2*time.Second, time.Since(start))
+		require.EqualValues(t, 2, l.Snapshot().Timeouts)
 	})
 }
 
-// docs/design.md, rule 11: "A permit is released exactly once".
-func TestDoReleasesWhateverHappens(t *testing.T) {
-	l := newLimiter(t, 1, func(c *limiter.Config) {
-		c.Classifier = func(err error) attempt.Verdict {
-			if err.Error() == "classifier" {
-				panic(err)
+// policy is an attempt.Policy.
+type policy func(attempt.Failure) attempt.Decision
+
+func (p policy) Decide(_ context.Context, f attempt.Failure) attempt.Decision { return p(f) }
+
+// The window paces overloads; an operation backs off by itself after several only. The policy
+// of the limiter is the policy of Each too.
+func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var backoffs []int
+		l := newLimiter(t, 4, func(c *limiter.Config) {
+			c.Patience, c.PauseMax = 2, -1
+			c.Policy = policy(func(f attempt.Failure) attempt.Decision {
+				backoffs = append(backoffs, f.Backoff)
+				return attempt.Decision{Retry: true, Delay: time.Second}
+			})
+		})
+		fails := []error{status{code: 503}, status{code: 503}, status{code: 503}, status{code: 500}, context.DeadlineExceeded}
+		fn := func(ctx context.Context) error {
+			if n := attempt.Number(ctx); n <= len(fails) {
+				return fails[n-1]
 			}
-			return attempt.Verdict{}
+			return nil
 		}
+		start := time.Now()
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.Equal(t, 5*time.Second, time.Since(start))
+		for _, err := range aimd.Each(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			require.NoError(t, err)
+		}
+		require.Equal(t, []int{0, 0, 1, 4, 3, 0, 0, 1, 4, 3}, backoffs)
 	})
-	boom := errors.New("boom")
-	require.PanicsWithValue(t, boom, func() {
-		_ = l.Do(t.Context(), func(context.Context) error { panic(boom) })
-	})
-	require.Panics(t, func() {
-		_ = l.Do(t.Context(), func(context.Context) error { return errors.New("classifier") })
-	})
-	exited := make(chan struct{})
-	go func() {
-		defer close(exited)
-		_ = l.Do(context.Background(), func(context.Context) error { runtime.Goexit(); return nil })
-	}()
-	<-exited
-	require.EqualError(t, l.Do(t.Context(), func(context.Context) error { return boom }), "failed after 1 attempt: boom",
-		"an error that the classifier does not know is final")
-	s := l.Snapshot()
-	require.Zero(t, s.InFlight)
-	require.EqualValues(t, 4, s.Neutrals)
-	require.Zero(t, s.Late)
 }
 
 // A Retry-After gets its jitter once: the operation comes back when the pause ends.

@@ -2,6 +2,7 @@ package limiter_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -9,57 +10,96 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
-// brittle is a guard that runs these, if it has them.
-type brittle struct{ admit, ended func() }
+// guard counts the attempts that it admitted and that have not ended. Its functions may be nil.
+type guard struct {
+	open   atomic.Int64
+	refuse func() error
+	ended  func()
+}
 
-func (b brittle) Admit(context.Context, int) error {
-	if b.admit != nil {
-		b.admit()
+func (g *guard) Admit(context.Context, int) error {
+	if g.refuse != nil {
+		if err := g.refuse(); err != nil {
+			return err
+		}
 	}
+	g.open.Inc()
 	return nil
 }
 
-func (b brittle) Ended(context.Context, window.Outcome) {
-	if b.ended != nil {
-		b.ended()
+func (g *guard) Ended(context.Context, window.Outcome) {
+	g.open.Dec()
+	if g.ended != nil {
+		g.ended()
 	}
+}
+
+func guarded(guards ...attempt.Guard) func(*limiter.Config) {
+	return func(c *limiter.Config) { c.Guards = guards }
 }
 
 func boom() { panic("boom") }
 
-func nothing(context.Context) error { return nil }
+func TestGuardsOfEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		w := &guard{refuse: func() error {
+			if n++; n%3 == 0 {
+				return errors.New("refused by a guard")
+			}
+			return nil
+		}}
+		l := newLimiter(t, 4, guarded(w))
+		ok, refused := 0, 0
+		for _, err := range aimd.Each(t.Context(), l, count(90), func(context.Context, int) error {
+			time.Sleep(time.Second)
+			return nil
+		}) {
+			if err == nil {
+				ok++
+				continue
+			}
+			require.EqualError(t, err, "gave up before the first attempt: refused by a guard")
+			refused++
+		}
+		require.Equal(t, 60, ok)
+		require.Equal(t, 30, refused, "what is refused is the end of that item alone")
+		require.Zero(t, w.open.Load())
+		require.Zero(t, l.Snapshot().InFlight)
 
-// Each Admit that returned nil is followed by exactly one Ended, whatever
-// happens: also if a guard beside it panics.
-func TestAGuardThatPanicsKeepsNothingFromTheOthers(t *testing.T) {
-	for name, b := range map[string]brittle{"Admit": {admit: boom}, "Ended": {ended: boom}} {
-		var before, after warden
-		l := newLimiter(t, 2, guarded(&before, b, &after))
-		require.Panics(t, func() { _ = l.Do(t.Context(), nothing) })
-		assert.Zero(t, before.open, name)
-		assert.Zero(t, after.open, name)
-		assert.Zero(t, l.Snapshot().InFlight, name)
-	}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		over := 0
+		for _, err := range aimd.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
+			require.ErrorIs(t, err, context.Canceled)
+			over++
+		}
+		require.Equal(t, 1, over, "what was pulled is yielded")
+		require.Zero(t, w.open.Load())
+	})
 }
 
-// It runs on the goroutine that pulls the items, and nobody may wait for that for ever.
-func TestEachGoesOnWithAGuardThatExitsItsGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 2, guarded(brittle{admit: runtime.Goexit}))
-		require.Panics(t, func() {
-			for range aimd.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
-				t.Error("nothing runs")
-			}
+// A guard runs on the goroutine that pulls the items, and nobody may wait for that for ever.
+func TestEachEndsWithItsGuard(t *testing.T) {
+	for _, bang := range []func(){boom, runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 2, guarded(&guard{refuse: func() error { bang(); return nil }}))
+			require.Panics(t, func() {
+				for range aimd.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+					t.Error("nothing runs")
+				}
+			})
 		})
-	})
+	}
 }
 
 // Items that were not pulled must not look like items that there are not.
@@ -102,8 +142,8 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 			what()
 		}
 	}
-	var before, after warden
-	between := brittle{func() { sometimes(40, boom) }, func() { sometimes(40, boom) }}
+	var before, after guard
+	between := &guard{refuse: func() error { sometimes(40, boom); return nil }, ended: func() { sometimes(40, boom) }}
 	l := newLimiter(t, 4, guarded(&before, between, &after), func(c *limiter.Config) {
 		c.PauseMax = -1
 		c.MaxAttempts = 5
@@ -147,6 +187,6 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 	all.Wait()
 	require.Zero(t, l.Snapshot().InFlight)
 	require.Zero(t, l.Snapshot().Queued)
-	require.Zero(t, before.open)
-	require.Zero(t, after.open)
+	require.Zero(t, before.open.Load())
+	require.Zero(t, after.open.Load())
 }

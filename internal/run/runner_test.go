@@ -181,10 +181,85 @@ func TestDecide(t *testing.T) {
 		{"a policy alone", refused, says(attempt.Decision{Retry: true, Delay: 5}), nil, 0, attempt.Decision{Retry: true, Delay: 5}, 3},
 		{"a policy in a limiter", refused, says(attempt.Decision{Retry: true}), pacing, 4, attempt.Decision{Retry: true}, 0},
 		{"an error of no load", failed, says(attempt.Decision{Retry: true}), pacing, 0, attempt.Decision{Retry: true}, 3},
+		{"a policy's no", refused, says(attempt.Decision{}), pacing, 0, attempt.Decision{}, 0},
 		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), pacing, 3, attempt.Decision{Reason: reason}, 0},
 	} {
 		told = attempt.Failure{}
 		assert.Equal(t, c.want, run.Decide(c.f, c.policy, c.pacing, c.most), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
+}
+
+// refuseFrom refuses attempts from that number on.
+func refuseFrom(n int) func(context.Context, int) error {
+	return func(_ context.Context, attempt int) error {
+		if attempt >= n {
+			return errRefused
+		}
+		return nil
+	}
+}
+
+var errRefused = errors.New("refused by a guard")
+
+// What a guard refuses fails at once, "never a tighter loop", and never after the delay: the
+// Retry-After here is an hour.
+func TestARefusalEndsTheOperationAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &warden{}, &warden{refuse: refuseFrom(2)}
+		r := &run.Runner{Slots: newDesk(1), Guards: []attempt.Guard{first, second}}
+		cause := status{code: 503, after: time.Hour}
+		fn, calls := failing(9, cause)
+		start := time.Now()
+		err := r.Do(t.Context(), fn)
+		require.EqualError(t, err, "gave up after 1 attempt: refused by a guard; last error: 503 Service Unavailable")
+		require.ErrorIs(t, err, errRefused)
+		require.ErrorIs(t, err, cause)
+		require.Zero(t, time.Since(start))
+		require.Equal(t, []string{"admitted 1", "overload", "admitted 2", "none"}, first.log, "the one before hears that it was not sent")
+		require.Equal(t, []string{"admitted 1", "overload", "refused 2"}, second.log)
+
+		second.refuse = refuseFrom(1)
+		require.EqualError(t, r.Do(t.Context(), fn), "gave up before the first attempt: refused by a guard")
+		require.Equal(t, 1, *calls)
+		require.Zero(t, first.open+second.open)
+
+		second.refuse = nil
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		require.ErrorIs(t, r.Do(ctx, func(context.Context) error { return cause }), context.Canceled)
+		require.Equal(t, "none", second.log[len(second.log)-1], "the context ended while it backed off")
+		asked := len(second.log)
+		require.ErrorIs(t, r.Do(ctx, fn), context.Canceled)
+		require.Len(t, second.log, asked, "nobody is asked when the context has ended")
+		require.Zero(t, first.open+second.open)
+	})
+}
+
+// The longer of the policy's own delay and the Retry-After that it obeys; no slot is held
+// meanwhile. The policy's word counts, and not the classifier's.
+func TestAPolicyDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reason, cause := errors.New("three is enough"), status{code: 404}
+		says := []attempt.Decision{
+			{Retry: true, Delay: time.Minute, RetryAfter: time.Second},
+			{Retry: true, Delay: time.Second, RetryAfter: 2 * time.Minute},
+			{Reason: reason},
+		}
+		d, p := newDesk(1), &policy{}
+		p.decide = func(f attempt.Failure) attempt.Decision {
+			require.Len(t, d.free, 1)
+			return says[f.Attempt-1]
+		}
+		r := &run.Runner{Slots: d, Policy: p}
+		err := r.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second); return cause })
+		require.EqualError(t, err, "gave up after 3 attempts: three is enough; last error: 404 Not Found")
+		require.ErrorIs(t, err, reason)
+		v := attempt.Verdict{Outcome: window.ClientError}
+		require.Equal(t, []attempt.Failure{
+			{Attempt: 1, Err: cause, Verdict: v, Elapsed: time.Second},
+			{Attempt: 2, Err: cause, Verdict: v, Last: time.Minute, Elapsed: time.Minute + 2*time.Second},
+			{Attempt: 3, Err: cause, Verdict: v, Last: time.Second, Elapsed: 3*time.Minute + 3*time.Second},
+		}, p.told)
+	})
 }
