@@ -146,28 +146,23 @@ func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
 	require.EqualValues(t, 8, cut())
 }
 
-func TestReconfigureLowersTheAttemptLimitOfWhatRuns(t *testing.T) {
+func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20)
 		runs := 0
-		err := l.Do(t.Context(), func(context.Context) error {
-			if runs++; runs == 3 {
-				require.NoError(t, l.Reconfigure(limiter.Rules{MaxAttempts: 2}))
+		err := l.Do(t.Context(), func(ctx context.Context) error {
+			switch runs++; runs {
+			case 1:
+				return status{code: 500}
+			case 2:
+				require.NoError(t, l.Reconfigure(limiter.Rules{MaxAttempts: 3, AttemptTimeout: time.Second}))
+				return status{code: 500}
 			}
-			return status{code: 500}
+			<-ctx.Done()
+			return ctx.Err()
 		})
 		require.ErrorIs(t, err, attempt.ErrAttempts)
 		require.Equal(t, 3, runs)
-		require.Zero(t, l.Snapshot().InFlight)
-	})
-}
-
-func TestReconfigureSetsTheAttemptTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 20)
-		require.NoError(t, l.Reconfigure(limiter.Rules{AttemptTimeout: time.Second, MaxAttempts: 1}))
-		err := l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.EqualValues(t, 1, l.Snapshot().Timeouts)
 	})
 }
@@ -198,8 +193,11 @@ func TestReconfigureUnderLoad(t *testing.T) {
 					return
 				}
 				o := window.Success
-				if i%50 == 0 {
+				switch {
+				case i%50 == 0:
 					o = window.Neutral
+				case i%50 == 1:
+					o = window.Timeout
 				}
 				if err := p.Done(o); err != nil {
 					t.Error(err)
@@ -234,6 +232,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	require.Zero(t, s.InFlight)
 	require.Zero(t, s.Queued)
 	require.EqualValues(t, 8*2000, s.Attempts())
+	require.Zero(t, s.Late)
 	p := acquire(t, l, 3)
 	_, ok := l.TryAcquire()
 	require.False(t, ok)

@@ -1,8 +1,5 @@
 package core
 
-// Flies reports whether the attempt is in flight.
-func (w *Window) Flies(t Ticket) bool { return w.flying.has(t.id) }
-
 // has reports whether the id is in flight.
 func (f *flights) has(id uint64) bool {
 	if id == 0 || id > f.last {

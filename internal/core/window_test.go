@@ -62,21 +62,6 @@ func (t *trace) wantCwnd(want float64) {
 	require.InDelta(t, want, t.State().Cwnd, 1e-9)
 }
 
-// docs/design.md, rule 1: "One id for each attempt, given at send".
-func TestIDsAreFreshAndRise(t *testing.T) {
-	w := newTrace(t, halving{}, window.Settings{})
-	k := w.send(3)
-	w.answer(k[1], window.Success)
-	k = append(k, w.send(1)...)
-	for i, ticket := range k {
-		require.EqualValues(t, i+1, ticket.ID())
-	}
-	require.False(t, w.Flies(k[1]))
-	require.True(t, w.Flies(k[3]))
-	require.False(t, w.Flies(core.Ticket{}))
-	require.Equal(t, 3, w.Flying())
-}
-
 // docs/design.md, rule 1: "At the first overload of a burst, all attempts in flight become
 // "ignored": their overloads do not cut again."
 func TestABurstOfOverloadsCountsOnce(t *testing.T) {
@@ -109,20 +94,6 @@ func TestFlyingCountsTheAnsweredAttempt(t *testing.T) {
 		w.answer(k, window.Neutral)
 	}
 	require.Equal(t, []int{3, 2, 1}, told)
-}
-
-// docs/design.md, rule 3: "The window grows only while it is the limit".
-func TestGrowthOnlyWhileTheWindowLimits(t *testing.T) {
-	w := newTrace(t, halving{}, window.Settings{Initial: 20})
-	for range 1000 {
-		w.answer(w.send(1)[0], window.Success)
-	}
-	w.wantCwnd(20)
-	k := w.send(20)
-	w.answer(k[0], window.Success)
-	w.wantCwnd(21)
-	w.answer(k[1], window.Success) // 19 are in flight: 20 would do
-	w.wantCwnd(21)
 }
 
 // docs/design.md, rule 4: "and always if no attempt is in flight". "cwnd is never below 1".
@@ -173,14 +144,6 @@ func TestNeutralSaysNothing(t *testing.T) {
 	require.Equal(t, 1, w.Streak(), "not a success: the streak goes on")
 	w.answer(k[3], window.Success)
 	require.Zero(t, w.Streak())
-}
-
-func TestAWithdrawnAttemptLeavesNoTrace(t *testing.T) {
-	asked := 0
-	w := newTrace(t, lawFunc(func(s window.State, _ window.Answer) window.State { asked++; return s }), window.Settings{})
-	require.True(t, w.Withdrawn(w.send(1)[0]))
-	require.Zero(t, w.Flying())
-	require.Zero(t, asked)
 }
 
 func TestRoundTripTimes(t *testing.T) {
@@ -417,3 +380,40 @@ func (c counting) Answered(_ time.Duration, s window.State, _ window.Answer) win
 	return s
 }
 func (c counting) Timed() bool { return c.timed }
+
+// Cwnd moves to the nearest new bound. What is refused changes nothing.
+func TestReconfigured(t *testing.T) {
+	law := func(window.Settings) window.Law { return halving{} }
+	w := newTrace(t, halving{}, window.Settings{Initial: 8})
+	for _, c := range []struct {
+		s    window.Settings
+		cwnd float64
+	}{
+		{window.Settings{Min: 12}, 12}, {window.Settings{Min: 2, Max: 5}, 5}, {window.Settings{}, 5},
+	} {
+		require.NoError(t, w.Reconfigured(law, c.s))
+		w.wantCwnd(c.cwnd)
+		w.answer(w.Sent(w.now), window.Neutral)
+	}
+	for want, s := range map[string]window.Settings{
+		"Max: 4 is not allowed, want a number from 5 to 1048576":                 {Min: 5, Max: 4},
+		"Factor: 1 is not allowed, want a number greater than 0 and less than 1": {Max: 3, Factor: 1},
+		"Max: NaN is not allowed, want a number from 1 to 1048576":               {Max: math.NaN()},
+	} {
+		require.EqualError(t, w.Reconfigured(law, s), want)
+	}
+	err := w.Reconfigured(func(window.Settings) window.Law { return halving{timed: true} }, window.Settings{Max: 3})
+	require.EqualError(t, err, "law: one that needs round-trip times is not allowed, want one that needs none: the window does not measure them")
+	w.wantCwnd(5)
+	w.Restarted()
+	w.wantCwnd(1)
+}
+
+func TestReconfiguredContinuesTiming(t *testing.T) {
+	w := newTrace(t, halving{timed: true}, window.Settings{Initial: 8})
+	k := w.send(1)[0]
+	w.now += time.Second
+	require.NoError(t, w.Reconfigured(func(window.Settings) window.Law { return halving{timed: true} }, window.Settings{Max: 4}))
+	w.answer(k, window.Success)
+	require.Equal(t, time.Second, w.RTT())
+}
