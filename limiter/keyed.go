@@ -51,8 +51,6 @@ type Keyed[K comparable] struct {
 	// used has the entries, the one asked for last at the front.
 	used  *list.List
 	byKey map[K]*list.Element
-	// gone are the limiters for Evicted, after the unlock.
-	gone []*Limiter
 }
 
 type entry[K comparable] struct {
@@ -65,14 +63,13 @@ type entry[K comparable] struct {
 // the wrong setting, its value and the allowed values.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
-		return nil, fmt.Errorf("limiter: %w", setting.Nil("make"))
+		return nil, wrong(setting.Nil("make"))
 	}
-	err := cmp.Or(
+	if err := cmp.Or(
 		setting.Duration("Idle", &c.Idle, defaultIdle, 1, math.MaxInt64),
 		setting.Count("Keys", &c.Keys, defaultKeys, 1, math.MaxInt),
-	)
-	if err != nil {
-		return nil, fmt.Errorf("limiter: %w", err)
+	); err != nil {
+		return nil, wrong(err)
 	}
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -86,86 +83,73 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 // The error is the error of the function that makes limiters, or says that the Keyed is at its
 // bound and all limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
-	l, gone, err := k.find(key)
-	for _, evicted := range gone {
-		k.config.Evicted(evicted)
+	var gone []*Limiter
+	l, err := k.find(key, &gone)
+	if k.config.Evicted != nil {
+		for _, evicted := range gone {
+			k.config.Evicted(evicted)
+		}
 	}
 	return l, err
 }
 
-// find is For under the lock. It also returns the limiters for Evicted.
-func (k *Keyed[K]) find(key K) (l *Limiter, gone []*Limiter, err error) {
+// find is For under the lock. It adds the evicted limiters to gone.
+func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	now := k.config.Clock.Now()
 	k.mu.Lock()
-	defer func() {
-		gone, k.gone = k.gone, nil
-		k.mu.Unlock()
-	}()
-	k.evict(now)
+	defer k.mu.Unlock()
+	for e := k.used.Back(); e != nil && now.Sub(e.Value.(*entry[K]).at) >= k.config.Idle; e = k.used.Back() {
+		k.drop(e, now, gone)
+	}
 	if e, ok := k.byKey[key]; ok {
-		e.Value.(*entry[K]).at = now
-		k.used.MoveToFront(e)
-		return e.Value.(*entry[K]).limiter, nil, nil
+		return k.use(e, now).limiter, nil
 	}
-	if !k.room(now) {
-		return nil, nil, fmt.Errorf("limiter: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
-	}
-	if l, err = k.make(key); err != nil {
-		return nil, nil, err
-	}
-	if l == nil {
-		return nil, nil, fmt.Errorf("limiter: %w", setting.Nil(fmt.Sprintf("the limiter of key %v", key)))
-	}
-	k.byKey[key] = k.used.PushFront(&entry[K]{key, l, now})
-	return l, nil, nil
-}
-
-// evict drops the limiters that are idle. A limiter that is overdue and still busy counts
-// as used now, so each call looks at no more entries than it moves.
-func (k *Keyed[K]) evict(now time.Time) {
-	for e := k.used.Back(); e != nil; e = k.used.Back() {
-		x := e.Value.(*entry[K])
-		if now.Sub(x.at) < k.config.Idle {
-			return
-		}
-		k.drop(e, now)
-	}
-}
-
-// room makes room for one more, and reports whether there is some. It looks at each entry
-// once: those in use come to the front.
-func (k *Keyed[K]) room(now time.Time) bool {
+	// Each entry is looked at once: a limiter in use comes to the front.
 	for looks := k.used.Len(); k.used.Len() >= k.config.Keys; looks-- {
 		if looks == 0 {
-			return false
+			return nil, fmt.Errorf("limiter: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
 		}
-		k.drop(k.used.Back(), now)
+		k.drop(k.used.Back(), now, gone)
 	}
-	return true
+	l, err := k.make(key)
+	if err == nil && l == nil {
+		err = wrong(setting.Nil(fmt.Sprintf("the limiter of key %v", key)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	k.byKey[key] = k.used.PushFront(&entry[K]{key, l, now})
+	return l, nil
 }
 
-// drop removes an entry, or counts it as used now if it is busy.
-func (k *Keyed[K]) drop(e *list.Element, now time.Time) {
+// use counts an entry as asked for now.
+func (k *Keyed[K]) use(e *list.Element, now time.Time) *entry[K] {
+	x := e.Value.(*entry[K])
+	x.at = now
+	k.used.MoveToFront(e)
+	return x
+}
+
+// drop evicts an entry, or counts it as used now if it is busy. So the search for idle
+// limiters looks at no more entries than it moves.
+func (k *Keyed[K]) drop(e *list.Element, now time.Time, gone *[]*Limiter) {
 	x := e.Value.(*entry[K])
 	if s := x.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
-		x.at = now
-		k.used.MoveToFront(e)
+		k.use(e, now)
 		return
 	}
 	k.used.Remove(e)
 	delete(k.byKey, x.key)
-	if k.config.Evicted != nil {
-		k.gone = append(k.gone, x.limiter)
-	}
+	*gone = append(*gone, x.limiter)
 }
 
 // All yields the keys and their limiters, the one asked for last first.
 func (k *Keyed[K]) All() iter.Seq2[K, *Limiter] {
 	return func(yield func(K, *Limiter) bool) {
 		k.mu.Lock()
-		var all []entry[K]
+		var all []*entry[K]
 		for e := k.used.Front(); e != nil; e = e.Next() {
-			all = append(all, *e.Value.(*entry[K]))
+			all = append(all, e.Value.(*entry[K]))
 		}
 		k.mu.Unlock()
 		for _, e := range all {

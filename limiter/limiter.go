@@ -65,8 +65,9 @@ type Limiter struct {
 
 // guarded are the fields of a Limiter under its lock.
 type guarded struct {
-	core   core.Core[*waiter]
-	counts counts
+	core core.Core[*waiter]
+	// counts has what Snapshot counts since the start, and nothing else.
+	counts Snapshot
 	closed bool
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer

@@ -4,51 +4,39 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 )
 
-// attrs are attributes of a log record.
+// attrs are the attributes of a log record.
 type attrs []slog.Attr
 
-func (a *attrs) add(key string, v any) { *a = append(*a, slog.Any(key, v)) }
+func (a *attrs) always(key string, v any) { *a = append(*a, slog.Any(key, v)) }
 
-// name adds the limiter's name, if it has one.
-func (a *attrs) name(name string) {
-	if name != "" {
-		a.add("limiter", name)
-	}
-}
-
-// count and duration add a value that is not 0.
-func (a *attrs) count(key string, n uint64) {
-	if n > 0 {
-		a.add(key, n)
-	}
-}
-
-func (a *attrs) duration(key string, d time.Duration) {
-	if d > 0 {
-		a.add(key, d)
+// add adds a value that is not zero.
+func (a *attrs) add(key string, v any) {
+	if !reflect.ValueOf(v).IsZero() {
+		a.always(key, v)
 	}
 }
 
 // LogValue is the snapshot as a group of log/slog. Counters that are zero are left out.
 func (s Snapshot) LogValue() slog.Value {
 	var a attrs
-	a.name(s.Name)
+	a.add("limiter", s.Name)
 	a.add("cwnd", s.Cwnd)
 	a.add("ssthresh", s.Ssthresh)
-	a.add("in_flight", s.InFlight)
-	a.add("queued", s.Queued)
-	a.count("successes", s.Successes)
-	a.count("overloads", s.Overloads)
-	a.count("timeouts", s.Timeouts)
-	a.count("neutrals", s.Neutrals)
-	a.count("client_errors", s.ClientErrors)
-	a.count("cuts", s.Cuts)
-	a.count("pauses", s.Pauses)
-	a.count("late", s.Late)
+	a.always("in_flight", s.InFlight)
+	a.always("queued", s.Queued)
+	a.add("successes", s.Successes)
+	a.add("overloads", s.Overloads)
+	a.add("timeouts", s.Timeouts)
+	a.add("neutrals", s.Neutrals)
+	a.add("client_errors", s.ClientErrors)
+	a.add("cuts", s.Cuts)
+	a.add("pauses", s.Pauses)
+	a.add("late", s.Late)
 	return slog.GroupValue(a...)
 }
 
@@ -56,23 +44,21 @@ func (s Snapshot) LogValue() slog.Value {
 // without its time, which the record has.
 func (e Event) LogValue() slog.Value {
 	var a attrs
-	a.name(e.Name)
-	a.add("kind", e.Kind.String())
-	if e.Before > 0 {
-		a.add("before", e.Before)
-	}
-	a.add("cwnd", e.Window.Cwnd)
-	a.add("ssthresh", e.Window.Ssthresh)
-	a.add("in_flight", e.InFlight)
-	a.add("queued", e.Queued)
+	a.add("limiter", e.Name)
+	a.always("kind", e.Kind.String())
+	a.add("before", e.Before)
+	a.always("cwnd", e.Window.Cwnd)
+	a.always("ssthresh", e.Window.Ssthresh)
+	a.always("in_flight", e.InFlight)
+	a.always("queued", e.Queued)
 	if e.Outcome.Valid() {
-		a.add("outcome", e.Outcome.String())
+		a.always("outcome", e.Outcome.String())
 	}
-	a.duration("rtt", e.RTT)
-	a.duration("wait", e.Wait)
-	a.duration("retry_after", e.RetryAfter)
+	a.add("rtt", e.RTT)
+	a.add("wait", e.Wait)
+	a.add("retry_after", e.RetryAfter)
 	if e.Err != nil {
-		a.add("err", e.Err.Error())
+		a.always("err", e.Err.Error())
 	}
 	return slog.GroupValue(a...)
 }
@@ -105,7 +91,7 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 			return
 		}
 		a := attrs(e.LogValue().Group())
-		a.count("left_out", leftOut)
+		a.add("left_out", leftOut)
 		to.LogAttrs(ctx, level, e.String(), a...)
 	}
 }

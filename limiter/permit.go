@@ -35,7 +35,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	}
 	before, paused := l.core.State().Cwnd, l.core.PausedUntil()
 	change := l.core.Answered(now, p.t, o, retryAfter)
-	l.counts.answered(change, o)
+	l.counts.count(change, o)
 	if change == core.Late {
 		l.note(now, Event{Kind: Late, Outcome: o})
 		l.unlock(now)
@@ -45,7 +45,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		l.note(now, Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {
-		l.counts.pauses++
+		l.counts.Pauses++
 		l.note(now, Event{Kind: Paused, Wait: until - now, RetryAfter: l.asked(retryAfter, until-now)})
 	}
 	l.unlock(now)

@@ -49,37 +49,31 @@ func (s Snapshot) String() string {
 func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, c := l.core.State(), &l.counts
-	return Snapshot{
-		Name:         l.name,
-		Cwnd:         s.Cwnd,
-		Ssthresh:     s.Ssthresh,
-		InFlight:     l.core.Flying(),
-		Queued:       l.core.Waiting(),
-		Successes:    c.outcomes[window.Success],
-		Overloads:    c.outcomes[window.Overload],
-		Timeouts:     c.outcomes[window.Timeout],
-		Neutrals:     c.outcomes[window.Neutral],
-		ClientErrors: c.outcomes[window.ClientError],
-		Cuts:         c.cuts,
-		Pauses:       c.pauses,
-		Late:         c.late,
-	}
+	s, state := l.counts, l.core.State()
+	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
+	s.InFlight, s.Queued = l.core.Flying(), l.core.Waiting()
+	return s
 }
 
-// counts is what happened since the start.
-type counts struct {
-	outcomes           [window.ClientError + 1]uint64
-	cuts, pauses, late uint64
-}
-
-func (c *counts) answered(change core.Change, o window.Outcome) {
-	if change == core.Late {
-		c.late++
+// count counts an answer.
+func (s *Snapshot) count(change core.Change, o window.Outcome) {
+	switch {
+	case change == core.Late:
+		s.Late++
 		return
+	case change == core.Cut:
+		s.Cuts++
 	}
-	c.outcomes[o]++
-	if change == core.Cut {
-		c.cuts++
+	switch o {
+	case window.Success:
+		s.Successes++
+	case window.Overload:
+		s.Overloads++
+	case window.Timeout:
+		s.Timeouts++
+	case window.Neutral:
+		s.Neutrals++
+	case window.ClientError:
+		s.ClientErrors++
 	}
 }
