@@ -56,7 +56,6 @@ const (
 var (
 	ErrClosed    = limiter.ErrClosed
 	ErrQueueFull = attempt.ErrQueueFull
-	ErrAttempts  = attempt.ErrAttempts
 )
 
 // New returns a limiter with the law of [WithLaw], by default [Probe], which needs no

@@ -292,7 +292,7 @@ func TestALawThatIsNil(t *testing.T) {
 func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
 	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
 		aimd.WithLaw(nil), aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
-		aimd.WithMaxRetryAfter(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithClock(nil), aimd.WithPolicy(nil),
+		aimd.WithMaxRetryAfter(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithPolicy(nil),
 		aimd.WithState(limiter.State{}))
 	require.NoError(t, err)
 	want, err := aimd.New()
@@ -322,7 +322,7 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 		require.EqualValues(t, 8, seen.Load())
 
 		err = l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		require.ErrorIs(t, err, aimd.ErrAttempts)
+		require.ErrorIs(t, err, attempt.ErrAttempts)
 		require.EqualValues(t, 2, l.Snapshot().Timeouts)
 		wantWindow(t, l, 2, 2)
 

@@ -3,8 +3,6 @@ package aimd
 import (
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -154,10 +152,4 @@ func WithObserver(observe func(Event)) Option {
 			s.Observer = func(e Event) { before(e); observe(e) }
 		}
 	}
-}
-
-// WithClock sets the source of time. Default: the real one. With testing/synctest tests
-// need no other.
-func WithClock(source clock.Clock) Option {
-	return func(s *settings) { s.Clock = source }
 }

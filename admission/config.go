@@ -63,7 +63,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Rules = slices.Clone(c.Rules)
 	for i, r := range c.Rules {
 		if r.Shed < First || r.Shed > Last {
-			err = cmp.Or(err, setting.Wrong(fmt.Sprintf("Rules[%d].Shed", i), r.Shed, "First, Ordinary or Last"))
+			err = cmp.Or(err, setting.Wrong(fmt.Sprintf("Rules[%d].Shed", i), r.Shed, "First, Last or 0"))
 		}
 	}
 	if c.Clock == nil {

@@ -212,7 +212,7 @@ func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
 func TestRulesAreCopied(t *testing.T) {
 	s := Config{QueueBound: 1, Rules: []Rule{{Client: "bug", Shed: First}}}
 	x := newTrace(t, s)
-	s.Rules[0] = Rule{Shed: Ordinary}
+	s.Rules[0] = Rule{}
 	x.comes("bug", tag.Tags{Client: "bug"}).comes("background", background).shed(Displaced, "bug")
 }
 
@@ -267,7 +267,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"RetryAfterMax: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMax: 2 * time.Hour},
 		"RetryAfterMin: 2s is not allowed, want a duration from 100ms to 1s":         {RetryAfterMin: 2 * time.Second, RetryAfterMax: time.Second},
 		"RetryAfterMin: 2h0m0s is not allowed, want a duration from 100ms to 1h0m0s": {RetryAfterMin: 2 * time.Hour},
-		"Rules[1].Shed: 2 is not allowed, want First, Ordinary or Last":              {Rules: []Rule{{}, {Shed: 2}}},
+		"Rules[1].Shed: 2 is not allowed, want First, Last or 0":                     {Rules: []Rule{{}, {Shed: 2}}},
 	} {
 		assert.EqualError(t, core(good, s), want)
 	}

@@ -44,7 +44,7 @@ func levelOf(rules []Rule, t tag.Tags) int {
 			return level(r.Shed, t.Criticality)
 		}
 	}
-	return level(Ordinary, t.Criticality)
+	return level(ordinary, t.Criticality)
 }
 
 func level(t Turn, c tag.Criticality) int { return int(t-First)*len(tag.Criticalities) + rank(c) }

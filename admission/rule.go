@@ -6,15 +6,15 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Turn is when a rule lets requests be shed.
+// Turn is when a rule lets requests be shed: [First], [Last], or the zero Turn, which is by
+// criticality, as without a rule.
 type Turn int8
 
 const (
 	// First: shed before all others, whatever their criticality, and served after them.
 	// For a client with a bug.
 	First Turn = iota - 1
-	// Ordinary: by criticality, as without a rule.
-	Ordinary
+	ordinary
 	// Last: shed after all others, and served before them. For a client that answers a
 	// refusal with a burst of retries.
 	Last

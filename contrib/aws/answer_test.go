@@ -110,7 +110,8 @@ func testRetryAfterDelaysTheOperation(t *testing.T) {
 		fakes3.Answer(w, r, http.StatusTooManyRequests, "")
 		return true
 	}))
-	l := newLimiter(t, aimd.WithClock(now))
+	l, err := limiter.New(aimd.Reno, limiter.Config{Clock: now})
+	require.NoError(t, err)
 	done := make(chan error)
 	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
 	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })

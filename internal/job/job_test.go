@@ -104,7 +104,7 @@ func TestWhenAJobGoesBack(t *testing.T) {
 		{name: "the queue is full", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: time.Second, waiters: 1, want: attempt.ErrQueueFull, back: true, took: job.Brief},
 		{name: "the queue is full, it must stay", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
 		{name: "a final error", work: func(context.Context) error { return final }, want: final},
-		{name: "the limit of attempts", opts: []aimd.Option{aimd.WithMaxAttempts(1)}, want: aimd.ErrAttempts,
+		{name: "the limit of attempts", opts: []aimd.Option{aimd.WithMaxAttempts(1)}, want: attempt.ErrAttempts,
 			work: func(context.Context) error { return errRefused }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
