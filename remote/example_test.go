@@ -131,39 +131,6 @@ func ExampleNewFile() {
 	// Output: /etc/backup/clients.json <nil>
 }
 
-// Refresh looks at the source at once: for a signal, or a button.
-func ExampleClient_Refresh() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "clients.json")
-	source, err := remote.NewFile(path)
-	if err != nil {
-		panic(err)
-	}
-	client, err := remote.New(source, remote.Settings{Observer: func(s remote.Snapshot) {
-		fmt.Println("version", s.Version, "failures", s.Failures)
-	}})
-	if err != nil {
-		panic(err)
-	}
-	if err := client.Start(context.Background()); err != nil {
-		panic(err)
-	}
-	defer client.Close()
-	if err := os.WriteFile(path, []byte(`{"format": 1, "version": 1}`), 0o600); err != nil {
-		panic(err)
-	}
-	if err := client.Refresh(context.Background()); err != nil {
-		panic(err)
-	}
-	// Output:
-	// version 0 failures 1
-	// version 1 failures 1
-}
-
 // A limiter for each host: each gets what the document says when it is made.
 func ExampleLimiters_Add() {
 	var limiters remote.Limiters // an applier of the program's Client
@@ -216,34 +183,6 @@ func ExampleFeatures() {
 	// Output:
 	// gave up before the first attempt: remote: feature is off: "thumbnails"
 	// true
-}
-
-func ExampleFeatures_Transport() {
-	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { fmt.Println("a request") }))
-	defer service.Close()
-	var features remote.Features
-	client := &http.Client{Transport: features.Transport(service.Client().Transport)}
-	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "features_off": ["thumbnails"]}`))
-	if err != nil {
-		panic(err)
-	}
-	features.Apply(document)
-
-	for _, feature := range []string{"upload", "thumbnails"} {
-		req, err := http.NewRequestWithContext(tag.WithFeature(context.Background(), feature), http.MethodGet, service.URL, nil)
-		if err != nil {
-			panic(err)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			fmt.Println(strings.Contains(err.Error(), "feature is off"), errors.Is(err, remote.ErrFeatureOff))
-			continue
-		}
-		resp.Body.Close()
-	}
-	// Output:
-	// a request
-	// true true
 }
 
 // batches is an Applier of one's own: the program sends in batches of the largest

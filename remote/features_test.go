@@ -10,9 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -100,40 +98,6 @@ func TestTransportSendsNothingOfAFeatureThatIsOff(t *testing.T) {
 	f.Apply(off())
 	_, err = send("thumbnails")
 	require.NoError(t, err)
-}
-
-// What waits for a slot when its feature is turned off sends nothing either.
-func TestWhatWaitsForASlotSendsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f remote.Features
-		lim, err := aimd.NewReno(aimd.WithInitialWindow(1))
-		require.NoError(t, err)
-		sent := 0
-		base := roundTrip(func(r *http.Request) (*http.Response, error) {
-			sent++
-			w := httptest.NewRecorder()
-			return w.Result(), nil
-		})
-		tr := f.Transport(httplimit.New(f.Transport(base), lim))
-		held, ok := lim.TryAcquire()
-		require.True(t, ok)
-		result := make(chan error)
-		go func() {
-			req, err := http.NewRequestWithContext(tag.WithFeature(t.Context(), "a"), http.MethodGet, "http://service.example/", nil)
-			assert.NoError(t, err)
-			_, err = tr.RoundTrip(req)
-			result <- err
-		}()
-		synctest.Wait()
-		require.Equal(t, 1, lim.Snapshot().Queued)
-		f.Apply(off("a"))
-		require.NoError(t, held.Done(window.Success))
-		require.ErrorIs(t, <-result, remote.ErrFeatureOff)
-		require.Zero(t, sent)
-		s := lim.Snapshot()
-		require.Zero(t, s.InFlight)
-		require.EqualValues(t, 1, s.Neutrals, "and that says nothing about load")
-	})
 }
 
 func TestTransportUsesTheDefaultOne(t *testing.T) {

@@ -85,12 +85,12 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 
 		say(`{"format": 1, "version": 2, "window": {"max": 2}, "features_off": ["thumbnails"]}`)
 		require.NoError(t, config.Refresh(t.Context()))
-		require.Equal(t, 6, lim.Snapshot().InFlight, "what is in flight goes on")
-		require.Equal(t, 8, lim.Snapshot().Queued, "what waits goes on waiting")
+		require.Equal(t, 6, lim.Snapshot().InFlight, "requests in flight stay")
+		require.Equal(t, 8, lim.Snapshot().Queued, "requests that wait stay")
 		close(leave)
 		all.Wait()
 		assert.EqualValues(t, 10, served.Load(), "nothing was dropped")
-		assert.EqualValues(t, 4, refused.Load(), "and what is off was not sent")
+		assert.EqualValues(t, 4, refused.Load(), "and requests that waited when their feature was turned off were not sent")
 		close(arrived)
 		for path := range arrived {
 			assert.Contains(t, path, "/waits/")
@@ -98,5 +98,6 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		s := lim.Snapshot()
 		assert.LessOrEqual(t, s.Cwnd, 2.0)
 		assert.Zero(t, s.InFlight)
+		assert.EqualValues(t, 4, s.Neutrals, "a feature that is off says nothing about load")
 	})
 }
