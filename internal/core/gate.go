@@ -240,7 +240,7 @@ func (g *Gate) spaces() bool {
 func (g *Gate) due() time.Duration {
 	at := max(g.pausedUntil, g.spacedUntil())
 	if g.quotas != nil {
-		at = max(at, g.quotas.Due(quota.Moment{Now: g.now, Sent: g.sent, Flying: g.Flying(), Waiting: g.waiting}))
+		at = max(at, g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting))
 	}
 	return at
 }

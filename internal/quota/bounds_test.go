@@ -3,6 +3,7 @@ package quota_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,20 +54,22 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		"a bucket, rounded up":       {world{limits: []*limit{bucket(60, time.Minute)}, reports: upward}, 1, 5},
 		"requests and tokens":        {world{limits: []*limit{bucket(500, time.Minute), tokens(60_000, time.Minute)}}, 500. / 60, 5},
 		"many requests, few tokens":  {world{limits: []*limit{bucket(2000, time.Minute), tokens(60_000, time.Minute)}}, 500. / 60, 5},
-		"4 clients of 60 a minute":   {world{clients: 4, limits: []*limit{fixed(60, time.Minute)}}, 1, 25},
-		"4 clients of a bucket":      {world{clients: 4, limits: []*limit{bucket(60, time.Minute)}}, 1, 15},
+		"4 clients of 60 a minute":   {world{clients: 4, limits: []*limit{fixed(60, time.Minute)}}, 1, 10},
+		"4 clients of a bucket":      {world{clients: 4, limits: []*limit{bucket(60, time.Minute)}}, 1, 10},
 		"a hundred in ten seconds":   {world{limits: []*limit{fixed(100, 10*time.Second)}, reports: upward}, 10, 5},
 		"a reserve of half a bucket": {world{limits: []*limit{bucket(60, time.Minute)}, reserve: 0.5}, 1, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(2) {
+			var refused []float64
+			for seed := range uint64(3) {
 				w := c.world
 				w.seed, w.until = seed, time.Hour
 				w.run()
 				share := float64(w.accepted) / (c.rate * w.until.Seconds())
 				assert.GreaterOrEqual(t, share, 0.98)
-				assert.LessOrEqual(t, float64(w.refused)/float64(max(1, w.clients)), c.refused)
+				refused = append(refused, float64(w.refused)/float64(max(1, w.clients)))
 			}
+			assert.LessOrEqual(t, slices.Sorted(slices.Values(refused))[1], c.refused, "%v", refused)
 		})
 	}
 }
@@ -103,7 +106,7 @@ func TestFalseReportsCostLittle(t *testing.T) {
 		return func(r quota.Report, _ bool) (quota.Report, bool) { return reports(r), true }
 	}
 	slots := world{jobs: 5000, slots: 32, limits: []*limit{fixed(1e9, time.Minute)}}
-	minute := world{jobs: 600, limits: []*limit{fixed(60, time.Minute)}}
+	minute := world{jobs: 1800, limits: []*limit{fixed(60, time.Minute)}}
 	for name, c := range map[string]struct {
 		world
 		reports func(quota.Report, bool) (quota.Report, bool)
@@ -114,10 +117,11 @@ func TestFalseReportsCostLittle(t *testing.T) {
 		"always all left": {minute, replaced(func(r quota.Report) quota.Report {
 			return quota.Report{Name: r.Name, Limit: 60, Left: 60, Reset: time.Minute}
 		})},
-		"no reset":         {minute, replaced(func(r quota.Report) quota.Report { r.Reset = -1; return r })},
-		"rounded to tens":  {minute, replaced(func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
-		"only if refused":  {minute, func(r quota.Report, refused bool) (quota.Report, bool) { return r, refused }},
-		"a quota too wide": {slots, nil},
+		"no reset":          {minute, replaced(func(r quota.Report) quota.Report { r.Reset = -1; return r })},
+		"rounded to tens":   {minute, replaced(func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
+		"only if refused":   {minute, func(r quota.Report, refused bool) (quota.Report, bool) { return r, refused }},
+		"five minutes late": {minute, replaced(func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r })},
+		"a quota too wide":  {slots, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var took, without time.Duration

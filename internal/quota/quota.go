@@ -29,10 +29,10 @@ type quota struct {
 	at   time.Duration
 	read uint64
 	// back is when a window's quota is whole again: of its reports the earliest, since most are
-	// in whole seconds. early is how much too early the reports are.
+	// in whole seconds. early is by how much these are too early; negative: too late.
 	back, early time.Duration
 	// fell is what the quota fell by, spent the number of our requests meanwhile; old counts
-	// fade. So others that spend the same quota make each of our requests dearer.
+	// fade. If others spend the same quota, each of our requests seems to spend more.
 	fell, spent float64
 	// rate is what comes back in a second; 0: all comes back at the reset. kind is the evidence
 	// for a rate since the report then.
@@ -41,7 +41,7 @@ type quota struct {
 	// probe is the one request sent since the reset, 0 if none is in flight.
 	probe uint64
 	// doubt counts accepted requests that left nothing. Above 1 the reports are not believed.
-	doubt float64
+	doubt int
 	// closed is the end of the pause that a refusal asked for.
 	closed time.Duration
 }
@@ -59,7 +59,7 @@ const (
 	// tenth is the reserve by default.
 	tenth = 0.1
 	// fading is how much of the counts an answer keeps.
-	fading = 0.98
+	fading = 0.995
 	// exact is how exact a reset in whole seconds is.
 	exact = time.Second
 	// never is when a quota without a reset is whole again.
@@ -109,10 +109,8 @@ func (q *Quotas) Ended(number uint64, accepted bool) (short bool) {
 func (q *Quotas) named(r Report) *quota {
 	i := slices.IndexFunc(q.all, func(d quota) bool { return d.Name == r.Name })
 	if i < 0 {
-		if len(q.all) == most {
-			q.all = slices.Delete(q.all, 0, 1)
-		}
-		i, q.all = len(q.all), append(q.all, quota{Report: Report{Limit: -1}, fell: 1, spent: 1, back: never})
+		q.all = append(q.all[max(0, len(q.all)+1-most):], quota{fell: 1, spent: 1, back: never})
+		i = len(q.all) - 1
 	}
 	return &q.all[i]
 }
@@ -121,10 +119,10 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 	if r.Limit < 0 {
 		r.Limit = max(d.Limit, r.Left)
 	}
-	over, ordered, left := d.over(now), a.Number > d.read, d.left(now)
+	over, ordered, known, left := d.over(now), a.Number > d.read, d.back < never, d.left(now)
 	if d.probe != 0 && a.Number >= d.probe {
-		if a.Refused && r.Left < 1 && r.Reset <= 2*exact {
-			d.early = min(d.early+exact/2, 2*exact)
+		if a.Refused && r.Left < 1 && (d.early < 0 || r.Reset <= 2*exact) {
+			d.early = min(max(d.early, 0)+exact/2, 2*exact)
 		}
 		d.probe, d.doubt = 0, 0
 	}
@@ -132,11 +130,11 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 	case r.Left > 0:
 		d.doubt = 0
 	case !a.Refused:
-		d.doubt = min(4, max(0, d.doubt-(left-d.Left)/d.use())+1)
+		d.doubt = min(4, d.doubt+1)
 	case ordered:
 		d.doubt = max(0, d.doubt-1)
 	}
-	if !a.Refused {
+	if !a.Refused && (d.rate > 0 || r.Limit-r.Left > d.then.used) {
 		d.fell, d.spent = d.fell*fading, d.spent*fading+1
 	}
 	back := d.back
@@ -146,6 +144,9 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 	if ordered || r.Left < left && back+2*exact >= d.back {
 		s := sample{now, r.Reset, r.Limit - r.Left}
 		if r.Limit != d.Limit || d.rate == 0 && (over || r.Left > left && back > d.back+2*exact) {
+			if !over && d.back < never && r.Left > (left+d.Limit)/2 && d.back-now > 2*exact {
+				d.early = now - d.back
+			}
 			d.back, d.then = back, s // another window
 		} else {
 			d.fell += left - r.Left
@@ -163,7 +164,7 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 		d.closed = now + a.RetryAfter
 		d.back = d.closed
 	}
-	return short
+	return short && known
 }
 
 // judge decides the kind. Of a window the time of the reset stays where it is; of a quota that
@@ -177,32 +178,31 @@ func (d *quota) judge(s sample) {
 	off := math.Abs(s.reset.Seconds() - then.reset.Seconds()*s.used/max(then.used, tenth))
 	if max(moved, off) > 2*grain {
 		d.kind = min(3, max(-3, d.kind+(moved-off)/(moved+off)))
-		d.then = s
+		if d.kind > 1 {
+			d.then = s
+		}
 	}
-	rate := s.used / max(s.reset, time.Millisecond).Seconds()
-	switch {
-	case d.kind <= 1:
+	if d.kind <= 1 {
 		d.rate = 0
-	case d.rate == 0:
-		d.rate = rate
-	default:
-		d.rate += (rate - d.rate) * s.used / d.Limit
+	} else if d.rate == 0 || s.used > d.Limit/2 {
+		d.rate = s.used / max(s.reset, time.Millisecond).Seconds()
 	}
 }
 
-// Moment is when a request wants to go: after one at the time Sent, with so many in flight, and
+// Due is when the next request may go after the one at the time sent, with so many in flight and
 // so many that wait.
-type Moment struct {
-	Now, Sent       time.Duration
-	Flying, Waiting int
-}
-
-// Due is when the next request may go.
-func (q *Quotas) Due(m Moment) (at time.Duration) {
+func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Duration) {
 	own := never
 	for i := range q.all {
 		d := &q.all[i]
-		if due := max(d.closed, d.due(m, q.Reserve)); d.Own {
+		left, keep := d.left(now)-d.use()*float64(flying), q.Reserve*d.Limit
+		if q.Reserve == 0 && d.use()*float64(waiting) > left {
+			keep = max(1, tenth*d.Limit)
+			if !d.Uneven {
+				keep *= d.use() // others spend it too
+			}
+		}
+		if due := max(d.closed, d.due(now, sent, left, keep)); d.Own {
 			own = min(own, due)
 		} else {
 			at = max(at, due)
@@ -214,30 +214,26 @@ func (q *Quotas) Due(m Moment) (at time.Duration) {
 	return at
 }
 
-// due is when the next request may go by this quota.
-func (d *quota) due(m Moment, reserve float64) time.Duration {
-	use := d.use()
-	left, keep := d.left(m.Now)-use*float64(m.Flying), reserve*d.Limit
-	if reserve == 0 && float64(m.Waiting)*use > left {
-		keep = tenth * d.Limit
-		if !d.Uneven {
-			keep *= use // others spend it too
-		}
+// due is when the next request may go by this quota, to keep a part of what is left.
+func (d *quota) due(now, sent time.Duration, left, keep float64) time.Duration {
+	need, end := d.use(), d.back+d.early
+	if d.Uneven {
+		need *= 2
 	}
 	switch {
 	case d.doubt > 1, d.rate == 0 && d.back == never:
 		return 0
-	case d.over(m.Now) && d.probe != 0:
-		return m.Sent + exact
-	case d.over(m.Now), left >= use+keep:
+	case d.over(now) && d.probe != 0:
+		return sent + exact
+	case d.over(now), left >= need+keep:
 		return 0
 	case d.rate > 0:
-		return m.Now + time.Duration((min(use+keep, d.Limit)-left)/d.rate*float64(time.Second))
-	case left < use:
-		return d.back + d.early
+		return now + time.Duration((min(need+keep, d.Limit)-left)/d.rate*float64(time.Second))
+	case left < need:
+		return end
 	}
 	// What is left, spread evenly to the reset.
-	return m.Sent + time.Duration(float64(d.back-m.Sent)*use/(left+use))
+	return sent + time.Duration(float64(end-sent)*need/(left+need))
 }
 
 // over reports whether a window's reset is over.
