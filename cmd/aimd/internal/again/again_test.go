@@ -312,7 +312,7 @@ func TestBadCommandLines(t *testing.T) {
 		"--never 0 -- true":               "--never 0: is not allowed, want exit statuses from 1 to 255",
 		"--again-says= -- true":           `--again-says "": is not allowed, want words`,
 		"--form cubic -- true":            "--form cubic: is not known, want one of compound,",
-		"--form clojure --cap-last -- ls": "--cap-last: does not go with --form clojure",
+		"--form clojure --cap-last -- ls": "--cap-last: makes no difference to --form clojure",
 		"--min 1m --max 1s -- ls":         "--min: shortest delay: 1m0s is not allowed",
 		"--stdin-max 1x -- cat":           `invalid argument "1x" for "--stdin-max" flag: want a size from 1B to 1024GiB`,
 	} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
@@ -22,12 +23,12 @@ type Form struct {
 	own  sim.Retry
 }
 
-// NewForm is the exponential form with that jitter, until flags say otherwise.
+// NewForm is the exponential form with that jitter, until flags choose another.
 func NewForm(jitter backoff.Jitter) *Form {
 	return &Form{"exponential", sim.Retry{Jitter: jitter}}
 }
 
-// Flags are the flags that choose it.
+// Flags adds the flags that choose the form.
 func (m *Form) Flags(c *cobra.Command) {
 	f, r := c.Flags(), &m.own
 	f.StringVar(&m.name, "form", m.name, "which `form`, see above")
@@ -43,31 +44,52 @@ func (m *Form) Flags(c *cobra.Command) {
 
 // Retry returns the settings that the flags ask for, or an error of the command line.
 func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
-	r, known := formNamed(m.name)
-	if !known {
-		return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s%s", m.name, strings.Join(forms(), ", "), cli.DidYouMean(m.name, "", forms())))
-	}
-	own := map[string]func(){
-		"min": func() { r.Min = m.own.Min }, "max": func() { r.Max = m.own.Max }, "factor": func() { r.Factor = m.own.Factor },
-		"jitter": func() { r.Jitter = m.own.Jitter }, "cap-last": func() { r.CapLast = m.own.CapLast },
-	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		switch {
-		case !c.Flags().Changed(name):
-		case !Takes(r.Kind, name):
-			return r, cli.Usage(c, fmt.Errorf("--%s: does not go with --form %s", name, m.name))
-		default:
-			own[name]()
+	r, complete := published[m.name]
+	if !complete {
+		if r.Kind = m.name; settings[m.name] == nil {
+			return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s%s",
+				m.name, strings.Join(forms(), ", "), cli.DidYouMean(m.name, "", forms())))
+		}
+		if r.Kind == "constant" {
+			r.Min = 100 * time.Millisecond
+		}
+		if slices.Contains(settings[r.Kind], "jitter") {
+			r.Jitter = m.own.Jitter // the default of the command
 		}
 	}
-	if _, complete := published[m.name]; !complete && Takes(r.Kind, "jitter") {
-		r.Jitter = m.own.Jitter // the default of the command
+	if err := Change(c.Flags(), &r, m.own, "", "--form "+m.name); err != nil {
+		return r, cli.Usage(c, err)
 	}
 	if err := backoff.Check(r.Delays()); err != nil {
 		// Each flag by itself is right, but --min may be longer than --max.
 		return r, cli.Usage(c, fmt.Errorf("--min: %w, the longest delay", err))
 	}
 	return r, nil
+}
+
+// Change replaces the settings of r that were given by flags, by the settings of own. The
+// flags have the names of the settings; min and max end in the suffix. Change returns an
+// error if a flag makes no difference to that kind of retry; chosen is how it was chosen.
+func Change(f *pflag.FlagSet, r *sim.Retry, own sim.Retry, suffix, chosen string) error {
+	for _, s := range []struct {
+		name, flag string
+		set        func()
+	}{
+		{"cap-last", "cap-last", func() { r.CapLast = own.CapLast }},
+		{"factor", "factor", func() { r.Factor = own.Factor }},
+		{"jitter", "jitter", func() { r.Jitter = own.Jitter }},
+		{"max", "max" + suffix, func() { r.Max = own.Max }},
+		{"min", "min" + suffix, func() { r.Min = own.Min }},
+	} {
+		switch {
+		case !f.Changed(s.flag):
+		case slices.Contains(settings[r.Kind], s.name):
+			s.set()
+		default:
+			return fmt.Errorf("--%s: makes no difference to %s, want it without", s.flag, chosen)
+		}
+	}
+	return nil
 }
 
 // settings are, for each kind of retry, those that make a difference to it.
@@ -80,10 +102,6 @@ var settings = map[string][]string{
 	"decorrelated": {"min", "max", "factor"},
 }
 
-// Takes reports whether the setting, "min" or "cap-last", makes a difference to that
-// kind of retry.
-func Takes(kind, setting string) bool { return slices.Contains(settings[kind], setting) }
-
 // published are the forms with the parameters of the texts. Missing parameters are ours:
 // [Ethernet] says how to choose T and M, so the 100 ms and 30 s are our defaults;
 // [Syncmusings] says "add some jitter", and 0.6 with a cap comes nearest to its figures.
@@ -94,18 +112,6 @@ var published = map[string]sim.Retry{
 	"clojure":      {Kind: "last-try"},
 	"safe-clients": {Kind: "last-try", Min: 10 * time.Second, Max: 300*time.Second + 1, Jitter: backoff.Proportional(0.5)},
 	"syncmusings":  {Kind: "exponential", Min: 50 * time.Millisecond, Jitter: backoff.Proportional(0.6), CapLast: true},
-}
-
-// formNamed finds a form by its name.
-func formNamed(name string) (r sim.Retry, known bool) {
-	if r, ok := published[name]; ok {
-		return r, true
-	}
-	r = sim.Retry{Kind: name}
-	if name == "constant" {
-		r.Min = 100 * time.Millisecond
-	}
-	return r, len(settings[name]) > 0
 }
 
 func forms() []string {

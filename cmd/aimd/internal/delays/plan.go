@@ -117,24 +117,17 @@ func planText(d backoff.Demand, p backoff.Plan, outages []time.Duration) string 
 	}
 	line("")
 	line("delay = min(R * %s * %s^N, %s), R random in [1, 2], N = 0, 1, 2...", rounded(d.First), number(d.Factor), rounded(p.Max))
-	for _, s := range planAdvice(d, p) {
-		line("%s", s)
-	}
-	return out.String()
-}
-
-// planAdvice is what to do where the plan is not as wanted.
-func planAdvice(d backoff.Demand, p backoff.Plan) (all []string) {
 	switch {
 	case !p.Possible && p.Max == d.First:
-		all = append(all, fmt.Sprintf("No recovery is quicker than the first delay, %s.", rounded(d.First)))
+		line("No recovery is quicker than the first delay, %s.", rounded(d.First))
 	case !p.Possible:
-		all = append(all, fmt.Sprintf("Recovery within %s takes a service that can fail %s requests per second,\nor %d clients at most.", rounded(d.Recovery), number(p.CapacityWanted), p.ClientsPossible))
+		line("Recovery within %s takes a service that can fail %s requests per second,\nor %d clients at most.",
+			rounded(d.Recovery), number(p.CapacityWanted), p.ClientsPossible)
 	}
 	if p.Max < 2*d.First {
-		all = append(all, fmt.Sprintf("Careful: M is less than 2 * %s, so that R hardly spreads the clients;\nwant a shorter --first.", rounded(d.First)))
+		line("Careful: M is less than 2 * %s, so that R hardly spreads the clients;\nwant a shorter --first.", rounded(d.First))
 	}
-	return all
+	return out.String()
 }
 
 func number(x float64) string {

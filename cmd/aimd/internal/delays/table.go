@@ -40,7 +40,7 @@ func tableCommand() *cobra.Command {
 			return writeRows(c.OutOrStdout(), rows, retries)
 		}
 		for _, r := range rows {
-			if err := json.NewEncoder(c.OutOrStdout()).Encode(r.json()); err != nil {
+			if err := json.NewEncoder(c.OutOrStdout()).Encode(r); err != nil {
 				return err
 			}
 		}
@@ -49,12 +49,23 @@ func tableCommand() *cobra.Command {
 	return c
 }
 
+// delayRow is a retry as JSON shows it.
 type delayRow struct {
-	retry                              int
-	shortest, median, longest, elapsed time.Duration
-	// clients are those that have this retry.
-	clients int
+	Retry int `json:"retry"`
+	// Clients are those that have this retry.
+	Clients  int     `json:"clients"`
+	Shortest seconds `json:"shortest_s"`
+	Median   seconds `json:"median_s"`
+	Longest  seconds `json:"longest_s"`
+	Elapsed  seconds `json:"elapsed_s"`
 }
+
+// seconds is a time that JSON shows in seconds.
+type seconds time.Duration
+
+func (s seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+func (s seconds) String() string { return rounded(time.Duration(s)) }
 
 // delayClients is how many clients draw their delays.
 const delayClients = 1000
@@ -62,7 +73,7 @@ const delayClients = 1000
 // drawDelays has many clients draw their delays, always the same.
 func drawDelays(b backoff.Backoff, retries int) []delayRow {
 	r := rand.New(rand.NewPCG(0, 0))
-	delays, elapsed := make([][]time.Duration, retries), make([][]time.Duration, retries)
+	delays, elapsed := make([][]seconds, retries), make([][]seconds, retries)
 	for range delayClients {
 		var s backoff.State
 		for i := range retries {
@@ -72,7 +83,7 @@ func drawDelays(b backoff.Backoff, retries int) []delayRow {
 				break
 			}
 			s.Last, s.Elapsed = d, min(s.Elapsed+d, backoff.MaxDelay)
-			delays[i], elapsed[i] = append(delays[i], d), append(elapsed[i], s.Elapsed)
+			delays[i], elapsed[i] = append(delays[i], seconds(d)), append(elapsed[i], seconds(s.Elapsed))
 		}
 	}
 	var rows []delayRow
@@ -83,31 +94,22 @@ func drawDelays(b backoff.Backoff, retries int) []delayRow {
 		}
 		slices.Sort(d)
 		slices.Sort(elapsed[i])
-		rows = append(rows, delayRow{i + 1, d[0], d[n/2], d[n-1], elapsed[i][n/2], n})
+		rows = append(rows, delayRow{i + 1, n, d[0], d[n/2], d[n-1], elapsed[i][n/2]})
 	}
 	return rows
-}
-
-func (r delayRow) json() any {
-	return struct {
-		Retry    int     `json:"retry"`
-		Clients  int     `json:"clients"`
-		Shortest float64 `json:"shortest_s"`
-		Median   float64 `json:"median_s"`
-		Longest  float64 `json:"longest_s"`
-		Elapsed  float64 `json:"elapsed_s"`
-	}{r.retry, r.clients, r.shortest.Seconds(), r.median.Seconds(), r.longest.Seconds(), r.elapsed.Seconds()}
 }
 
 func writeRows(w io.Writer, rows []delayRow, retries int) error {
 	t := table.Table{Columns: []table.Column{{Head: "retry"}, {Head: "shortest"}, {Head: "median"}, {Head: "longest"}, {Head: "elapsed"}}}
 	some := ""
 	for _, r := range rows {
-		n := fmt.Sprint(r.retry)
-		if r.clients < delayClients {
+		n := fmt.Sprint(r.Retry)
+		if r.Clients < delayClients {
 			n, some = n+"*", "* for some of the clients only"
 		}
-		t.Rows = append(t.Rows, []table.Cell{{Text: n}, {Text: rounded(r.shortest)}, {Text: rounded(r.median)}, {Text: rounded(r.longest)}, {Text: rounded(r.elapsed)}})
+		t.Rows = append(t.Rows, []table.Cell{
+			{Text: n}, {Text: r.Shortest.String()}, {Text: r.Median.String()}, {Text: r.Longest.String()}, {Text: r.Elapsed.String()},
+		})
 	}
 	if err := t.Write(w); err != nil {
 		return err

@@ -20,7 +20,6 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/load/client"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -63,8 +62,8 @@ func chosen(t *testing.T, args ...string) (sim.Strategy, error) {
 }
 
 func TestTheStrategyIsAsChosen(t *testing.T) {
-	exponential := func(change func(*sim.Retry)) sim.Strategy {
-		s := client.Exponential()
+	changed := func(change func(*sim.Retry)) sim.Strategy {
+		s := exponential()
 		change(&s.Retry)
 		return s
 	}
@@ -75,11 +74,11 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 	}{
 		{nil, fixed},
 		{[]string{"--simple-backoff-delay=1s"}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
-		{[]string{"--exponential-backoff"}, client.Exponential()},
-		{[]string{"--exponential-backoff", "--strategy=exponential", "--simple-backoff-delay=1s"}, client.Exponential()},
-		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s", "--factor=3"}, exponential(func(r *sim.Retry) { r.Min, r.Max, r.Factor = time.Second, 10*time.Second, 3 })},
-		{[]string{"--strategy=exponential", "--jitter=0.2"}, exponential(func(r *sim.Retry) { r.Jitter = backoff.Normal(0.2) })},
-		{[]string{"--strategy=exponential", "--jitter=full"}, exponential(func(r *sim.Retry) { r.Jitter = backoff.Full() })},
+		{[]string{"--exponential-backoff"}, exponential()},
+		{[]string{"--exponential-backoff", "--strategy=exponential", "--simple-backoff-delay=1s"}, exponential()},
+		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s", "--factor=3"}, changed(func(r *sim.Retry) { r.Min, r.Max, r.Factor = time.Second, 10*time.Second, 3 })},
+		{[]string{"--strategy=exponential", "--jitter=0.2"}, changed(func(r *sim.Retry) { r.Jitter = backoff.Normal(0.2) })},
+		{[]string{"--strategy=exponential", "--jitter=full"}, changed(func(r *sim.Retry) { r.Jitter = backoff.Full() })},
 		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}},
 	} {
 		got, err := chosen(t, c.args...)
@@ -107,7 +106,7 @@ func TestErrorsOfServerAndClient(t *testing.T) {
 		{[]string{"client", "-clients", "0"}, `"0" for "--clients" flag: want a whole number from 1 to 100000`},
 		{[]string{"client", "-lambda", "NaN"}, `"NaN" for "--lambda" flag: want a number from 0.001 to 86400`},
 		{[]string{"client", "-strategy", "cubic"}, `"cubic" for "--strategy" flag: want one of none, fixed, exponential, `},
-		{[]string{"client", "-jitter", "2"}, `"2" for "--jitter" flag: want none, full, `},
+		{[]string{"client", "-jitter", "2"}, `"2" for "--jitter" flag: jitter: normal:2 is not allowed, want a number from 0 to 1`},
 		{[]string{"client", "-url", "localhost"}, `"localhost" for "--url" flag: want a URL like http://127.0.0.1:8070/api`},
 		{[]string{"client", "-exponential-backoff", "-strategy", "fixed"}, "--exponential-backoff and --strategy fixed: want one of them"},
 		{[]string{"client", "-strategy", "reno-0.9", "-min-delay", "1s"}, "--min-delay: makes no difference to --strategy reno-0.9"},

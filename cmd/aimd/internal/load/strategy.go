@@ -1,4 +1,4 @@
-package client
+package load
 
 import (
 	"context"
@@ -16,26 +16,26 @@ import (
 	"github.com/aimd-go/aimd/throttle"
 )
 
-// Exponential is the strategy -exponential-backoff of the program of "Exponential Backoff
+// exponential is the strategy -exponential-backoff of the program of "Exponential Backoff
 // or how not to crash a server", with the program's constants.
-func Exponential() sim.Strategy {
+func exponential() sim.Strategy {
 	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
 		Kind: "compound", Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
 	}}
 }
 
-// Strategies returns the ready strategies: exponential, and all strategies of the simulator
+// strategies returns the ready strategies: exponential, and all strategies of the simulator
 // except carrier sense, which HTTP does not have.
-func Strategies() []sim.Strategy {
+func strategies() []sim.Strategy {
 	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense > 0 })
 	i := 1 + slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == "fixed" })
-	return slices.Insert(all, i, Exponential())
+	return slices.Insert(all, i, exponential())
 }
 
-// Named finds a strategy by its name. tahoe and reno may have any factor greater than 0 and
+// named finds a strategy by its name. tahoe and reno may have any factor greater than 0 and
 // less than 1: reno-0.75.
-func Named(name string) (sim.Strategy, bool) {
-	all := Strategies()
+func named(name string) (sim.Strategy, bool) {
+	all := strategies()
 	if i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == name }); i >= 0 {
 		return all[i], true
 	}

@@ -1,4 +1,4 @@
-package server
+package load
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 )
 
 // textual is the server of the text: "minDelay (100 ms)", "concurrencyLimit (30)".
-func textual() Config {
-	return Config{Limit: 30, BaseDelay: 100 * time.Millisecond, Factor: 1.05, K: 15, Recheck: 50 * time.Millisecond}
+func textual() slowdown {
+	return slowdown{limit: 30, base: 100 * time.Millisecond, factor: 1.05, k: 15, recheck: 50 * time.Millisecond}
 }
 
 // The lines of the text: "concurrency: 1040, last delay: 2.671444385s" and so on.
@@ -25,14 +25,14 @@ func TestDelayIsThatOfTheText(t *testing.T) {
 		0: "100ms", 8: "100ms", 30: "100ms", 45: "105ms",
 		1040: "2.671444385s", 1599: "16.458895305s", 1925: "47.524196455s", 2231: "2m8.580906589s",
 	} {
-		assert.Equal(t, want, textual().Delay(concurrency).String(), "%d at a time", concurrency)
+		assert.Equal(t, want, textual().delay(concurrency).String(), "%d at a time", concurrency)
 	}
 }
 
 func TestDelayDoesNotOverflow(t *testing.T) {
 	// From here on nanoseconds do not go into 64 bits.
 	for _, concurrency := range []int{7792, 7793, 100_000, math.MaxInt32} {
-		assert.Equal(t, LongestDelay, textual().Delay(concurrency), "%d at a time", concurrency)
+		assert.Equal(t, longestDelay, textual().delay(concurrency), "%d at a time", concurrency)
 	}
 }
 
@@ -40,24 +40,24 @@ func FuzzDelay(f *testing.F) {
 	f.Add(30, 1.05, 15.0, int64(100*time.Millisecond), 1040)
 	f.Add(1, 1000.0, 0.001, int64(time.Hour), math.MaxInt32)
 	f.Fuzz(func(t *testing.T, limit int, factor, k float64, base int64, concurrency int) {
-		c := Config{Limit: limit, Factor: factor, K: k, BaseDelay: time.Duration(base)}
+		c := slowdown{limit: limit, factor: factor, k: k, base: time.Duration(base)}
 		// What the flags let through.
 		if limit < 1 || limit > 1_000_000 || !(factor >= 1 && factor <= 1000) || !(k >= 0.001 && k <= 1e6) ||
-			c.BaseDelay < time.Millisecond || c.BaseDelay > time.Hour || concurrency < 0 || concurrency > math.MaxInt32-1 {
+			c.base < time.Millisecond || c.base > time.Hour || concurrency < 0 || concurrency > math.MaxInt32-1 {
 			t.Skip()
 		}
-		d := c.Delay(concurrency)
-		assert.GreaterOrEqual(t, d, c.BaseDelay)
-		assert.LessOrEqual(t, d, LongestDelay)
-		assert.GreaterOrEqual(t, c.Delay(concurrency+1), d)
+		d := c.delay(concurrency)
+		assert.GreaterOrEqual(t, d, c.base)
+		assert.LessOrEqual(t, d, longestDelay)
+		assert.GreaterOrEqual(t, c.delay(concurrency+1), d)
 	})
 }
 
 // request is one to the service, made at once and answered in the bubble.
-func request(ctx context.Context, s *Service, done func(*httptest.ResponseRecorder, time.Duration)) {
+func request(ctx context.Context, s *service, done func(*httptest.ResponseRecorder, time.Duration)) {
 	began := time.Now()
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, Path, nil))
+	s.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 	done(w, time.Since(began))
 }
 
@@ -65,7 +65,7 @@ func request(ctx context.Context, s *Service, done func(*httptest.ResponseRecord
 // responds with a fixed delay."
 func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(textual())
+		s := newService(textual())
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
@@ -76,7 +76,7 @@ func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		assert.Equal(t, Counts{Peak: 30, LastDelay: 100 * time.Millisecond, Served: 30}, s.Counts())
+		assert.Equal(t, serviceCounts{Peak: 30, LastDelay: 100 * time.Millisecond, Served: 30}, s.now())
 	})
 }
 
@@ -85,15 +85,15 @@ func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 func TestTheDelayIsThatOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := textual()
-		c.Limit, c.Factor, c.K = 1, 10, 1 // two at a time take a second
-		s := New(c)
+		c.limit, c.factor, c.k = 1, 10, 1 // two at a time take a second
+		s := newService(c)
 		var wg sync.WaitGroup
 		var took [2]time.Duration
 		for i := range took {
 			wg.Go(func() { request(t.Context(), s, func(_ *httptest.ResponseRecorder, d time.Duration) { took[i] = d }) })
 			time.Sleep(75 * time.Millisecond)
 		}
-		assert.Equal(t, 2, s.Counts().Concurrency, "both are there")
+		assert.Equal(t, 2, s.now().Concurrency, "both are there")
 		wg.Wait()
 		assert.Equal(t, time.Second, took[0])
 		assert.Equal(t, 950*time.Millisecond, took[1], "25 ms after the first one's end it looks, and was here for long enough")
@@ -103,8 +103,8 @@ func TestTheDelayIsThatOfNow(t *testing.T) {
 func TestWhoGaveUpStaysAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := textual()
-		c.Limit, c.Factor, c.K = 1, 10, 1
-		s := New(c)
+		c.limit, c.factor, c.k = 1, 10, 1
+		s := newService(c)
 		ctx, giveUp := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 2 {
@@ -113,22 +113,22 @@ func TestWhoGaveUpStaysAndCounts(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		giveUp()
 		synctest.Wait()
-		assert.Equal(t, 2, s.Counts().Concurrency)
+		assert.Equal(t, 2, s.now().Concurrency)
 		wg.Wait()
-		assert.Equal(t, Counts{Peak: 2, LastDelay: s.Counts().LastDelay, Served: 2, Abandoned: 2}, s.Counts())
+		assert.Equal(t, serviceCounts{Peak: 2, LastDelay: s.now().LastDelay, Served: 2, Abandoned: 2}, s.now())
 	})
 }
 
 func TestCloseSendsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := textual()
-		c.BaseDelay = time.Hour
-		s := New(c)
-		time.AfterFunc(10*time.Millisecond, s.Close)
+		c.base = time.Hour
+		s := newService(c)
+		time.AfterFunc(10*time.Millisecond, func() { close(s.closed) })
 		request(t.Context(), s, func(w *httptest.ResponseRecorder, took time.Duration) {
 			assert.Equal(t, 10*time.Millisecond, took)
 			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		})
-		require.Zero(t, s.Counts().Served)
+		require.Zero(t, s.now().Served)
 	})
 }

@@ -1,4 +1,4 @@
-package client
+package load
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 // What is tried here for real is what the simulator shows.
 func TestTheStrategiesAreTheSimulators(t *testing.T) {
 	for _, s := range sim.Strategies() {
-		got, known := Named(s.Name)
+		got, known := named(s.Name)
 		assert.Equal(t, s.Name != "ethernet", known, s.Name)
 		if known {
 			assert.Equal(t, s, got)
 		}
 	}
-	assert.Len(t, Strategies(), len(sim.Strategies()), "without ethernet, with exponential")
+	assert.Len(t, strategies(), len(sim.Strategies()), "without ethernet, with exponential")
 }
 
 // Every setting of the words reaches what runs: one that is not allowed is refused, by
@@ -77,26 +77,26 @@ func TestAWindowWithDelays(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	for _, name := range []string{"", "foo", "reno", "reno-", "reno-0", "reno-1", "reno-x", "reno-NaN", "tahoe--0.5", "probe-0.5", "cubic-0.5", "-0.5"} {
-		_, known := Named(name)
+		_, known := named(name)
 		assert.False(t, known, name)
 	}
-	s, known := Named("tahoe-0.75")
+	s, known := named("tahoe-0.75")
 	require.True(t, known)
 	assert.Equal(t, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}, s)
 }
 
 // The figures of the text's program, in the text's loop.
 func TestExponentialIsThatOfTheProgram(t *testing.T) {
-	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1)}, Exponential().Retry.Delays())
+	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1)}, exponential().Retry.Delays())
 }
 
 // attempts does one operation whose attempts all fail, for a while of the bubble's
 // time, and returns when they began.
 func attempts(t *testing.T, name string, span time.Duration, failure error) (at []time.Duration, err error) {
 	t.Helper()
-	named, known := Named(name)
+	chosen, known := named(name)
 	require.True(t, known)
-	s, err := newStrategy(named)
+	s, err := newStrategy(chosen)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -134,10 +134,10 @@ func TestExponentialBeginsWithMinDelay(t *testing.T) {
 }
 
 func TestEveryStrategyEndsWithSuccess(t *testing.T) {
-	for _, named := range Strategies() {
-		t.Run(named.Name, func(t *testing.T) {
+	for _, chosen := range strategies() {
+		t.Run(chosen.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := newStrategy(named)
+				s, err := newStrategy(chosen)
 				require.NoError(t, err)
 				for range 10 { // or the throttle knows of nothing but failure
 					require.NoError(t, s.do(t.Context(), func(context.Context) error { return nil }))
@@ -149,14 +149,14 @@ func TestEveryStrategyEndsWithSuccess(t *testing.T) {
 					}
 					return nil
 				})
-				if named.Name == "none" {
+				if chosen.Name == "none" {
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					assert.Equal(t, 1, n)
 				} else {
 					require.NoError(t, err)
 					assert.Equal(t, 2, n)
 				}
-				assert.Equal(t, named.Window.Law != "", s.limiter != nil)
+				assert.Equal(t, chosen.Window.Law != "", s.limiter != nil)
 			})
 		})
 	}
@@ -167,8 +167,8 @@ func TestGuardsAreShared(t *testing.T) {
 	for name, want := range map[string]error{"backoff-budget": retry.ErrBudget, "backoff-throttle": throttle.ErrThrottled} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				named, _ := Named(name)
-				s, err := newStrategy(named)
+				chosen, _ := named(name)
+				s, err := newStrategy(chosen)
 				require.NoError(t, err)
 				guarded := 0
 				for range 100 {
@@ -187,8 +187,8 @@ func TestGuardsAreShared(t *testing.T) {
 
 func TestAWindowBoundsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		named, _ := Named("reno-0.9")
-		s, err := newStrategy(named)
+		chosen, _ := named("reno-0.9")
+		s, err := newStrategy(chosen)
 		require.NoError(t, err)
 		ctx, end := context.WithCancel(t.Context())
 		flying, most := 0, 0

@@ -1,9 +1,10 @@
-package server
+package load
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -46,25 +47,24 @@ func (o *output) wait(t *testing.T, form string) []string {
 	return r.FindStringSubmatch(o.String())
 }
 
-// run runs a quick server for one request, until the lines are as wanted.
-func run(t *testing.T, o Options, line string) (stdout string) {
+// asked runs a quick server for one request, until the lines are as wanted.
+func asked(t *testing.T, json bool, line string) (stdout string) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	var lines, said output
-	o.Address, o.Report, o.Stdout, o.Stderr = "127.0.0.1:0", 5*time.Millisecond, &lines, &said
-	c := textual()
-	c.BaseDelay, c.Recheck = 10*time.Millisecond, time.Millisecond
+	s := server{slowdown: textual(), address: "127.0.0.1:0", stderr: &said}
+	s.every, s.json, s.to = 5*time.Millisecond, json, &lines
+	s.base, s.recheck = 10*time.Millisecond, time.Millisecond
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, c, o) }()
+	go func() { ended <- s.run(ctx) }()
 	url := said.wait(t, `Listening at (http://127\.0\.0\.1:\d+/api),`)[1]
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get(url)
 	require.NoError(t, err)
 	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
+	require.NoError(t, errors.Join(err, resp.Body.Close()))
 	assert.Equal(t, "OK", string(body))
 
 	lines.wait(t, line)
@@ -74,46 +74,31 @@ func run(t *testing.T, o Options, line string) (stdout string) {
 }
 
 // The form of the text: "Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s".
-func TestLines(t *testing.T) {
-	const form = `(?m)^[A-Z][a-z]{2} [ 123]\d \d\d:\d\d:\d\d\.\d{3}: concurrency:    [01], last delay: 10ms$`
-	out := run(t, Options{}, form)
+func TestServerLines(t *testing.T) {
+	out := asked(t, false, `(?m)^[A-Z][a-z]{2} [ 123]\d \d\d:\d\d:\d\d\.\d{3}: concurrency:    [01], last delay: 10ms$`)
 	assert.Regexp(t, `\nServed 1 requests in \d.*s, 0 of them for clients that had given up, at most 1 at a time; 0 were not done.\n$`, out)
-}
 
-func TestLineIsThatOfTheText(t *testing.T) {
-	var b bytes.Buffer
 	at := time.Date(2014, 6, 21, 22, 13, 7, 492e6, time.UTC)
-	require.NoError(t, Options{Stdout: &b}.line(at, Counts{Concurrency: 1040, LastDelay: 2671444385}))
-	require.NoError(t, Options{Stdout: &b}.line(at, Counts{Concurrency: 8, LastDelay: 100 * time.Millisecond}))
-	assert.Equal(t, "Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s\n"+
-		"Jun 21 22:13:07.492: concurrency:    8, last delay: 100ms\n", b.String())
-}
-
-func TestJSONLines(t *testing.T) {
-	out := run(t, Options{JSON: true}, `"served":1,"abandoned":0,"last_delay_s":0.01}`)
-	all := strings.Split(strings.TrimSpace(out), "\n")
-	var line struct {
-		Time      time.Time
-		LastDelay float64 `json:"last_delay_s"`
+	for want, c := range map[string]serviceCounts{
+		"Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s": {Concurrency: 1040, LastDelay: 2671444385},
+		"Jun 21 22:13:07.492: concurrency:    8, last delay: 100ms":        {Concurrency: 8, LastDelay: 100 * time.Millisecond},
+	} {
+		assert.Equal(t, want, c.report(at).line)
 	}
+
+	out = asked(t, true, `"served":1,"abandoned":0,"last_delay_s":0.01}`)
+	all := strings.Split(strings.TrimSpace(out), "\n")
+	var line struct{ Time time.Time }
 	require.NoError(t, json.Unmarshal([]byte(all[0]), &line))
 	assert.WithinDuration(t, time.Now(), line.Time, time.Minute)
-	var last struct {
-		Summary struct {
-			Seconds      float64
-			Served, Peak int
-		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(all[len(all)-1]), &last))
-	assert.Equal(t, 1, last.Summary.Served)
-	assert.Positive(t, last.Summary.Seconds)
+	assert.Regexp(t, `^{"summary":{"seconds":\d.*,"concurrency":0,"peak":1,"served":1,"abandoned":0}}$`, all[len(all)-1])
 }
 
 func TestWhatCanNotListenSaysSo(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	err = Run(t.Context(), textual(), Options{Address: l.Addr().String(), Report: time.Hour, Stdout: io.Discard, Stderr: io.Discard})
+	err = server{address: l.Addr().String()}.run(t.Context())
 	require.ErrorContains(t, err, "address already in use")
 }
 
