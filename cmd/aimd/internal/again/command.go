@@ -71,7 +71,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "how long each try may take")
 	j.rules.flags(f)
 	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
-	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of a pipe's standard input to keep for later tries; with 0 the command gets none")
+	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of a pipe's standard input to keep in memory for later tries; with 0 the command gets none")
 	j.form.Flags(c)
 	f.BoolVar(&j.quiet, "quiet", false, "say nothing of tries and delays")
 	cli.NoDefault(f, "for", "timeout")
@@ -106,7 +106,6 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	if err != nil {
 		return err
 	}
-	defer in.close()
 	s := passSignals(cancel)
 	defer s.stop()
 

@@ -58,22 +58,18 @@ func (i *input) feed(cmd *exec.Cmd) (end func(), err error) {
 
 // copy gives the command the bytes that earlier tries have read, then the rest of the stream.
 func (f *feeder) copy() {
-	for given := int64(0); f.wait(f.w, unix.POLLOUT); {
+	for given := 0; f.wait(f.w, unix.POLLOUT); {
 		f.settle()
-		n := int(min(f.size-given, page))
-		if n > 0 {
-			if _, err := f.kept.ReadAt(f.buf[:n], given); err != nil {
-				f.lose(err)
-				return
-			}
-			n, _ = unix.Write(f.w, f.buf[:n])
+		n := 0
+		if given < len(f.kept) {
+			n, _ = unix.Write(f.w, f.kept[given:min(given+page, len(f.kept))])
 		} else if f.wait(f.from, unix.POLLIN) {
 			n = f.next()
 		}
 		if n <= 0 {
 			return
 		}
-		given += int64(n)
+		given += n
 	}
 }
 

@@ -30,7 +30,7 @@ type rules []*rule
 
 func (rs *rules) flags(f *pflag.FlagSet) {
 	*rs = rules{
-		{name: "never", about: "are final", verdict: attempt.Verdict{Outcome: window.Neutral}, statuses: []int{126, 127}},
+		{name: "never", about: "are final", verdict: final, statuses: []int{126, 127}},
 		{name: "overload", about: "mean that the service is too busy", verdict: attempt.Verdict{Outcome: window.Overload, Retry: true}},
 		{name: "again", about: "are worth another try", verdict: attempt.Verdict{Outcome: window.Neutral, Retry: true}},
 	}
@@ -80,7 +80,7 @@ func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
 		narrow = r.name == "again" && len(r.statuses)+len(r.words) > 0
 	}
 	if narrow {
-		return attempt.Verdict{Outcome: window.Neutral}, why + ", not one of --again"
+		return final, why + ", not one of --again"
 	}
 	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: h.retryAfter()}, why
 }

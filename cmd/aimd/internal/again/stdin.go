@@ -13,15 +13,14 @@ import (
 type input struct {
 	// file is nil if the command gets no input.
 	file *os.File
-	// stream reports that file cannot be read again. Its first bytes are kept.
+	// stream reports that file cannot be read again, so what the tries read is kept.
 	stream bool
-	// start is the offset in a regular file where each try begins to read.
+	// start is the offset in a regular file where each try begins to read, or -1.
 	start int64
-	// most bounds size, in bytes.
+	// most bounds kept, in bytes.
 	most int64
-	// kept holds the size bytes that the tries have read from a stream so far. It is nil before the first.
-	kept *os.File
-	size int64
+	// kept has the bytes that the tries have read from a stream so far.
+	kept []byte
 	// lost is the reason why no other try can have the same input, or nil.
 	lost error
 }
@@ -57,38 +56,13 @@ func (i *input) connect(cmd *exec.Cmd) (end func(), err error) {
 
 // keep keeps bytes that a try has read from a stream.
 func (i *input) keep(read []byte) {
-	if i.lost == nil && i.size+int64(len(read)) > i.most {
+	if i.lost == nil && int64(len(i.kept)+len(read)) > i.most {
 		i.lose(fmt.Errorf("the command read more than %s of standard input; want a file with <, or a larger --stdin-max",
 			value.ShowSize(i.most)))
 	}
-	if i.lost != nil || len(read) == 0 {
-		return
+	if i.lost == nil {
+		i.kept = append(i.kept, read...)
 	}
-	if i.kept == nil {
-		f, err := os.CreateTemp("", "aimd-stdin-")
-		if err != nil {
-			i.lose(err)
-			return
-		}
-		_ = os.Remove(f.Name()) // no file is left behind, however aimd ends; close removes it if this fails
-		i.kept = f
-	}
-	if _, err := i.kept.WriteAt(read, i.size); err != nil {
-		i.lose(err)
-		return
-	}
-	i.size += int64(len(read))
 }
 
-func (i *input) lose(err error) {
-	i.close()
-	i.lost = fmt.Errorf("no other try: %w", err)
-}
-
-func (i *input) close() {
-	if i.kept != nil {
-		_ = i.kept.Close()
-		_ = os.Remove(i.kept.Name())
-		i.kept = nil
-	}
-}
+func (i *input) lose(err error) { i.kept, i.lost = nil, fmt.Errorf("no other try: %w", err) }

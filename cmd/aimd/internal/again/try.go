@@ -68,7 +68,7 @@ func (t *try) run(ctx context.Context) error {
 	cmd := t.prepare(running, h)
 	disconnect, err := t.in.connect(cmd)
 	if err != nil {
-		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: attempt.Verdict{Outcome: window.Neutral}}
+		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: final}
 	}
 	err = t.signals.start(cmd)
 	if err != nil {
@@ -84,19 +84,18 @@ func (t *try) run(ctx context.Context) error {
 	}
 	t.signals.ended()
 	disconnect()
-	if f := t.ended(ctx, cmd.ProcessState, h, running.Err() != nil); f != nil {
-		return t.final(f)
+	f := t.ended(ctx, cmd.ProcessState, h, running.Err() != nil)
+	if f == nil {
+		return nil
 	}
-	return nil
-}
-
-// final makes the failure final if another try could not have the same input.
-func (t *try) final(f *failure) *failure {
-	if t.in != nil && t.in.lost != nil {
-		f.verdict, f.why = attempt.Verdict{Outcome: window.Neutral}, fmt.Sprintf("%s; %v", f.why, t.in.lost)
+	if t.in != nil && t.in.lost != nil { // another try could not have the same input
+		f.verdict, f.why = final, fmt.Sprintf("%s; %v", f.why, t.in.lost)
 	}
 	return f
 }
+
+// final is the verdict on a try that is not to be repeated.
+var final = attempt.Verdict{Outcome: window.Neutral}
 
 // prepare returns the command, all but its standard input.
 func (t *try) prepare(ctx context.Context, h *heard) *exec.Cmd {
@@ -113,7 +112,7 @@ func (t *try) prepare(ctx context.Context, h *heard) *exec.Cmd {
 // notStarted is the failure of a command that cannot be run. Another try may help only
 // if the system is at its limits.
 func notStarted(err error) error {
-	f := &failure{why: err.Error(), status: cannotRun, verdict: attempt.Verdict{Outcome: window.Neutral}}
+	f := &failure{why: err.Error(), status: cannotRun, verdict: final}
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		f.status = notFound
@@ -140,7 +139,7 @@ func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late 
 	case status == 0:
 		return nil
 	case killed == syscall.SIGINT || killed == syscall.SIGTERM || killed == syscall.SIGQUIT || killed == syscall.SIGHUP:
-		f.why, f.verdict = "killed: "+killed.String(), attempt.Verdict{Outcome: window.Neutral}
+		f.why, f.verdict = "killed: "+killed.String(), final
 	default:
 		f.verdict, f.why = t.rules.judge(status, h)
 	}

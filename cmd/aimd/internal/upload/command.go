@@ -1,13 +1,14 @@
 package upload
 
 import (
-	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,35 +53,30 @@ func Command() *cobra.Command {
 	cmd := cli.Help(help, &cobra.Command{
 		Use:   "upload DIR|FILE s3://bucket/prefix",
 		Short: "Upload files to S3, verified, as fast as the store lets",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			factor := value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
-			if err := errors.Join(c.arguments(args), factor); err != nil {
-				return cli.Usage(cmd, err)
-			}
-			return c.run(cmd, choice)
-		},
 	})
 	c.flags(cmd)
 	choice.Flags(cmd.Flags())
-	return cmd
-}
-
-// run uploads, with a live page if there is to be one.
-func (c Config) run(cmd *cobra.Command, choice livepage.Choice) error {
-	// A reader that goes away, as head does, must not end the program before its parts are removed.
-	signal.Ignore(syscall.SIGPIPE)
-	defer signal.Reset(syscall.SIGPIPE)
-	page, err := choice.Serve(cmd)
-	if err != nil {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		factor := value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
+		if err := errors.Join(c.arguments(args), factor); err != nil {
+			return cli.Usage(cmd, err)
+		}
+		// A reader that goes away, as head does, must not end the program before its parts are removed.
+		signal.Ignore(syscall.SIGPIPE)
+		defer signal.Reset(syscall.SIGPIPE)
+		page, err := choice.Serve(cmd)
+		if err != nil {
+			return err
+		}
+		defer page.Close()
+		c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		c.Watch = func(l *aimd.Limiter) { page.Add("", l, nil) }
+		if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
+			page.Stay(cmd.Context())
+		}
 		return err
 	}
-	defer page.Close()
-	c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-	c.Watch = func(l *aimd.Limiter) { page.Add("", l, nil) }
-	if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
-		page.Stay(cmd.Context())
-	}
-	return err
+	return cmd
 }
 
 // checksums are the checksums that can go with a request. S3 has the CRC64NVME of the whole
@@ -107,19 +103,20 @@ const (
 
 func (c *Config) flags(cmd *cobra.Command) {
 	f := cli.Flags(cmd)
-	f.Var(value.Endpoint(&c.Endpoint), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
+	endpoint := "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)"
+	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
-	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline; each below DIR")
+	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline, as find DIR prints them")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.BoolVarP(&c.Verbose, "verbose", "v", false, "a line for every file")
-	f.Var(value.Choice(&c.Checksum, checksums, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
+	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
 	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "larger files go in parts of this size; it grows so that there are at most 10000")
 	f.Var(value.OrNone(value.Duration(&c.Timeout, time.Second, 24*time.Hour)), "timeout", "longest time for one attempt of a request; 0 for none")
 	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
-	f.Var(value.Choice(&c.Law, sim.Laws(), sim.Laws()), "law", "how the window adapts; probe needs no tuning")
+	f.Var(value.Choice(&c.Law, sim.Laws()), "law", "how the window adapts; probe needs no tuning")
 	f.Var(value.Factor(&c.Factor), "factor", "what a cut of reno or tahoe keeps of the window; 0.5 for a store whose limit varies much")
 	f.Var(value.Decimal(&c.InitialWindow, 1, windowMost), "initial-window", "requests in flight to begin with")
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")
@@ -147,21 +144,24 @@ func (c *Config) arguments(args []string) (err error) {
 	return nil
 }
 
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
 // destination takes s3://bucket/prefix apart. The prefix becomes "" or ends in a slash.
 func destination(s string) (bucket, prefix string, err error) {
 	rest, ok := strings.CutPrefix(s, "s3://")
-	if !ok {
-		return "", "", errors.New("want s3://bucket or s3://bucket/prefix as the last argument")
-	}
-	bucket, prefix, _ = strings.Cut(rest, "/")
+	bucket, prefix, _ = strings.Cut(strings.TrimSuffix(rest, "/"), "/")
 	elements := strings.Split(prefix, "/")
 	switch {
+	case !ok:
+		err = errors.New("want s3://bucket or s3://bucket/prefix as the last argument")
+	case !bucketName.MatchString(bucket):
+		err = errors.New("want a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'")
 	case !utf8.ValidString(prefix):
 		err = errors.New("the prefix must be UTF-8, as keys are")
 	case slices.Contains(elements, "."), slices.Contains(elements, ".."):
 		err = errors.New("the prefix must have no element . or ..: most clients could not name such keys")
-	case elements[len(elements)-1] != "":
+	case prefix != "":
 		prefix += "/"
 	}
-	return bucket, prefix, cmp.Or(value.Bucket(&bucket).Set(bucket), err)
+	return bucket, prefix, err
 }

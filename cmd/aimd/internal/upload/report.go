@@ -1,26 +1,19 @@
 package upload
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-const (
-	// namesMost is how many failed files the report for people names.
-	namesMost = 20
-	// lineEvery is the time between two lines of progress if there is no terminal.
-	lineEvery = 5 * time.Second
-)
+// failuresMost is how many failed files the report for people names.
+const failuresMost = 20
 
 // Summary counts all files, and is the last line of --json.
 type Summary struct {
@@ -67,7 +60,7 @@ func (r result) String() string {
 	case r.Error != "":
 		s += ": " + strings.TrimPrefix(r.Error, "open "+r.Path+": ")
 	case r.Status != skipped:
-		s += fmt.Sprintf(" -> %s (%s)", shown(r.Key), progress.Bytes(r.Size))
+		s += fmt.Sprintf(" -> %s (%s)", shown(r.Key), showBytes(r.Size))
 	}
 	return s
 }
@@ -87,17 +80,15 @@ type reporter struct {
 	// around keeps the lines that are written to a terminal clear of the progress.
 	around func(write func())
 	// stop ends the run if the reader of standard output is gone.
-	stop context.CancelCauseFunc
+	stop func(error)
 
 	mu sync.Mutex
-	// Guarded by mu: the counts, the first files that failed, and the first error of
-	// standard output.
+	// Guarded by mu: the counts, and the first files that failed.
 	Summary
 	failures []result
-	broken   error
 }
 
-func newReporter(c Config, stop context.CancelCauseFunc) *reporter {
+func newReporter(c Config, stop func(error)) *reporter {
 	return &reporter{Config: c, stop: stop, began: time.Now(), around: func(write func()) { write() }}
 }
 
@@ -117,7 +108,7 @@ func (r *reporter) add(x result) {
 		r.Skipped++
 	case failed:
 		r.Failed++
-		if x.Error != errStopped && len(r.failures) < namesMost {
+		if x.Error != errStopped && len(r.failures) < failuresMost {
 			r.failures = append(r.failures, x)
 		}
 	}
@@ -144,9 +135,8 @@ func (r *reporter) stdout(line string) {
 	} else {
 		write() // which leaves the progress where it is
 	}
-	if err != nil && r.broken == nil {
-		r.broken = fmt.Errorf("standard output: %w", err)
-		r.stop(r.broken)
+	if err != nil {
+		r.stop(fmt.Errorf("standard output: %w", err))
 	}
 }
 
@@ -162,8 +152,8 @@ func (r *reporter) now() Summary {
 	return s
 }
 
-// close writes the end of the report, and returns the first error of standard output.
-func (r *reporter) close(s Summary) error {
+// close writes the end of the report.
+func (r *reporter) close(s Summary) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range s.Incomplete {
@@ -171,7 +161,7 @@ func (r *reporter) close(s Summary) error {
 	}
 	if r.JSON {
 		r.json(s)
-		return r.broken
+		return
 	}
 	for _, x := range r.failures {
 		r.stderr(x.String())
@@ -182,12 +172,11 @@ func (r *reporter) close(s Summary) error {
 	if !r.Quiet {
 		r.stdout(s.String())
 	}
-	return r.broken
 }
 
 // String is the summary for people.
 func (s Summary) String() string {
-	rest := fmt.Sprintf("(%s), %d skipped, %d failed", progress.Bytes(s.Bytes), s.Skipped, s.Failed)
+	rest := fmt.Sprintf("(%s), %d skipped, %d failed", showBytes(s.Bytes), s.Skipped, s.Failed)
 	if s.Planned > 0 {
 		return fmt.Sprintf("would upload %d files %s", s.Planned, rest)
 	}
@@ -197,61 +186,4 @@ func (s Summary) String() string {
 		text += "; stopped before the end: run it again to go on"
 	}
 	return text
-}
-
-// progress shows how far the run is until hide is called.
-func (u *run) progress(ctx context.Context) (hide func()) {
-	if u.Quiet {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	counted := make(chan progress.Transfer, 1)
-	if u.From == "" {
-		go func() { counted <- u.count(ctx) }()
-	}
-	var all progress.Transfer
-	line := progress.NewLine(u.Stderr, lineEvery, func() string {
-		select {
-		case all = <-counted:
-		default:
-		}
-		return u.line(all)
-	})
-	u.report.mu.Lock()
-	defer u.report.mu.Unlock()
-	u.report.around = line.Around
-	return func() {
-		cancel()
-		line.Close()
-	}
-}
-
-// line is how far the run is; x has the number and size of all files, if they are counted.
-func (u *run) line(x progress.Transfer) string {
-	s, l := u.report.now(), u.limiter.Snapshot()
-	x.Files, x.Sent = s.Stored+s.Skipped+s.Failed+s.Planned, u.wire.sent.Load()
-	x.Bytes, x.Since = x.Sent+s.left, time.Duration(s.Seconds*float64(time.Second))
-	text := fmt.Sprintf("%v  cwnd %.1f  %d refused", x, l.Cwnd, l.Overloads)
-	if s.Failed > 0 {
-		text += fmt.Sprintf("  %d failed", s.Failed)
-	}
-	if why := u.wire.trouble.Load(); why != nil {
-		return fmt.Sprintf("waiting: %v  %s", why, text)
-	}
-	return text
-}
-
-// count walks ahead of the upload. It returns zeros if the context ends first.
-func (u *run) count(ctx context.Context) (all progress.Transfer) {
-	walker{yield: func(e entry) bool {
-		all.AllFiles++
-		if info, err := os.Stat(e.path); err == nil && e.err == nil {
-			all.AllBytes += info.Size()
-		}
-		return ctx.Err() == nil
-	}}.argument(u.Source)
-	if ctx.Err() != nil {
-		return progress.Transfer{}
-	}
-	return all
 }

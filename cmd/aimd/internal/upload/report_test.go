@@ -57,3 +57,28 @@ func TestPatience(t *testing.T) {
 		}
 	})
 }
+
+func TestPace(t *testing.T) {
+	const mib, gib = 1 << 20, 1 << 30
+	half := Summary{Stored: 10, Seconds: 1}
+	for _, c := range []struct {
+		s    Summary
+		sent int64
+		all  total
+		want string
+	}{
+		{half, mib, total{}, "10 files  1.0 MiB  1.0 MiB/s"}, // not before all is counted
+		{half, mib, total{20, 2 * mib}, "[##########----------]  50%  1s left  10/20 files  1.0 MiB of 2.0 MiB  1.0 MiB/s"},
+		{Summary{Skipped: 10, Seconds: 1, left: mib}, 0, total{20, 2 * mib}, "[##########----------]  50%  10/20 files  1.0 MiB of 2.0 MiB  0 B/s"},
+		{Summary{Stored: 20, Seconds: 1}, 5 * mib, total{20, 2 * mib}, "[####################] 100%  20/20 files  5.0 MiB of 2.0 MiB  5.0 MiB/s"},
+		{Summary{}, 0, total{}, "0 files  0 B  0 B/s"},
+		// The time that skipped files took shows nothing about the others.
+		{Summary{Skipped: 900, Seconds: 10, left: 9*gib - 10*mib}, 10 * mib, total{1000, 10 * gib},
+			"[##################--]  90%  17m4s left  900/1000 files  9.0 GiB of 10.0 GiB  1.0 MiB/s"},
+	} {
+		assert.Equal(t, c.want, c.s.pace(c.sent, c.all))
+	}
+	for n, want := range map[int64]string{1023: "1023 B", 1024: "1.0 KiB", 1023 << 10: "1.0 MiB", 5 << 40: "5.0 TiB", 5 << 50: "5120.0 TiB"} {
+		assert.Equal(t, want, showBytes(n))
+	}
+}

@@ -87,16 +87,16 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	s.Interrupted, s.Incomplete = ctx.Err() != nil, u.store.remains(ctx, u.Prefix)
 	l := u.limiter.Snapshot()
 	s.Attempts, s.Refused = l.Attempts(), l.Overloads
-	err := u.report.close(s)
+	u.report.close(s)
 	switch {
 	case ctx.Err() != nil:
-		err = ctx.Err()
+		return s, ctx.Err()
 	case stopped.Err() != nil:
-		err = fmt.Errorf("stopped: %w", context.Cause(stopped))
-	case err == nil && s.Failed > 0:
-		err = fmt.Errorf("%d of %d files failed", s.Failed, s.Stored+s.Skipped+s.Failed+s.Planned)
+		return s, fmt.Errorf("stopped: %w", context.Cause(stopped))
+	case s.Failed > 0:
+		return s, fmt.Errorf("%d of %d files failed", s.Failed, s.Stored+s.Skipped+s.Failed+s.Planned)
 	}
-	return s, err
+	return s, nil
 }
 
 // patience says that a stopped run waits, if it does not end soon.

@@ -19,8 +19,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
-
-	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
 // large is the size of a file of two parts.
@@ -349,10 +347,10 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	c := w.config()
 	u := &run{Config: c, report: newReporter(c, nil)}
 	require.NoError(t, u.connect(t.Context()))
-	assert.NotContains(t, u.line(progress.Transfer{}), "waiting")
+	assert.NotContains(t, u.line(total{}), "waiting")
 	said := ""
 	w.set(func(http.ResponseWriter, *http.Request) bool {
-		if line := u.line(progress.Transfer{}); strings.Contains(line, "waiting: ") {
+		if line := u.line(total{}); strings.Contains(line, "waiting: ") {
 			said = line
 			w.set(nil)
 		}
@@ -361,7 +359,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	u.all(t.Context(), nil)
 	assert.Contains(t, said, "waiting: EOF")
 	assert.EqualValues(t, 20, u.report.now().Stored)
-	assert.NotContains(t, u.line(progress.Transfer{}), "waiting")
+	assert.NotContains(t, u.line(total{}), "waiting")
 }
 
 // The answer to the completion is lost: the second try finds no upload, but the object.

@@ -3,6 +3,7 @@ package upload
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,72 +46,51 @@ type walker struct {
 
 // argument yields the file, whose key is its name, or the files below the directory.
 func (w walker) argument(path string) bool {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return w.file(path, filepath.Base(path))
+	if isDirectory(path) {
+		return w.directory(path, "", nil)
 	}
-	return w.directory(path, "", nil)
+	return w.file(path, filepath.Base(path))
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // directory yields the files below path; key is "" or ends in a slash. The directory is
 // read as a whole and sorted with "/" at the end of each directory's name, so a-b, a.b and
 // a/b come as their keys do. above are the directories that path lies in.
 func (w walker) directory(path, key string, above []fs.FileInfo) bool {
-	info, names, err := read(path)
+	info, err := os.Stat(path)
+	if err == nil && slices.ContainsFunc(above, func(dir fs.FileInfo) bool { return os.SameFile(dir, info) }) {
+		loop := ignored("symbolic link to a directory that it lies in, not followed")
+		return w.yield(entry{path, strings.TrimSuffix(key, "/"), loop})
+	}
+	entries, err := os.ReadDir(path)
 	if err != nil && !w.yield(entry{path, key, err}) {
 		return false
 	}
-	above = append(slices.Clip(above), info)
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && isDirectory(filepath.Join(path, name)) {
+			name += "/"
+		}
+		names = append(names, name)
+	}
 	slices.Sort(names)
 	for _, name := range names {
-		path, key, more := filepath.Join(path, name), key+name, true
-		switch dir, isDir := strings.CutSuffix(key, "/"); {
-		case !isDir:
-			more = w.file(path, key)
-		case loops(path, above):
-			more = w.yield(entry{path, dir, ignored("symbolic link to a directory that it lies in, not followed")})
-		default:
-			more = w.directory(path, key, above)
+		more := false
+		if strings.HasSuffix(name, "/") {
+			more = w.directory(filepath.Join(path, name), key+name, append(slices.Clip(above), info))
+		} else {
+			more = w.file(filepath.Join(path, name), key+name)
 		}
 		if !more {
 			return false
 		}
 	}
 	return true
-}
-
-// read reads the names in a directory, with "/" if a name is a directory or a link to one.
-func read(path string) (info fs.FileInfo, names []string, err error) {
-	d, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer d.Close()
-	info, err = d.Stat()
-	for err == nil {
-		var entries []fs.DirEntry
-		entries, err = d.ReadDir(1024) // so that only the names stay in memory
-		for _, e := range entries {
-			name, isDir := e.Name(), e.IsDir()
-			if e.Type()&fs.ModeSymlink != 0 {
-				to, err := os.Stat(filepath.Join(path, name))
-				isDir = err == nil && to.IsDir()
-			}
-			if isDir {
-				name += "/"
-			}
-			names = append(names, name)
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return info, names, err
-}
-
-// loops reports whether the path leads to a directory that it lies in.
-func loops(path string, above []fs.FileInfo) bool {
-	info, err := os.Stat(path)
-	return err == nil && slices.ContainsFunc(above, func(dir fs.FileInfo) bool { return os.SameFile(dir, info) })
 }
 
 // file yields a file, or the reason why it is not uploaded.
@@ -135,41 +115,45 @@ func (w walker) file(path, key string) bool {
 // listed yields the files that the list names, in its order. The names are separated by
 // NUL if the list has one, as find -print0 writes them, else by newlines.
 func (w walker) listed(list io.Reader, dir string) error {
-	b := bufio.NewReaderSize(list, pathMost)
-	end := byte('\n')
-	// If there is a NUL, it ends the first path.
-	if start, _ := b.Peek(pathMost); bytes.IndexByte(start, 0) >= 0 {
-		end = 0
-	}
-	for {
-		line, err := b.ReadSlice(end)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("a path of more than %d bytes: no list of paths", pathMost)
+	lines, end := bufio.NewScanner(list), byte('\n')
+	lines.Buffer(make([]byte, pathMost), pathMost)
+	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
+		if bytes.IndexByte(data, 0) >= 0 {
+			end = 0
 		}
-		path := strings.TrimSuffix(string(line), string(rune(end)))
-		if path != "" && !w.below(path, dir) || errors.Is(err, io.EOF) {
+		if i := bytes.IndexByte(data, end); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		if atEnd && len(data) > 0 {
+			return len(data), data, nil
+		}
+		return 0, nil, nil
+	})
+	for lines.Scan() {
+		if path := lines.Text(); path != "" && !w.below(path, dir) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("a path of more than %d bytes: no list of paths", pathMost)
+	}
+	return lines.Err()
 }
 
 // below yields the file, or the files below the directory, if the path is below dir.
 func (w walker) below(path, dir string) bool {
-	root, errRoot := filepath.Abs(dir)
-	abs, errAbs := filepath.Abs(path)
+	root, rootErr := filepath.Abs(dir)
+	abs, absErr := filepath.Abs(path)
 	rel, err := filepath.Rel(root, abs)
-	if err = errors.Join(errRoot, errAbs, err); err == nil && !filepath.IsLocal(rel) {
-		err = fmt.Errorf("is not below %s", dir)
+	if err = cmp.Or(rootErr, absErr, err); err == nil && !filepath.IsLocal(rel) {
+		err = fmt.Errorf("is not below %s; want paths as find %s prints them", dir, dir)
 	}
 	key := filepath.ToSlash(rel)
-	if err != nil {
+	switch {
+	case err != nil:
 		return w.yield(entry{path, "", err})
+	case isDirectory(path):
+		return w.directory(path, strings.TrimPrefix(key+"/", "./"), nil)
 	}
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return w.file(path, key)
-	}
-	return w.directory(path, strings.TrimPrefix(key+"/", "./"), nil)
+	return w.file(path, key)
 }

@@ -115,7 +115,7 @@ func TestList(t *testing.T) {
 		"newlines":           {dir + "/d/g\n\n" + dir + "/./a", dir, []string{"d/g", "a"}},
 		"NUL":                {dir + "/b\nc\x00" + dir + "/a\x00", dir, []string{"b\nc", "a"}},
 		"a directory":        {dir + "/h\n" + dir + "/d\n", dir, []string{"h", "d/e", "d/f", "d/g"}},
-		"elsewhere and gone": {dir + "/a\n" + dir + "/d/none", dir + "/d", []string{": is not below " + dir + "/d", "none: stat " + dir + "/d/none: no such file or directory"}},
+		"elsewhere and gone": {dir + "/a\n" + dir + "/d/none", dir + "/d", []string{": is not below " + dir + "/d; want paths as find " + dir + "/d prints them", "none: stat " + dir + "/d/none: no such file or directory"}},
 		"the directory":      {dir + "/d", dir + "/d", []string{"e", "f", "g"}},
 		"nothing":            {"", dir, nil},
 	} {

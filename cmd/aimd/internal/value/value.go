@@ -72,12 +72,8 @@ func Whole(to *int, lo, hi int) *Value[int] {
 
 // Natural is a whole number from 0, such as the seed of randomness.
 func Natural(to *uint64) *Value[uint64] {
-	parse := func(s string) (uint64, bool) {
-		x, err := strconv.ParseUint(s, 10, 64)
-		return x, err == nil
-	}
-	show := func(x uint64) string { return strconv.FormatUint(x, 10) }
-	return &Value[uint64]{to, "number", "a whole number from 0", parse, show, nil}
+	parse := within(func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }, 0, math.MaxUint64)
+	return &Value[uint64]{to, "number", "a whole number from 0", parse, func(x uint64) string { return strconv.FormatUint(x, 10) }, nil}
 }
 
 // Decimal is a number from lo to hi.
@@ -113,12 +109,11 @@ func OrNone[T any](v *Value[T]) *Value[T] {
 	return v
 }
 
+// zeros are the units of a duration that are zero.
+var zeros = regexp.MustCompile(`(\D)(0m)?0s$`)
+
 // ShowDuration leaves out the units that are zero: 1m, not 1m0s.
-func ShowDuration(d time.Duration) string {
-	s := d.String()
-	s = regexp.MustCompile(`(\D)0s$`).ReplaceAllString(s, "$1")
-	return regexp.MustCompile(`(\D)0m$`).ReplaceAllString(s, "$1")
-}
+func ShowDuration(d time.Duration) string { return zeros.ReplaceAllString(d.String(), "$1") }
 
 // Size is a number of bytes from lo to hi.
 func Size(to *int64, lo, hi int64) *Value[int64] {
@@ -143,12 +138,9 @@ func parseSize(s string) (int64, error) {
 
 // ShowSize is n in the largest unit in which it is whole.
 func ShowSize(n int64) string {
-	for _, u := range []struct {
-		name  string
-		bytes int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n > 0 && n%u.bytes == 0 {
-			return fmt.Sprintf("%d%s", n/u.bytes, u.name)
+	for _, unit := range []string{"GiB", "MiB", "KiB"} {
+		if bytes := int64(sizes[strings.ToUpper(unit)]); n > 0 && n%bytes == 0 {
+			return fmt.Sprintf("%d%s", n/bytes, unit)
 		}
 	}
 	return fmt.Sprintf("%dB", n)
@@ -188,16 +180,11 @@ func Durations(to *[]time.Duration, lo, hi time.Duration) *Value[[]time.Duration
 	return &Value[[]time.Duration]{to, "durations", want, list(within(time.ParseDuration, lo, hi)), show, nil}
 }
 
-// Choice is one of several words. Each word stands for a value.
-func Choice[T comparable](to *T, words []string, values []T) *Value[T] {
-	parse := func(s string) (x T, ok bool) {
-		if i := slices.Index(words, s); i >= 0 {
-			return values[i], true
-		}
-		return x, false
-	}
-	show := func(x T) string { return words[slices.Index(values, x)] }
-	return &Value[T]{to, strings.Join(words, "|"), "one of " + strings.Join(words, ", "), parse, show, words}
+// Choice is one of several words.
+func Choice(to *string, words []string) *Value[string] {
+	v := Text(to, strings.Join(words, "|"), "one of "+strings.Join(words, ", "), func(s string) bool { return slices.Contains(words, s) })
+	v.words = words
+	return v
 }
 
 // URL is a URL of HTTP. want describes the allowed URLs.
@@ -208,18 +195,6 @@ func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
 	})
 }
 
-// Endpoint is the URL of a store.
-func Endpoint(to *string) *Value[string] {
-	return URL(to, "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)", func(u *url.URL) bool { return u.User == nil })
-}
-
-var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-
-// Bucket is the name of a bucket.
-func Bucket(to *string) *Value[string] {
-	return Text(to, "name", "a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'", bucketName.MatchString)
-}
-
 // Text is a text that the function allows. want describes the allowed texts, and kind
 // stands for the value in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
@@ -227,28 +202,23 @@ func Text(to *string, kind, want string, allowed func(string) bool) *Value[strin
 }
 
 // units are how many seconds there are in each.
-var units = map[string]float64{"s": 1, "min": 60, "h": 3600}
+var units = map[string]float64{"": 1, "s": 1, "min": 60, "h": 3600}
 
-// maxRate is beyond any service.
-const maxRate = 1e12
-
-// Rate is how often something happens, per second.
+// Rate is how often something happens, per second. The largest rate is beyond any service.
 func Rate(to *float64) *Value[float64] {
-	return &Value[float64]{to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", parseRate, showRate, nil}
-}
-
-func parseRate(s string) (float64, bool) {
-	number, unit, given := strings.Cut(s, "/")
-	if !given {
-		unit = "s"
+	parse := func(s string) (float64, error) {
+		number, unit, given := strings.Cut(s, "/")
+		seconds, known := units[strings.TrimSpace(unit)]
+		if x, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && known && given == (unit != "") {
+			return x / seconds, nil
+		}
+		return 0, errors.New("no rate")
 	}
-	seconds, known := units[strings.TrimSpace(unit)]
-	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	rate := x / seconds
-	return rate, err == nil && known && 0 < rate && rate <= maxRate
+	return &Value[float64]{
+		to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", within(parse, math.SmallestNonzeroFloat64, 1e12),
+		func(x float64) string { return showFloat(x) + "/s" }, nil,
+	}
 }
-
-func showRate(x float64) string { return showFloat(x) + "/s" }
 
 // TakesFactor reports whether the law is tahoe or reno. A law of sim.Register may read the
 // factor too, but TakesFactor is false for it.
