@@ -14,6 +14,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -74,7 +75,7 @@ func command(w work, page string, c *cobra.Command) *cobra.Command {
 			shorten(f, w.quick(o.live.Asked()))
 		}
 		r.Only = o.order(names(w), r.Only)
-		if err := cmp.Or(value.CheckFactor(f.Changed("factor"), "--only", r.Only...), w.check()); err != nil {
+		if err := cmp.Or(strategy.CheckFactor(f.Changed("factor"), "--only", r.Only...), w.check()); err != nil {
 			return cli.Usage(c, err)
 		}
 		if r.Limit == 0 {

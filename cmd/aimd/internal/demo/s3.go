@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	"github.com/aimd-go/aimd/internal/fakes3"
@@ -108,7 +109,7 @@ func (u *uploads) Optimum(objects int) time.Duration {
 }
 
 // Start implements race.Work.
-func (u *uploads) Start(strategy *race.Strategy, client *http.Client) (race.Service, error) {
+func (u *uploads) Start(s *strategy.Strategy, client *http.Client) (race.Service, error) {
 	objects := s3mem.New()
 	if err := objects.CreateBucket(bucket); err != nil {
 		return race.Service{}, err
@@ -125,7 +126,7 @@ func (u *uploads) Start(strategy *race.Strategy, client *http.Client) (race.Serv
 		Region: "us-east-1", BaseEndpoint: &store.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""), // the SDK needs some
 	}
-	switch strategy.Name {
+	switch s.Name {
 	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client
 		config.Retryer = func() aws.Retryer { return retry.NewStandard() }
 	case "sdk-adaptive": // the SDK's own answer to throttling, a token bucket on the client's side
@@ -133,9 +134,9 @@ func (u *uploads) Start(strategy *race.Strategy, client *http.Client) (race.Serv
 	case "backoff":
 		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	}
-	if strategy.Limiter != nil { // one call of contrib/aws on the config, and the client retries
-		aimdaws.Limit(&config, strategy.Limiter)
-		strategy.Retry = race.Once
+	if s.Limiter != nil { // one call of contrib/aws on the config, and the client retries
+		aimdaws.Limit(&config, s.Limiter)
+		s.Do = race.Once
 	}
 	sdk := s3.NewFromConfig(config, func(o *s3.Options) { o.HTTPClient, o.UsePathStyle = client, true })
 	return race.Service{

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 )
 
 // naps are operations of two seconds, but for a millisecond. The service has all but one.
@@ -20,7 +21,7 @@ type naps struct{}
 
 func (naps) Optimum(int) time.Duration { return time.Second }
 
-func (naps) Start(*race.Strategy, *http.Client) (race.Service, error) {
+func (naps) Start(*strategy.Strategy, *http.Client) (race.Service, error) {
 	return race.Service{
 		Do: func(context.Context, int) error {
 			time.Sleep(2*time.Second - time.Millisecond)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -30,8 +31,8 @@ type clients struct {
 	// timeout is the most time for an attempt.
 	timeout time.Duration
 
-	strategy strategy
-	http     *http.Client
+	working strategy.Strategy
+	http    *http.Client
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -48,7 +49,7 @@ type clientCounts struct {
 
 // run sends until the context ends, writes reports, and a summary at the end.
 func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
-	if c.strategy, err = newStrategy(s); err != nil {
+	if c.working, err = strategy.New(s); err != nil {
 		return err
 	}
 	// A dial outlives its request, by half a minute without a bound. Many such dials
@@ -81,7 +82,7 @@ func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
 // (or when the response time-out is exceeded), the client begins to repeat the request".
 func (c *clients) client(ctx context.Context) {
 	for sleep(ctx, c.interval()) {
-		if err := c.strategy.do(ctx, c.attempt); err != nil && ctx.Err() == nil {
+		if err := c.working.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {
 			c.count(func(n *clientCounts) { n.GaveUp++ })
 		}
 	}
@@ -178,7 +179,7 @@ type shared struct {
 //	OK: 36.00 req/sec, errors: 0.00 req/sec, timedout: 22.60 req/sec
 func (c *clients) report(at time.Time, r rates) report {
 	var window *shared
-	if l := c.strategy.limiter; l != nil {
+	if l := c.working.Limiter; l != nil {
 		s := l.Snapshot()
 		window = &shared{s.Cwnd, s.Ssthresh, s.InFlight, s.Queued}
 	}
@@ -195,13 +196,13 @@ func (c *clients) report(at time.Time, r rates) report {
 func (c *clients) summary(took time.Duration) report {
 	n := c.now()
 	line := fmt.Sprintf("%s, %s: OK: %d, errors: %d, timedout: %d; %d were given up.",
-		c.strategy.name, took.Round(100*time.Millisecond), n.OK, n.Errors, n.TimedOut, n.GaveUp)
-	if l := c.strategy.limiter; l != nil {
+		c.working.Name, took.Round(100*time.Millisecond), n.OK, n.Errors, n.TimedOut, n.GaveUp)
+	if l := c.working.Limiter; l != nil {
 		line += "\n" + l.Snapshot().String()
 	}
 	return report{line, map[string]any{"summary": struct {
 		Strategy string  `json:"strategy"`
 		Seconds  float64 `json:"seconds"`
 		clientCounts
-	}{c.strategy.name, took.Seconds(), n}}}
+	}{c.working.Name, took.Seconds(), n}}}
 }

@@ -16,10 +16,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 )
 
 // sent runs clients against the handler until it got that number of requests.
-func sent(t *testing.T, c *clients, strategy string, requests int64, h http.HandlerFunc) (stdout string) {
+func sent(t *testing.T, c *clients, name string, requests int64, h http.HandlerFunc) (stdout string) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
@@ -33,12 +35,12 @@ func sent(t *testing.T, c *clients, strategy string, requests int64, h http.Hand
 	}))
 	defer server.Close()
 	c.url = server.URL
-	return runClients(t, ctx, c, strategy)
+	return runClients(t, ctx, c, name)
 }
 
-func runClients(t *testing.T, ctx context.Context, c *clients, strategy string) (stdout string) {
+func runClients(t *testing.T, ctx context.Context, c *clients, name string) (stdout string) {
 	t.Helper()
-	s, known := named(strategy)
+	s, known := strategy.Named(name)
 	require.True(t, known)
 	var b bytes.Buffer
 	c.n, c.lambda, c.to = 10, 0.001, &b

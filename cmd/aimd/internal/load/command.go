@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -77,14 +78,14 @@ func ClientCommand() *cobra.Command {
 	most := s.flags(f, 5*time.Second, "how long to send", "the operations given up and the window")
 	cli.Complete(c, "strategy", strategyNames())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		strategy, err := chosen.strategy(f)
+		wanted, err := chosen.strategy(f)
 		if err != nil {
 			return cli.Usage(c, err)
 		}
 		s.to = c.OutOrStdout()
 		ctx, cancel := cli.Bounded(c.Context(), *most)
 		defer cancel()
-		return s.run(ctx, strategy)
+		return s.run(ctx, wanted)
 	}
 	return c
 }
@@ -98,10 +99,10 @@ type choice struct {
 }
 
 func (s *choice) flags(f *pflag.FlagSet) {
-	*s = choice{name: "fixed", fixed: 100 * time.Millisecond, own: exponential().Retry}
+	*s = choice{name: "fixed", fixed: 100 * time.Millisecond, own: strategy.Exponential().Retry}
 	own, names := &s.own, strategyNames()
 	f.Var(value.Text(&s.name, "name", "one of "+strings.Join(names, ", ")+", or tahoe or reno with another factor, greater than 0 and less than 1", func(s string) bool {
-		_, known := named(s)
+		_, known := strategy.Named(s)
 		return known
 	}), "strategy", "the reaction to a failure, see above")
 	f.BoolVar(&s.exponential, "exponential-backoff", false, "short for --strategy exponential")
@@ -129,7 +130,7 @@ func (d *deviate) UnmarshalText(text []byte) error {
 }
 
 func strategyNames() (names []string) {
-	for _, s := range strategies() {
+	for _, s := range strategy.All() {
 		names = append(names, s.Name)
 	}
 	return names
@@ -142,7 +143,7 @@ func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
 		}
 		s.name = "exponential"
 	}
-	chosen, _ := named(s.name)
+	chosen, _ := strategy.Named(s.name)
 	r := &chosen.Retry
 	if r.Kind == "constant" { // the text's program takes the flag with the other strategy, too
 		r.Min = s.fixed

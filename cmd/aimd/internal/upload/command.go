@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -57,7 +58,7 @@ func Command() *cobra.Command {
 	c.flags(cmd)
 	choice.Flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		factor := value.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
+		factor := strategy.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
 		if err := errors.Join(c.arguments(args), factor); err != nil {
 			return cli.Usage(cmd, err)
 		}

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash"
@@ -27,14 +28,11 @@ func open(path string, broken context.CancelCauseFunc) (*file, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("no longer a regular file")
+	if err == nil && info.Mode().IsRegular() {
+		return &file{f, info, broken}, nil
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return &file{f, info, broken}, nil
+	_ = f.Close()
+	return nil, cmp.Or(err, errors.New("no longer a regular file"))
 }
 
 var errChanged = errors.New("the file changed while it was read")

@@ -212,7 +212,8 @@ func (s *store) same(f *file, o *object) (bool, error) {
 	// parts. Neither is promised: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
 	part := s.sizeOfParts(size)
 	number := fmt.Sprintf("-%d", (size+part-1)/part)
-	if !strings.HasSuffix(o.etag, number) {
+	inParts := strings.HasSuffix(o.etag, number)
+	if !inParts {
 		number, part = "", max(size, 1)
 	}
 	if len(o.etag) != 2*md5.Size+len(number) {
@@ -226,7 +227,7 @@ func (s *store) same(f *file, o *object) (bool, error) {
 		}
 		sums = append(sums, sum...)
 	}
-	if number != "" {
+	if inParts {
 		whole := md5.Sum(sums)
 		sums = whole[:]
 	}

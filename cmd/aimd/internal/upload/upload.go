@@ -31,8 +31,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -110,14 +111,13 @@ func (u *run) patience(ended chan struct{}) {
 
 // connect makes the limiter and the client.
 func (u *run) connect(ctx context.Context) (err error) {
-	opts := []aimd.Option{
-		aimd.WithName("upload"), aimd.WithLaw(sim.Window{Law: u.Law}.MakeLaw()),
-		aimd.WithMaxWindow(u.MaxWindow), aimd.WithInitialWindow(min(u.InitialWindow, u.MaxWindow)),
+	w := sim.Window{Law: u.Law, Initial: min(u.InitialWindow, u.MaxWindow), Max: u.MaxWindow}
+	if strategy.TakesFactor(u.Law) {
+		w.Factor = u.Factor
 	}
-	if value.TakesFactor(u.Law) {
-		opts = append(opts, aimd.WithFactor(u.Factor))
-	}
-	if u.limiter, err = aimd.New(opts...); err != nil {
+	c := strategy.Config(w)
+	c.Name, c.FirstContact = "upload", time.Nanosecond // a wrong endpoint shows at once
+	if u.limiter, err = limiter.New(w.MakeLaw(), c); err != nil {
 		return err
 	}
 	if u.Watch != nil {

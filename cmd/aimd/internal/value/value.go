@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/aimd-go/aimd/sim"
 )
 
 // Value is a setting that checks what it is given. Whoever calls Set names the
@@ -218,18 +216,4 @@ func Rate(to *float64) *Value[float64] {
 		to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", within(parse, math.SmallestNonzeroFloat64, 1e12),
 		func(x float64) string { return showFloat(x) + "/s" }, nil,
 	}
-}
-
-// TakesFactor reports whether the law is tahoe or reno. A law of sim.Register may read the
-// factor too, but TakesFactor is false for it.
-func TakesFactor(law string) bool { return law == "tahoe" || law == "reno" }
-
-// CheckFactor refuses --factor if all the laws chosen with the flag have no factor.
-func CheckFactor(given bool, flag string, chosen ...string) error {
-	if !given || slices.ContainsFunc(chosen, TakesFactor) {
-		return nil
-	}
-	without := func(law string) bool { return !TakesFactor(law) }
-	return fmt.Errorf("--factor: makes no difference to %s %s, want it with %s",
-		flag, strings.Join(chosen, ","), strings.Join(slices.DeleteFunc(sim.Laws(), without), " or "))
 }

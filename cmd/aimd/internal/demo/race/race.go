@@ -12,7 +12,10 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
+	"github.com/aimd-go/aimd/sim"
 )
 
 const (
@@ -40,8 +43,8 @@ type Work interface {
 	// Optimum is the least time for n operations.
 	Optimum(n int) time.Duration
 	// Start starts a service that has done nothing yet. All requests go through the client.
-	// If the service's client retries by itself, Start sets s.Retry to Once.
-	Start(s *Strategy, client *http.Client) (Service, error)
+	// If the service's client retries by itself, Start sets s.Do to Once.
+	Start(s *strategy.Strategy, client *http.Client) (Service, error)
 }
 
 // Service is a service at work for one strategy.
@@ -77,17 +80,15 @@ func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Me
 }
 
 func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *Meter)) (Result, error) {
-	s, err := newStrategy(name, r.Factor)
+	s, err := r.strategy(name)
 	if err != nil {
 		return Result{}, err
 	}
-	if s.Limiter != nil {
-		defer s.Limiter.Close()
-	}
+	defer s.Close()
 	m := NewMeter(r.Operations, s.Limiter)
 	client, closeIdle := m.client(r.Goroutines)
 	defer closeIdle()
-	service, err := w.Start(s, client)
+	service, err := w.Start(&s, client)
 	if err != nil {
 		return Result{}, err
 	}
@@ -96,13 +97,39 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 		begin(name, m)
 	}
 	x := r.measure(ctx, m, func(ctx context.Context, i int) error {
-		return s.Retry(ctx, func(ctx context.Context) error { return service.Do(ctx, i) })
+		return s.Do(ctx, func(ctx context.Context) error { return service.Do(ctx, i) })
 	})
-	x.Strategy, x.Factor, x.Peak = name, s.Factor, service.Peak()
+	x.Strategy, x.Peak = name, service.Peak()
+	if strategy.TakesFactor(name) {
+		x.Factor = r.Factor
+	}
 	m.judge(&x, service.Has)
 	x.OptimumS = seconds(w.Optimum(x.Operations))
 	return x, nil
 }
+
+// delays are the delays of the usual client, "full jitter" of
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+// from a service time of the demo to 20 s.
+var delays = sim.Retry{Kind: "exponential", Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
+
+// strategy puts a strategy to work: plain exponential backoff, a limiter with one of
+// sim.Laws, or, under any other name, a client that is left alone.
+func (r Race) strategy(name string) (strategy.Strategy, error) {
+	law := sim.Window{Law: name}
+	switch {
+	case name == "backoff":
+		return strategy.New(sim.Strategy{Name: name, Retry: delays})
+	case law.MakeLaw() == nil:
+		return strategy.Strategy{Name: name, Do: Once}, nil
+	case strategy.TakesFactor(name):
+		law.Factor = r.Factor
+	}
+	return strategy.New(sim.Strategy{Name: name, Window: law})
+}
+
+// Once runs the operation and leaves all retries to it.
+func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
 // measure does all operations. It returns after the last one, or after the running
 // operations if the context or the time ends.

@@ -12,6 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 )
 
 // task is work without requests, whose optimum is ten operations a second.
@@ -23,7 +26,7 @@ type task struct {
 
 func (task) Optimum(n int) time.Duration { return time.Duration(n) * time.Second / 10 }
 
-func (k task) Start(*Strategy, *http.Client) (Service, error) {
+func (k task) Start(*strategy.Strategy, *http.Client) (Service, error) {
 	if k.has == nil {
 		k.has = func(int) bool { return true }
 	}
@@ -151,6 +154,39 @@ func TestNoStrategyAfterAnInterruption(t *testing.T) {
 		cancel()
 	}
 	assert.Equal(t, []string{"plain"}, all)
+}
+
+// drawn is a random source that always draws the same.
+type drawn float64
+
+func (d drawn) Float64() float64     { return float64(d) }
+func (d drawn) NormFloat64() float64 { return 0 }
+
+// Backoff retries with full jitter until the operation succeeds, or the time of all is over.
+func TestBackoff(t *testing.T) {
+	for retry, most := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 8: 12800 * time.Millisecond, 9: 20 * time.Second, 1000: 20 * time.Second} {
+		for _, u := range []drawn{0, 0.5} {
+			d, again := delays.Delays().Delay(backoff.State{Retry: retry}, u)
+			assert.True(t, again)
+			assert.Equal(t, time.Duration(float64(u)*float64(most)), d, "retry %d", retry)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		r, _ := raced(t, t.Context(), Race{Operations: 1, Goroutines: 1}, "backoff", task{do: func(context.Context, int) error {
+			if calls++; calls < 50 {
+				return errors.New("connection reset")
+			}
+			return nil
+		}})
+		assert.Equal(t, 50, calls)
+		assert.Zero(t, r.Silent+r.Lost)
+		r, _ = raced(t, t.Context(), Race{Operations: 2, Goroutines: 2, Limit: time.Minute}, "backoff", task{do: func(context.Context, int) error {
+			return errors.New("SlowDown")
+		}})
+		assert.True(t, r.CutOff)
+		assert.Equal(t, 60.0, r.MakespanS)
+	})
 }
 
 type answers []int

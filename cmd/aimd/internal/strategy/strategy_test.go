@@ -1,4 +1,4 @@
-package load
+package strategy
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 // What is tried here for real is what the simulator shows.
 func TestTheStrategiesAreTheSimulators(t *testing.T) {
 	for _, s := range sim.Strategies() {
-		got, known := named(s.Name)
+		got, known := Named(s.Name)
 		assert.Equal(t, s.Name != "ethernet", known, s.Name)
 		if known {
 			assert.Equal(t, s, got)
 		}
 	}
-	assert.Len(t, strategies(), len(sim.Strategies()), "without ethernet, with exponential")
+	assert.Len(t, All(), len(sim.Strategies()), "without ethernet, with exponential")
 }
 
 // Every setting of the words reaches what runs: one that is not allowed is refused, by
@@ -49,27 +49,27 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"K: 0.5":               {Throttle: 0.5},
 		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
 	} {
-		_, err := newStrategy(s)
+		_, err := New(s)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "is not allowed")
 	}
-	s, err := newStrategy(reno(func(s *sim.Strategy) { s.Window.Initial, s.Window.NoPause = 3, true }))
+	s, err := New(reno(func(s *sim.Strategy) { s.Window.Initial, s.Window.NoPause = 3, true }))
 	require.NoError(t, err)
-	assert.Equal(t, 3.0, s.limiter.Snapshot().Cwnd)
+	assert.Equal(t, 3.0, s.Limiter.Snapshot().Cwnd)
 }
 
 // A window with delays of its own, and a bound of attempts.
 func TestAWindowWithDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := newStrategy(sim.Strategy{
+		s, err := New(sim.Strategy{
 			Name:   "x",
 			Window: sim.Window{Law: "reno", Patience: 1},
 			Retry:  sim.Retry{Kind: "constant", Min: time.Hour, Attempts: 3},
 		})
 		require.NoError(t, err)
-		defer s.limiter.Close()
+		defer s.Limiter.Close()
 		began, n := time.Now(), 0
-		require.ErrorIs(t, s.do(t.Context(), func(context.Context) error { n++; return errRefused }), errRefused)
+		require.ErrorIs(t, s.Do(t.Context(), func(context.Context) error { n++; return errRefused }), errRefused)
 		assert.Equal(t, 3, n)
 		assert.Equal(t, 2*time.Hour, time.Since(began))
 	})
@@ -77,31 +77,31 @@ func TestAWindowWithDelays(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	for _, name := range []string{"", "foo", "reno", "reno-", "reno-0", "reno-1", "reno-x", "reno-NaN", "tahoe--0.5", "probe-0.5", "cubic-0.5", "-0.5"} {
-		_, known := named(name)
+		_, known := Named(name)
 		assert.False(t, known, name)
 	}
-	s, known := named("tahoe-0.75")
+	s, known := Named("tahoe-0.75")
 	require.True(t, known)
 	assert.Equal(t, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}, s)
 }
 
 // The figures of the text's program, in the text's loop.
 func TestExponentialIsThatOfTheProgram(t *testing.T) {
-	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1)}, exponential().Retry.Delays())
+	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1)}, Exponential().Retry.Delays())
 }
 
 // attempts does one operation whose attempts all fail, for a while of the bubble's
 // time, and returns when they began.
 func attempts(t *testing.T, name string, span time.Duration, failure error) (at []time.Duration, err error) {
 	t.Helper()
-	chosen, known := named(name)
+	chosen, known := Named(name)
 	require.True(t, known)
-	s, err := newStrategy(chosen)
+	s, err := New(chosen)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
 	began := time.Now()
-	err = s.do(ctx, func(context.Context) error {
+	err = s.Do(ctx, func(context.Context) error {
 		at = append(at, time.Since(began))
 		return failure
 	})
@@ -134,16 +134,16 @@ func TestExponentialBeginsWithMinDelay(t *testing.T) {
 }
 
 func TestEveryStrategyEndsWithSuccess(t *testing.T) {
-	for _, chosen := range strategies() {
+	for _, chosen := range All() {
 		t.Run(chosen.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := newStrategy(chosen)
+				s, err := New(chosen)
 				require.NoError(t, err)
 				for range 10 { // or the throttle knows of nothing but failure
-					require.NoError(t, s.do(t.Context(), func(context.Context) error { return nil }))
+					require.NoError(t, s.Do(t.Context(), func(context.Context) error { return nil }))
 				}
 				n := 0
-				err = s.do(t.Context(), func(context.Context) error {
+				err = s.Do(t.Context(), func(context.Context) error {
 					if n++; n == 1 {
 						return context.DeadlineExceeded
 					}
@@ -156,7 +156,7 @@ func TestEveryStrategyEndsWithSuccess(t *testing.T) {
 					require.NoError(t, err)
 					assert.Equal(t, 2, n)
 				}
-				assert.Equal(t, chosen.Window.Law != "", s.limiter != nil)
+				assert.Equal(t, chosen.Window.Law != "", s.Limiter != nil)
 			})
 		})
 	}
@@ -167,13 +167,13 @@ func TestGuardsAreShared(t *testing.T) {
 	for name, want := range map[string]error{"backoff-budget": retry.ErrBudget, "backoff-throttle": throttle.ErrThrottled} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				chosen, _ := named(name)
-				s, err := newStrategy(chosen)
+				chosen, _ := Named(name)
+				s, err := New(chosen)
 				require.NoError(t, err)
 				guarded := 0
 				for range 100 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					err := s.do(ctx, func(context.Context) error { return context.DeadlineExceeded })
+					err := s.Do(ctx, func(context.Context) error { return context.DeadlineExceeded })
 					cancel()
 					if errors.Is(err, want) {
 						guarded++
@@ -187,13 +187,13 @@ func TestGuardsAreShared(t *testing.T) {
 
 func TestAWindowBoundsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		chosen, _ := named("reno-0.9")
-		s, err := newStrategy(chosen)
+		chosen, _ := Named("reno-0.9")
+		s, err := New(chosen)
 		require.NoError(t, err)
 		ctx, end := context.WithCancel(t.Context())
 		flying, most := 0, 0
 		for range 100 {
-			go s.do(ctx, func(ctx context.Context) error {
+			go s.Do(ctx, func(ctx context.Context) error {
 				flying++
 				most = max(most, flying)
 				<-ctx.Done()

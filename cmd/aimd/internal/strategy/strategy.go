@@ -1,7 +1,9 @@
-package load
+// Package strategy makes the strategies of the simulator work on real requests.
+package strategy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,84 +11,92 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/throttle"
 )
 
-// exponential is the strategy -exponential-backoff of the program of "Exponential Backoff
+// Exponential is the strategy -exponential-backoff of the program of "Exponential Backoff
 // or how not to crash a server", with the program's constants.
-func exponential() sim.Strategy {
+func Exponential() sim.Strategy {
 	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
 		Kind: "compound", Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
 	}}
 }
 
-// strategies returns the ready strategies: exponential, and all strategies of the simulator
+// All returns the ready strategies: exponential, and all strategies of the simulator
 // except carrier sense, which HTTP does not have.
-func strategies() []sim.Strategy {
+func All() []sim.Strategy {
 	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense > 0 })
 	i := 1 + slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == "fixed" })
-	return slices.Insert(all, i, exponential())
+	return slices.Insert(all, i, Exponential())
 }
 
-// named finds a strategy by its name. tahoe and reno may have any factor greater than 0 and
+// Named finds a strategy by its name. tahoe and reno may have any factor greater than 0 and
 // less than 1: reno-0.75.
-func named(name string) (sim.Strategy, bool) {
-	all := strategies()
+func Named(name string) (sim.Strategy, bool) {
+	all := All()
 	if i := slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == name }); i >= 0 {
 		return all[i], true
 	}
 	law, text, _ := strings.Cut(name, "-")
 	factor, err := strconv.ParseFloat(text, 64)
-	if !value.TakesFactor(law) || err != nil || !(factor > 0 && factor < 1) {
+	if !TakesFactor(law) || err != nil || !(factor > 0 && factor < 1) {
 		return sim.Strategy{}, false
 	}
 	return sim.Strategy{Name: name, Window: sim.Window{Law: law, Factor: factor}}, true
 }
 
-// strategy is a strategy at work, for all clients.
-type strategy struct {
-	name string
-	// do does one operation: it attempts until that succeeds, the strategy gives
-	// up, or the context ends.
-	do func(ctx context.Context, attempt func(context.Context) error) error
-	// limiter is shared by all clients. It is nil for a strategy without a window.
-	limiter *limiter.Limiter
+// Strategy is a strategy at work, for all clients. Make one with New.
+type Strategy struct {
+	Name string
+	// Do does one operation: it attempts until that succeeds, the strategy gives up, or the
+	// context ends.
+	Do func(ctx context.Context, attempt func(context.Context) error) error
+	// Limiter is shared by all clients. It is nil for a strategy without a window.
+	Limiter *limiter.Limiter
 }
 
-// newStrategy makes a strategy of the simulator work on real requests.
-func newStrategy(s sim.Strategy) (strategy, error) {
+// New makes the strategy work.
+func New(s sim.Strategy) (Strategy, error) {
 	guards, err := guardsOf(s)
 	if err != nil {
-		return strategy{}, err
+		return Strategy{}, err
 	}
 	law := s.Window.MakeLaw()
 	if law == nil {
 		p, err := policyOf(s.Retry, guards)
-		if err != nil {
-			return strategy{}, err
-		}
 		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
-		return strategy{name: s.Name, do: do}, nil
+		return Strategy{Name: s.Name, Do: do}, err
 	}
-	w := s.Window
-	c := limiter.Config{
-		Rules:         limiter.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience, MaxAttempts: s.Retry.Attempts},
-		InitialWindow: w.Initial, Guards: guards,
-	}
+	c := Config(s.Window)
+	c.Name, c.Guards, c.MaxAttempts = s.Name, guards, s.Retry.Attempts
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
-			return strategy{}, err
+			return Strategy{}, err
 		}
 	}
 	l, err := limiter.New(law, c)
 	if err != nil {
-		return strategy{}, err
+		return Strategy{}, err
 	}
-	return strategy{s.Name, l.Do, l}, nil
+	return Strategy{s.Name, l.Do, l}, nil
+}
+
+// Config is the configuration of a limiter with that window.
+func Config(w sim.Window) limiter.Config {
+	return limiter.Config{
+		Rules:         limiter.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience},
+		InitialWindow: w.Initial,
+	}
+}
+
+// Close ends what the strategy began.
+func (s Strategy) Close() {
+	if s.Limiter != nil {
+		s.Limiter.Close()
+	}
 }
 
 // policyOf is the wait before a retry. "If the request fails, the client repeats the
@@ -118,4 +128,18 @@ func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 		guards = append(guards, b)
 	}
 	return guards, nil
+}
+
+// TakesFactor reports whether the law is tahoe or reno. A law of sim.Register may read the
+// factor too, but TakesFactor is false for it.
+func TakesFactor(law string) bool { return law == "tahoe" || law == "reno" }
+
+// CheckFactor refuses --factor if all the laws chosen with the flag have no factor.
+func CheckFactor(given bool, flag string, chosen ...string) error {
+	if !given || slices.ContainsFunc(chosen, TakesFactor) {
+		return nil
+	}
+	without := func(law string) bool { return !TakesFactor(law) }
+	return fmt.Errorf("--factor: makes no difference to %s %s, want it with %s",
+		flag, strings.Join(chosen, ","), strings.Join(slices.DeleteFunc(sim.Laws(), without), " or "))
 }
