@@ -203,7 +203,7 @@ func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n 
 		})
 	}
 	w := Handler(of(l), nil, nil).(*handler).watch
-	p := page{every: usual, seen: map[int]told{}}
+	p := page{every: usual, seen: map[int]known{}}
 	said := map[string]int{}
 	for range int(long / usual) {
 		time.Sleep(usual)

@@ -14,7 +14,7 @@ func BenchmarkTick(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, p := Handler(of(l), nil, nil).(*handler).watch, page{every: usual, seen: map[int]told{}}
+	w, p := Handler(of(l), nil, nil).(*handler).watch, page{every: usual, seen: map[int]known{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.polled = time.Time{}

@@ -21,7 +21,7 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		flows := func() iter.Seq2[string, *Flow] {
 			return func(yield func(string, *Flow) bool) { yield(name, &flow) }
 		}
-		w, p := Handler(of(l), flows, nil).(*handler).watch, page{every: usual, seen: map[int]told{}}
+		w, p := Handler(of(l), flows, nil).(*handler).watch, page{every: usual, seen: map[int]known{}}
 		first := w.news(&p).Limiters
 		require.Equal(t, "photos", *first[0].Name)
 		require.Equal(t, "plain", *first[1].Name)

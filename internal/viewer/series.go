@@ -139,7 +139,7 @@ type decision struct {
 	Words string `json:"w"`
 }
 
-// view has the news since the decision of that number, or all.
+// view has the samples and decisions after the decision with that number, or all of the past.
 func (s *series) view(now time.Time, after uint64, all bool) view {
 	v := view{ID: s.id, Advice: s.advise(now)}
 	news := s.decisions

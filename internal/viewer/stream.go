@@ -73,7 +73,7 @@ func (h *handler) left() {
 func (h *handler) send(w http.ResponseWriter, r *http.Request, every time.Duration) {
 	down := h.down(r)
 	to := http.NewResponseController(w)
-	page := page{every: every, seen: map[int]told{}}
+	page := page{every: every, seen: map[int]known{}}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

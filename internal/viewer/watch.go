@@ -40,11 +40,11 @@ type watch struct {
 type page struct {
 	every time.Duration
 	// seen has the state of each limiter that the page has, by id.
-	seen map[int]told
+	seen map[int]known
 }
 
-// told is the name that a page has, and the number of the latest decision.
-type told struct {
+// known is the name that a page has, and the number of the latest decision.
+type known struct {
 	name string
 	seq  uint64
 }
@@ -64,7 +64,7 @@ func (w *watch) news(p *page) message {
 		w.look(now)
 	}
 	m := message{Run: w.run, Now: now.UnixMilli(), Every: p.every.Milliseconds(), More: w.more, Limiters: []view{}}
-	seen := make(map[int]told, len(w.all))
+	seen := make(map[int]known, len(w.all))
 	for _, s := range w.all {
 		before, knows := p.seen[s.id]
 		v := s.view(now, before.seq, !knows)
@@ -72,7 +72,7 @@ func (w *watch) news(p *page) message {
 			v.Name = &name
 		}
 		m.Limiters = append(m.Limiters, v)
-		seen[s.id] = told{s.name, s.seq}
+		seen[s.id] = known{s.name, s.seq}
 	}
 	p.seen = seen
 	return m
@@ -81,15 +81,15 @@ func (w *watch) news(p *page) message {
 // look takes a sample of every limiter and other client that there is and has a place.
 // They are kept in the order of their names.
 func (w *watch) look(now time.Time) {
-	known := make(map[any]*series, len(w.all))
+	before := make(map[any]*series, len(w.all))
 	for _, s := range w.all {
-		known[s.key] = s
+		before[s.key] = s
 	}
 	var all []*series
 	var fresh []source // at most shown, so that the time to look grows with their number only
 	count, first := 0, len(w.all) == 0
 	found := func(f source) {
-		if s := known[f.key]; s != nil && s.found.Equal(now) || slices.ContainsFunc(fresh, func(other source) bool { return other.key == f.key }) {
+		if s := before[f.key]; s != nil && s.found.Equal(now) || slices.ContainsFunc(fresh, func(other source) bool { return other.key == f.key }) {
 			return // it was yielded twice
 		} else if s != nil {
 			s.name, s.found = f.name, now
