@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/window"
 )
 
 // contender is a way to bound the requests in flight.
@@ -55,15 +54,6 @@ var contenders = []contender{
 	aimdContender("aimd Reno", aimd.NewReno, aimd.WithFactor(0.9)),
 	aimdContender("aimd Probe", aimd.New),
 }
-
-// timed is a Reno that asks for round-trip times, for what they cost.
-var timed = aimdContender("aimd Reno, with round-trip times", aimd.NewReno, aimd.WithFactor(0.9), aimd.WithLaw(func(s window.Settings) window.Law {
-	return timedLaw{aimd.Reno(s)}
-}))
-
-type timedLaw struct{ window.Law }
-
-func (timedLaw) Timed() bool { return true }
 
 type weighted struct{ s *semaphore.Weighted }
 

@@ -48,9 +48,9 @@ type plan struct {
 }
 
 func (p plan) run(ctx context.Context, w io.Writer) error {
-	parts := []func(context.Context, io.Writer) error{p.cost, p.bounds, p.transport, p.control, p.stores}
+	parts := []func(context.Context, io.Writer) error{p.cost, p.bounds, p.control, p.stores}
 	if p.onlyStores {
-		parts = parts[4:]
+		parts = parts[3:]
 	}
 	for _, part := range parts {
 		if err := part(ctx, w); err != nil {

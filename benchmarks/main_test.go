@@ -22,7 +22,6 @@ func TestEverythingRuns(t *testing.T) {
 		require.GreaterOrEqual(t, strings.Count(out.String(), c.name), len(loads)+1, c.name)
 	}
 	require.NotContains(t, out.String(), "strands")
-	require.Contains(t, out.String(), timed.name)
 	require.Contains(t, out.String(), "| "+plainBackoff+" |")
 	for _, b := range bounds {
 		require.Contains(t, out.String(), b.name)

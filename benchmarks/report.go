@@ -25,16 +25,12 @@ func median(all []float64) float64 {
 // same round: the machine's moods cancel out.
 func (p plan) cost(ctx context.Context, w io.Writer) error {
 	for _, l := range loads {
-		all := contenders
-		if l.goroutines == 1 {
-			all = append(slices.Clone(contenders), timed)
-		}
-		runs := make([][]measure, len(all))
-		ratios := make([][]float64, len(all))
+		runs := make([][]measure, len(contenders))
+		ratios := make([][]float64, len(contenders))
 		for round := range p.rounds {
 			progress("%s: round %d of %d", l.name, round+1, p.rounds)
 			var base float64
-			for i, c := range all {
+			for i, c := range contenders {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
@@ -46,7 +42,7 @@ func (p plan) cost(ctx context.Context, w io.Writer) error {
 			}
 		}
 		var rows []table.Row
-		for i, c := range all {
+		for i, c := range contenders {
 			rows = append(rows, costRow(c.name, l, runs[i], ratios[i]))
 		}
 		markdown(w, "Acquire and release, "+l.name, table.Row{"", "times the semaphore", "ns", "allocations", "Jain's index", "fewest grants"}, rows)
@@ -91,18 +87,6 @@ func (p plan) bounds(ctx context.Context, w io.Writer) error {
 		rows = append(rows, table.Row{b.name, fmt.Sprintf("%.2f %s", v, b.unit), fmt.Sprintf("%g", b.most)})
 	}
 	markdown(w, fmt.Sprintf("At a scale of %d", p.scale), table.Row{"", "measured", "at most"}, rows)
-	return nil
-}
-
-// transport prints what httplimit.Transport adds to a loopback round trip.
-func (p plan) transport(ctx context.Context, w io.Writer) error {
-	progress("httplimit.Transport")
-	ratio, err := transport(ctx, p.rounds, p.turn)
-	if err != nil {
-		return err
-	}
-	markdown(w, "httplimit.Transport over a loopback round trip", table.Row{"", "times the bare transport"},
-		[]table.Row{{"httplimit.Transport", fmt.Sprintf("%.3f", ratio)}})
 	return nil
 }
 
