@@ -63,7 +63,7 @@ const (
 	// exact is how exact a reset in whole seconds is.
 	exact = time.Second
 	// never is when a quota without a reset is whole again.
-	never = time.Duration(math.MaxInt64)
+	never = time.Duration(math.MaxInt64 / 2)
 )
 
 // Sent notes that a request goes.
@@ -80,7 +80,7 @@ func (q *Quotas) Sent(now time.Duration, number uint64) {
 func (q *Quotas) Answered(now time.Duration, a Answer) {
 	short := false
 	for _, r := range a.Reports {
-		if r.valid() {
+		if r.valid() && !r.InFlight {
 			short = q.named(r).answered(now, a, r, q.last) || short
 		}
 	}

@@ -11,6 +11,8 @@ type Report struct {
 	Own bool
 	// Uneven: requests spend different amounts, as of tokens. Of any other quota each spends one.
 	Uneven bool
+	// InFlight: the limit is for the requests in flight, and nothing else is reported.
+	InFlight bool
 	// Limit and Left are the whole quota and what is left of it; negative: not reported.
 	Limit, Left float64
 	// Reset is the time until the quota is whole again; negative: not reported.
@@ -31,7 +33,11 @@ const (
 	largest = 1e12
 )
 
-// valid reports whether a report says what is left, in numbers that can be.
+// valid reports whether a report says what is left, or what may be in flight, in numbers that can
+// be.
 func (r Report) valid() bool {
+	if r.InFlight {
+		return r.Limit >= 1 && r.Limit <= largest
+	}
 	return r.Left >= 0 && r.Left <= largest && r.Limit <= largest && r.Reset <= longest
 }

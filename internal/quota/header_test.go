@@ -1,0 +1,163 @@
+package quota
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The answers that services document, and some that were captured. Each has a Date of 100 seconds
+// before the epoch in it.
+func TestHeadersOfServices(t *testing.T) {
+	dates := map[string]int64{"core": 1691591363 - 100, "throttle_authenticated_web": 1609844400 - 100}
+	texts := map[string]string{"input-tokens": "2025-06-02T15:14:45Z", "jira-burst-based": "2026-10-20T11:07:55Z"}
+	names := map[string]string{"": "requests", "interval": "requests"}
+	// What is not read paces nothing: it has no reset, or no number of what is left.
+	notRead := map[string]bool{"unified-5h": true, "burst": true, "daily": true, "peruser": true, "points": true,
+		"subscription-reads": true, "Microsoft.Compute/GetVMScaleSet3Min": true}
+	text, err := os.ReadFile("testdata/headers.json")
+	require.NoError(t, err)
+	var corpus struct {
+		Cases []struct {
+			Source  string
+			Headers map[string]string
+			Means   map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &corpus))
+	require.Len(t, corpus.Cases, 26)
+	read := 0
+	for _, c := range corpus.Cases {
+		h := http.Header{}
+		for name, value := range c.Headers {
+			h.Set(name, value)
+		}
+		want := map[string]Report{}
+		for name, means := range c.Means {
+			if at, ok := dates[name]; ok {
+				h.Set("Date", time.Unix(at, 0).UTC().Format(http.TimeFormat))
+			} else if text, ok := texts[name]; ok {
+				at, err := time.Parse(time.RFC3339, text)
+				require.NoError(t, err)
+				h.Set("Date", at.Format(http.TimeFormat))
+			}
+			numbers, _ := means.([]any)
+			if len(numbers) < 3 || notRead[name] || c.Source == "Shopify REST" {
+				continue
+			}
+			if named, ok := names[name]; ok {
+				name = named
+			}
+			r := Report{Name: name, Limit: -1, Reset: -1, Uneven: strings.Contains(name, "token")}
+			if limit, ok := numbers[0].(float64); ok {
+				r.Limit = limit
+			}
+			r.Left = numbers[1].(float64)
+			switch reset := numbers[2].(type) {
+			case float64:
+				r.Reset = time.Duration(math.Round(reset * 1e9))
+			case string:
+				r.Reset = 100 * time.Second
+			}
+			if len(numbers) > 3 {
+				if _, err := fmt.Sscanf(numbers[3].(string), "w %d", &r.Reset); err == nil {
+					r.Reset *= time.Second
+				}
+			}
+			want[name] = r
+		}
+		for _, r := range Read(h, time.Time{}) {
+			read++
+			if r.InFlight {
+				assert.Equal(t, Report{Name: "slots", InFlight: true, Limit: 32, Left: 3, Reset: -1}, r)
+				continue
+			}
+			r.Own = false // in a test of its own
+			r.Name, _, _ = strings.Cut(r.Name, " ")
+			assert.Equal(t, want[r.Name], r, c.Source)
+			delete(want, r.Name)
+		}
+		assert.Empty(t, want, c.Source)
+	}
+	assert.Equal(t, 17, read)
+}
+
+// What no document of the corpus has.
+func TestOtherHeaders(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	of := func(lines ...string) http.Header {
+		h := http.Header{}
+		for _, line := range lines {
+			name, value, _ := strings.Cut(line, ": ")
+			h.Add(name, value)
+		}
+		return h
+	}
+	requests := Report{Name: "requests", Limit: 60, Left: 5, Reset: 30 * time.Second}
+	unlimited, later, own, both := requests, requests, requests, requests
+	unlimited.Limit, later.Reset = -1, 40*time.Second
+	own.Name, own.Own = "search", true
+	both.Name = "burst"
+	for name, c := range map[string]struct {
+		header http.Header
+		want   []Report
+	}{
+		"none":                     {of("Content-Type: text/plain", "X-Request-Id: 1", "Age: 7", "Retry-After: 7"), nil},
+		"of the service itself":    {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30"), []Report{requests}},
+		"a key":                    {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30", "X-RateLimit-Resource: search"), []Report{own}},
+		"an epoch without a Date":  {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", fmt.Sprint("X-RateLimit-Reset: ", now.Unix()+30)), []Report{requests}},
+		"an epoch in milliseconds": {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", fmt.Sprint("X-RateLimit-Reset: ", now.UnixMilli()+30_000)), []Report{requests}},
+		"another clock": {of("Date: Sun, 22 Nov 2026 11:59:50 GMT", "X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5",
+			fmt.Sprint("X-RateLimit-Reset: ", now.Unix()+30)), []Report{later}},
+		"a date":               {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:00:30 GMT"), []Report{requests}},
+		"no limit":             {of("RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Report{unlimited}},
+		"several limits":       {of("RateLimit-Limit: 60, 10;w=1, 60;w=60", "RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Report{requests}},
+		"a draft's policy":     {of(`RateLimit-Policy: "burst";q=60;w=60, "daily";q=1000;w=86400`, `RateLimit: "burst";r=5;t=30`), []Report{both}},
+		"tokens for names":     {of("RateLimit-Policy: burst;q=60;w=60", "RateLimit: burst;r=5;t=30"), []Report{both}},
+		"no number":            {of("X-RateLimit-Limit: sixty", "X-RateLimit-Remaining: five", "X-RateLimit-Reset: soon"), nil},
+		"numbers that are not": {of("X-RateLimit-Limit: NaN", "X-RateLimit-Remaining: Inf", "X-RateLimit-Reset: 1e300"), nil},
+		"a limit alone":        {of("X-RateLimit-Limit: 60"), nil},
+		"a key alone":          {of("X-RateLimit-Resource: core"), nil},
+		"a malformed draft":    {of(`RateLimit: "a;r=;t=5,;;=,"`, "RateLimit-Policy: ;;,,=;qu"), nil},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, append([]Report(nil), Read(c.header, now)...)) })
+	}
+}
+
+// An answer that reports nothing costs no allocation.
+func TestNoReportNoAllocation(t *testing.T) {
+	h := http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"1"}, "Age": {"7"}, "Date": {"Sun, 22 Nov 2026 12:00:00 GMT"}}
+	now := time.Now()
+	assert.Zero(t, testing.AllocsPerRun(100, func() { Read(h, now) }))
+}
+
+// Whatever a service sends, what is read are numbers that can be.
+func FuzzRead(f *testing.F) {
+	names := []string{"Ratelimit", "Ratelimit-Policy", "Date", "Content-Type"}
+	for _, h := range headers {
+		names = append(names, strings.Replace(h.form, "*", "Tokens", 1))
+	}
+	f.Add(uint8(4), "60", uint8(5), "5", uint8(7), "1691591363", uint8(20), "core")
+	f.Add(uint8(0), `"default";r=50;t=30;pk=:a:`, uint8(1), `"default";q=100;w=60;qu="concurrent-requests"`, uint8(2), "Sun, 22 Nov 2026 12:00:00 GMT", uint8(7), "7")
+	f.Add(uint8(14), "100;w=21600", uint8(15), "96;w=21600", uint8(22), "a", uint8(3), "")
+	f.Add(uint8(8), "-1", uint8(9), "1e12", uint8(10), "6m0s", uint8(2), "x")
+	f.Add(uint8(11), "1", uint8(12), "2", uint8(13), "2025-06-02T15:14:45Z", uint8(0), "limit=100, remaining=50, reset=30")
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, a uint8, x string, b uint8, y string, c uint8, z string, d uint8, w string) {
+		h, n := map[string][]string{}, uint8(len(names))
+		h[names[a%n]], h[names[b%n]], h[names[c%n]], h[names[d%n]] = []string{x}, []string{y}, []string{z}, []string{w}
+		for _, r := range Read(h, now) {
+			if r.Name == "" || !r.valid() || r.Limit < 0 && r.Limit != -1 || r.Reset < -1 {
+				t.Errorf("%q: %+v", h, r)
+			}
+		}
+	})
+}
