@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -111,17 +110,4 @@ func TestCaps(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What somebody careful gets that knows the cap, without a limiter, on this
-// machine at this time: the figure to hold the others against.
-func TestReference(t *testing.T) {
-	ctx := begin(t)
-	c := newCapped(ctx, t, reno, slots)
-	c.load.goroutines, c.load.objects = slots, amount(640, 320)
-	c.load.put = put(pathStyle(config(c.gateway.address, newTransport(t, 0))))
-	took := c.load.run(ctx)
-	c.load.requireStored(t, stored(ctx, t, c.gateway, c.store))
-	assert.Empty(t, c.load.failed)
-	figures.log(t, "%d goroutines and no limiter: %.2f x optimum", slots, ratio(took, c.gateway.counts(t).optimum(c.load.objects, slots)))
 }

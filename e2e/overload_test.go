@@ -126,9 +126,10 @@ type rush struct {
 	ctx     context.Context
 	address string
 	clients [clients]client
-	// operations and attempts count those that were begun.
-	operations, attempts atomic.Int64
-	mu                   sync.Mutex
+	// sent has the attempts, operations counts the operations that were begun.
+	sent       *recorder
+	operations atomic.Int64
+	mu         sync.Mutex
 	// succeeded are the operations whose clients were told so.
 	succeeded []string
 }
@@ -146,10 +147,9 @@ type door struct {
 }
 
 func newRush(ctx context.Context, t *testing.T, address string) *rush {
-	r := &rush{t: t, ctx: ctx, address: address}
+	r := &rush{t: t, ctx: ctx, address: address, sent: &recorder{base: newTransport(t, 0)}}
 	for i := range r.clients {
-		base := newTransport(t, 0)
-		tagger, err := httplimit.NewTagger(counted{base, &r.attempts}, fmt.Sprintf("client-%d", i), "1.0")
+		tagger, err := httplimit.NewTagger(r.sent, fmt.Sprintf("client-%d", i), "1.0")
 		require.NoError(t, err)
 		for _, d := range []struct {
 			door *door
@@ -165,17 +165,6 @@ func newRush(ctx context.Context, t *testing.T, address string) *rush {
 	return r
 }
 
-// counted counts what is sent.
-type counted struct {
-	base http.RoundTripper
-	n    *atomic.Int64
-}
-
-func (c counted) RoundTrip(req *http.Request) (*http.Response, error) {
-	c.n.Add(1)
-	return c.base.RoundTrip(req)
-}
-
 // phase is one part of the test.
 type phase struct {
 	mu sync.Mutex
@@ -189,7 +178,7 @@ type phase struct {
 // run lets the clients begin operations for some time, with that many of the
 // background at a time, and waits until all are done.
 func (r *rush) run(d time.Duration, background int) *phase {
-	p := &phase{operations: -r.operations.Load(), attempts: -r.attempts.Load()}
+	p := &phase{operations: -r.operations.Load(), attempts: -int64(len(r.sent.sends))}
 	var all sync.WaitGroup
 	began := time.Now()
 	for n := range background {
@@ -213,7 +202,7 @@ func (r *rush) run(d time.Duration, background int) *phase {
 	}
 	all.Wait()
 	p.operations += r.operations.Load()
-	p.attempts += r.attempts.Load()
+	p.attempts += int64(len(r.sent.sends))
 	return p
 }
 
