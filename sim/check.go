@@ -212,6 +212,12 @@ func (r Rate) check(c checker) {
 	}
 }
 
+func (q Quota) check(c checker) {
+	if q.Limit == 0 || q.Per == 0 {
+		c.fail("", "%v per %v is not allowed, want a limit and a per that are more than 0", q.Limit, q.Per)
+	}
+}
+
 func (s Slowdown) check(c checker) {
 	if f := s.Factor; f != 0 && !(f > 1 && f <= 1000) {
 		c.fail("factor", "%v is not allowed, want a number greater than 1, to 1000", f)
@@ -294,7 +300,7 @@ func (w Window) check(c checker) {
 	switch {
 	case !w.on():
 		c.unused("law", "factor", w.Factor, "initial", w.Initial, "min", w.Min, "max", w.Max,
-			"patience", w.Patience, "no_pause", w.NoPause)
+			"patience", w.Patience, "no_pause", w.NoPause, "no_quota", w.NoQuota)
 	case law == nil: // reported above
 	default:
 		_, err := core.New[int](law, w.settings(nil))

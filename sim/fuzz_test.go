@@ -104,6 +104,12 @@ func (p *picker) server() Server {
 			s.Blocks = Blocks{p.count(), p.duration()}
 		}
 	}
+	for range p.byte() % 3 {
+		s.Quotas = append(s.Quotas, Quota{
+			Limit: float64(p.count()), Per: p.duration(), Bucket: p.yes(), Slice: p.duration(), Cost: p.share() * 100,
+			Report: p.word("", "rounded", "full", "empty", "refusals", "none"),
+		})
+	}
 	var at time.Duration
 	for range p.byte() % 3 {
 		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", silentWord, lostWord), Backlog: p.count(), RetryAfter: p.yes()}

@@ -122,6 +122,15 @@ func (m *meter) result(e *engine) Result {
 		Find: m.regained.since(0, e.now, 0.9), OutageSent: m.outageSent,
 		Traces: m.tracer.traces(e), Watched: m.watch.watched(e.scenario.Server, e.now),
 	}
+	for _, q := range e.scenario.Server.Quotas {
+		r.QuotaClients = e.scenario.Clients.Count
+		switch {
+		case r.Watched.Applies:
+			r.QuotaShare = float64(r.Watched.Done) / r.Watched.Capacity
+		case e.now >= q.Per:
+			r.QuotaShare = float64(m.dones) / e.scenario.Server.capacity(0, e.now)
+		}
+	}
 	if e.scenario.Clients.Background > 0 {
 		r.Interactive, r.Background = m.interactive, m.background
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/policy"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/queue"
@@ -88,9 +89,10 @@ type attempt struct {
 	place int
 	// began is when the service began, takes the service time.
 	began, takes time.Duration
-	// outcome and retryAfter are the answer to be.
+	// outcome, retryAfter and reports are the answer to be.
 	outcome    window.Outcome
 	retryAfter time.Duration
+	reports    []quota.Report
 }
 
 func newParty(e *engine, id int32) *party {
@@ -207,6 +209,9 @@ func (e *engine) answered(a *attempt) {
 	a.held = false
 	if a.waited && !e.server.lost(e) {
 		a.waited = false
+		if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
+			c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.outcome == window.Overload, RetryAfter: a.retryAfter, Reports: a.reports})
+		}
 		e.ending(a, a.outcome, a.retryAfter)
 	}
 	e.settled(a)

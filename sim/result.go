@@ -86,6 +86,13 @@ type Result struct {
 	Interactive struct{ Operations, Done int } `json:",omitzero"`
 	Background  struct{ Operations, Done int } `json:",omitzero"`
 
+	// QuotaClients is how many clients share the service's quotas, 0 if it has none. QuotaShare is
+	// the share of the quotas that done operations used, in the time of Scenario.Watch if there is
+	// one; 0 if the run was shorter than the time in which a quota comes back. It may be more than
+	// 1, since a bucket is full at the start.
+	QuotaClients int     `json:",omitzero"`
+	QuotaShare   float64 `json:",omitzero"`
+
 	// Traces are the courses over time.
 	Traces Traces
 }
@@ -189,6 +196,8 @@ func (r Result) Measures() []Measure {
 		{"watch_errors", float64(r.Watched.Errors), false, r.Watched.Applies},
 		{"watch_jain", r.Watched.Jain, false, r.Watched.Done > 0},
 		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
+		{"refused_per_hour", ratio(float64(r.Refused), r.End.Hours()*float64(r.QuotaClients)), false, r.QuotaClients > 0},
+		{"quota_share", r.QuotaShare, false, r.QuotaShare > 0},
 		fared(r.Interactive).done("interactive_done"),
 		fared(r.Background).done("background_done"),
 	}

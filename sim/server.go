@@ -33,6 +33,8 @@ type Server struct {
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
 	Rate Rate `yaml:"rate"`
+	// Quotas are the quotas that the service reports in its answers; a request spends each of them.
+	Quotas []Quota `yaml:"quotas"`
 	// Slowdown makes the service time grow exponentially with the concurrency.
 	Slowdown Slowdown `yaml:"slowdown"`
 	// Knee makes the service time grow linearly with the concurrency.
@@ -105,6 +107,31 @@ type Rate struct {
 	// one Burst. Some gateways do.
 	CountRefused bool `yaml:"count_refused"`
 }
+
+// Quota is an amount that all clients together may spend in a time, and of which each answer reports
+// how much is left, and when it is whole again. A request beyond it is refused.
+type Quota struct {
+	// Limit is the whole quota, more than 0.
+	Limit float64 `yaml:"limit" in:"1 1e12"`
+	// Per is the time in which the quota comes back: all of it at each multiple of Per.
+	Per time.Duration `yaml:"per" in:"1ms 720h"`
+	// Bucket lets the quota come back at a steady rate instead. The reset is then the time until
+	// it is full.
+	Bucket bool `yaml:"bucket"`
+	// Slice also bounds each slice of that time to its part of the quota, and no answer reports
+	// that; 0: only the whole quota counts.
+	Slice time.Duration `yaml:"slice" in:"0 720h"`
+	// Cost is the mean of what a request spends, as of tokens: a tenth of Cost to 1.9 times Cost;
+	// 0: each request spends 1.
+	Cost float64 `yaml:"cost" in:"0 1e9"`
+	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole
+	// seconds; "full", always all is left; "empty", never anything is left; "refusals", only
+	// refusals have a report; "none", no answer has one.
+	Report string `yaml:"report" of:"true rounded full empty refusals none"`
+}
+
+// perSecond is how much of the quota comes back in a second.
+func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 
 // Slowdown is the server of How not to crash a server: "up to a certain limit of the number of
 // simultaneous requests, the server responds with a fixed delay, and then the response time
@@ -259,6 +286,9 @@ func (s Server) throughput(at time.Duration) float64 {
 	most := math.Inf(1)
 	if rate > 0 {
 		most = rate
+	}
+	for _, q := range s.Quotas {
+		most = min(most, q.perSecond()/max(q.Cost, 1))
 	}
 	if s.Blocks.Operations > 0 {
 		service = (service + s.Blocks.Service) / 2

@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -27,6 +28,8 @@ type server struct {
 	filled time.Duration
 	// passed are the times of the requests that count in the sliding window.
 	passed []time.Duration
+	// accounts are the quotas.
+	accounts []account
 	// jammed is until when every request fails.
 	jammed time.Duration
 	// down is the present outage, or nil; nextOutage is the one after.
@@ -45,6 +48,9 @@ func (s *server) init(e *engine, conf Server) {
 	s.latest = -maxDuration
 	s.tokens = conf.Rate.Burst
 	s.station.init(conf)
+	for i, q := range conf.Quotas {
+		s.accounts = append(s.accounts, account{conf: q, name: strconv.Itoa(i), left: q.Limit, slice: q.perSecond() * q.Slice.Seconds()})
+	}
 	for i, c := range conf.Capacity {
 		e.at(c.At, capacityKind, int32(i), 0)
 	}
@@ -67,6 +73,10 @@ func (s *server) arrived(e *engine, a *attempt) {
 		s.refuse(e, a, window.Overload)
 	case s.fails(e, a):
 		s.failed(e, a)
+	case len(s.accounts) > 0 && !s.quotas(e, a):
+		if !e.clairvoyant {
+			s.refuse(e, a, window.Overload)
+		}
 	case s.perSecond > 0 && !s.allowed(e, a):
 	case s.conf.Medium.Places > 0 && s.running >= s.conf.Medium.Places:
 		s.collided(e, a)

@@ -81,6 +81,8 @@ type Window struct {
 	Patience int `yaml:"patience"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause"`
+	// NoQuota makes the limiter ignore the quotas that a service reports.
+	NoQuota bool `yaml:"no_quota"`
 	// NewLaw is used instead of Law if it is not nil.
 	NewLaw window.NewLaw `yaml:"-"`
 }

@@ -38,6 +38,9 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.failures.lost: true is not allowed without clients.timeout: clients wait for a lost answer until then": func(s *sim.Scenario) {
 			s.Server.Failures.Lost = true
 		},
+		"server.quotas[0]: 5 per 0s is not allowed, want a limit and a per that are more than 0": func(s *sim.Scenario) {
+			s.Server.Quotas = []sim.Quota{{Limit: 5}}
+		},
 		"server.blocks.service: 1s is not allowed without operations": func(s *sim.Scenario) { s.Server.Blocks.Service = sec },
 		"server.slowdown.limit: 3 is not allowed with blocks: a slowdown has one time for all requests": func(s *sim.Scenario) {
 			s.Server.Slowdown.Limit, s.Server.Blocks.Operations = 3, 1

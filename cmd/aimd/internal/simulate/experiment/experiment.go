@@ -136,7 +136,7 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 // easy reports whether the service has a limit and took every attempt at once.
 func (s Study) easy() bool {
 	v := s.Server
-	return len(s.Rows) > 0 && (v.Slots > 0 || v.Rate.PerSecond > 0 || v.Medium.Places > 0) &&
+	return len(s.Rows) > 0 && (v.Slots > 0 || v.Rate.PerSecond > 0 || v.Medium.Places > 0 || len(v.Quotas) > 0) &&
 		!slices.ContainsFunc(s.Rows, func(r Row) bool {
 			return r.Of("refused").Max.Value > 0 || r.Of("timed_out").Max.Value > 0 || r.Of("attempts_per_op").Max.Value > 1
 		})

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/quota"
+)
+
+// account is what is left of a quota. Each quota is whole at the start.
+type account struct {
+	conf Quota
+	name string
+	left float64
+	// slice is what is left of the present slice.
+	slice float64
+	at    time.Duration
+}
+
+// fill adds what has come back by now.
+func (q *account) fill(now time.Duration) {
+	if q.conf.Bucket {
+		back := q.conf.Limit * float64((now-q.at).Seconds()/q.conf.Per.Seconds())
+		q.left = min(q.conf.Limit, q.left+back)
+	} else if now/q.conf.Per != q.at/q.conf.Per {
+		q.left = q.conf.Limit
+	}
+	if s := q.conf.Slice; s > 0 && now/s != q.at/s {
+		q.slice = q.conf.perSecond() * s.Seconds()
+	}
+	q.at = now
+}
+
+// room returns how long a request of that cost has to wait, 0: it may pass now.
+func (q *account) room(cost float64) time.Duration {
+	const nearly = 1e-9 // may be missing by rounding
+	switch {
+	case q.left < cost-nearly && q.conf.Bucket:
+		return stretched(q.conf.Per, (cost-q.left)/q.conf.Limit) + 1
+	case q.left < cost-nearly:
+		return q.conf.Per - q.at%q.conf.Per
+	case q.conf.Slice > 0 && q.slice < cost-nearly:
+		return q.conf.Slice - q.at%q.conf.Slice
+	}
+	return 0
+}
+
+// report is what an answer says of the quota, and false if it says nothing.
+func (q *account) report(refused bool) (quota.Report, bool) {
+	r := quota.Report{Name: q.name, Uneven: q.conf.Cost > 0, Limit: q.conf.Limit, Left: math.Floor(q.left)}
+	if r.Reset = q.conf.Per - q.at%q.conf.Per; q.conf.Bucket {
+		r.Reset = stretched(q.conf.Per, 1-q.left/q.conf.Limit)
+	}
+	switch q.conf.Report {
+	case "rounded":
+		r.Reset = (r.Reset + time.Second - 1).Truncate(time.Second)
+	case "full":
+		r.Left = r.Limit
+	case "empty":
+		r.Left = 0
+	}
+	return r, q.conf.Report != "none" && (q.conf.Report != "refusals" || refused)
+}
+
+// cost is what each attempt of the nth operation spends. The amounts are spread evenly: n times the
+// golden ratio, less the whole number.
+func (q *account) cost(n int) float64 {
+	if q.conf.Cost == 0 {
+		return 1
+	}
+	_, part := math.Modf(float64(n) * (math.Phi - 1))
+	return math.Round(float64(q.conf.Cost*0.1) + float64(q.conf.Cost*float64(1.8*part)))
+}
+
+// quotas lets an attempt pass that is within all quotas, and notes what its answer reports. The
+// clairvoyant's attempt comes again at the time at which it is within.
+func (s *server) quotas(e *engine, a *attempt) (passes bool) {
+	var wait time.Duration
+	costs := make([]float64, len(s.accounts))
+	for i := range s.accounts {
+		q := &s.accounts[i]
+		q.fill(e.now)
+		costs[i] = q.cost(a.number)
+		wait = max(wait, q.room(costs[i]))
+	}
+	a.reports = nil
+	for i := range s.accounts {
+		if q := &s.accounts[i]; wait == 0 {
+			q.left -= costs[i]
+			q.slice -= costs[i]
+		}
+		if r, ok := s.accounts[i].report(wait > 0); ok {
+			a.reports = append(a.reports, r)
+		}
+	}
+	if wait > 0 && e.clairvoyant {
+		e.after(wait, arriveKind, a.id, a.gen)
+	}
+	return wait == 0
+}
