@@ -7,6 +7,9 @@
 // network namespace or, if the kernel does not allow that, a listener that reads slowly.
 // TestStorm uses the programs of "How not to crash a server": aimd server and aimd client.
 //
+// TestAsynq and TestRiver run worker processes of two job engines, on redis-server and on
+// PostgreSQL, which keep their data below the test's temporary folder.
+//
 // TestOverload sends an httplimit.Handler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.
 //

@@ -17,7 +17,10 @@ import (
 const role = "E2E_ROLE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(role) == uplinkRole {
+	switch os.Getenv(role) {
+	case engineRole:
+		os.Exit(runEngineWorker())
+	case uplinkRole:
 		os.Exit(uplink())
 	}
 	flag.Parse()

@@ -3,6 +3,7 @@ package program
 
 import (
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -10,11 +11,13 @@ import (
 // names the Debian package that has it.
 func Path(t testing.TB, name, pkg string) string {
 	t.Helper()
-	for _, n := range []string{name, "/usr/sbin/" + name} { // a user's PATH may lack /usr/sbin
+	// A user's PATH may lack /usr/sbin, and Debian has PostgreSQL by versions.
+	places, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	for _, n := range append(places, name, "/usr/sbin/"+name) {
 		if path, err := exec.LookPath(n); err == nil {
 			return path
 		}
 	}
-	t.Fatalf("no %s in the PATH or in /usr/sbin: apt-get install %s", name, pkg)
+	t.Fatalf("no %s in the PATH, in /usr/sbin or in /usr/lib/postgresql: apt-get install %s", name, pkg)
 	return ""
 }

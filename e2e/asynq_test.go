@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
+	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func TestAsynq(t *testing.T) {
+	testEngine(t, func(t *testing.T) engine { return startRedis(t) })
+}
+
+// What the engine's own recipe costs, next to the figures of TestAsynq. Nothing is lost with it either.
+func TestAsynqRecipe(t *testing.T) {
+	beside(t)
+	(&engineRun{engine: startRedis(t), workers: 1, recipe: true}).run(t)
+}
+
+// redisServer is asynq on a redis-server that appends to its file.
+type redisServer struct {
+	address, dir string
+	process      *process
+	inspector    *asynq.Inspector
+}
+
+func startRedis(t *testing.T) *redisServer {
+	t.Helper()
+	r := &redisServer{address: freeAddress(t), dir: t.TempDir()}
+	r.start(t)
+	r.inspector = asynq.NewInspector(asynq.RedisClientOpt{Addr: r.address})
+	t.Cleanup(func() { r.inspector.Close() })
+	return r
+}
+
+func (r *redisServer) start(t *testing.T) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(r.address)
+	r.process = startServer(t, program.Path(t, "redis-server", "redis-server"),
+		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--appendonly", "yes", "--save", "")
+	listening(t, r.address, r.process)
+}
+
+func (r *redisServer) restart(t *testing.T) {
+	t.Helper()
+	r.process.stop()
+	time.Sleep(time.Second)
+	r.start(t)
+}
+
+func (r *redisServer) insert(t *testing.T, n, attempts int) {
+	t.Helper()
+	c := asynq.NewClient(asynq.RedisClientOpt{Addr: r.address})
+	defer c.Close()
+	opts := []asynq.Option{asynq.Retention(time.Hour)}
+	if attempts > 0 {
+		opts = append(opts, asynq.MaxRetry(attempts-1))
+	}
+	for i := range n {
+		_, err := c.Enqueue(asynq.NewTask("job", fmt.Append(nil, i)), opts...)
+		require.NoError(t, err)
+	}
+}
+
+func (r *redisServer) open() int {
+	q, err := r.inspector.GetQueueInfo("default")
+	if err != nil {
+		return -1
+	}
+	return q.Size - q.Archived - q.Completed
+}
+
+func (r *redisServer) age(t *testing.T) int {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: r.address})
+	defer c.Close()
+	ids, err := c.ZRange(t.Context(), "asynq:{default}:lease", 0, -1).Result()
+	require.NoError(t, err)
+	for _, id := range ids {
+		require.NoError(t, c.ZIncrBy(t.Context(), "asynq:{default}:lease", -120, id).Err())
+	}
+	return len(ids)
+}
+
+func (r *redisServer) tally(t *testing.T) (done, dead, failures int) {
+	t.Helper()
+	q, err := r.inspector.GetQueueInfo("default")
+	require.NoError(t, err)
+	tasks, err := r.inspector.ListCompletedTasks("default", asynq.PageSize(engineJobs))
+	require.NoError(t, err)
+	for _, task := range tasks {
+		failures += task.Retried
+	}
+	return q.Completed, q.Archived, failures
+}
+
+func (r *redisServer) worker() worker { return worker{Engine: "asynq", Server: r.address} }
+
+// asynq starts a worker of asynq.
+func (w *worker) asynq(l *limiter.Limiter) (stop func(), err error) {
+	cfg := asynq.Config{
+		Concurrency: w.Jobs, LogLevel: asynq.ErrorLevel,
+		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Second },
+	}
+	mux := asynq.NewServeMux()
+	if w.Recipe {
+		// asynq's wiki, "Rate Limiting": an error that is no failure, and a random delay.
+		limited := func(err error) bool {
+			var s *httplimit.StatusError
+			return errors.As(err, &s) && s.StatusCode == http.StatusServiceUnavailable
+		}
+		cfg.IsFailure = func(err error) bool { return !limited(err) }
+		cfg.RetryDelayFunc = func(n int, err error, t *asynq.Task) time.Duration {
+			if limited(err) {
+				return time.Duration(rand.IntN(10)) * time.Second
+			}
+			return asynq.DefaultRetryDelayFunc(n, err, t)
+		}
+	} else {
+		limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Limiter: l})
+		if err != nil {
+			return nil, err
+		}
+		mux.Use(limit)
+	}
+	mux.HandleFunc("job", func(ctx context.Context, t *asynq.Task) error { return w.do(ctx, string(t.Payload())) })
+	s := asynq.NewServer(asynq.RedisClientOpt{Addr: w.Server}, cfg)
+	return s.Shutdown, s.Start(mux)
+}
+
+// A service that accepts nothing takes no worker from another queue, and its tasks lose no retry.
+func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
+	beside(t)
+	r := startRedis(t)
+	l, err := aimd.New(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
+	require.NoError(t, err)
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	cfg := asynq.Config{
+		Concurrency: 4, Queues: map[string]int{"stuck": 9, "free": 1}, LogLevel: asynq.FatalLevel,
+		TaskCheckInterval: 50 * time.Millisecond, DelayedTaskCheckInterval: 500 * time.Millisecond,
+	}
+	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*limiter.Limiter, error) {
+		if queue, _ := asynq.GetQueueName(ctx); queue == "stuck" {
+			return l, nil
+		}
+		return nil, nil
+	}})
+	require.NoError(t, err)
+	c := asynq.NewClient(asynq.RedisClientOpt{Addr: r.address})
+	defer c.Close()
+	for _, queue := range []string{"stuck", "free"} {
+		for range 20 {
+			_, err := c.Enqueue(asynq.NewTask("job", nil), asynq.Queue(queue), asynq.MaxRetry(1))
+			require.NoError(t, err)
+		}
+	}
+	s := asynq.NewServer(asynq.RedisClientOpt{Addr: r.address}, cfg)
+	require.NoError(t, s.Start(limit(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { return nil }))))
+	defer s.Shutdown()
+	size := func(queue string) int {
+		q, err := r.inspector.GetQueueInfo(queue)
+		require.NoError(t, err)
+		require.Zero(t, q.Archived)
+		require.Zero(t, q.FailedTotal)
+		return q.Size
+	}
+	eventually(t, 20*time.Second, func() bool { return size("free") == 0 }, "the other queue starves")
+	require.Equal(t, 20, size("stuck"))
+	require.NoError(t, p.Done(aimd.Success))
+	eventually(t, 20*time.Second, func() bool { return size("stuck") == 0 }, "handed back, and lost")
+}

@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/stretchr/testify/require"
+
+	aimdriver "github.com/aimd-go/aimd/contrib/river"
+	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func TestRiver(t *testing.T) {
+	testEngine(t, func(t *testing.T) engine { return startPostgres(t) })
+}
+
+// What the engine's own recipe costs, next to the figures of TestRiver. Nothing is lost with it either.
+func TestRiverRecipe(t *testing.T) {
+	beside(t)
+	(&engineRun{engine: startPostgres(t), workers: 1, recipe: true}).run(t)
+}
+
+// postgres is river on a PostgreSQL of its own.
+type postgres struct {
+	address, dir string
+	process      *process
+	pool         *pgxpool.Pool
+}
+
+func startPostgres(t *testing.T) *postgres {
+	t.Helper()
+	p := &postgres{address: freeAddress(t), dir: filepath.Join(t.TempDir(), "data")}
+	require.NoError(t, os.Mkdir(p.dir, 0o700))
+	if c := credential(t); c != nil {
+		require.NoError(t, os.Chown(p.dir, int(c.Uid), int(c.Gid)))
+		for dir := filepath.Dir(p.dir); dir != os.TempDir(); dir = filepath.Dir(dir) {
+			require.NoError(t, os.Chmod(dir, 0o711))
+		}
+	}
+	out, err := p.command(t, program.Path(t, "initdb", "postgresql"), "-D", p.dir, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	p.start(t)
+	p.pool, err = pgxpool.New(t.Context(), p.url())
+	require.NoError(t, err)
+	t.Cleanup(p.pool.Close)
+	eventually(t, 20*time.Second, func() bool { return p.pool.Ping(t.Context()) == nil }, "PostgreSQL does not answer")
+	m, err := rivermigrate.New(riverpgxv5.New(p.pool), &rivermigrate.Config{Logger: quiet})
+	require.NoError(t, err)
+	_, err = m.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
+	require.NoError(t, err)
+	return p
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// credential is another user's if this is root, as whom PostgreSQL refuses to run.
+func credential(t *testing.T) *syscall.Credential {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	require.NoError(t, err, "Debian's package postgresql makes the user")
+	uid, err := strconv.Atoi(u.Uid)
+	require.NoError(t, err)
+	gid, err := strconv.Atoi(u.Gid)
+	require.NoError(t, err)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func (p *postgres) command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = p.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t)}
+	return cmd
+}
+
+func (p *postgres) url() string { return "postgres://e2e@" + p.address + "/postgres?sslmode=disable" }
+
+func (p *postgres) start(t *testing.T) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(p.address)
+	// The shell ends the server when its own standard input ends. INT does not wait for clients.
+	p.process = startProcess(t, p.command(t, "sh", "-c", `"$@" & read -r end; kill -INT "$!"; wait "$!"`, "sh",
+		program.Path(t, "postgres", "postgresql"), "-D", p.dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="))
+	listening(t, p.address, p.process)
+}
+
+func (p *postgres) restart(t *testing.T) {
+	t.Helper()
+	p.process.stop()
+	time.Sleep(time.Second)
+	p.start(t)
+}
+
+// riverJob is the arguments of a job.
+type riverJob struct {
+	Number string `json:"number"`
+}
+
+func (riverJob) Kind() string { return "job" }
+
+func (p *postgres) insert(t *testing.T, n, attempts int) {
+	t.Helper()
+	c, err := river.NewClient(riverpgxv5.New(p.pool), &river.Config{Logger: quiet})
+	require.NoError(t, err)
+	var all []river.InsertManyParams
+	for i := range n {
+		all = append(all, river.InsertManyParams{Args: riverJob{strconv.Itoa(i)}, InsertOpts: &river.InsertOpts{MaxAttempts: attempts}})
+	}
+	_, err = c.InsertManyFast(t.Context(), all)
+	require.NoError(t, err)
+}
+
+func (p *postgres) open() int {
+	n := -1
+	_ = p.pool.QueryRow(context.Background(), `SELECT count(*) FROM river_job WHERE finalized_at IS NULL`).Scan(&n)
+	return n
+}
+
+func (p *postgres) age(t *testing.T) int {
+	t.Helper()
+	done, err := p.pool.Exec(t.Context(), `UPDATE river_job SET attempted_at = attempted_at - interval '2 hours' WHERE state = 'running'`)
+	require.NoError(t, err)
+	return int(done.RowsAffected())
+}
+
+func (p *postgres) tally(t *testing.T) (done, dead, failures int) {
+	t.Helper()
+	require.NoError(t, p.pool.QueryRow(t.Context(),
+		`SELECT count(*) FILTER (WHERE state = 'completed'), count(*) FILTER (WHERE state <> 'completed'), sum(attempt - 1) FROM river_job`).
+		Scan(&done, &dead, &failures))
+	return done, dead, failures
+}
+
+func (p *postgres) worker() worker { return worker{Engine: "river", Server: p.url()} }
+
+// riverWorker works the jobs of a worker.
+type riverWorker struct {
+	river.WorkerDefaults[riverJob]
+	worker *worker
+}
+
+func (r *riverWorker) Work(ctx context.Context, j *river.Job[riverJob]) error {
+	err := r.worker.do(ctx, j.Args.Number)
+	var s *httplimit.StatusError
+	if r.worker.Recipe && errors.As(err, &s) && s.StatusCode == http.StatusServiceUnavailable {
+		return river.JobSnooze(time.Second) // river's documentation, "Snoozing jobs"
+	}
+	return err
+}
+
+// river starts a worker of river.
+func (w *worker) river(l *limiter.Limiter) (stop func(), err error) {
+	pool, err := pgxpool.New(context.Background(), w.Server)
+	if err != nil {
+		return nil, err
+	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &riverWorker{worker: w})
+	cfg := &river.Config{Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: w.Jobs}}, Workers: workers}
+	if !w.Recipe {
+		if err := aimdriver.Limit(cfg, aimdriver.Settings{Limiter: l}); err != nil {
+			return nil, err
+		}
+	}
+	c, err := river.NewClient(riverpgxv5.New(pool), cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = c.Stop(context.Background()) }, c.Start(context.Background())
+}
