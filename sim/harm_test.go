@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,11 +27,17 @@ const (
 	wantedMedian, heldMedian = 1.05, 1.30
 )
 
+// set numbers the services. The bounds are those of the first set, 18.
+var set = flag.Uint64("set", 18, "which set of services TestHarm draws")
+
 // TestHarm compares the default law with Reno 0.9 and with plain backoff at 200 services that
 // refuse requests, or become slower, for reasons that have nothing to do with the load. A
 // service depends on its number alone, and can be run by it:
 //
 //	go test ./sim -v -run TestHarm/at/118
+//
+// Other sets, as of go test ./sim -v -run TestHarm -args -set 19, have no bounds: they show
+// whether a law was made for the first set.
 func TestHarm(t *testing.T) {
 	drawn := make([]comparison, 200)
 	t.Run("at", func(t *testing.T) {
@@ -60,6 +67,9 @@ func TestHarm(t *testing.T) {
 	slices.Sort(ratios)
 	median := ratios[len(ratios)/2]
 	t.Logf("%d unfinished, %d over twice the better, median over Reno 0.9 %.3f", open, slow, median)
+	if *set != 18 {
+		return
+	}
 	assert.LessOrEqual(t, open, heldOpen, "unfinished; wanted: %d", wantedOpen)
 	assert.LessOrEqual(t, slow, heldSlow, "over twice the better; wanted: %d", wantedSlow)
 	assert.LessOrEqual(t, median, heldMedian, "median over Reno 0.9; wanted: %v", wantedMedian)
@@ -133,7 +143,7 @@ func compare(t *testing.T, number int) comparison {
 
 // draw draws the service with that number, and describes it. The kinds come in turn.
 func draw(number int) (s sim.Scenario, description string) {
-	d := drawing{rand.New(rand.NewPCG(18, uint64(number)))}
+	d := drawing{rand.New(rand.NewPCG(*set, uint64(number)))}
 	v, c, f := &s.Server, &s.Clients, &s.Server.Failures
 	c.Arrivals, c.Operations = "closed", d.count(400, 10_000)
 	// With fewer operations for each worker the start is most of the time.
