@@ -30,17 +30,11 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 
 // NoArgs refuses arguments, and suggests a command with a similar name.
 func NoArgs(c *cobra.Command, args []string) error {
-	err := cobra.NoArgs(c, args)
-	if err == nil {
-		return nil
+	if err := cobra.NoArgs(c, args); err != nil {
+		c.SuggestionsMinimumDistance = 2
+		return Usage(c, fmt.Errorf("%w%s", err, orElse("", c.SuggestionsFor(args[0]))))
 	}
-	var names []string
-	for _, below := range c.Commands() {
-		if below.IsAvailableCommand() {
-			names = append(names, below.Name())
-		}
-	}
-	return Usage(c, fmt.Errorf("%w%s", err, DidYouMean(args[0], "", names)))
+	return nil
 }
 
 // OneArg refuses all but one argument.
@@ -60,7 +54,10 @@ func DidYouMean(word, prefix string, known []string) string {
 	for _, k := range known {
 		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
 	}
-	like := all.SuggestionsFor(word)
+	return orElse(prefix, all.SuggestionsFor(word))
+}
+
+func orElse(prefix string, like []string) string {
 	if len(like) == 0 {
 		return ""
 	}

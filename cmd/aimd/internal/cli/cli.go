@@ -180,28 +180,12 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// version returns the version of the module, the commit if the program was built in a
-// checkout, and the version of Go.
+// version returns the version of the module, which names the commit if the program was built
+// in a checkout, and the version of Go.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown)"
 	}
-	return describe(info)
-}
-
-func describe(info *debug.BuildInfo) string {
-	commit, modified := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = "commit " + s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = " with changes"
-		}
-	}
-	if commit != "" {
-		commit += modified + ", "
-	}
-	return info.Main.Version + " (" + commit + info.GoVersion + ")"
+	return info.Main.Version + " (" + info.GoVersion + ")"
 }

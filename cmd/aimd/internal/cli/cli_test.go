@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -66,13 +65,9 @@ func TestVersionIsOneLine(t *testing.T) {
 	for _, how := range []string{"--version", "version"} {
 		status, stdout, _ := run(t, nil, how)
 		assert.Zero(t, status)
-		assert.Regexp(t, `^aimd \S+ \(.*go1\.\S+\)\n$`, stdout)
+		assert.Regexp(t, `^aimd \S+ \(go1\.\S+\)\n$`, stdout)
 	}
 
-	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v0.1.0"}}
-	assert.Equal(t, "v0.1.0 (go1.26.8)", describe(info))
-	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "60eb6a70123456789"}, {Key: "vcs.modified", Value: "true"}}
-	assert.Equal(t, "v0.1.0 (commit 60eb6a701234 with changes, go1.26.8)", describe(info))
 }
 
 func TestLongFlags(t *testing.T) {

@@ -1,11 +1,7 @@
 package demo
 
 import (
-	"bufio"
 	"bytes"
-	"net/http"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -13,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
 
 // viewer looks at the page once the last strategy is done, until it sees them all.
@@ -24,22 +21,14 @@ type viewer struct {
 }
 
 func (v *viewer) Write(b []byte) (int, error) {
-	address := regexp.MustCompile(`^live: (\S+)\n`).FindSubmatch(v.Bytes())
-	if address != nil && bytes.HasPrefix(b, []byte(v.last+" ")) {
-		res, err := http.Get(string(address[1]) + "events")
-		require.NoError(v.t, err)
-		defer res.Body.Close()
-		for r := bufio.NewReader(res.Body); !v.seen; {
-			line, err := r.ReadString('\n')
-			require.NoError(v.t, err)
-			v.seen = regexp.MustCompile(`"name":"probe: \d`).MatchString(line) &&
-				regexp.MustCompile(`"name":"reno: \d`).MatchString(line) && strings.Contains(line, `"name":"`+v.last)
-		}
+	if !v.seen && bytes.HasPrefix(b, []byte(v.last+" ")) {
+		clitest.Shows(v.t, v.String(), `"name":"probe: \d`, `"name":"reno: \d`, `"name":"`+v.last)
+		v.seen = true
 	}
 	return v.Buffer.Write(b)
 }
 
-// The address is told before the work, the strategies with a limiter run first, and all
+// The address is written before the work, the strategies with a limiter run first, and all
 // are in one page, under their names and how they ended.
 func TestLive(t *testing.T) {
 	for last, args := range map[string][]string{"sdk-default": tiny("--live", "--json"), "plain": tinyAPI("--live", "--json")} {

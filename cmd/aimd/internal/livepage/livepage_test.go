@@ -1,7 +1,6 @@
 package livepage
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/internal/viewer"
 )
 
@@ -41,19 +41,6 @@ func get(t *testing.T, url string) *http.Response {
 	return res
 }
 
-// told waits until a page is told that.
-func told(t *testing.T, url, what string) {
-	t.Helper()
-	res := get(t, url+"events")
-	defer res.Body.Close()
-	lines := bufio.NewReader(res.Body)
-	for line := ""; !strings.Contains(line, what); {
-		var err error
-		line, err = lines.ReadString('\n')
-		require.NoError(t, err)
-	}
-}
-
 func TestPage(t *testing.T) {
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
@@ -68,7 +55,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	defer lim.Close()
 	p.Add("another name", lim, nil)
-	told(t, url, `"name":"the one at work"`)
+	clitest.Shows(t, "live: "+url+"\n", `"name":"the one at work"`)
 
 	looked := make(chan bool)
 	var once sync.Once
@@ -79,7 +66,7 @@ func TestPage(t *testing.T) {
 		require.Fail(t, "nobody looks, so who comes later sees nothing of it")
 	}
 	p.Rename("without: ended")
-	told(t, url, `"name":"without: ended"`)
+	clitest.Shows(t, "live: "+url+"\n", `"name":"without: ended"`)
 
 	p.Stay(t.Context()) // nobody sits at a terminal
 	p.Close()

@@ -1,14 +1,12 @@
 package upload
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -22,15 +20,8 @@ import (
 )
 
 // command runs the command line.
-func command(t *testing.T, args ...string) (stdout, stderr string, err error) {
-	c := Command()
-	c.SilenceErrors, c.SilenceUsage = true, true
-	var out, errs bytes.Buffer
-	c.SetOut(&out)
-	c.SetErr(&errs)
-	c.SetArgs(args)
-	err = c.ExecuteContext(t.Context())
-	return out.String(), errs.String(), err
+func command(t *testing.T, args ...string) clitest.Outcome {
+	return clitest.Here(t.Context(), []*cobra.Command{Command()}, append([]string{"upload"}, args...)...)
 }
 
 func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
@@ -60,7 +51,7 @@ func TestEveryErrorOfUsageSaysWhatIsWanted(t *testing.T) {
 		"DIR s3://bucket --max-window 0":          {`"0"`, "--max-window", "1 to 10000"},
 		"DIR s3://bucket --initial-window 1e9":    {`"1e9"`, "--initial-window", "1 to 10000"},
 	} {
-		got := clitest.Here(t.Context(), []*cobra.Command{Command()}, strings.Fields("upload "+strings.ReplaceAll(line, "DIR", dir))...)
+		got := command(t, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
 		require.Equal(t, cli.WrongUsage, got.Status, line)
 		for _, w := range want {
 			assert.Contains(t, got.Stderr, w, line)
@@ -101,9 +92,9 @@ func TestJSON(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "content")
 	w.write("bad\xff", "x")
-	stdout, stderr, err := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--json")
-	require.EqualError(t, err, "1 of 2 files failed")
-	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	got := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--json")
+	require.Equal(t, "aimd: 1 of 2 files failed\n", got.Stderr)
+	lines := strings.Split(strings.TrimSpace(got.Stdout), "\n")
 	require.Len(t, lines, 3)
 	var summary map[string]any
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
@@ -115,7 +106,6 @@ func TestJSON(t *testing.T) {
 	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"stored"}`)
 	assert.Contains(t, all, `"path_base64":"`)
 	assert.Contains(t, all, `"status":"failed","error":"the name is not UTF-8, as a key must be"}`)
-	assert.Empty(t, stderr)
 }
 
 func TestWhatPeopleSee(t *testing.T) {
@@ -125,41 +115,39 @@ func TestWhatPeopleSee(t *testing.T) {
 	require.NoError(t, os.Symlink(".", filepath.Join(w.dir, "loop")))
 	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.URL}
 
-	stdout, stderr, err := command(t, append(to, "--dry-run")...)
-	require.NoError(t, err)
+	got := command(t, append(to, "--dry-run")...)
+	require.Zero(t, got.Status)
 	assert.ElementsMatch(t, []string{
 		"planned: " + w.dir + "/a -> p/a (7 B)", `planned: "` + w.dir + `/bell\a" -> "p/bell\a" (7 B)`,
 		"would upload 2 files (14 B), 1 skipped, 0 failed",
-	}, strings.Split(strings.TrimSpace(stdout), "\n"))
+	}, strings.Split(strings.TrimSpace(got.Stdout), "\n"))
 	loop := "skipped: " + w.dir + "/loop: symbolic link to a directory that it lies in, not followed\n"
-	assert.Equal(t, loop, stderr)
+	assert.Equal(t, loop, got.Stderr)
 
-	stdout, stderr, err = command(t, append(to, "-v")...)
-	require.NoError(t, err)
-	assert.Contains(t, stdout, "2 stored (14 B), 1 skipped, 0 failed in ")
-	assert.Contains(t, stderr, "stored: "+w.dir+"/a -> p/a (7 B)\n")
-
-	stdout, stderr, err = command(t, append(to, "--quiet")...)
-	require.NoError(t, err)
-	assert.Empty(t, stdout+stderr)
+	got = command(t, append(to, "-v")...)
+	assert.Contains(t, got.Stdout, "2 stored (14 B), 1 skipped, 0 failed in ")
+	assert.Contains(t, got.Stderr, "stored: "+w.dir+"/a -> p/a (7 B)\n")
+	assert.Equal(t, clitest.Outcome{}, command(t, append(to, "--quiet")...))
 }
 
 func TestOneErrorAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "x")
-	_, _, err := command(t, w.dir, "s3://missing", "--endpoint", w.URL)
-	require.EqualError(t, err, "--endpoint "+w.URL+": there is no bucket missing; make it first")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", "http://127.0.0.1:1")
-	require.ErrorContains(t, err, "--endpoint http://127.0.0.1:1: nobody answers there")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
-	require.ErrorContains(t, err, "--from: open ")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", strings.Replace(w.URL, "http:", "https:", 1))
-	require.EqualError(t, err, "--endpoint https"+w.URL[4:]+": the server there does not speak TLS; want http:// in place of https://, or another port")
-	_, _, err = command(t, w.dir, "s3://bucket")
-	require.ErrorContains(t, err, "no AWS region found")
+	fails := func(want string, args ...string) {
+		got := command(t, append([]string{w.dir}, args...)...)
+		assert.Equal(t, cli.Failed, got.Status)
+		assert.Contains(t, got.Stderr, want)
+		assert.Equal(t, 1, strings.Count(got.Stderr, "\n"))
+	}
+	fails("aimd: --endpoint "+w.URL+": there is no bucket missing; make it first\n", "s3://missing", "--endpoint", w.URL)
+	fails("--endpoint http://127.0.0.1:1: nobody answers there", "s3://bucket", "--endpoint", "http://127.0.0.1:1")
+	fails("--from: open ", "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
+	secure := strings.Replace(w.URL, "http:", "https:", 1)
+	fails("--endpoint "+secure+": the server there does not speak TLS; want http:// in place of https://, or another port\n",
+		"s3://bucket", "--endpoint", secure)
+	fails("no AWS region found", "s3://bucket")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
-	_, _, err = command(t, w.dir, "s3://bucket", "--endpoint", w.URL)
-	require.ErrorContains(t, err, "no AWS credentials found; set AWS_ACCESS_KEY_ID")
+	fails("no AWS credentials found; set AWS_ACCESS_KEY_ID", "s3://bucket", "--endpoint", w.URL)
 }
 
 // The summary names 20 files that failed, and counts the others.
@@ -170,32 +158,20 @@ func TestWhatFailedIsNamed(t *testing.T) {
 	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
 		return isPut(r) && !strings.HasSuffix(r.URL.Path, "/ok") && deny(rw, r, 400, "InvalidRequest")
 	})
-	stdout, stderr, err := command(t, w.dir, "s3://bucket", "--endpoint", w.URL)
-	require.EqualError(t, err, "25 of 26 files failed")
-	assert.Contains(t, stdout, "1 stored (1 B), 0 skipped, 25 failed in ")
-	assert.Equal(t, 20, strings.Count(stderr, "failed: "+w.dir+"/"), stderr)
-	assert.Contains(t, stderr, "and 5 more failed; --json names all\n")
-	stdout, _, _ = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--json")
-	assert.Equal(t, 25, strings.Count(stdout, `"status":"failed"`))
+	got := command(t, w.dir, "s3://bucket", "--endpoint", w.URL)
+	assert.Contains(t, got.Stdout, "1 stored (1 B), 0 skipped, 25 failed in ")
+	assert.Equal(t, 20, strings.Count(got.Stderr, "failed: "+w.dir+"/"), got.Stderr)
+	assert.Contains(t, got.Stderr, "and 5 more failed; --json names all\naimd: 25 of 26 files failed\n")
+	got = command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--json")
+	assert.Equal(t, 25, strings.Count(got.Stdout, `"status":"failed"`))
 }
 
-func TestExitStatus(t *testing.T) {
-	clitest.AWS(t)
+func TestInterruptedBeforeItBegins(t *testing.T) {
+	w := newWorld(t)
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, c := range []struct {
-		ctx  context.Context
-		args []string
-		want int
-	}{
-		{t.Context(), []string{"upload", "-h"}, 0},
-		{t.Context(), []string{"upload"}, 2},
-		{t.Context(), []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 1},
-		{interrupted, []string{"upload", t.TempDir(), "s3://bucket", "--endpoint", "http://127.0.0.1:1"}, 130},
-	} {
-		got := clitest.Here(c.ctx, []*cobra.Command{Command()}, c.args...)
-		assert.Equal(t, c.want, got.Status, "%v: %s", c.args, got.Stderr)
-	}
+	got := clitest.Here(interrupted, []*cobra.Command{Command()}, "upload", w.dir, "s3://bucket", "--endpoint", w.URL)
+	assert.Equal(t, cli.Interrupted, got.Status, got.Stderr)
 }
 
 // The store looks at the page when the first file comes.
@@ -204,11 +180,10 @@ func TestLive(t *testing.T) {
 	w.write("a", "content")
 	cmd := Command()
 	var stderr bytes.Buffer // nothing writes to it but before the work and, with --quiet, after it
-	seen := ""
 	var once sync.Once
 	w.set(func(_ http.ResponseWriter, r *http.Request) bool {
 		if isPut(r) {
-			once.Do(func() { seen = look(t, stderr.String()) })
+			once.Do(func() { clitest.Shows(t, stderr.String(), `"name":"upload"`) })
 		}
 		return false
 	})
@@ -216,24 +191,5 @@ func TestLive(t *testing.T) {
 	cmd.SetErr(&stderr)
 	cmd.SetArgs([]string{w.dir, "s3://" + testBucket, "--endpoint", w.URL, "--live", "--quiet"})
 	require.NoError(t, cmd.ExecuteContext(t.Context()))
-	assert.Contains(t, seen, `"name":"upload"`)
 	assert.Len(t, w.stored(), 1)
-}
-
-// look reads the page's events until one has a limiter.
-func look(t *testing.T, stderr string) (event string) {
-	address := regexp.MustCompile(`^live: (http://127\.0\.0\.1:\d+/)\n$`).FindStringSubmatch(stderr)
-	if !assert.NotNil(t, address, stderr) {
-		return ""
-	}
-	res, err := http.Get(address[1] + "events")
-	if !assert.NoError(t, err) {
-		return ""
-	}
-	defer res.Body.Close()
-	for b := bufio.NewReader(res.Body); err == nil && !strings.Contains(event, `"name"`); {
-		event, err = b.ReadString('\n')
-	}
-	assert.NoError(t, err)
-	return event
 }

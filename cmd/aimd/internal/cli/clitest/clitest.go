@@ -2,10 +2,14 @@
 package clitest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -53,6 +57,24 @@ type stopper struct {
 func (s *stopper) Write(b []byte) (int, error) {
 	s.interrupt()
 	return s.Buffer.Write(b)
+}
+
+// Shows reads the live page whose address standard error has, until an event matches all of
+// the patterns.
+func Shows(t *testing.T, stderr string, patterns ...string) {
+	t.Helper()
+	address := regexp.MustCompile(`^live: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(stderr)
+	require.NotNil(t, address, stderr)
+	res, err := http.Get(address[1] + "events")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	for events := bufio.NewReader(res.Body); ; {
+		event, err := events.ReadString('\n')
+		require.NoError(t, err)
+		if !slices.ContainsFunc(patterns, func(p string) bool { return !regexp.MustCompile(p).MatchString(event) }) {
+			return
+		}
+	}
 }
 
 // AWS sets an environment with credentials, and hides the machine's own settings.
