@@ -161,17 +161,7 @@ func (t teller) Decide(ctx context.Context, f attempt.Failure) attempt.Decision 
 	wait := max(d.Delay, d.RetryAfter)
 	at, bounded := ctx.Deadline()
 	if d.Retry && (!bounded || time.Until(at) >= wait) { // else there is no other try
-		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.ShowDuration(shortened(wait)))
+		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.Rounded(wait))
 	}
 	return d
-}
-
-// shortened rounds the duration to three or four digits.
-func shortened(d time.Duration) time.Duration {
-	for _, unit := range []time.Duration{time.Second, 10 * time.Millisecond, time.Millisecond} {
-		if d >= 100*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Microsecond)
 }

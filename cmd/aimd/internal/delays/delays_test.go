@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -202,13 +201,5 @@ func TestBackoffHelpTeaches(t *testing.T) {
 		for _, word := range words {
 			assert.Contains(t, got.Stdout, word)
 		}
-	}
-}
-
-func TestRounded(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", 1: "1ns", 123_456_789: "123.5ms", time.Second: "1s", 10*time.Second + 1: "10s", 83*time.Hour + time.Second: "83h", 2500 * time.Millisecond: "2.5s",
-	} {
-		assert.Equal(t, want, rounded(d))
 	}
 }

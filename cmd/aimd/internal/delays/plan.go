@@ -81,7 +81,7 @@ func planCommand() *cobra.Command {
 			_, err = fmt.Fprint(c.OutOrStdout(), planText(d, p, outages))
 		}
 		if err == nil && !p.Possible {
-			err = fmt.Errorf("there is no such plan: the last client finds out after %s, wanted is %s", rounded(p.Recovery), rounded(d.Recovery))
+			err = fmt.Errorf("there is no such plan: the last client finds out after %s, wanted is %s", value.Rounded(p.Recovery), value.Rounded(d.Recovery))
 		}
 		return err
 	}
@@ -103,29 +103,29 @@ func planJSON(d backoff.Demand, p backoff.Plan, outages []time.Duration) planRes
 func planText(d backoff.Demand, p backoff.Plan, outages []time.Duration) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	line("%d clients, %s failed requests per second, recovery within %s: %s", d.Clients, number(d.Capacity), rounded(d.Recovery),
+	line("%d clients, %s failed requests per second, recovery within %s: %s", d.Clients, number(d.Capacity), value.Rounded(d.Recovery),
 		map[bool]string{true: "possible.", false: "not possible."}[p.Possible])
 	line("")
-	line("  M, the longest delay   %s", rounded(p.Max))
+	line("  M, the longest delay   %s", value.Rounded(p.Max))
 	line("  rate in an outage      %s requests per second", number(p.Rate))
-	line("  time to recovery       %s at most, %s on average", rounded(p.Recovery), rounded(p.Recovery/2))
+	line("  time to recovery       %s at most, %s on average", value.Rounded(p.Recovery), value.Rounded(p.Recovery/2))
 	if p.Retries > 0 {
-		line("  until all wait M       %d retries, %s at most; the rate is higher until then", p.Retries, rounded(p.Settled))
+		line("  until all wait M       %d retries, %s at most; the rate is higher until then", p.Retries, value.Rounded(p.Settled))
 	}
 	for _, o := range outages {
-		line("  after an outage of %s: recovery within %s", rounded(o), rounded(p.RecoveryAfter(o)))
+		line("  after an outage of %s: recovery within %s", value.Rounded(o), value.Rounded(p.RecoveryAfter(o)))
 	}
 	line("")
-	line("delay = min(R * %s * %s^N, %s), R random in [1, 2], N = 0, 1, 2...", rounded(d.First), number(d.Factor), rounded(p.Max))
+	line("delay = min(R * %s * %s^N, %s), R random in [1, 2], N = 0, 1, 2...", value.Rounded(d.First), number(d.Factor), value.Rounded(p.Max))
 	switch {
 	case !p.Possible && p.Max == d.First:
-		line("No recovery is quicker than the first delay, %s.", rounded(d.First))
+		line("No recovery is quicker than the first delay, %s.", value.Rounded(d.First))
 	case !p.Possible:
 		line("Recovery within %s takes a service that can fail %s requests per second,\nor %d clients at most.",
-			rounded(d.Recovery), number(p.CapacityWanted), p.ClientsPossible)
+			value.Rounded(d.Recovery), number(p.CapacityWanted), p.ClientsPossible)
 	}
 	if p.Max < 2*d.First {
-		line("Careful: M is less than 2 * %s, so that R hardly spreads the clients;\nwant a shorter --first.", rounded(d.First))
+		line("Careful: M is less than 2 * %s, so that R hardly spreads the clients;\nwant a shorter --first.", value.Rounded(d.First))
 	}
 	return out.String()
 }
@@ -135,13 +135,4 @@ func number(x float64) string {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
-}
-
-// rounded is d in as many digits as are worth reading.
-func rounded(d time.Duration) string {
-	unit := time.Nanosecond
-	for unit*10_000 <= d {
-		unit *= 10
-	}
-	return value.ShowDuration(d.Round(unit))
 }

@@ -65,7 +65,7 @@ type seconds time.Duration
 
 func (s seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
 
-func (s seconds) String() string { return rounded(time.Duration(s)) }
+func (s seconds) String() string { return value.Rounded(time.Duration(s)) }
 
 // delayClients is how many clients draw their delays.
 const delayClients = 1000

@@ -130,7 +130,7 @@ func (r Report) verdict() string {
 		case x.Lost > 0:
 			parts = append(parts, fmt.Sprintf("%s lost %d", name, x.Lost))
 		default:
-			parts = append(parts, fmt.Sprintf("%s took %s s", name, short(x.MakespanS)))
+			parts = append(parts, fmt.Sprintf("%s took %s s", name, experiment.Show(x.MakespanS)))
 		}
 	}
 	return strings.Join(parts, "; ") + "."
@@ -140,18 +140,11 @@ func (r Report) outcome(x race.Result) string {
 	if x.Lost > 0 {
 		return fmt.Sprintf("%d of %d lost", x.Lost, x.Operations)
 	}
-	s := fmt.Sprintf("all %d %s in %s s", x.Operations, r.Done, short(x.MakespanS))
+	s := fmt.Sprintf("all %d %s in %s s", x.Operations, r.Done, experiment.Show(x.MakespanS))
 	if t := x.TimesOptimum(); t > 0 {
 		s += fmt.Sprintf(", %.2f times the optimum", t)
 	}
 	return s
-}
-
-func short(seconds float64) string {
-	if seconds < 1 {
-		return strconv.FormatFloat(seconds, 'f', 2, 64)
-	}
-	return strconv.FormatFloat(seconds, 'f', 1, 64)
 }
 
 // notes explain the numbers of the table.

@@ -61,14 +61,14 @@ func TestText(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	r := example()
-	assert.Equal(t, "aimd: all 2000 stored in 6.8 s, 1.08 times the optimum; the SDK alone lost 1784.", r.verdict())
+	assert.Equal(t, "aimd: all 2000 stored in 6.78 s, 1.08 times the optimum; the SDK alone lost 1784.", r.verdict())
 	r.Results = append(r.Results, race.Result{Strategy: "probe", Operations: 2000, MakespanS: 9, OptimumS: 6})
-	assert.Equal(t, "aimd: all 2000 stored in 9.0 s, 1.50 times the optimum; the SDK alone lost 1784.", r.verdict(), "aimd is aimd.New, also where another law was faster")
+	assert.Equal(t, "aimd: all 2000 stored in 9 s, 1.50 times the optimum; the SDK alone lost 1784.", r.verdict(), "aimd is aimd.New, also where another law was faster")
 	assert.Contains(t, r.notes(), "probe: the law of aimd.New.")
 	r = example()
 	r.Results[1].Lost = 7
 	r.Results[0].Lost = 0
-	assert.Equal(t, "aimd: 7 of 2000 lost; the SDK alone took 2.1 s.", r.verdict())
+	assert.Equal(t, "aimd: 7 of 2000 lost; the SDK alone took 2.15 s.", r.verdict())
 	r.Results = r.Results[2:]
 	assert.Empty(t, r.verdict(), "an interrupted run has none")
 }

@@ -113,6 +113,15 @@ var zeros = regexp.MustCompile(`(\D)(0m)?0s$`)
 // ShowDuration leaves out the units that are zero: 1m, not 1m0s.
 func ShowDuration(d time.Duration) string { return zeros.ReplaceAllString(d.String(), "$1") }
 
+// Rounded is d in as many digits as are worth reading.
+func Rounded(d time.Duration) string {
+	unit := time.Nanosecond
+	for unit*10_000 <= d {
+		unit *= 10
+	}
+	return ShowDuration(d.Round(unit))
+}
+
 // Size is a number of bytes from lo to hi.
 func Size(to *int64, lo, hi int64) *Value[int64] {
 	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", like 512, 64KiB or 1.5MB"

@@ -82,3 +82,11 @@ func TestDurations(t *testing.T) {
 	}
 	assert.Len(t, all, 2, "a wrong text changes nothing")
 }
+
+func TestRounded(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 1: "1ns", 123_456_789: "123.5ms", time.Second: "1s", 10*time.Second + 1: "10s", 83*time.Hour + time.Second: "83h", 2500 * time.Millisecond: "2.5s",
+	} {
+		assert.Equal(t, want, Rounded(d))
+	}
+}
