@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,13 +53,19 @@ func WriteFile(flag, name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Reason is a file error without the path, which the message names already.
+// Reason is the first cause of an error, without the words around it. The cause of a file
+// error does not name the path, which the message names already.
 func Reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+	for {
+		inner := errors.Unwrap(err)
+		if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) > 0 {
+			inner = several.Unwrap()[0]
+		}
+		if inner == nil {
+			return err
+		}
+		err = inner
 	}
-	return err
 }
 
 // Line returns the command line, quoted for a shell.

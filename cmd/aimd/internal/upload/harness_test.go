@@ -23,7 +23,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 	"github.com/aimd-go/aimd/internal/fakes3"
 )
 
@@ -188,7 +187,7 @@ func (w *world) stored() map[string]string {
 // openUploads is how many multipart uploads were begun and neither completed nor aborted.
 func (w *world) openUploads() int {
 	out, err := w.client().ListMultipartUploads(w.t.Context(), &s3.ListMultipartUploadsInput{Bucket: aws.String(testBucket)})
-	if reach.Status(err) == http.StatusNotFound {
+	if status(err) == http.StatusNotFound {
 		return 0 // there never was one
 	}
 	require.NoError(w.t, err)

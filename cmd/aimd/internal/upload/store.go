@@ -25,8 +25,6 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
-
-	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
 )
 
 const (
@@ -110,7 +108,7 @@ func (s *store) despite(ctx context.Context, err error, key string, f *file) err
 		err = errors.Unwrap(parts) // without its long words
 	}
 	// An upload is gone, NoSuchUpload, if an attempt without an answer has completed it.
-	if ctx.Err() != nil || final(err) && reach.Code(err) != "NoSuchUpload" {
+	if ctx.Err() != nil || final(err) && code(err) != "NoSuchUpload" {
 		return err
 	}
 	if has, hasErr := s.has(ctx, key, f, nil); !has || hasErr != nil {
@@ -127,7 +125,7 @@ func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartU
 	defer cancel()
 	for pause := abortPause; ctx.Err() == nil && !final(err); pause *= 2 {
 		out, err = s.Client.AbortMultipartUpload(ctx, in, opts...)
-		if err == nil || reach.Status(err) == http.StatusNotFound {
+		if err == nil || status(err) == http.StatusNotFound {
 			_, err = s.ListParts(ctx, &s3.ListPartsInput{Bucket: in.Bucket, Key: in.Key, UploadId: in.UploadId, MaxParts: aws.Int32(1)})
 			if final(err) {
 				return out, nil // the parts are gone, or the store does not answer that question
@@ -144,8 +142,8 @@ func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartU
 
 // final reports whether the store says no to the request for good.
 func final(err error) bool {
-	status := reach.Status(err)
-	return status >= 400 && status < 500 || status == http.StatusNotImplemented
+	s := status(err)
+	return s >= 400 && s < 500 || s == http.StatusNotImplemented
 }
 
 func (s *store) leave(x incomplete) {
@@ -184,7 +182,7 @@ func (s *store) has(ctx context.Context, key string, f *file, found *object) (bo
 		}
 	}
 	out, err := s.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
-	if reach.Status(err) == http.StatusNotFound {
+	if status(err) == http.StatusNotFound {
 		return false, nil
 	}
 	if err != nil {

@@ -219,6 +219,20 @@ func TestBytesCountAsTheyGo(t *testing.T) {
 	assert.Zero(t, w.sent.Load())
 }
 
+// A body that was sent as a whole is not cut off: the HTTP client reads behind its end, and
+// the store may have answered by then.
+func TestAWholeBodyIsNotCutOff(t *testing.T) {
+	for sent, want := range map[int64]error{6: context.Canceled, 7: io.EOF} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &sending{ReadCloser: io.NopCloser(strings.NewReader("content")), ctx: ctx, length: 7, sent: new(atomic.Int64)}
+		_, err := io.CopyN(io.Discard, s, sent)
+		require.NoError(t, err)
+		cancel()
+		_, err = s.Read(make([]byte, 1))
+		assert.Equal(t, want, err)
+	}
+}
+
 func TestIncomplete(t *testing.T) {
 	s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
 		assert.True(t, r.URL.Query().Has("uploads"))

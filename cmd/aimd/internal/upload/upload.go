@@ -17,24 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"time"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
-	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/sim"
 )
 
 const (
@@ -43,8 +32,6 @@ const (
 	deniedMost = 16
 	// patienceTime is how long a stopped run may take before it says that it waits.
 	patienceTime = time.Second
-	// probeTime bounds the first requests: a wrong endpoint should show soon.
-	probeTime = 15 * time.Second
 )
 
 type run struct {
@@ -106,68 +93,6 @@ func (u *run) patience(ended chan struct{}) {
 	case <-ended:
 	case <-time.After(patienceTime):
 		fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
-	}
-}
-
-// connect makes the limiter and the client.
-func (u *run) connect(ctx context.Context) (err error) {
-	w := sim.Window{Law: u.Law, Initial: min(u.InitialWindow, u.MaxWindow), Max: u.MaxWindow}
-	if strategy.TakesFactor(u.Law) {
-		w.Factor = u.Factor
-	}
-	c := strategy.Config(w)
-	c.Name, c.FirstContact = "upload", time.Nanosecond // a wrong endpoint shows at once
-	if u.limiter, err = limiter.New(w.MakeLaw(), c); err != nil {
-		return err
-	}
-	if u.Watch != nil {
-		u.Watch(u.limiter)
-	}
-	cfg, err := reach.S3(ctx, u.Endpoint, probeTime, config.WithHTTPClient(
-		awshttp.NewBuildableClient().WithTimeout(u.Timeout).WithTransportOptions(func(t *http.Transport) {
-			// The default keeps 10 connections, and dials again for all others.
-			t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, int(u.MaxWindow)
-		})))
-	if err != nil {
-		return err
-	}
-	checksum := checksummed
-	if u.Checksum == md5Only {
-		checksum = smithyhttp.AddContentChecksumMiddleware
-	}
-	cfg.APIOptions = append(cfg.APIOptions, checksum)
-	aimdaws.Limit(&cfg, u.limiter)
-	u.wire = &wire{HTTPClient: cfg.HTTPClient}
-	cfg.HTTPClient, cfg.RetryMaxAttempts, cfg.RetryMode = u.wire, u.MaxAttempts, ""
-	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" && !u.VirtualHost })
-	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
-	return u.probe(ctx)
-}
-
-// probe finds out with one request whether the bucket can be used, before thousands find
-// out that it cannot. Its error says in one line what is wrong.
-func (u *run) probe(parent context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(parent, probeTime)
-	defer cancel()
-	if u.Force {
-		_, err = u.store.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &u.Bucket})
-	} else {
-		_, err = u.store.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &u.Bucket, Prefix: &u.Prefix, MaxKeys: aws.Int32(1)})
-	}
-	status := reach.Status(err)
-	switch where := reach.Where(u.Endpoint); {
-	case err == nil, u.Force && status == http.StatusForbidden: // the bucket may still be written to
-		return nil
-	case parent.Err() != nil:
-		return parent.Err()
-	case status == http.StatusNotFound:
-		return fmt.Errorf("%s: there is no bucket %s; make it first", where, u.Bucket)
-	case reach.Code(err) == "AccessDenied":
-		return fmt.Errorf("%s: the credentials do not allow to list bucket %s, as is needed to skip what is there; "+
-			"--force uploads without: %w", where, u.Bucket, reach.Innermost(err))
-	default:
-		return reach.Explain(where, probeTime, err)
 	}
 }
 
@@ -234,7 +159,7 @@ func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r r
 		return r
 	}
 	r.Status, r.Error = failed, err.Error()
-	reason, code := ignored(""), reach.Code(err)
+	reason, code := ignored(""), code(err)
 	switch {
 	case errors.As(err, &reason):
 		r.Status = skipped

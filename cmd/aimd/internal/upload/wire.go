@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 const (
@@ -37,7 +37,7 @@ type wire struct {
 // Do implements the SDK's HTTP client.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	body := &sending{ReadCloser: r.Body, ctx: ctx, sent: &w.sent}
+	body := &sending{ReadCloser: r.Body, ctx: ctx, length: r.ContentLength, sent: &w.sent}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
@@ -53,7 +53,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			w.trouble.Store(reach.Innermost(err))
+			w.trouble.Store(cli.Reason(err))
 		}
 		return resp, err
 	}
@@ -67,14 +67,16 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 // sending is the body of a request on its way.
 type sending struct {
 	io.ReadCloser
-	ctx  context.Context
-	sent *atomic.Int64
-	n    atomic.Int64
+	ctx    context.Context
+	length int64
+	sent   *atomic.Int64
+	n      atomic.Int64
 }
 
-// Read fails once the context has ended.
+// Read fails once the context has ended, but not behind the end of the body: the HTTP client
+// reads there too, maybe after the store has answered.
 func (s *sending) Read(p []byte) (int, error) {
-	if err := context.Cause(s.ctx); err != nil {
+	if err := context.Cause(s.ctx); err != nil && s.n.Load() != s.length {
 		return 0, err
 	}
 	n, err := s.ReadCloser.Read(p)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/reach"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -80,7 +80,7 @@ type reason struct {
 }
 
 func (r reasons) add(err error) {
-	text := reach.Innermost(err).Error()
+	text := cli.Reason(err).Error()
 	key := strings.Map(func(c rune) rune {
 		if '0' <= c && c <= '9' {
 			return -1
