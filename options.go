@@ -110,6 +110,14 @@ func WithPause(shortest, longest time.Duration) Option {
 	return func(s *settings) { s.PauseMin, s.PauseMax = shortest, longest }
 }
 
+// WithReserve sets the share of each quota of the service that is not sent at once but evenly
+// up to the reset, for others that spend the same quota: 0.5 for an account that others share. It
+// needs a door that reads the service's reports, such as package httplimit. Default: a tenth, and
+// only if more operations wait than are left.
+func WithReserve(share float64) Option {
+	return func(s *settings) { s.Reserve = share }
+}
+
 // WithMaxRetryAfter sets the longest Retry-After that is obeyed; longer ones
 // count as this: 1 ms to 24 h. Default 5 min.
 func WithMaxRetryAfter(d time.Duration) Option {

@@ -40,6 +40,11 @@ type Rules struct {
 	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one counts as
 	// MaxRetryAfter: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
+	// Reserve is the share of each quota of the service that is not sent at once but evenly up
+	// to the reset, for others that spend the same quota: 0 to 1. It needs a door that reads
+	// the service's reports, such as package httplimit. 0 means a tenth, and only if more
+	// operations wait than are left.
+	Reserve float64
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit, an
 	// operation ends by success, by a final error, or with its context.
 	MaxAttempts int
@@ -134,7 +139,7 @@ func (c Config) core() core.Settings {
 			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
 		},
 		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
-		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, Rand: c.Rand,
+		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, Reserve: c.Reserve, Rand: c.Rand,
 	}
 }
 

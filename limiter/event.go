@@ -44,9 +44,11 @@ const (
 	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal,
 	// so the classifier may not know it. There is one such event for each limiter.
 	Suspect
+	// UsedUp: nothing is left of the quota in Event.Quota for Event.Wait.
+	UsedUp
 )
 
-var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "paused", "admitted", "late", "full", "closed", "reconfigured", "away", "suspect"}
+var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "paused", "admitted", "late", "full", "closed", "reconfigured", "away", "suspect", "used up"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {
@@ -81,7 +83,8 @@ type Event struct {
 	// events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the pause lasts (Paused) or the operation waited (Admitted).
+	// Wait is how long the pause lasts (Paused), the operation waited (Admitted), or the quota
+	// needs to be whole again (UsedUp).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if
 	// the service asked for the pause, and then lasts a little longer: the end is spread,
@@ -89,6 +92,8 @@ type Event struct {
 	RetryAfter time.Duration
 	// Err is the error of the kinds Away and Suspect.
 	Err error
+	// Quota is the quota of the kind UsedUp, nil for other kinds.
+	Quota *Quota
 }
 
 // String says what happened and why, in words for people:
@@ -125,6 +130,9 @@ func (e Event) String() string {
 		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
 	case Away:
 		return fmt.Sprint("away: the service is not there: ", e.Err)
+	case UsedUp:
+		return fmt.Sprintf("used up: the service has %s of %s %s left, the rest in %s",
+			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
 	case Suspect:
 		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
 	}
@@ -166,7 +174,7 @@ func roughly(d time.Duration) string {
 // decision reports whether Decisions has the event.
 func (e Event) decision() bool {
 	switch e.Kind {
-	case Cut, Shrank, Paused, Closed, Reconfigured:
+	case Cut, Shrank, Paused, Closed, Reconfigured, UsedUp:
 		return true
 	}
 	return e.deeper()
@@ -179,7 +187,7 @@ func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Bef
 const decisions = 32
 
 // Decisions returns the latest decisions with a Seq greater than after, oldest first:
-// events of the kinds Cut, Shrank, Paused, Reconfigured and Closed, and of the kind Ignored
+// events of the kinds Cut, Shrank, Paused, Reconfigured, UsedUp and Closed, and of the kind Ignored
 // those that narrowed the window. The limiter keeps 32, whether it has an observer or not,
 // so that a late look shows how it came to its window.
 func (l *Limiter) Decisions(after uint64) []Event {

@@ -133,6 +133,8 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"cut: first refusal of a burst, the window stays 1":           {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
 		"away: the service is not there: no route":                    {Kind: limiter.Away, Err: errors.New("no route")},
 		"suspect: final, though it looks like a refusal: busy":        {Kind: limiter.Suspect, Err: errors.New("busy")},
+		"used up: the service has 0 of 60 requests left, the rest in 34s": {Kind: limiter.UsedUp, Wait: 34 * time.Second,
+			Quota: &limiter.Quota{Name: "requests", Limit: 60}},
 		"none": {},
 	} {
 		require.Equal(t, want, e.String())

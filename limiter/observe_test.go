@@ -103,7 +103,7 @@ func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 
 func TestKindsHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for k := limiter.Grew; k <= limiter.Suspect; k++ {
+	for k := limiter.Grew; k <= limiter.UsedUp; k++ {
 		require.NotEqual(t, "none", k.String())
 		require.False(t, seen[k.String()])
 		seen[k.String()] = true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -25,6 +26,17 @@ func (s *slots) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 func (s *slots) Settle(t core.Ticket, v attempt.Verdict) {
 	// A second release would be an error, but an attempt ends once.
 	_ = Permit{s.limiter(), t}.release(v.Outcome, v.RetryAfter)
+}
+
+func (s *slots) Reported(t core.Ticket, a quota.Answer) {
+	l := s.limiter()
+	l.mu.Lock()
+	now := l.now()
+	if used, ok := l.core.Reported(now, t, a); ok {
+		q := l.quota(used)
+		l.note(now, Event{Kind: UsedUp, Quota: &q, Wait: used.Back - now})
+	}
+	l.unlock(now)
 }
 
 func (s *slots) Limits() (attempts int, timeout time.Duration) {

@@ -2,8 +2,10 @@ package limiter
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -31,6 +33,29 @@ type Snapshot struct {
 	Pauses uint64 `json:"pauses"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
+	// Quotas are the quotas that the service reports in its answers, in the order of the first
+	// reports; at most 16.
+	Quotas []Quota `json:"quotas,omitempty"`
+}
+
+// Quota is how one quota of the service stands, by the answers so far.
+type Quota struct {
+	// Name is the quota's: "requests", "tokens", or a key of the service, such as "search".
+	Name string `json:"name"`
+	// Limit and Left are the whole quota and what is left of it, in the service's unit.
+	Limit float64 `json:"limit"`
+	Left  float64 `json:"left"`
+	// Reset is when the quota is whole again, or when a refused request may be sent again; zero
+	// if it is not known.
+	Reset time.Time `json:"reset,omitzero"`
+}
+
+func (l *Limiter) quota(s quota.State) Quota {
+	q := Quota{Name: s.Name, Limit: s.Limit, Left: s.Left}
+	if s.Back > 0 {
+		q.Reset = l.made.Add(s.Back)
+	}
+	return q
 }
 
 // Attempts is the number of attempts that were answered.
@@ -52,6 +77,9 @@ func (l *Limiter) Snapshot() Snapshot {
 	s, state := l.counts, l.core.State()
 	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
 	s.InFlight, s.Queued = l.core.Flying(), l.core.Waiting()
+	for _, q := range l.core.Quotas(l.now()) {
+		s.Quotas = append(s.Quotas, l.quota(q))
+	}
 	return s
 }
 

@@ -77,17 +77,31 @@ func (g *Gate) Withdrawn(t Ticket) bool {
 }
 
 // Reported notes the quotas that the head of an answer reports, before Answered. A refusal
-// for a quota that is used up is then no reason to cut the window.
-func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) {
-	if len(a.Reports) == 0 || t.id == 0 {
-		return
+// for a quota that is used up is then no reason to cut the window. It returns the quota that
+// is used up since then, if there is one.
+func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) (used quota.State, ok bool) {
+	if len(a.Reports) == 0 || !g.flying.has(t.id) {
+		return used, false
 	}
 	if g.quotas == nil {
-		g.quotas = &quota.Quotas{Reserve: g.rules.Reserve}
+		g.quotas = &quota.Quotas{}
 		g.quotas.Sent(g.seen(now), g.flying.last)
 	}
-	a.Number = t.id
-	g.quotas.Answered(g.seen(now), a)
+	for _, r := range a.Reports {
+		if r.InFlight {
+			g.bounded(r.Limit)
+		}
+	}
+	a.Number, g.quotas.Reserve = t.id, g.rules.Reserve
+	return g.quotas.Answered(g.seen(now), a)
+}
+
+// Quotas returns how the quotas stand that the service reports.
+func (g *Gate) Quotas(now time.Duration) []quota.State {
+	if g.quotas == nil {
+		return nil
+	}
+	return g.quotas.States(g.seen(now))
 }
 
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what

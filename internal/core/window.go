@@ -54,8 +54,9 @@ type Window struct {
 	lawTimed, timed bool
 
 	state window.State
-	// limit is the whole attempts in state.Cwnd.
-	limit int
+	// limit is the whole attempts in state.Cwnd, at most those that the service allows in
+	// flight; 0: it reports no number.
+	limit, most int
 	// settings have the bounds of state.Cwnd.
 	settings window.Settings
 
@@ -153,6 +154,15 @@ func (w *Window) decide(next window.State) {
 func (w *Window) resize(cwnd float64) {
 	w.state.Cwnd = min(max(cwnd, w.settings.Min), w.settings.Max)
 	w.limit = int(w.state.Cwnd)
+	if w.most > 0 {
+		w.limit = min(w.limit, w.most)
+	}
+}
+
+// bounded notes how many attempts the service allows in flight.
+func (w *Window) bounded(most float64) {
+	w.most = int(min(most, window.MaxWindow))
+	w.resize(w.state.Cwnd)
 }
 
 // Withdrawn takes back an attempt that was booked and then not sent, without a trace in the

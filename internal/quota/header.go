@@ -49,10 +49,10 @@ var headers = []struct {
 // Read returns what the header of an answer reports, nil if it reports no quota. The names are as
 // http.Header has them. A date counts from the answer's own Date, since the service's clock may
 // differ from ours, or from now if there is no Date.
-func Read(header map[string][]string, now time.Time) []Report {
+func Read(header map[string][]string, now func() time.Time) []Report {
 	for name := range header {
 		if len(name) >= 9 && strings.Contains("XRA", name[:1]) && strings.Contains(name, "Ratelimit") {
-			return (&reader{header: header, now: now}).read()
+			return (&reader{header: header, now: now()}).read()
 		}
 	}
 	return nil

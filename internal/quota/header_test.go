@@ -74,7 +74,7 @@ func TestHeadersOfServices(t *testing.T) {
 			}
 			want[name] = r
 		}
-		for _, r := range Read(h, time.Time{}) {
+		for _, r := range Read(h, func() time.Time { return time.Time{} }) {
 			read++
 			if r.InFlight {
 				assert.Equal(t, Report{Name: "slots", InFlight: true, Limit: 32, Left: 3, Reset: -1}, r)
@@ -128,15 +128,16 @@ func TestOtherHeaders(t *testing.T) {
 		"a key alone":          {of("X-RateLimit-Resource: core"), nil},
 		"a malformed draft":    {of(`RateLimit: "a;r=;t=5,;;=,"`, "RateLimit-Policy: ;;,,=;qu"), nil},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, append([]Report(nil), Read(c.header, now)...)) })
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, append([]Report(nil), Read(c.header, func() time.Time { return now })...))
+		})
 	}
 }
 
 // An answer that reports nothing costs no allocation.
 func TestNoReportNoAllocation(t *testing.T) {
 	h := http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"1"}, "Age": {"7"}, "Date": {"Sun, 22 Nov 2026 12:00:00 GMT"}}
-	now := time.Now()
-	assert.Zero(t, testing.AllocsPerRun(100, func() { Read(h, now) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { Read(h, time.Now) }))
 }
 
 // Whatever a service sends, what is read are numbers that can be.
@@ -154,7 +155,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a uint8, x string, b uint8, y string, c uint8, z string, d uint8, w string) {
 		h, n := map[string][]string{}, uint8(len(names))
 		h[names[a%n]], h[names[b%n]], h[names[c%n]], h[names[d%n]] = []string{x}, []string{y}, []string{z}, []string{w}
-		for _, r := range Read(h, now) {
+		for _, r := range Read(h, func() time.Time { return now }) {
 			if r.Name == "" || !r.valid() || r.Limit < 0 && r.Limit != -1 || r.Reset < -1 {
 				t.Errorf("%q: %+v", h, r)
 			}

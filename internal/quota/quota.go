@@ -17,8 +17,8 @@ type Quotas struct {
 	all []quota
 	// last is the number of the request sent last. Numbers rise by one with each send.
 	last uint64
-	// short are the requests in flight that were refused because a quota is used up.
-	short []uint64
+	// begun are the requests in flight whose answers have begun.
+	begun []begun
 }
 
 // quota is one quota as the answers report it.
@@ -52,6 +52,12 @@ type sample struct {
 	used      float64
 }
 
+// begun is a request whose answer has begun. short: it was refused because a quota is used up.
+type begun struct {
+	number uint64
+	short  bool
+}
+
 // The constants are our choice.
 const (
 	// most quotas are kept; the oldest makes room for another.
@@ -76,17 +82,23 @@ func (q *Quotas) Sent(now time.Duration, number uint64) {
 	}
 }
 
-// Answered notes what an answer says.
-func (q *Quotas) Answered(now time.Duration, a Answer) {
-	short := false
+// Answered notes what the head of an answer says. It returns the quota that is used up since then,
+// if there is one.
+func (q *Quotas) Answered(now time.Duration, a Answer) (used State, ok bool) {
+	b := begun{number: a.Number}
 	for _, r := range a.Reports {
-		if r.valid() && !r.InFlight {
-			short = q.named(r).answered(now, a, r, q.last) || short
+		if !r.valid() || r.InFlight {
+			continue
+		}
+		d := q.named(r)
+		before := d.at == 0 || d.Left >= d.use()
+		b.short = d.answered(now, a, r, q.last) || b.short
+		if s := d.state(now); before && d.Left < d.use() && s.Back > now && d.doubt < 2 {
+			used, ok = s, true
 		}
 	}
-	if short {
-		q.short = append(q.short, a.Number)
-	}
+	q.begun = append(q.begun, b)
+	return used, ok
 }
 
 // Ended notes that a request has ended, after Answered if there is a report. It returns true for
@@ -101,9 +113,11 @@ func (q *Quotas) Ended(number uint64, accepted bool) (short bool) {
 			}
 		}
 	}
-	before := len(q.short)
-	q.short = slices.DeleteFunc(q.short, func(n uint64) bool { return n == number })
-	return len(q.short) < before
+	q.begun = slices.DeleteFunc(q.begun, func(b begun) bool {
+		short = short || b.number == number && b.short
+		return b.number == number
+	})
+	return short
 }
 
 func (q *Quotas) named(r Report) *quota {
@@ -195,7 +209,7 @@ func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Dura
 	own := never
 	for i := range q.all {
 		d := &q.all[i]
-		left, keep := d.left(now)-d.use()*float64(flying), q.Reserve*d.Limit
+		left, keep := d.left(now)-d.use()*float64(flying-len(q.begun)), q.Reserve*d.Limit
 		if q.Reserve == 0 && d.use()*float64(waiting) > left {
 			keep = max(1, tenth*d.Limit)
 			if !d.Uneven {
@@ -234,6 +248,26 @@ func (d *quota) due(now, sent time.Duration, left, keep float64) time.Duration {
 	}
 	// What is left, spread evenly to the reset.
 	return sent + time.Duration(float64(end-sent)*need/(left+need))
+}
+
+// States returns how the quotas stand.
+func (q *Quotas) States(now time.Duration) []State {
+	var all []State
+	for i := range q.all {
+		all = append(all, q.all[i].state(now))
+	}
+	return all
+}
+
+func (d *quota) state(now time.Duration) State {
+	s := State{Name: d.Name, Limit: d.Limit, Left: d.left(now), Back: max(d.closed, d.back)}
+	switch {
+	case d.rate > 0:
+		s.Back = max(d.closed, now+time.Duration((d.Limit-s.Left)/d.rate*float64(time.Second)))
+	case d.back == never:
+		s.Back = d.closed
+	}
+	return s
 }
 
 // over reports whether a window's reset is over.

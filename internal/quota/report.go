@@ -19,6 +19,15 @@ type Report struct {
 	Reset time.Duration
 }
 
+// State is how a quota stands.
+type State struct {
+	Name        string
+	Limit, Left float64
+	// Back is when the quota is whole again, or when a refusal lets the next request go; 0: it is
+	// not known.
+	Back time.Duration
+}
+
 // Answer is the answer to a request, which has the number that it was sent with.
 type Answer struct {
 	Number     uint64

@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fact"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -100,6 +101,19 @@ func (a *Attempt) Answered(err error) attempt.Verdict {
 		s.Contact(true, nil)
 	}
 	return v
+}
+
+// Reported notes the quotas that the head of the answer reports, after Answered returned the verdict. An
+// attempt without a slot of its own reports for the attempt that has the slot.
+func (a *Attempt) Reported(reports []quota.Report, v attempt.Verdict) {
+	s, ticket := a.runner.Slots, a.ticket
+	if s == nil || len(reports) == 0 {
+		return
+	}
+	if !a.owns {
+		ticket, _ = a.ctx.Value(s).(core.Ticket)
+	}
+	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome.Overloaded(), RetryAfter: v.RetryAfter})
 }
 
 // End implements attempt.Attempt.

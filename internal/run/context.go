@@ -20,7 +20,7 @@ func (s *scope) Value(key any) any {
 	case s.number > 0 && key == fact.NumberKey{}:
 		return int(s.number)
 	case s.owns && key == s.runner.Slots && !s.ended.Load():
-		return true
+		return s.ticket
 	}
 	return s.ctx.Value(key)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -87,9 +88,10 @@ func (d *desk) Settle(_ core.Ticket, v attempt.Verdict) {
 	d.free <- struct{}{}
 }
 
-func (d *desk) Reached() bool                     { return true }
-func (d *desk) Contact(bool, error) (bool, error) { return true, nil }
-func (d *desk) Suspect(error)                     {}
+func (d *desk) Reached() bool                      { return true }
+func (d *desk) Reported(core.Ticket, quota.Answer) {}
+func (d *desk) Contact(bool, error) (bool, error)  { return true, nil }
+func (d *desk) Suspect(error)                      {}
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 

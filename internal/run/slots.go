@@ -6,6 +6,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -18,6 +19,8 @@ type Slots interface {
 	Take(ctx context.Context, retry bool) (core.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt.
 	Settle(t core.Ticket, v attempt.Verdict)
+	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket.
+	Reported(t core.Ticket, a quota.Answer)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
 	// Contact notes of an attempt that ended whether the service answered; if it did not, err is the

@@ -1,0 +1,98 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/window"
+)
+
+func requests(left float64) quota.Answer {
+	return quota.Answer{Reports: []quota.Report{{Name: "requests", Limit: 60, Left: left, Reset: time.Minute}}}
+}
+
+func sent(t *testing.T, g *core.Gate, now time.Duration) core.Ticket {
+	t.Helper()
+	ticket, ok := g.Next(now, 100)
+	require.True(t, ok)
+	return ticket
+}
+
+// A refusal for a quota that is used up closes the gate until the reset and leaves the window as
+// it is; one with room in the quota cuts.
+func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
+	g, err := core.NewGate(aimd.Reno, core.Settings{})
+	require.NoError(t, err)
+	first, second, third := sent(t, &g, 0), sent(t, &g, 0), sent(t, &g, 0)
+	_, used := g.Reported(time.Second, first, requests(1))
+	assert.False(t, used)
+	assert.Equal(t, core.Steady, g.Answered(time.Second, first, window.Neutral, 0))
+
+	refusal := requests(0)
+	refusal.Refused = true
+	state, used := g.Reported(time.Second, second, refusal)
+	assert.True(t, used)
+	assert.Equal(t, quota.State{Name: "requests", Limit: 60, Back: 61 * time.Second}, state)
+	assert.Equal(t, core.Steady, g.Answered(time.Second, second, window.Overload, 0))
+	assert.Equal(t, []quota.State{state}, g.Quotas(time.Second))
+	_, ok := g.Next(2*time.Second, 100)
+	assert.False(t, ok)
+	at, ok := g.Deadline(100)
+	assert.True(t, ok)
+	assert.Equal(t, 61*time.Second, at)
+
+	// After the reset one attempt goes, and shows what there is.
+	fourth := sent(t, &g, at)
+	_, ok = g.Next(at, 100)
+	assert.False(t, ok)
+	assert.Equal(t, core.Steady, g.Answered(at, third, window.Neutral, 0))
+	room := requests(50)
+	room.Refused = true
+	g.Reported(at+time.Second, fourth, room)
+	assert.Equal(t, core.Cut, g.Answered(at+time.Second, fourth, window.Overload, 0))
+}
+
+// A body that is still read takes nothing more of the quota.
+func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
+	g, err := core.NewGate(aimd.Reno, core.Settings{})
+	require.NoError(t, err)
+	for left := 10.; left > 0; left-- {
+		ticket, ok := g.Tried(0)
+		require.True(t, ok)
+		g.Reported(0, ticket, requests(left))
+	}
+	_, ok := g.Tried(0)
+	assert.True(t, ok)
+	_, ok = g.Tried(0)
+	assert.False(t, ok, "one was left and is in flight")
+}
+
+// If the service says how many requests it allows in flight, no more are, whatever the window is.
+func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
+	g, err := core.NewGate(aimd.Reno, core.Settings{})
+	require.NoError(t, err)
+	first := sent(t, &g, 0)
+	g.Reported(0, first, quota.Answer{Reports: []quota.Report{{Name: "slots", InFlight: true, Limit: 2}}})
+	sent(t, &g, 0)
+	assert.False(t, g.Open())
+	g.Answered(0, first, window.Success, 0)
+	assert.True(t, g.Open())
+	assert.Greater(t, g.State().Cwnd, 2.)
+}
+
+// A report that comes after the attempt has ended changes nothing.
+func TestAReportThatIsLate(t *testing.T) {
+	g, err := core.NewGate(aimd.Reno, core.Settings{})
+	require.NoError(t, err)
+	first := sent(t, &g, 0)
+	g.Answered(0, first, window.Timeout, 0)
+	g.Reported(0, first, requests(0))
+	g.Reported(0, core.Ticket{}, requests(0))
+	assert.Empty(t, g.Quotas(0))
+}
