@@ -28,7 +28,7 @@
 // no single lost packets, and no clients that say to the server that they gave up.
 //
 // Files refer to files that stand later in this order: run, optimum, check, arrivals, operation,
-// service, station, meter, result, tracer, random, scenario, strategies, strategy, clients,
-// server, heap. The exceptions are the engine, which is in run, and the types of
+// service, quota, rate, station, meter, result, tracer, random, scenario, strategies, strategy, clients,
+// server, capacity, heap. The exceptions are the engine, which is in run, and the types of
 // operation.
 package sim

@@ -65,20 +65,3 @@ func ExampleResult_Measures() {
 	// recovery_s 1 true
 	// outage_sent 4 true
 }
-
-func ExampleStrategies() {
-	for _, s := range sim.Strategies()[:4] {
-		fmt.Println(s.Name)
-	}
-	// Output:
-	// none
-	// fixed
-	// fixed-jitter
-	// backoff
-}
-
-func ExampleStrategyNamed() {
-	s, known := sim.StrategyNamed("reno-0.9")
-	fmt.Println(known, s.Window.Law, s.Window.Factor)
-	// Output: true reno 0.9
-}

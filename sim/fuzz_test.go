@@ -205,7 +205,7 @@ func FuzzRun(f *testing.F) {
 			e.step()
 			require.LessOrEqual(t, before, e.now, "time goes on")
 			// Looking at many attempts takes long.
-			if e.attempts.used < 50 || e.events%100 == 0 || e.ended != "" {
+			if len(e.attempts.all) < 50 || e.events%100 == 0 || e.ended != "" {
 				e.invariants(t)
 			}
 		}
@@ -219,12 +219,12 @@ func FuzzRun(f *testing.F) {
 func (e *engine) invariants(t *testing.T) {
 	v := &e.server
 	var running, busy, waited int
-	free := make([]bool, e.attempts.used)
+	free := make([]bool, len(e.attempts.all))
 	for _, id := range e.attempts.free {
 		require.False(t, free[id], "an attempt is let go of once")
 		free[id] = true
 	}
-	for id := range e.attempts.used {
+	for id := range int32(len(e.attempts.all)) {
 		a := e.attempts.at(id)
 		if free[id] {
 			continue
@@ -247,7 +247,7 @@ func (e *engine) invariants(t *testing.T) {
 	require.Equal(t, waited, e.meter.inFlight)
 	m := &e.meter
 	require.Equal(t, m.attempts, m.inFlight+m.outcomes[1]+m.outcomes[2]+m.outcomes[3]+m.outcomes[4], "an attempt ends once")
-	alive := int(e.operations.used) - len(e.operations.free)
+	alive := len(e.operations.all) - len(e.operations.free)
 	require.Equal(t, m.births, m.dones+m.givenUp+alive, "an operation ends once")
 	require.LessOrEqual(t, m.inFlight, alive)
 	require.Equal(t, m.outcomes[1], m.dones)
@@ -256,7 +256,7 @@ func (e *engine) invariants(t *testing.T) {
 			require.LessOrEqual(t, float64(p.core.Flying()), max(p.core.State().Cwnd, float64(e.meter.peakInFlight)))
 		}
 	}
-	require.LessOrEqual(t, v.waiting.len(), v.conf.Queue)
+	require.LessOrEqual(t, len(v.waiting), v.conf.Queue)
 }
 
 // checkResult holds what must be so at the end.

@@ -89,35 +89,10 @@ func (h *heap[At]) pop() (entry[At], bool) {
 	return first, true
 }
 
-// fifo is a queue of ids, first in first out.
-type fifo struct {
-	ids  []int32
-	head int
-}
-
-func (f *fifo) len() int      { return len(f.ids) - f.head }
-func (f *fifo) push(id int32) { f.ids = append(f.ids, id) }
-func (f *fifo) first() int32  { return f.ids[f.head] }
-func (f *fifo) clear()        { f.ids, f.head = f.ids[:0], 0 }
-
-func (f *fifo) pop() int32 {
-	id := f.ids[f.head]
-	f.head++
-	if f.head > 1024 && 2*f.head > len(f.ids) {
-		f.ids = f.ids[:copy(f.ids, f.ids[f.head:])]
-		f.head = 0
-	}
-	return id
-}
-
-// chunk is how many values a pool allocates at a time.
-const chunk = 1024
-
 // pool holds values that have an id and do not move, and uses them again.
 type pool[T any] struct {
-	chunks [][]T
-	free   []int32
-	used   int32
+	all  []*T
+	free []int32
 }
 
 // take returns a value that is not in use, with its content of the last use.
@@ -125,17 +100,13 @@ func (p *pool[T]) take() (int32, *T) {
 	if n := len(p.free); n > 0 {
 		id := p.free[n-1]
 		p.free = p.free[:n-1]
-		return id, p.at(id)
+		return id, p.all[id]
 	}
-	if int(p.used) == len(p.chunks)*chunk {
-		p.chunks = append(p.chunks, make([]T, chunk))
-	}
-	id := p.used
-	p.used++
-	return id, p.at(id)
+	p.all = append(p.all, new(T))
+	return int32(len(p.all) - 1), p.all[len(p.all)-1]
 }
 
 // give makes the value free for use again.
 func (p *pool[T]) give(id int32) { p.free = append(p.free, id) }
 
-func (p *pool[T]) at(id int32) *T { return &p.chunks[id/chunk][id%chunk] }
+func (p *pool[T]) at(id int32) *T { return p.all[id] }

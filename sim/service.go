@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -22,7 +20,7 @@ type server struct {
 	// running is how many requests are being served, busy how many refusals keep a slot.
 	running, busy int
 	// waiting are the requests in the queue, in order.
-	waiting fifo
+	waiting []int32
 	// tokens are the tokens of the bucket at the time filled.
 	tokens float64
 	filled time.Duration
@@ -115,65 +113,6 @@ func (s *server) failed(e *engine, a *attempt) {
 	}
 }
 
-// allowed reports whether an attempt is within the rate, and refuses it if it is not. The
-// clairvoyant's attempt comes again at the time at which it is.
-func (s *server) allowed(e *engine, a *attempt) bool {
-	allows := s.token
-	if s.conf.Rate.Window > 0 {
-		allows = s.place
-	}
-	now, at := allows(e)
-	switch {
-	case now:
-		return true
-	case e.clairvoyant:
-		e.at(at, admitKind, a.id, a.gen)
-	default:
-		s.refuse(e, a, window.Overload)
-	}
-	return false
-}
-
-// fill adds the tokens that are due.
-func (s *server) fill(now time.Duration) {
-	due := (now - s.filled).Seconds() * s.perSecond
-	s.tokens = min(s.conf.Rate.Burst, s.tokens+float64(due))
-	s.filled = now
-}
-
-// token takes a token of the bucket. It reports whether there is one now, or when there is.
-func (s *server) token(e *engine) (now bool, at time.Duration) {
-	// A billionth of a token may be missing by rounding.
-	const nearly = 1 - 1e-9
-	s.fill(e.now)
-	now = s.tokens >= nearly
-	switch {
-	case now || e.clairvoyant:
-		s.tokens--
-	case s.conf.Rate.CountRefused:
-		s.tokens = max(s.tokens-1, -s.conf.Rate.Burst)
-	}
-	return now, e.now + min(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), maxDuration)
-}
-
-// place takes a place in the sliding window. It reports whether there is one now, or when
-// there is.
-func (s *server) place(e *engine) (now bool, at time.Duration) {
-	width := s.conf.Rate.Window
-	gone, _ := slices.BinarySearch(s.passed, e.now-width+1)
-	s.passed = s.passed[gone:]
-	at = e.now
-	most := int(math.RoundToEven(s.perSecond * width.Seconds()))
-	now = len(s.passed) < most
-	if !now && e.clairvoyant {
-		at = s.passed[len(s.passed)-most] + width
-	}
-	if now || e.clairvoyant || s.conf.Rate.CountRefused {
-		s.passed = append(s.passed, at)
-	}
-	return now, at
-}
-
 // admitted: only the slots are left to pass.
 func (s *server) admitted(e *engine, a *attempt) {
 	taken := s.running + s.busy
@@ -182,9 +121,9 @@ func (s *server) admitted(e *engine, a *attempt) {
 		s.refuse(e, a, window.Overload)
 	case s.slots == 0 || taken < s.slots:
 		s.begin(e, a)
-	case s.waiting.len() < s.conf.Queue:
+	case len(s.waiting) < s.conf.Queue:
 		a.phase = queued
-		s.waiting.push(a.id)
+		s.waiting = append(s.waiting, a.id)
 		e.meter.concurrent(s.concurrency())
 	default:
 		s.refuse(e, a, window.Overload)
@@ -255,8 +194,10 @@ func (s *server) refused(e *engine, a *attempt) {
 
 // refill begins requests that wait for a slot, while there is one.
 func (s *server) refill(e *engine) {
-	for !s.station.emptying && s.waiting.len() > 0 && s.running+s.busy < s.slots {
-		s.begin(e, e.attempts.at(s.waiting.pop()))
+	for !s.station.emptying && len(s.waiting) > 0 && s.running+s.busy < s.slots {
+		first := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		s.begin(e, e.attempts.at(first))
 	}
 }
 
@@ -312,8 +253,10 @@ func (s *server) collided(e *engine, a *attempt) {
 		e.meter.worked(min(b.takes, e.now-b.began), false)
 		s.refuse(e, b, window.Overload)
 	}
-	for s.waiting.len() > 0 {
-		s.refuse(e, e.attempts.at(s.waiting.pop()), window.Overload)
+	waiting := s.waiting
+	s.waiting = nil
+	for _, id := range waiting {
+		s.refuse(e, e.attempts.at(id), window.Overload)
 	}
 	s.refuse(e, a, window.Overload)
 }
@@ -332,7 +275,7 @@ func (s *server) concurrency() int {
 	if s.down != nil && s.down.Backlog > 0 {
 		waiting = min(waiting, s.down.Backlog)
 	}
-	return s.running + s.busy + s.waiting.len() + waiting
+	return s.running + s.busy + len(s.waiting) + waiting
 }
 
 // free is how much of the server is free, as a share, for carrier sense.

@@ -18,7 +18,7 @@ type station struct {
 
 	// ages are the attempts in a slowdown, the oldest first; delays are the times of a request
 	// at Limit, Limit + 1 and so on, which grow by the exponent growth.
-	ages   fifo
+	ages   []int32
 	delays []time.Duration
 	growth float64
 	// emptying keeps waiting requests out. As one leaves a slowdown, others may be old enough to
@@ -51,7 +51,7 @@ func (s *station) init(conf Server) {
 func (s *station) begin(e *engine, a *attempt) {
 	switch {
 	case s.conf.Slowdown.Limit > 0:
-		s.ages.push(a.id)
+		s.ages = append(s.ages, a.id)
 		s.look(e)
 	case s.conf.Knee.At > 0:
 		s.settle(e)
@@ -86,10 +86,10 @@ func (s *station) check(e *engine) {
 
 // done takes an attempt out that is done by now; nil: every attempt needs more time.
 func (s *station) done(e *engine) *attempt {
-	if s.ages.len() > 0 {
-		a := e.attempts.at(s.ages.first())
-		if a.began+s.delay(s.ages.len()) <= e.now {
-			s.ages.pop()
+	if len(s.ages) > 0 {
+		a := e.attempts.at(s.ages[0])
+		if a.began+s.delay(len(s.ages)) <= e.now {
+			s.ages = s.ages[1:]
 			return a
 		}
 	}
@@ -105,8 +105,8 @@ func (s *station) look(e *engine) {
 	due := never
 	switch {
 	case e.server.stopped():
-	case s.ages.len() > 0:
-		due = e.attempts.at(s.ages.first()).began + s.delay(s.ages.len())
+	case len(s.ages) > 0:
+		due = e.attempts.at(s.ages[0]).began + s.delay(len(s.ages))
 	case len(s.works) > 0:
 		left := float64(max(0, s.works[0].at-s.work) * s.stretch(len(s.works)))
 		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(maxDuration)))
@@ -132,7 +132,7 @@ func (s *station) settle(e *engine) {
 
 // clear drops all attempts.
 func (s *station) clear() {
-	s.ages.clear()
+	s.ages = nil
 	s.works = s.works[:0]
 }
 

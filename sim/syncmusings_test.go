@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -61,61 +60,9 @@ func TestPublishedFigures(t *testing.T) {
 	}
 }
 
-// medians are those over 21 seeds.
-func medians(t *testing.T, s sim.Scenario, st sim.Strategy) (makespan float64, attempts, outageSent int) {
-	t.Helper()
-	var spans []float64
-	var sent, down []int
-	for seed := range uint64(21) {
-		r, err := sim.Run(s, st, seed)
-		require.NoError(t, err)
-		spans, sent, down = append(spans, r.Makespan.Seconds()), append(sent, r.Attempts), append(down, r.OutageSent)
-	}
-	slices.Sort(spans)
-	slices.Sort(sent)
-	slices.Sort(down)
-	return spans[len(spans)/2], sent[len(sent)/2], down[len(down)/2]
-}
-
-// "the 48s required in the above exponential backoff simulation ... compared to
-// 17392" attempts; "under 50% with as little as 100 operations ... under 10% when
-// there are 5000 operations".
-func TestPublishedBackoff(t *testing.T) {
-	makespan, attempts, _ := medians(t, published(2000), named(t, "backoff"))
-	assert.InEpsilon(t, 48.9, makespan, 0.06)
-	assert.InEpsilon(t, 17333, attempts, 0.03)
-	_, attempts, _ = medians(t, published(100), named(t, "backoff"))
-	assert.InEpsilon(t, 224, attempts, 0.03)
-	_, attempts, _ = medians(t, published(5000), named(t, "backoff"))
-	assert.InEpsilon(t, 50_900, attempts, 0.03)
-}
-
 // A refused operation has its turn again at once: the p99 from the first send to success stays
 // near the service time, 0.6 s.
 func TestOperationsDoNotStarve(t *testing.T) {
 	r := run(t, published(2000), named(t, "reno-0.9"))
 	assert.LessOrEqual(t, r.SinceSend.P99, 1250*ms)
-}
-
-// Requests sent in an outage of 60 s, with the doubling pause and without.
-func TestOutageWithPauses(t *testing.T) {
-	for _, c := range []struct {
-		strategy      string
-		with, without int
-	}{
-		{"tahoe-0.9", 436, 7987},
-		{"reno-0.5", 60, 425},
-	} {
-		t.Run(c.strategy, func(t *testing.T) {
-			s := published(2000)
-			s.Server.Outages = []sim.Outage{{For: time.Hour}}
-			s.Horizon = time.Minute
-			st := named(t, c.strategy)
-			_, _, with := medians(t, s, st)
-			assert.LessOrEqual(t, with, c.with)
-			st.Window.NoPause = true
-			_, _, without := medians(t, s, st)
-			assert.InEpsilon(t, c.without, without, 0.03)
-		})
-	}
 }

@@ -13,7 +13,7 @@ import (
 // Defaults of the settings.
 const (
 	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 380
-	// requests of Tahoe 0.9 instead of 8000 (TestOutageWithPauses in package sim), and a service
+	// requests of Tahoe 0.9 instead of 8000 (scenario outage-pause of aimd sim), and a service
 	// that comes back is found again within seconds.
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
