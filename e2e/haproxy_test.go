@@ -21,13 +21,15 @@ type haproxyConfig struct {
 	// first come, first served. 0: all.
 	Workers int
 
+	// Balance chooses among several servers; "": each has its turn.
+	Balance string
+
 	// Listen and Upstreams are addresses.
 	Listen    string
 	Upstreams []string
 }
 
-// startHAProxy starts haproxy in front of the upstream addresses, which it gives requests in
-// turn, and returns its own.
+// startHAProxy starts haproxy in front of the upstream addresses, and returns its own.
 func startHAProxy(t *testing.T, c haproxyConfig, upstreams ...string) string {
 	t.Helper()
 	binary := program.Path(t, "haproxy", "haproxy")
@@ -65,6 +67,8 @@ frontend api
   http-request track-sc0 src
   http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }{{end}}
   default_backend behind
-backend behind
-{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}{{if $.Workers}} maxconn {{$.Workers}}{{end}}
+{{if .Balance}}  balance {{.Balance}}
+{{end}}backend behind
+{{if .Balance}}  balance {{.Balance}}
+{{end}}{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}{{if $.Workers}} maxconn {{$.Workers}}{{end}}
 {{end}}`))

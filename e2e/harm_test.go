@@ -53,23 +53,31 @@ func versus(t *testing.T, most float64, run func(t *testing.T, w law) time.Durat
 	assert.Greater(t, good, len(ratios)/2, "over the time of Reno 0.9: %.3f; wanted is a median of at most %v", ratios, most)
 }
 
-// One of four machines behind haproxy answers 503 at once, and haproxy gives each its turn.
+// One of four machines behind haproxy answers 503 at once. If haproxy prefers the machine with
+// the fewest connections, that machine gets most of the requests.
 func TestOneOfFourBackendsRefuses(t *testing.T) {
-	for delay, requests := range map[time.Duration]int{5 * time.Millisecond: 1000, 50 * time.Millisecond: 500} {
-		t.Run(delay.String(), func(t *testing.T) {
+	for _, c := range []struct {
+		balance  string
+		delay    time.Duration
+		requests int
+	}{
+		{"roundrobin", 5 * time.Millisecond, 1000},
+		{"roundrobin", 50 * time.Millisecond, 500},
+	} {
+		t.Run(fmt.Sprint(c.balance, " ", c.delay), func(t *testing.T) {
 			beside(t)
 			ctx := begin(t)
 			versus(t, 1.5, func(t *testing.T, w law) time.Duration {
 				var upstreams []string
 				for range 3 {
-					upstreams = append(upstreams, startBackend(t, delay).address)
+					upstreams = append(upstreams, startBackend(t, c.delay).address)
 				}
 				broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.WriteHeader(http.StatusServiceUnavailable)
 				}))
 				defer broken.Close()
 				upstreams = append(upstreams, strings.TrimPrefix(broken.URL, "http://"))
-				j := job{address: startHAProxy(t, haproxyConfig{}, upstreams...), requests: requests}
+				j := job{address: startHAProxy(t, haproxyConfig{Balance: c.balance}, upstreams...), requests: c.requests}
 				d := j.run(ctx, t, w)
 				require.NotZero(t, d.Overloads)
 				return d.took
