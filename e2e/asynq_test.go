@@ -81,7 +81,7 @@ func (r *redisServer) open() int {
 	if err != nil {
 		return -1
 	}
-	return q.Size - q.Archived - q.Completed
+	return q.Pending + q.Active + q.Scheduled + q.Retry
 }
 
 func (r *redisServer) age(t *testing.T) int {

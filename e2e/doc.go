@@ -8,7 +8,8 @@
 // TestStorm uses the programs of "How not to crash a server": aimd server and aimd client.
 //
 // TestAsynq and TestRiver run worker processes of two job engines, on redis-server and on
-// PostgreSQL, which keep their data below the test's temporary folder.
+// PostgreSQL, which keep their data below the test's temporary folder. TestFleet runs the
+// program of examples/fleet.
 //
 // TestOverload sends an httplimit.Handler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.

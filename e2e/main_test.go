@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 	}
 	gatewayBinary.remove()
 	aimdBinary.remove()
+	fleetBinary.remove()
 	if testing.Verbose() {
 		figures.print()
 	}

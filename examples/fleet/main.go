@@ -1,0 +1,208 @@
+// Command fleet uploads a tree of files to S3 from several machines: each machine that sees the tree and
+// the Redis runs it. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"os"
+	"os/signal"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/hibiken/asynq"
+
+	"github.com/aimd-go/aimd"
+	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+)
+
+// fleet is one process.
+type fleet struct {
+	redis          asynq.RedisClientOpt
+	dir            string
+	bucket, prefix string
+	store          *s3.Client
+}
+
+func main() {
+	log.SetFlags(0)
+	redis := flag.String("redis", "127.0.0.1:6379", "the `address` of Redis")
+	to := flag.String("to", "", "the destination, `s3://bucket/prefix`")
+	workers := flag.Int("workers", 64, "how many uploads wait or run at a time; the window decides how many run")
+	only := flag.Bool("work", false, "upload until a signal comes; without it, also list the tree, and count at the end")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: fleet -to s3://bucket/prefix [flags] DIR")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(*to, "s3://"), "/")
+	if flag.NArg() != 1 || bucket == "" {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	f := &fleet{redis: asynq.RedisClientOpt{Addr: *redis}, dir: flag.Arg(0), bucket: bucket, prefix: prefix}
+	if err := f.run(ctx, *workers, *only); err != nil {
+		log.Fatal("fleet: ", err)
+	}
+}
+
+// run uploads, and returns after the count or a signal.
+func (f *fleet) run(ctx context.Context, workers int, only bool) error {
+	lim, err := aimd.New(aimd.WithName("fleet"))
+	if err != nil {
+		return err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return err
+	}
+	aimdaws.Limit(&cfg, lim)
+	f.store = s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = cfg.BaseEndpoint != nil })
+
+	server := asynq.Config{
+		Concurrency: workers, LogLevel: asynq.WarnLevel,
+		// Refusals are not asynq's, so these are crashes of a machine, and errors of a single file.
+		RetryDelayFunc: func(n int, _ error, _ *asynq.Task) time.Duration { return time.Duration(n) * time.Second },
+	}
+	limit, err := aimdasynq.Limit(&server, aimdasynq.Settings{Limiter: lim})
+	if err != nil {
+		return err
+	}
+	s := asynq.NewServer(f.redis, server)
+	if err := s.Start(limit(asynq.HandlerFunc(f.upload))); err != nil {
+		return err
+	}
+	defer s.Shutdown()
+	defer lim.Close() // tasks that wait go back at once
+	defer s.Stop()
+	if only {
+		<-ctx.Done()
+		return nil
+	}
+	if err := f.list(ctx); err != nil {
+		return err
+	}
+	return f.finish(ctx)
+}
+
+// upload is a task: one file.
+func (f *fleet) upload(ctx context.Context, t *asynq.Task) error {
+	name := string(t.Payload())
+	file, err := os.DirFS(f.dir).Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = f.store.PutObject(ctx, &s3.PutObjectInput{Bucket: &f.bucket, Key: aws.String(f.key(name)), Body: file.(io.ReadSeeker)})
+	return err
+}
+
+func (f *fleet) key(name string) string { return path.Join(f.prefix, name) }
+
+// list enqueues the files of the tree. A file is in the queue once, also if this is the second run or the
+// second machine that lists: its name, size and time are the task's ID, and Redis keeps the IDs for a day
+// after the upload.
+func (f *fleet) list(ctx context.Context) error {
+	c := asynq.NewClient(f.redis)
+	defer c.Close()
+	return walk(f.dir, "", func(name string, info fs.FileInfo) error {
+		_, err := c.EnqueueContext(ctx, asynq.NewTask("upload", []byte(name)), asynq.Retention(24*time.Hour),
+			asynq.TaskID(fmt.Sprint(f.key(name), " ", info.Size(), " ", info.ModTime().UnixNano())))
+		if errors.Is(err, asynq.ErrTaskIDConflict) {
+			return nil
+		}
+		return err
+	})
+}
+
+// walk calls do with each regular file below the folder. It reads a folder page by page, so that its
+// memory does not grow with the tree.
+func walk(dir, folder string, do func(name string, info fs.FileInfo) error) error {
+	d, err := os.Open(path.Join(dir, folder))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for {
+		page, end := d.ReadDir(1000)
+		for _, e := range page {
+			name := path.Join(folder, e.Name())
+			info, err := e.Info()
+			switch {
+			case err != nil:
+			case e.IsDir():
+				err = walk(dir, name, do)
+			case info.Mode().IsRegular():
+				err = do(name, info)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+				return err
+			}
+		}
+		if end == io.EOF {
+			return nil
+		}
+		if end != nil {
+			return end
+		}
+	}
+}
+
+// finish waits until no task is left, and compares the store with the tree.
+func (f *fleet) finish(ctx context.Context) error {
+	inspector := asynq.NewInspector(f.redis)
+	defer inspector.Close()
+	for {
+		q, err := inspector.GetQueueInfo("default")
+		if err == nil && q.Pending+q.Active+q.Scheduled+q.Retry == 0 {
+			break
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return errors.New("stopped; the same command continues")
+		}
+	}
+	sizes := map[string]int64{} // the one place whose memory grows with the tree
+	for p := s3.NewListObjectsV2Paginator(f.store, &s3.ListObjectsV2Input{Bucket: &f.bucket, Prefix: &f.prefix}); p.HasMorePages(); {
+		page, err := p.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, o := range page.Contents {
+			sizes[*o.Key] = *o.Size
+		}
+	}
+	files, stored := 0, 0
+	err := walk(f.dir, "", func(name string, info fs.FileInfo) error {
+		files++
+		if size, ok := sizes[f.key(name)]; ok && size == info.Size() {
+			stored++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d files, %d stored, %d missing\n", files, stored, files-stored)
+	if stored < files {
+		return errors.New("not all is stored; asynq's archive has the errors")
+	}
+	return nil
+}
