@@ -395,7 +395,7 @@ func TestAThrottleInTheDoor(t *testing.T) {
 	assert.Equal(t, each, served["/interactive"])
 	assert.Equal(t, each, served["/background"]+throttled)
 	assert.Greater(t, throttled, each/2)
-	requests, accepts := th.Counts(tag.Critical)
+	requests, accepts, _ := th.Counts(tag.Critical)
 	assert.Equal(t, [2]int{each, each}, [2]int{requests, accepts})
 	assert.Zero(t, l.Snapshot().InFlight)
 }

@@ -44,8 +44,9 @@ func ExampleNew() {
 		panic(err)
 	}
 	err = lim.Do(context.Background(), func(context.Context) error { return nil })
-	fmt.Println(err, th.Rejection(tag.Critical))
-	// Output: <nil> 0
+	requests, accepts, rejection := th.Counts(tag.Critical)
+	fmt.Println(err, requests, accepts, rejection)
+	// Output: <nil> 1 1 0
 }
 
 // Admit and Ended are for programs that send by themselves.

@@ -111,18 +111,12 @@ func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	t.core.Ended(now, of, o)
 }
 
-// Rejection is the probability with which a request of the criticality would be rejected now.
-func (t *Throttle) Rejection(of tag.Criticality) float64 {
+// Counts returns the requests and the accepts of the criticality within the window, and the probability
+// with which a request would be rejected now.
+func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int, rejection float64) {
 	now := t.clock.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.core.Rejection(now, of)
-}
-
-// Counts returns the requests and the accepts of the criticality within the window.
-func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int) {
-	now := t.clock.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.core.Counts(now, of)
+	requests, accepts = t.core.Counts(now, of)
+	return requests, accepts, t.core.Rejection(now, of)
 }

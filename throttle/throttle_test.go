@@ -64,9 +64,11 @@ func TestAnErrorThatCallersCanTell(t *testing.T) {
 		"throttle: rejected by the client: probability 0.98, since of 412 critical requests in 2m0s the service accepted 3")
 
 	require.NoError(t, th.Admit(t.Context(), 1), "others are not concerned")
-	assert.Positive(t, th.Rejection(tag.SheddablePlus))
+	_, _, rejection := th.Counts(tag.SheddablePlus)
+	assert.Positive(t, rejection)
 	mock.Add(time.Second)
-	assert.Zero(t, th.Rejection(tag.SheddablePlus))
+	_, _, rejection = th.Counts(tag.SheddablePlus)
+	assert.Zero(t, rejection)
 	require.NoError(t, th.Admit(ctx, 1), "a probe")
 }
 
@@ -78,12 +80,12 @@ func TestACancelledRequestCountsAsNothing(t *testing.T) {
 	cancel()
 	th.Ended(ctx, window.Neutral)
 	th.Ended(ctx, 0)
-	requests, accepts := th.Counts(tag.Critical)
+	requests, accepts, _ := th.Counts(tag.Critical)
 	assert.Zero(t, requests)
 	assert.Zero(t, accepts)
 	th.Ended(ctx, window.Overload)
 	th.Ended(ctx, window.Success)
-	requests, accepts = th.Counts(tag.Critical)
+	requests, accepts, _ = th.Counts(tag.Critical)
 	assert.Equal(t, 2, requests, "an answer counts all the same")
 	assert.Equal(t, 1, accepts)
 }
@@ -107,7 +109,7 @@ func TestManyGoroutines(t *testing.T) {
 	}
 	all.Wait()
 	for _, of := range tag.Criticalities {
-		requests, accepts := th.Counts(of)
+		requests, accepts, _ := th.Counts(of)
 		assert.Equal(t, 2*each, requests)
 		assert.Zero(t, accepts)
 	}
@@ -148,7 +150,7 @@ func TestWhatDoCounts(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		require.Equal(t, c.err, th.Do(t.Context(), func(context.Context) error { return c.err }))
-		requests, accepts := th.Counts(tag.Critical)
+		requests, accepts, _ := th.Counts(tag.Critical)
 		assert.Equal(t, [2]int{c.requests, c.accepts}, [2]int{requests, accepts}, "%v", c.err)
 	}
 }
@@ -160,7 +162,7 @@ func TestDoWithAnErrorThatItsClassifierDoesNotKnow(t *testing.T) {
 		th, e := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: nothing})
 		require.NoError(t, e)
 		require.Equal(t, err, th.Do(t.Context(), func(context.Context) error { return err }))
-		requests, accepts := th.Counts(tag.Critical)
+		requests, accepts, _ := th.Counts(tag.Critical)
 		assert.Equal(t, [2]int{want, want}, [2]int{requests, accepts}, "%v", err)
 	}
 }
@@ -170,7 +172,7 @@ func TestDoWhereNothingIsSaid(t *testing.T) {
 	require.Panics(t, func() { _ = th.Do(t.Context(), func(context.Context) error { panic("boom") }) })
 	ctx, cancel := context.WithCancel(t.Context())
 	require.ErrorIs(t, th.Do(ctx, func(context.Context) error { cancel(); return status(500) }), status(500))
-	requests, _ := th.Counts(tag.Critical)
+	requests, _, _ := th.Counts(tag.Critical)
 	require.Zero(t, requests)
 	refuse(t.Context(), th, 10_000)
 	require.ErrorIs(t, th.Do(t.Context(), func(context.Context) error { t.Error("runs"); return nil }), throttle.ErrThrottled)

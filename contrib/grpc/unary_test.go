@@ -340,7 +340,7 @@ func TestTheThrottleAtTheDoor(t *testing.T) {
 		l.told(window.Overload)
 	}
 	assert.Greater(t, throttled, 100)
-	requests, accepts := guard.Counts(tag.Critical)
+	requests, accepts, _ := guard.Counts(tag.Critical)
 	assert.Equal(t, 200, requests)
 	assert.Zero(t, accepts)
 }
