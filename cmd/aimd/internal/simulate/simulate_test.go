@@ -50,7 +50,6 @@ func TestSimRun(t *testing.T) {
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "mine\n┌")
 	assert.Contains(t, got.Stdout, "│ reno-0.9 ")
-	assert.Contains(t, got.Stdout, "requests per second over time (s), logarithmic")
 	assert.Contains(t, got.Stdout, "waits 1 2 4 8 s")
 	assert.Empty(t, got.Stderr, "no progress for what takes no time")
 	assert.Equal(t, []string{"mine.yaml"}, clitest.Files(t))
