@@ -298,28 +298,6 @@ func TestInterruptedBetweenTwoTries(t *testing.T) {
 	assert.Equal(t, "aimd: interrupted\n", line)
 }
 
-func TestBadCommandLines(t *testing.T) {
-	for line, want := range map[string]string{
-		"":                                "want the command behind --, like: aimd retry -- curl -f http://localhost/",
-		"--":                              "want the command behind --",
-		"curl -f http://localhost":        "want the command behind --",
-		"--max-attempts -1 -- true":       `invalid argument "-1" for "--max-attempts" flag: want a whole number from 1 to 1000000, or 0 for none`,
-		"--for 0s -- true":                `invalid argument "0s" for "--for" flag: want a duration from 1ms`,
-		"--again 256 -- true":             "--again 256: is not allowed, want exit statuses from 1 to 255",
-		"--never 0 -- true":               "--never 0: is not allowed, want exit statuses from 1 to 255",
-		"--again-says= -- true":           `--again-says "": is not allowed, want words`,
-		"--form cubic -- true":            "--form cubic: is not known, want one of compound,",
-		"--form clojure --cap-last -- ls": "--cap-last: makes no difference to --form clojure",
-		"--min 1m --max 1s -- ls":         "--min: shortest delay: 1m0s is not allowed",
-		"--stdin-max 1x -- cat":           `invalid argument "1x" for "--stdin-max" flag: want a size from 1B to 1024GiB`,
-	} {
-		got := run(t, aimd(t, t.TempDir(), strings.Fields(line)...))
-		assert.Equal(t, cli.WrongUsage, got.status, line)
-		assert.Contains(t, got.stderr, want)
-		assert.Contains(t, got.stderr, "\nTry: aimd retry -h\n")
-	}
-}
-
 // Each example of the help runs, with stand-ins for what it calls.
 func TestTheExamplesRun(t *testing.T) {
 	dir := t.TempDir()

@@ -117,56 +117,6 @@ func TestFilesAsAskedFor(t *testing.T) {
 	assert.Contains(t, got.Stderr, "Page with the curves: page.html")
 }
 
-func TestBadCommandLines(t *testing.T) {
-	for line, want := range map[string]string{
-		"nonsense":                           `unknown command "nonsense" for "aimd"`,
-		"demo nonsense":                      `unknown command "nonsense" for "aimd demo"`,
-		"demo --nonsense":                    `unknown flag: --nonsense`,
-		"demo --objects 0":                   `invalid argument "0" for "--objects" flag: want a whole number from 1 to 1000000`,
-		"demo --objects -5":                  `invalid argument "-5" for "--objects" flag: want a whole number from 1`,
-		"demo --objects 1.5":                 `invalid argument "1.5" for "--objects" flag: want a whole number`,
-		"demo --size 0":                      `invalid argument "0" for "--size" flag: want a size from 1B to 1GiB, like 512, 64KiB or 1.5MB`,
-		"demo --size 64XB":                   `invalid argument "64XB" for "--size" flag: want a size`,
-		"demo --size 2GiB":                   `invalid argument "2GiB" for "--size" flag: want a size`,
-		"demo --size NaN":                    `invalid argument "NaN" for "--size" flag: want a size`,
-		"demo --goroutines 0":                `invalid argument "0" for "--goroutines" flag: want a whole number from 1 to 10000`,
-		"demo --slots 0":                     `invalid argument "0" for "--slots" flag: want a whole number from 1 to 10000`,
-		"demo --service 0":                   `invalid argument "0" for "--service" flag: want a duration from 1ms to 1m, like 100ms`,
-		"demo --service 100":                 `invalid argument "100" for "--service" flag: want a duration`,
-		"demo --jitter 1.5":                  `invalid argument "1.5" for "--jitter" flag: want a number from 0 to 1`,
-		"demo --factor 0":                    `invalid argument "0" for "--factor" flag: want a number greater than 0 and less than 1`,
-		"demo --factor 1":                    `invalid argument "1" for "--factor" flag: want a number greater than 0 and less than 1`,
-		"demo --factor NaN":                  `invalid argument "NaN" for "--factor" flag: want`,
-		"demo --factor Inf":                  `invalid argument "Inf" for "--factor" flag: want`,
-		"demo -factor -1":                    `invalid argument "-1" for "--factor" flag: want`,
-		"demo --only best":                   `invalid argument "best" for "--only" flag: want one or more of sdk-default,backoff,sdk-adaptive,probe,tahoe,reno`,
-		"demo --only reno,":                  `invalid argument "reno," for "--only" flag: want one or more`,
-		"demo --only probe --factor 0.5":     `--factor: makes no difference to --only probe, want it with tahoe or reno`,
-		"demo api --only plain --factor 0.5": `--factor: makes no difference to --only plain, want it with tahoe or reno`,
-		"demo --limit -1s":                   `invalid argument "-1s" for "--limit" flag: want a duration from 0s to 24h`,
-		"demo --objects 1000000":             `--objects 1000000 of --size 64KiB: 62500 MiB are too much for a store in memory, want at most 4096 MiB`,
-		"demo --html no/such/page.html":      `--html no/such/page.html: there is no directory no/such`,
-		"demo --html .":                      `--html .: is a directory, want the name of a file`,
-		"demo --figures /dev/null":           `--figures /dev/null: want a directory that can be made or written to: not a directory`,
-		"demo api nonsense":                  `unknown command "nonsense" for "aimd demo api"`,
-		"demo api --requests 0":              `invalid argument "0" for "--requests" flag: want a whole number from 1 to 1000000`,
-		"demo api --workers 0":               `invalid argument "0" for "--workers" flag: want a whole number from 1 to 10000`,
-		"demo api --rate 0":                  `invalid argument "0" for "--rate" flag: want a number from 0.1 to 100000`,
-		"demo api --burst 0":                 `invalid argument "0" for "--burst" flag: want a whole number from 1 to 100000`,
-		"demo api --retry-after 1m1":         `invalid argument "1m1" for "--retry-after" flag: want a duration from 1s to 1h`,
-		"demo api --only sdk-default":        `invalid argument "sdk-default" for "--only" flag: want one or more of plain,backoff,probe,tahoe,reno`,
-	} {
-		t.Run(line, func(t *testing.T) {
-			got := aimd(t, strings.Fields(line)...)
-			assert.Equal(t, cli.WrongUsage, got.Status)
-			assert.Contains(t, got.Stderr, want)
-			assert.Regexp(t, `\nTry: aimd.* -h\n$`, got.Stderr)
-			assert.Empty(t, got.Stdout)
-			assert.Empty(t, clitest.Files(t))
-		})
-	}
-}
-
 func TestInterruption(t *testing.T) {
 	got := clitest.Interrupted(t, []*cobra.Command{Command()}, tiny("--json")...)
 	assert.Equal(t, cli.Interrupted, got.Status)
@@ -195,14 +145,6 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	assert.ErrorIs(t, err, cli.ErrInterrupted)
 	assert.Regexp(t, `^{"strategy":"tahoe".*}\n{"strategy":"reno".*"operations":7,.*"interrupted":true}\n$`, out.String())
 	assert.Equal(t, []string{"page.html"}, clitest.Files(t), "the results so far are shown")
-}
-
-func TestHelpTeaches(t *testing.T) {
-	got := aimd(t, "demo", "-h")
-	assert.Zero(t, got.Status)
-	for _, word := range []string{"sdk-adaptive", "p99", "lost", "optimum", "(default 64KiB)"} {
-		assert.Contains(t, got.Stdout, word)
-	}
 }
 
 func TestQuickLeavesWhatWasAskedFor(t *testing.T) {

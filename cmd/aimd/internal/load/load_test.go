@@ -88,45 +88,6 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 	}
 }
 
-func TestTheSimulatorsFiguresAreLeftAlone(t *testing.T) {
-	for _, s := range sim.Strategies() {
-		if s.Name == "ethernet" {
-			continue
-		}
-		got, err := chosen(t, "--strategy="+s.Name)
-		require.NoError(t, err, s.Name)
-		assert.Equal(t, s, got)
-	}
-}
-
-func TestErrorsOfServerAndClient(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"client", "-clients", "0"}, `"0" for "--clients" flag: want a whole number from 1 to 100000`},
-		{[]string{"client", "-lambda", "NaN"}, `"NaN" for "--lambda" flag: want a number from 0.001 to 86400`},
-		{[]string{"client", "-strategy", "cubic"}, `"cubic" for "--strategy" flag: want one of none, fixed, exponential, `},
-		{[]string{"client", "-jitter", "2"}, `"2" for "--jitter" flag: jitter: normal:2 is not allowed, want a number from 0 to 1`},
-		{[]string{"client", "-url", "localhost"}, `"localhost" for "--url" flag: want a URL like http://127.0.0.1:8070/api`},
-		{[]string{"client", "-exponential-backoff", "-strategy", "fixed"}, "--exponential-backoff and --strategy fixed: want one of them"},
-		{[]string{"client", "-strategy", "reno-0.9", "-min-delay", "1s"}, "--min-delay: makes no difference to --strategy reno-0.9"},
-		{[]string{"client", "-factor", "3", "-jitter", "full"}, "--factor: makes no difference to --strategy fixed"},
-		{[]string{"client", "-exponential-backoff", "-min-delay", "1m", "-max-delay", "1s"}, "--strategy exponential, as changed: shortest delay: 1m0s is not allowed"},
-		{[]string{"server", "-limit", "0"}, `"0" for "--limit" flag: want a whole number from 1 to 1000000`},
-		{[]string{"server", "-factor", "0.9"}, `"0.9" for "--factor" flag: want a number from 1 to 1000`},
-		{[]string{"server", "-address", "8070"}, `"8070" for "--address" flag: want a host or none, and a port`},
-		{[]string{"server", "-baseDelay", "0s"}, `"0s" for "--baseDelay" flag: want a duration from 1ms to 1h`},
-		{[]string{"server", "now"}, `unknown command "now"`},
-	} {
-		got := aimd(t, c.args...)
-		assert.Equal(t, cli.WrongUsage, got.Status, c.args)
-		assert.Contains(t, got.Stderr, c.want, c.args)
-		assert.Contains(t, got.Stderr, "Try: aimd "+c.args[0]+" -h")
-		assert.Empty(t, got.Stdout)
-	}
-}
-
 func TestServerAndClientTeach(t *testing.T) {
 	got := aimd(t, "server", "-h")
 	for _, word := range []string{"Ctrl-Z", "kill -STOP", "kill -CONT", "ulimit -n", "127.0.0.1 alone", "--backlog"} {

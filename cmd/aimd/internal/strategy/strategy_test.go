@@ -184,25 +184,3 @@ func TestGuardsAreShared(t *testing.T) {
 		})
 	}
 }
-
-func TestAWindowBoundsTheProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		chosen, _ := Named("reno-0.9")
-		s, err := New(chosen)
-		require.NoError(t, err)
-		ctx, end := context.WithCancel(t.Context())
-		flying, most := 0, 0
-		for range 100 {
-			go s.Do(ctx, func(ctx context.Context) error {
-				flying++
-				most = max(most, flying)
-				<-ctx.Done()
-				return ctx.Err()
-			})
-			synctest.Wait()
-		}
-		assert.Equal(t, 20, most, "the initial window")
-		end()
-		synctest.Wait()
-	})
-}

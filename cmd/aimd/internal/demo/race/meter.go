@@ -24,9 +24,7 @@ type Meter struct {
 	// ends has one entry per operation.
 	ends    []end
 	reasons reasons
-	// samples has every spacing-th sample that was taken; seen counts the samples taken.
-	samples       []Sample
-	spacing, seen int
+	samples []Sample
 }
 
 // end is how an operation ended.
@@ -47,7 +45,7 @@ const (
 
 // NewMeter returns a meter for that number of operations. limiter may be nil.
 func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
-	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations), reasons: reasons{}, spacing: 1}
+	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations), reasons: reasons{}}
 }
 
 // client returns a client that is metered, and keeps a connection for each goroutine. (The
@@ -133,23 +131,10 @@ func (m *Meter) began() {
 	m.sampled()
 }
 
-// sampled takes a sample. Of a long run it keeps every second, fourth... one, so that the
-// samples do not become too many.
 func (m *Meter) sampled() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.seen++; (m.seen-1)%m.spacing != 0 {
-		return
-	}
 	m.samples = append(m.samples, m.sample())
-	if len(m.samples) < maxSamples {
-		return
-	}
-	for i := range maxSamples / 2 {
-		m.samples[i] = m.samples[2*i]
-	}
-	m.samples = m.samples[:maxSamples/2]
-	m.spacing *= 2
 }
 
 func (m *Meter) ended(i int, took time.Duration, err error) {

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// sampleEvery is how often a run is sampled at first: our choice, often enough to see
-	// Tahoe's restarts, which last less than a service time.
+	// sampleEvery is how often a run is sampled: our choice, often enough to see Tahoe's
+	// restarts, which last less than a service time. An hour has 30 MB of samples.
 	sampleEvery = 10 * time.Millisecond
-	// maxSamples is how many are kept, as many as a figure can show. It is even.
-	maxSamples = 4000
+	// shownMost is how many samples a figure can show.
+	shownMost = 4000
 )
 
 // Race has the settings of a race.

@@ -79,22 +79,6 @@ func TestRunMeasures(t *testing.T) {
 	})
 }
 
-func TestLongRunsKeepFewSamples(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := raced(t, t.Context(), Race{Operations: 1, Goroutines: 1}, "plain", task{do: func(ctx context.Context, _ int) error {
-			return sleep(ctx, 10*time.Minute)
-		}})
-		assert.LessOrEqual(t, len(r.Samples), maxSamples+1)
-		last := len(r.Samples) - 1
-		assert.Equal(t, 10*time.Minute, r.Samples[last].At)
-		spaces := map[time.Duration]bool{}
-		for i := range last - 1 {
-			spaces[r.Samples[i+1].At-r.Samples[i].At] = true
-		}
-		assert.Equal(t, map[time.Duration]bool{16 * sampleEvery: true}, spaces, "evenly spaced")
-	})
-}
-
 func TestFailedAndSilentlyLost(t *testing.T) {
 	r, _ := raced(t, t.Context(), Race{Operations: 10, Goroutines: 3}, "plain", task{
 		do: func(_ context.Context, i int) error {

@@ -110,7 +110,7 @@ func Traces(samples []Sample) (sim.Traces, time.Duration) {
 		return sim.Traces{}, 0
 	}
 	end := samples[len(samples)-1].At
-	t := sim.Traces{Interval: max(sampleEvery, end/maxSamples)}
+	t := sim.Traces{Interval: max(sampleEvery, end/shownMost)}
 	perSecond := 1 / t.Interval.Seconds()
 	var accepted, refused float64
 	var values [4][]float64
