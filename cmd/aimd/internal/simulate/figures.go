@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -31,89 +30,77 @@ func figuresCommand() *cobra.Command {
 		if err := cli.MakeDir("out", out); err != nil {
 			return cli.Usage(c, err)
 		}
-		g := gallery{dir: out}
-		if err := g.load(); err != nil {
+		story, families, runs, err := gallery()
+		if err != nil {
 			return err
 		}
-		g.count = progress.NewCount(c.ErrOrStderr(), "runs", g.runs)
-		err := g.draw(c.Context())
-		g.count.Close()
-		page := filepath.Join(out, "index.html")
-		if failed := cli.WriteFile("out", page, chart.Story(g.studies, g.drawn, cli.Line(c)).HTML); failed != nil {
+		count, files := progress.NewCount(c.ErrOrStderr(), "runs", runs), 0
+		// draw runs scenarios and writes their figures. It leaves what it has when it is interrupted.
+		draw := func(all []subject) (studies []experiment.Study) {
+			for _, x := range all {
+				if err != nil {
+					break
+				}
+				var study experiment.Study
+				study, err = x.run(c.Context(), count.Step)
+				written, failed := figure.Write("out", out, chart.Figures(study), figure.SVG, figure.PNG)
+				studies, files, err = append(studies, study), files+len(written), errors.Join(err, failed)
+			}
+			return studies
+		}
+		told := draw(story)
+		page := chart.Story(told, draw(families), cli.Line(c))
+		count.Close()
+		file := filepath.Join(out, "index.html")
+		if failed := cli.WriteFile("out", file, page.HTML); failed != nil {
 			return errors.Join(err, failed)
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", g.files/2, page)
+		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", files/2, file)
 		return err
 	}
 	return c
 }
 
-// gallery is all figures, with the scenarios and studies for them.
-type gallery struct {
-	dir string
-	// story are the scenarios of the texts, laws the scenarios of each family.
-	story []scenario.Scenario
-	laws  [][]scenario.Scenario
-	// runs is the number of runs to make; count counts the runs that were made.
-	runs  int
-	count *progress.Count
-	// studies, drawn and files are the results so far.
-	studies []experiment.Study
-	drawn   []experiment.Study
-	files   int
+// subject is a scenario to draw, or a family of scenarios, whose names are its sweep.
+type subject struct {
+	scenario.Scenario
+	family []scenario.Scenario
 }
 
-// load reads the scenarios.
-func (g *gallery) load() (err error) {
-	if g.story, err = loadAll(scenario.Story()); err != nil {
-		return err
+// gallery returns all subjects, and how many runs they make.
+func gallery() (story, families []subject, runs int, err error) {
+	all, err := loadAll(scenario.Story())
+	for _, s := range all {
+		story = append(story, subject{Scenario: s})
+		runs += experiment.Count(s)
 	}
 	for _, f := range scenario.Families() {
-		all, err := loadAll(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
+		members, failed := loadAll(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
+		err = errors.Join(err, failed)
+		for i := range members {
+			members[i].Trace.Off = true // a family's figure has medians alone
+			runs += experiment.Count(members[i])
+		}
+		families = append(families, subject{f.Scenario(lawRuns), members})
+	}
+	return story, families, runs, err
+}
+
+// run makes the runs of a subject.
+func (x subject) run(ctx context.Context, ran func()) (experiment.Study, error) {
+	if x.family == nil {
+		return experiment.Run(ctx, x.Scenario, ran)
+	}
+	study := experiment.Study{Scenario: x.Scenario}
+	for _, s := range x.family {
+		one, err := experiment.Run(ctx, s, ran)
+		for _, r := range one.Rows {
+			r.At = []string{"scenario=" + s.Name}
+			study.Rows = append(study.Rows, r)
+		}
 		if err != nil {
-			return err
-		}
-		g.laws = append(g.laws, all)
-	}
-	for _, s := range slices.Concat(append(g.laws, g.story)...) {
-		g.runs += experiment.Count(s)
-	}
-	return nil
-}
-
-// draw runs the scenarios and writes each one's figures, and each family's, as soon as
-// it is there. It leaves what it has when it is interrupted.
-func (g *gallery) draw(ctx context.Context) error {
-	for _, s := range g.story {
-		study, err := experiment.Run(ctx, s, g.count.Step)
-		g.studies = append(g.studies, study)
-		if err = errors.Join(err, g.write(chart.Figures(study)...)); err != nil {
-			return err
+			return study, err
 		}
 	}
-	for i, f := range scenario.Families() {
-		family := experiment.Study{Scenario: f.Scenario(lawRuns)}
-		for _, s := range g.laws[i] {
-			s.Trace.Off = true // a family's figure has medians alone
-			study, err := experiment.Run(ctx, s, g.count.Step)
-			if err != nil {
-				return err
-			}
-			for _, r := range study.Rows {
-				r.At = []string{"scenario=" + s.Name}
-				family.Rows = append(family.Rows, r)
-			}
-		}
-		g.drawn = append(g.drawn, family)
-		if err := g.write(chart.Figures(family)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *gallery) write(figures ...figure.Figure) error {
-	written, err := figure.Write("out", g.dir, figures, figure.SVG, figure.PNG)
-	g.files += len(written)
-	return err
+	return study, nil
 }
