@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The programs that run as processes of their own. They are built once, without
-// the race detector: what is not tested has to keep up with what is.
+// The programs that run as separate processes. They are built once, without the race detector,
+// which would make them slower than the tests.
 var (
 	gatewayBinary = built{source: "cmd/slowgw"}
 	aimdBinary    = built{source: "../cmd/aimd"}

@@ -16,19 +16,19 @@ const (
 	// mostAttempts is the most attempts for one object that the limiter may need
 	// at a cap of 32. Refusals per success come to 1/((1-0.9)*32*32), 1%.
 	mostAttempts = 1.03
-	// mostOptimum is generous, since the machine may be shared; the figure that
-	// is aimed at is 1.10, and it is logged.
+	// mostOptimum is generous, since other work may run on the machine. The aim is 1.10, and the
+	// figure is logged.
 	mostOptimum = 2.0
 )
 
 var (
 	underCap = cost{span: mostOptimum, attempts: mostAttempts}
 	objects  = amount(2000, 500)
-	// compared are the laws that caps are tested under, the first cap apart.
+	// compared are the laws of all caps but the first.
 	compared = amount(laws, onlyProbe)
 )
 
-// capped is objects of 64 KiB from 256 goroutines under a cap of 32.
+// capped is an upload of objects of 64 KiB from 256 goroutines under a cap of 32.
 type capped struct {
 	load    load
 	limiter *limiter.Limiter
@@ -45,7 +45,7 @@ func newCapped(ctx context.Context, t *testing.T, w law, gatewaySlots int) *capp
 	return c
 }
 
-// run uploads, and requires what must hold on every machine.
+// run uploads, and requires that each object is stored and no slot is taken at the end.
 func (c *capped) run(ctx context.Context, t *testing.T) {
 	t.Helper()
 	c.took = c.load.run(ctx)
@@ -67,8 +67,8 @@ func (c *capped) cost(t *testing.T, n counts, optimum time.Duration) cost {
 func ratio(took, optimum time.Duration) float64 { return took.Seconds() / optimum.Seconds() }
 
 // Caps on requests at a time: versitygw's own, with real SlowDown, signatures and checksums,
-// under the AWS SDK and under minio-go, which retries by itself; and nginx's limit_conn. And
-// nginx's limit_req, which says Retry-After: 1, of about the rate of 32 at a time.
+// under the AWS SDK and under minio-go, which retries by itself; and nginx's limit_conn. The
+// last is nginx's limit_req, about the rate of 32 at a time, with Retry-After: 1.
 func TestCaps(t *testing.T) {
 	const rate = 300
 	for _, k := range []struct {

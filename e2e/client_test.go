@@ -22,7 +22,7 @@ import (
 
 const bucket = "bucket"
 
-// newLimiter is the limiter under test: Reno 0.9, all else as it comes.
+// newLimiter returns a limiter with Reno 0.9 and default settings.
 func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
@@ -31,7 +31,7 @@ func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	return l
 }
 
-// requireIdle checks that no slot leaked and none was released twice.
+// requireIdle requires that no slot leaked and no slot was released twice.
 func requireIdle(t *testing.T, l *limiter.Limiter) {
 	t.Helper()
 	s := l.Snapshot()
@@ -76,7 +76,8 @@ func limited(address string, tr http.RoundTripper, l *limiter.Limiter) *s3.Clien
 	return pathStyle(cfg)
 }
 
-// steward is a client without a limiter, for what is not measured. It makes the bucket.
+// steward returns a client without a limiter, for requests that are not measured. It makes the
+// bucket.
 func steward(ctx context.Context, t *testing.T, address string) *s3.Client {
 	t.Helper()
 	c := pathStyle(config(address, newTransport(t, 0)))

@@ -1,4 +1,4 @@
-// Package e2e tests the limiter against real servers and real faults. It exports nothing.
+// Package e2e tests the limiter against real servers and real faults. It exports no names.
 //
 // The servers are versitygw, an S3 server with its own cap on requests (see cmd/slowgw),
 // nginx with limit_conn and limit_req, and haproxy with a stick table and with a queue. The
@@ -14,11 +14,14 @@
 // TestOverload sends an httplimit.Handler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.
 //
+// TestOneOfFourBackendsRefuses, TestHalfOfTheRequestsRefused and TestUploadVersusReno compare
+// the default law with Reno 0.9 where refusals or slow answers do not come from the load.
+//
 // After each test, the store holds every object that was reported as stored, with the right
 // checksum. The errors name every other object, and no slot is taken. At the end no
 // goroutine is left.
 //
-// The figures depend on the machine; go test -v prints all of them at the end. Without
+// The figures depend on the machine; go test -v prints them at the end. Without
 // E2E_RUNS the jobs are short, several tests run at a time, and bounds on time allow for
 // noise. E2E_RUNS=5 is for a quiet machine: jobs, pauses and outages are longer, each law
 // runs five times in turn, and the bounds hold for the medians.

@@ -57,7 +57,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// Some bodies come in slowly, in uploads that are under way for long.
+// The bodies of some uploads come slowly.
 func TestSlowUploads(t *testing.T) {
 	ctx := begin(t)
 	c := newCapped(ctx, t, probe, slots)
@@ -89,8 +89,8 @@ func (r *trickle) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{r})
 }
 
-// Bodies of answers come slowly: each holds its slot to its end, so that never
-// more are under way than the window has slots.
+// Bodies of answers come slowly. Each keeps its slot to its end, so that there are never more
+// bodies under way than slots in the window.
 func TestSlowAnswers(t *testing.T) {
 	const window = 8
 	ctx := begin(t)

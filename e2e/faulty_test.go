@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// faulty is a proxy in front of a gateway that does to requests what is not
-// nice. It keeps the host, which the signature covers, and adds nothing.
+// faulty is a proxy in front of a gateway that mistreats requests. It keeps the host, which the
+// signature covers, and adds no header.
 type faulty struct {
 	address string
 	forward http.Handler
@@ -78,7 +78,7 @@ func (f *faulty) every(n, from int) bool {
 	return true
 }
 
-// counts is how many requests came, how many had a fault, and the most at a time.
+// counts returns how many requests came, how many had a fault, and the most at a time.
 func (f *faulty) counts() (requests, faults, most int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func reset(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	// With 0 the kernel sends RST, whatever is still to be sent or read.
+	// With 0 the kernel sends RST at once, also with data to send or to read.
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

@@ -19,7 +19,7 @@ const (
 	secretKey = "e2e-secret-key"
 	// service is the mean service time of an upload, within 20% either way.
 	service = 100 * time.Millisecond
-	// noCap is for a gateway behind something else that refuses.
+	// noCap is for a gateway behind a proxy that refuses.
 	noCap = 4096
 )
 
@@ -73,7 +73,7 @@ func (g *gateway) files(t *testing.T) map[string]string {
 	return all
 }
 
-// counts are what the gateway counts beneath everything that refuses.
+// counts are the requests that the gateway served, without refused ones.
 type counts struct {
 	Served int           `json:"served"`
 	Busy   time.Duration `json:"busy"`
@@ -83,12 +83,12 @@ type counts struct {
 // mean is the mean service time.
 func (c counts) mean() time.Duration { return c.Busy / time.Duration(max(1, c.Served)) }
 
-// optimum is the shortest time for so many uploads, so many at a time.
+// optimum is the shortest time for n uploads, slots at a time.
 func (c counts) optimum(uploads, slots int) time.Duration {
 	return c.mean() * time.Duration(uploads) / time.Duration(slots)
 }
 
-// counts asks the gateway, which from then on looks anew for the most at a time.
+// counts asks the gateway, which then resets the most at a time.
 func (g *gateway) counts(t *testing.T) counts {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}

@@ -12,13 +12,12 @@ import (
 	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
-// haproxyConfig is what of haproxy's configuration differs between tests.
+// haproxyConfig has the settings of haproxy that differ between tests.
 type haproxyConfig struct {
-	// Rate is the most requests of a sliding second, those that are refused among them;
-	// 0: none.
+	// Rate is the most requests of a sliding second, refused requests included; 0: no limit.
 	Rate int
-	// Workers is how many requests the server behind gets at a time; the others wait,
-	// first come, first served. 0: all.
+	// Workers is how many requests the server behind gets at a time; the other requests wait,
+	// first come, first served. 0: no bound.
 	Workers int
 
 	// Balance chooses among several servers; "": each has its turn.
@@ -43,8 +42,8 @@ func startHAProxy(t *testing.T, c haproxyConfig, upstreams ...string) string {
 	return c.Listen
 }
 
-// startServer starts a server that does not look at its standard input: the shell ends
-// it when that ends. A process in the background has /dev/null for it.
+// startServer starts a server that does not read its standard input. A shell reads it and ends
+// the server when the input ends.
 func startServer(t *testing.T, args ...string) *process {
 	t.Helper()
 	return startProcess(t, exec.Command("sh", append([]string{"-c", `"$@" & read -r end; kill "$!"; wait "$!"`, "sh"}, args...)...))

@@ -26,7 +26,7 @@ import (
 
 const (
 	smallFiles, largeFiles = 40, 2
-	// largeSize is three parts of the least size that there is.
+	// largeSize is three parts of the least size that S3 allows.
 	largeSize = 3 * 5 << 20
 )
 
@@ -70,7 +70,7 @@ func (u *uploads) command(t *testing.T, prefix string, flags ...string) *exec.Cm
 	return cmd
 }
 
-// stored is how many files the store has, each as it is here.
+// stored returns how many files the store has, and requires that their contents are equal.
 func (u *uploads) stored(t *testing.T, prefix string) (n int) {
 	t.Helper()
 	for _, name := range u.names {
@@ -124,8 +124,8 @@ func (u *uploads) incomplete(t *testing.T, prefix string) (ids []string) {
 	return ids
 }
 
-// Wherever a run is stopped, the next one sends what is missing, and no more; and no part
-// is left that is not named: by the run itself, or by the next one if it was killed.
+// If a run is stopped at any point, the next run sends the missing files, and no others. Each
+// part that is left is named: by the run itself, or by the next run if it was killed.
 func TestInterruptedUploads(t *testing.T) {
 	ctx := begin(t)
 	u := newUploads(ctx, t)
@@ -152,7 +152,7 @@ func TestInterruptedUploads(t *testing.T) {
 				again.stop()
 				require.Zero(t, again.cmd.ProcessState.ExitCode(), "%v", &again.output)
 				require.Equal(t, len(u.names), u.stored(t, prefix))
-				// Of a killed run the store may have kept more since.
+				// The store may have stored more of a killed run since.
 				require.LessOrEqual(t, said(t, again).Stored, len(u.names)-has, "%v", &again.output)
 				require.Equal(t, len(u.names), said(t, again).Stored+said(t, again).Skipped)
 				requireNamed(t, u.incomplete(t, prefix), p, again)
@@ -176,8 +176,8 @@ func requireNamed(t *testing.T, ids []string, by ...*process) {
 	}
 }
 
-// A store that hangs holds nobody who wants to go: the first signal tells what it
-// waits for, the second ends it, also where SIGINT was ignored at the start.
+// If the store hangs, the first signal makes the run say that it waits for the store, and the
+// second signal ends the run, also if SIGINT was ignored at its start.
 func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 	ctx := begin(t)
 	u := newUploads(ctx, t)

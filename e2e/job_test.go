@@ -21,9 +21,9 @@ import (
 type job struct {
 	address  string
 	requests int
-	// until is when the last begins, unless it is zero.
+	// until is when the last request begins; zero: there is no end.
 	until time.Time
-	// settings are those of the limiter that are no defaults.
+	// settings are the options of the limiter.
 	settings []aimd.Option
 }
 
@@ -44,12 +44,12 @@ type send struct {
 	status int
 }
 
-// cost is what the job took where so many requests a second are accepted.
+// cost is the job's time and attempts, at a service that accepts that many requests a second.
 func (d *done) cost(requests int, rate float64) cost {
 	return cost{span: d.took.Seconds() * rate / float64(requests), attempts: float64(len(d.sends)) / float64(requests)}
 }
 
-// times are how long the attempts took that were accepted.
+// times returns the round trips of the accepted attempts.
 func (d *done) times() (all []time.Duration) {
 	for _, s := range d.sends {
 		if s.status == http.StatusOK {
@@ -59,7 +59,7 @@ func (d *done) times() (all []time.Duration) {
 	return all
 }
 
-// run does the job under the law, and requires that nothing is lost.
+// run does the job under the law, and requires an answer to each request.
 func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	t.Helper()
 	l := w.limiter(t, j.settings...)
@@ -76,7 +76,7 @@ func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	return d
 }
 
-// numbers are those of the requests.
+// numbers yields the numbers of the requests.
 func (j *job) numbers() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := 0; i < j.requests && (j.until.IsZero() || time.Now().Before(j.until)) && yield(i); i++ {
@@ -84,7 +84,7 @@ func (j *job) numbers() iter.Seq[int] {
 	}
 }
 
-// ask is one attempt, which the answer must be to.
+// ask sends one attempt, and requires that the answer belongs to it.
 func ask(ctx context.Context, c *http.Client, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -26,7 +26,7 @@ var (
 		return aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
 	}}
 	laws = []law{probe, reno}
-	// onlyProbe is where the others are known not to do well.
+	// onlyProbe is for services at which Reno is known to do badly.
 	onlyProbe = laws[:1]
 )
 
@@ -43,12 +43,11 @@ func (w law) index() int {
 	return slices.IndexFunc(laws, func(o law) bool { return o.name == w.name })
 }
 
-// cost is what a job took: its time over the shortest that there can be, and the
-// attempts for each operation.
+// cost is a job's time over the shortest possible time, and its attempts for each operation.
 type cost struct {
 	span, attempts float64
-	// slower is the median time from a send to its success over what it is alone, peak
-	// how many attempts were in flight at most; not of all jobs. As a bound, 0 is none.
+	// slower is the median round trip over the round trip of a single request, peak the most
+	// attempts in flight. Some jobs do not measure them. As a bound, 0 is no bound.
 	slower, peak float64
 }
 
@@ -65,7 +64,7 @@ func (c cost) String() string {
 	return s
 }
 
-// runs is how often each law runs where laws are compared: E2E_RUNS. 0: they are not.
+// runs is E2E_RUNS, how often each law runs if laws are compared; 0: they are not compared.
 func runs(t *testing.T) int {
 	t.Helper()
 	if !earnest() {
@@ -76,18 +75,17 @@ func runs(t *testing.T) int {
 	return n
 }
 
-// noise is by how much more the clock may show than the bound says where a test runs once
-// beside others, with the race detector, on a machine that others share; strays is how
-// many more attempts an operation may take there. Reno 0.9 takes 1.4 to 3 attempts where
-// limits count refusals, so that the gate still sees a law that does not adapt.
+// noise multiplies the bounds on time, and strays is added to the bound on attempts, if a test
+// runs once and other tests run at the same time. Reno 0.9 takes 1.4 to 3 attempts at limits
+// that count refusals, so that the gate still finds a law that does not adapt.
 const (
 	noise  = 2
 	strays = 0.25
 )
 
-// judge holds what the laws that are judged take against the bound. With E2E_RUNS, for a
-// quiet machine, that is the median of so many runs of all laws in turn; without, the best
-// of up to three runs, and noise is allowed for.
+// judge holds the cost of each judged law to the bound. With E2E_RUNS, for a quiet machine, the
+// cost is the median of that many runs of all laws in turn. Without, it is the best of up to
+// three runs, and the bound allows for noise.
 func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) cost) {
 	t.Helper()
 	n := runs(t)
@@ -116,7 +114,7 @@ func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) 
 	}
 }
 
-// median is that of each figure by itself.
+// median returns the median of each figure by itself.
 func median(t *testing.T, all []cost) cost {
 	t.Helper()
 	require.NotEmpty(t, all)

@@ -64,7 +64,7 @@ func beside(t *testing.T) {
 	}
 }
 
-// begin bounds a test's time, by more where it runs more often.
+// begin bounds a test's time, which grows with its runs.
 func begin(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute*time.Duration(1+runs(t)))
@@ -83,9 +83,9 @@ func eventually(t *testing.T, within time.Duration, holds func() bool, what stri
 	}
 }
 
-// attempt runs a test that measures, up to three times until its figures are
-// good: what else the machine does can only make them worse. What must hold on
-// every machine each run requires by itself.
+// attempt runs a test that measures, up to three times until its figures are good, since other
+// work on the machine can only make them worse. Each run requires by itself whatever must hold
+// on every machine.
 func attempt(t *testing.T, measure func(t *testing.T) (good bool)) {
 	t.Helper()
 	for range 3 {

@@ -25,14 +25,14 @@ type proxy struct {
 	process *process
 }
 
-// proxyConfig is what of nginx's configuration differs between tests.
+// proxyConfig has the settings of nginx that differ between tests.
 type proxyConfig struct {
-	// Cap is limit_conn, in connections with a request; 0: none.
+	// Cap is limit_conn, in connections with a request; 0: no cap.
 	Cap int
-	// Rate is limit_req, in requests per second, with a burst and what Retry-After says,
-	// in seconds; 0: none.
+	// Rate is limit_req, in requests per second, with a burst and a Retry-After in seconds; 0: no
+	// limit.
 	Rate, Burst, RetryAfter int
-	// BytesPerSecond is limit_rate; 0: none.
+	// BytesPerSecond is limit_rate; 0: no limit.
 	BytesPerSecond int
 
 	// Listen and Upstream are addresses. Root: started by root.

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attained is the rate of the last second, in uploads per second: what the cap
-// allows, and the machine.
+// attained is the rate of the last second, in uploads per second.
 func (u *load) attained() float64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -19,8 +18,8 @@ func (u *load) attained() float64 {
 	return u.rate(now.Add(-time.Second), now)
 }
 
-// enough is how many objects are uploaded before something happens: at full speed for a
-// second or more. All are as many as are left long enough after it.
+// enough is how many objects are uploaded before the store changes: at full speed for a second
+// or more. all leaves enough objects for the time after the change.
 var enough, all = amount(500, 350), amount(2500, 1400)
 
 // The store's cap is lowered and raised again, its process is stopped and continued, or it is
@@ -85,8 +84,8 @@ func TestStoreChanges(t *testing.T) {
 	}
 }
 
-// regained requires that nothing was lost in what happened, and reports whether the client
-// was back at 90% of its rate soon enough after it.
+// regained requires that each object is stored, and reports whether the client was back at 90%
+// of its rate soon enough after the change.
 func (c *capped) regained(ctx context.Context, t *testing.T, back time.Time, rate float64, most time.Duration, happened string) bool {
 	t.Helper()
 	c.load.requireAll(t, stored(ctx, t, c.gateway, c.store))

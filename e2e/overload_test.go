@@ -25,16 +25,15 @@ import (
 
 const (
 	clients = 10
-	// interactiveRate is how many interactive operations all clients together
-	// begin in a second, whatever becomes of them: half of what the service can
-	// do. inBackground is how many background operations they keep under way,
-	// half as many again as fit: together twice the capacity.
+	// interactiveRate is how many interactive operations all clients together begin in a second:
+	// half of the capacity of the service. inBackground is how many background operations they
+	// keep under way, one and a half times the slots. Together they are twice the capacity.
 	interactiveRate = slots / 2 * int(time.Second/service)
 	inBackground    = slots * 3 / 2
-	// calm and crowded are how long the interactive operations are alone, and
-	// how long the background is there too.
+	// calm is how long the interactive operations are alone, crowded how long background
+	// operations run too.
 	calm, crowded = 1500 * time.Millisecond, 3 * time.Second
-	// mostAttemptsEach is of attempts over operations. mostSlower is of the p99 of interactive
+	// mostAttemptsEach bounds attempts over operations. mostSlower bounds the p99 of interactive
 	// operations at twice the capacity, over their p99 without load.
 	mostAttemptsEach = 1.1
 	mostSlower       = 2.0
@@ -120,7 +119,7 @@ func percentile(all []time.Duration, p float64) time.Duration {
 	return all[int(p*float64(len(all)-1))]
 }
 
-// rush is ten clients of one service, and what became of their operations.
+// rush is ten clients of one service, and the results of their operations.
 type rush struct {
 	t       *testing.T
 	ctx     context.Context
@@ -130,12 +129,12 @@ type rush struct {
 	sent       *recorder
 	operations atomic.Int64
 	mu         sync.Mutex
-	// succeeded are the operations whose clients were told so.
+	// succeeded are the operations whose clients got an answer.
 	succeeded []string
 }
 
 // client is a program with two kinds of operations. Each kind has a limiter of its
-// own, as it is refused for reasons of its own.
+// own, since the service refuses the kinds for different reasons.
 type client struct {
 	interactive, background door
 }
@@ -171,7 +170,7 @@ type phase struct {
 	// latencies are those of the interactive operations, from when they were due.
 	latencies []time.Duration
 	failed    atomic.Int64
-	// operations and attempts are how many there were.
+	// operations and attempts are their numbers in this phase.
 	operations, attempts int64
 }
 

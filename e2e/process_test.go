@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// process is a child process. It ends when its standard input does, which the
-// end of the test, in whatever way, sees to.
+// process is a child process. It ends when its standard input ends, as it does if the test ends
+// in any way.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -88,9 +88,9 @@ func (l *lockedBuffer) String() string {
 // port is the last one that freeAddress gave, or tried.
 var port atomic.Int32
 
-// freeAddress is an address of 127.0.0.1 that nobody listens at, a new one each time. Its
-// port is none that systems give to connections and to port 0, which would else take it
-// before it is listened at, or while a server that comes back is gone.
+// freeAddress returns an address of 127.0.0.1 without a listener, a new one each time. Its port
+// is outside the range that systems give to connections and to port 0, so that no connection
+// takes it before a server listens, or while a server is gone for a while.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	const first, last = 10_000, 30_000
@@ -109,7 +109,7 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// listening waits until somebody listens at the address.
+// listening waits until a server listens at the address.
 func listening(t *testing.T, address string, by *process) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() bool {

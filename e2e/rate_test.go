@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Limits of so many requests a second, before a service that answers in 20 ms.
-// haproxy's is a sliding window in which refused requests count too; nginx's is a
-// bucket that drains. All at a time, since they mostly wait.
+// Limits of requests a second, in front of a service that answers in 20 ms. haproxy has a
+// sliding window in which refused requests count too; nginx has a bucket that drains. All run
+// at once, since they mostly wait.
 func TestRateLimits(t *testing.T) {
 	beside(t)
 	ctx := begin(t)

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// mostRegaining is how long it may take until 80% of the rate are back; the bound
-	// for an outage of a minute too. The longest gap between two tries does not depend on that.
+	// mostRegaining is how long it may take until 80% of the rate are back, also after an outage
+	// of a minute: the longest gap between two tries does not depend on the outage.
 	mostRegaining = 4500 * time.Millisecond
-	// mostSent is how much may be sent in it: 160 in an outage of a minute, so
-	// fewer here, as most goes at its start.
+	// mostSent is how many requests may be sent in an outage: 160 in a minute, and most of them at
+	// its start.
 	mostSent = 120
 )
 
 // before and after are how long requests go before and after an outage.
 var before, after = amount(4*time.Second, 3*time.Second), amount(8*time.Second, 6*time.Second)
 
-// What is behind haproxy goes away for some seconds, and haproxy answers 503 at once.
+// The server behind haproxy is gone for some seconds, and haproxy answers 503 at once.
 func TestBackendOutage(t *testing.T) {
 	beside(t)
 	outage := amount(10*time.Second, 5*time.Second)
@@ -81,7 +81,7 @@ func (d *done) between(from, to time.Time) (all []send) {
 	return all
 }
 
-// successes is how many of them were accepted.
+// successes is how many of these attempts were accepted.
 func (d *done) successes(from, to time.Time) (n int) {
 	for _, s := range d.between(from, to) {
 		if s.status == http.StatusOK {
@@ -91,8 +91,8 @@ func (d *done) successes(from, to time.Time) (n int) {
 	return n
 }
 
-// regained is how long after the moment the first second begins in which that many
-// attempts succeed, in steps of 10 ms; the time that requests go after it: there is none.
+// regained is the time from the moment to the first second in which that many attempts
+// succeed, in steps of 10 ms. If there is no such second it is all the time after the outage.
 func (d *done) regained(from time.Time, rate float64) time.Duration {
 	for past := time.Duration(0); past < after; past += 10 * time.Millisecond {
 		if at := from.Add(past); float64(d.successes(at, at.Add(time.Second))) >= rate {

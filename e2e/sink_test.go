@@ -33,7 +33,7 @@ tc class add dev lo parent 1: classid 1:1 htb rate %.0fbit burst 64k cburst 64k 
 tc qdisc add dev lo parent 1:1 handle 2: pfifo limit 10000 &&
 tc filter add dev lo parent 1: protocol ip u32 match ip dport %d 0xffff flowid 1:1`, uplinkBits, uplinkPort)
 
-// uploaded is what became of the uploads.
+// uploaded is the result of the uploads.
 type uploaded struct {
 	Took, Median           time.Duration
 	Attempts, Most, Stored int
@@ -62,7 +62,7 @@ func uplink() int {
 	return 0
 }
 
-// sink is a store of objects that it only counts.
+// sink is a store that counts its objects and drops them.
 type sink struct {
 	server *http.Server
 	url    string
@@ -71,7 +71,7 @@ type sink struct {
 	stored map[string]bool
 }
 
-// startSink starts one that reads that many bytes a second; 0: as many as there are.
+// startSink starts a sink that reads that many bytes a second; 0: no bound.
 func startSink(address string, rate float64) (*sink, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *throttledConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// link lets so many bytes pass in a second, first come, first served.
+// link lets rate bytes pass in a second, first come, first served.
 type link struct {
 	rate float64
 	mu   sync.Mutex

@@ -9,9 +9,9 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// A service that never refuses and slows down instead: haproxy hands it 50 requests at a
-// time, and the others wait. The client gives up after half a second, which five times
-// as many in flight bring about.
+// A service that slows down and never refuses: haproxy gives it 50 requests at a time, and the
+// other requests wait. The client gives up after half a second, the round trip of 250 requests
+// in flight.
 func TestSlowingService(t *testing.T) {
 	const workers = 50
 	requests := amount(4000, 2000)

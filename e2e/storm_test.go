@@ -17,8 +17,7 @@ import (
 
 // The server of "Exponential Backoff or how not to crash a server" is stopped
 // under load, and continued. "The client and server have a large number of
-// parameters"; these make it short. 300 clients send 100
-// requests per second in all. While the server is stopped each of them sends
+// parameters"; these make the test short. 300 clients send 100 requests per second together. While the server is stopped each of them sends
 // 300/(0.5 s + 0.05 s) = 545/s with fixed retry, and the kernel keeps them. When it
 // continues it has c of them, each takes 50 ms * 1.05^((c-10)/14), and c leave in
 // that time: 545/s, as many as come, at c = 1060. Above, c only grows. After 5 s of
@@ -68,7 +67,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// storm is that server, and a client process of many clients.
+// storm is the server, and a client process of many clients.
 type storm struct {
 	server, client *process
 	// usual is the rate of successes before the stop, per second, sent how many
@@ -78,7 +77,7 @@ type storm struct {
 	continued int
 }
 
-// startStorm starts both, stops the server for a while, and lets it go on.
+// startStorm starts both processes, and stops the server for a while.
 func startStorm(t *testing.T, flags ...string) *storm {
 	t.Helper()
 	s := &storm{server: startAimd(t, stormServer...)}
@@ -100,7 +99,7 @@ func startStorm(t *testing.T, flags ...string) *storm {
 	return s
 }
 
-// staysDown reports whether next to nothing is answered after the stop.
+// staysDown reports whether the server answers at most a few requests after the stop.
 func (s *storm) staysDown(t *testing.T) bool {
 	t.Helper()
 	s.await(t, s.continued+stormAfter)
@@ -111,8 +110,8 @@ func (s *storm) staysDown(t *testing.T) bool {
 	return mean(after, ok) < 0.05*s.usual && mean(after, timedout) > 2*stormRate
 }
 
-// recovers reports whether two seconds come soon after the stop in which the usual
-// number is answered, and nothing times out.
+// recovers reports whether two seconds come soon after the stop with the usual number of
+// answers and without a timeout.
 func (s *storm) recovers(t *testing.T) bool {
 	t.Helper()
 	const span, most = 4, 40
@@ -129,7 +128,7 @@ func (s *storm) recovers(t *testing.T) bool {
 	return false
 }
 
-// interrupt ends both as Ctrl-C does, and wants their summaries.
+// interrupt ends both processes as Ctrl-C does, and requires their summaries.
 func (s *storm) interrupt(t *testing.T) {
 	t.Helper()
 	for p, summary := range map[*process]string{s.client: " were given up.", s.server: "for clients that had given up"} {
@@ -148,7 +147,7 @@ func (s *storm) url(t *testing.T) string {
 	return said.FindStringSubmatch(s.server.output.String())[1]
 }
 
-// line is one of the client's.
+// line is a line of the client's report.
 type line struct{ ok, errors, timedout float64 }
 
 func ok(l line) float64       { return l.ok }
@@ -163,7 +162,7 @@ func mean(lines []line, of func(line) float64) (m float64) {
 
 var lineForm = regexp.MustCompile(`^OK: (\d+\.\d\d) req/sec, errors: (\d+\.\d\d) req/sec, timedout: (\d+\.\d\d) req/sec$`)
 
-// lines are the client's so far.
+// lines are the client's lines so far.
 func (s *storm) lines(t *testing.T) (all []line) {
 	t.Helper()
 	out := s.client.output.String()
@@ -181,7 +180,7 @@ func (s *storm) lines(t *testing.T) (all []line) {
 	return all
 }
 
-// await waits for so many lines.
+// await waits for n lines.
 func (s *storm) await(t *testing.T, n int) {
 	t.Helper()
 	eventually(t, 30*time.Second, func() bool { return strings.Count(s.client.output.String(), " timedout: ") >= n }, "the client writes no more lines")

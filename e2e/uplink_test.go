@@ -18,16 +18,16 @@ const (
 	payload    = 1448. / 1514
 	// thinking is how long the store takes for an object when it has all of it.
 	thinking = 60 * time.Millisecond
-	// onTheLink is how long an object takes with the link to itself, knee how many
-	// uploads at a time fill it: more only wait for each other.
+	// onTheLink is how long an object takes alone on the link, knee how many uploads at a time
+	// fill the link: more uploads only wait for each other.
 	onTheLink = time.Duration(8 * objectSize * 1514 / 1448 * 1000 / (uplinkBits / 1e6))
 	knee      = float64(thinking+onTheLink) / float64(onTheLink)
 )
 
 var uplinkObjects = amount(1000, 500)
 
-// Uploads over a link that a dozen of them fill: nothing is ever refused, and all that
-// comes of more is that each takes longer.
+// Uploads over a link that a dozen uploads fill. No upload is refused, and with more uploads at
+// a time each takes longer.
 func TestUplink(t *testing.T) {
 	ctx := begin(t)
 	enter := namespace(ctx, t)
@@ -74,7 +74,7 @@ func uploadInside(ctx context.Context, t *testing.T, enter []string, w law) (u u
 }
 
 // namespace is the command that runs a shell's text in a network namespace of its own,
-// or nil where the kernel, or somebody, does not allow that or tc in it.
+// or nil if the system allows no namespace, or no tc in it.
 func namespace(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	enter := []string{"unshare", "--net", "sh", "-c"}

@@ -45,7 +45,8 @@ type load struct {
 	began time.Time
 	mu    sync.Mutex
 	// All below is guarded by mu while it runs.
-	// reported are the keys and MD5 sums of what was reported as stored, failed all others.
+	// reported are the keys and MD5 sums of the objects that were reported as stored, failed the
+	// errors of all others.
 	reported map[string]string
 	failed   map[string]error
 	// done is when each object was reported, in order.
@@ -58,7 +59,7 @@ func (u *load) run(ctx context.Context) time.Duration {
 	return time.Since(u.began)
 }
 
-// start begins to upload, and returns what waits for the end.
+// start begins to upload, and returns a function that waits for the end.
 func (u *load) start(ctx context.Context) (wait func()) {
 	u.reported, u.failed = map[string]string{}, map[string]error{}
 	work := make(chan int)
@@ -100,14 +101,14 @@ func (u *load) count() int {
 	return len(u.done)
 }
 
-// reached waits until so many objects were reported.
+// reached waits until that many objects were reported.
 func (u *load) reached(t *testing.T, objects int) {
 	t.Helper()
 	eventually(t, time.Minute, func() bool { return u.count() >= objects }, "%d objects uploaded, %d wanted", u.count(), objects)
 }
 
-// requireStored holds what was reported against what the store has, and wants
-// every object in one of the two lists.
+// requireStored requires that the store has each object that was reported as stored, and that
+// every object was reported or failed.
 func (u *load) requireStored(t *testing.T, store map[string]string) {
 	t.Helper()
 	require.Equal(t, u.objects, len(u.reported)+len(u.failed), "objects that were neither reported nor failed")
@@ -121,7 +122,7 @@ func (u *load) requireStored(t *testing.T, store map[string]string) {
 	require.Zero(t, lost, "objects reported and not stored")
 }
 
-// requireAll is requireStored, and nothing failed.
+// requireAll is requireStored, and requires that no object failed.
 func (u *load) requireAll(t *testing.T, store map[string]string) {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(u.failed))[:min(3, len(u.failed))] {
@@ -132,8 +133,8 @@ func (u *load) requireAll(t *testing.T, store map[string]string) {
 	assert.Len(t, store, u.objects, "nothing else is in the store")
 }
 
-// regained is how long after the moment the first second begins in which as
-// many objects were reported as the rate, per second, says.
+// regained is the time from the moment to the first second in which at least rate objects were
+// reported.
 func (u *load) regained(after time.Time, rate float64) (time.Duration, bool) {
 	for i, at := range u.done {
 		if at.Before(after) {
