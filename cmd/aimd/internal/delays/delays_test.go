@@ -60,16 +60,14 @@ func TestBackoffPlanJSON(t *testing.T) {
 	got := aimd(t, strings.Fields("backoff plan --clients 1000 --capacity 20/s --recovery 5m --first 10ms --factor 3 --outage 1s --json")...)
 	require.Zero(t, got.Status, got.Stderr)
 	require.Equal(t, 1, strings.Count(got.Stdout, "\n"))
-	var p planResult
-	d := json.NewDecoder(strings.NewReader(got.Stdout))
-	d.DisallowUnknownFields()
-	require.NoError(t, d.Decode(&p))
-	require.Len(t, p.Outages, 1)
-	assert.Positive(t, p.Settled)
-	assert.Equal(t, planResult{
-		Clients: 1000, Capacity: 20, Wanted: 300, First: 0.01, Factor: 3, Possible: true, Max: 50, Rate: 20, Recovery: 50,
-		Retries: 8, Settled: p.Settled, CapacityWanted: 1000.0 / 300, ClientsPossible: 6000,
-		Outages: []outageResult{{Length: 1, Recovery: 1.62}},
+	var p map[string]any
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &p))
+	assert.Positive(t, p["settled_s"])
+	delete(p, "settled_s")
+	assert.Equal(t, map[string]any{
+		"clients": 1000.0, "capacity_per_s": 20.0, "wanted_recovery_s": 300.0, "first_s": 0.01, "factor": 3.0, "possible": true,
+		"max_s": 50.0, "rate_per_s": 20.0, "recovery_s": 50.0, "retries_to_max": 8.0, "capacity_wanted_per_s": 1000.0 / 300,
+		"clients_possible": 6000.0, "outages": []any{map[string]any{"outage_s": 1.0, "recovery_s": 1.62}},
 	}, p)
 }
 
@@ -77,10 +75,8 @@ func TestBackoffPlanJSON(t *testing.T) {
 func TestNoSuchPlanInJSON(t *testing.T) {
 	got := aimd(t, strings.Fields("backoff plan --clients 9 --capacity 1/s --recovery 1s --json")...)
 	require.Equal(t, cli.Failed, got.Status)
-	var p planResult
-	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &p))
-	assert.False(t, p.Possible)
-	assert.EqualValues(t, 9, p.Max)
+	assert.Contains(t, got.Stdout, `"max_s":9,`)
+	assert.Contains(t, got.Stdout, `"possible":false,`)
 }
 
 func TestBackoffTable(t *testing.T) {

@@ -26,29 +26,6 @@ func Command() *cobra.Command {
 	}), planCommand(), tableCommand())
 }
 
-// planResult is the command's result, as JSON shows it.
-type planResult struct {
-	Clients         int            `json:"clients"`
-	Capacity        float64        `json:"capacity_per_s"`
-	Wanted          float64        `json:"wanted_recovery_s"`
-	First           float64        `json:"first_s"`
-	Factor          float64        `json:"factor"`
-	Possible        bool           `json:"possible"`
-	Max             float64        `json:"max_s"`
-	Rate            float64        `json:"rate_per_s"`
-	Recovery        float64        `json:"recovery_s"`
-	Retries         int            `json:"retries_to_max"`
-	Settled         float64        `json:"settled_s"`
-	CapacityWanted  float64        `json:"capacity_wanted_per_s"`
-	ClientsPossible int            `json:"clients_possible"`
-	Outages         []outageResult `json:"outages,omitempty"`
-}
-
-type outageResult struct {
-	Length   float64 `json:"outage_s"`
-	Recovery float64 `json:"recovery_s"`
-}
-
 func planCommand() *cobra.Command {
 	d := backoff.Demand{First: 100 * time.Millisecond, Factor: 2}
 	var outages []time.Duration
@@ -88,16 +65,23 @@ func planCommand() *cobra.Command {
 	return c
 }
 
-func planJSON(d backoff.Demand, p backoff.Plan, outages []time.Duration) planResult {
-	out := planResult{
-		Clients: d.Clients, Capacity: d.Capacity, Wanted: d.Recovery.Seconds(), First: d.First.Seconds(), Factor: d.Factor,
-		Possible: p.Possible, Max: p.Max.Seconds(), Rate: p.Rate, Recovery: p.Recovery.Seconds(), Retries: p.Retries,
-		Settled: p.Settled.Seconds(), CapacityWanted: p.CapacityWanted, ClientsPossible: p.ClientsPossible,
-	}
+// planJSON is the plan for a script. Times are in seconds.
+func planJSON(d backoff.Demand, p backoff.Plan, outages []time.Duration) any {
+	var after []map[string]float64
 	for _, o := range outages {
-		out.Outages = append(out.Outages, outageResult{o.Seconds(), p.RecoveryAfter(o).Seconds()})
+		after = append(after, map[string]float64{"outage_s": o.Seconds(), "recovery_s": p.RecoveryAfter(o).Seconds()})
 	}
-	return out
+	plan := map[string]any{
+		"clients": d.Clients, "capacity_per_s": d.Capacity, "wanted_recovery_s": d.Recovery.Seconds(),
+		"first_s": d.First.Seconds(), "factor": d.Factor,
+		"possible": p.Possible, "max_s": p.Max.Seconds(), "rate_per_s": p.Rate, "recovery_s": p.Recovery.Seconds(),
+		"retries_to_max": p.Retries, "settled_s": p.Settled.Seconds(),
+		"capacity_wanted_per_s": p.CapacityWanted, "clients_possible": p.ClientsPossible,
+	}
+	if after != nil {
+		plan["outages"] = after
+	}
+	return plan
 }
 
 func planText(d backoff.Demand, p backoff.Plan, outages []time.Duration) string {

@@ -62,9 +62,7 @@ func (j *jobs) report() Report {
 			j.rate, j.burst, j.service, j.retryAfter.Seconds()),
 		Optimum: fmt.Sprintf("The optimum is %.2f s = (%d requests - burst of %d) / %g per second + %v.",
 			j.Optimum(j.Operations).Seconds(), j.Operations, j.burst, j.rate, j.service),
-		Operation: "request", Done: "done",
-		Span:  max(250*time.Millisecond, 5*j.service),
-		Slots: j.rate * j.service.Seconds(), PerSecond: j.rate,
+		Operation: "request", Done: "done", PerSecond: j.rate, Each: j.service,
 	}
 }
 

@@ -72,7 +72,7 @@ func command(w work, page string, c *cobra.Command) *cobra.Command {
 	o.flags(f, page)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *quick {
-			shorten(f, w.quick(o.live.Asked()))
+			shorten(f, w.quick(*o.live))
 		}
 		r.Only = o.order(names(w), r.Only)
 		if err := cmp.Or(strategy.CheckFactor(f.Changed("factor"), "--only", r.Only...), w.check()); err != nil {
@@ -106,7 +106,7 @@ func shorten(f *pflag.FlagSet, flags map[string]string) {
 // work, those without a limiter come last.
 func (o *output) order(all, chosen []string) []string {
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !slices.Contains(chosen, name) })
-	if o.live.Asked() {
+	if *o.live {
 		slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(unlimited(a), unlimited(b)) })
 	}
 	return all

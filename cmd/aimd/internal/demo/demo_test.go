@@ -132,7 +132,7 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	c.SetContext(ctx)
 	c.SetOut(&out)
 	c.SetErr(&told)
-	o := output{json: true, html: "page.html"}
+	o := output{json: true, html: "page.html", live: new(bool)}
 	c.Flags().StringVar(&o.html, "html", "", "")
 	require.NoError(t, c.Flags().Set("html", "page.html"))
 	err := o.show(c, example(), func(func(string, *race.Meter)) iter.Seq2[race.Result, error] {

@@ -22,14 +22,14 @@ import (
 type output struct {
 	json          bool
 	html, figures string
-	live          livepage.Choice
+	live          *bool
 }
 
 func (o *output) flags(f *pflag.FlagSet, page string) {
 	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table; the page only with --html")
 	f.StringVar(&o.html, "html", page, "write a page with table and curves to this `file`; '' for none")
 	f.StringVar(&o.figures, "figures", "", "write the curves as SVG and PNG into this `directory`")
-	o.live.Flags(f)
+	o.live = livepage.Flag(f)
 }
 
 func (o *output) check(c *cobra.Command) error {
@@ -48,7 +48,7 @@ func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *r
 		return err
 	}
 	r.Command = cli.Line(c)
-	page, err := o.live.Serve(c)
+	page, err := livepage.Serve(c, *o.live)
 	if err != nil {
 		return err
 	}

@@ -29,12 +29,10 @@ type Report struct {
 	Alone map[string]string
 	// Command is the command line.
 	Command string
-	// Slots is how many requests the service takes at a time, PerSecond how many
-	// in a second; 0: not known.
-	Slots, PerSecond float64
-	// Span is over what time rates are taken.
-	Span    time.Duration
-	Results []race.Result
+	// PerSecond is how many requests the service serves in a second, Each how long each takes.
+	PerSecond float64
+	Each      time.Duration
+	Results   []race.Result
 }
 
 // Text writes the report for a terminal.
@@ -192,7 +190,8 @@ func (r Report) rowNotes(x race.Result) []string {
 // flat. A second figure has one logarithmic scale.
 func (r Report) figures() []figure.Figure {
 	var s experiment.Study
-	s.Server = sim.Server{Slots: int(math.Ceil(r.Slots)), Rate: sim.Rate{PerSecond: r.PerSecond}}
+	s.Server = sim.Server{Slots: int(math.Ceil(r.PerSecond*r.Each.Seconds() - 1e-9)), Rate: sim.Rate{PerSecond: r.PerSecond}}
+	span := max(250*time.Millisecond, 5*r.Each) // rates are taken over this time
 	for _, x := range r.Results {
 		row := experiment.Row{Strategy: sim.Strategy{Name: label(x)}}
 		row.Typical.Traces, row.Typical.End = race.Traces(x.Samples)
@@ -204,9 +203,9 @@ func (r Report) figures() []figure.Figure {
 	s.Plot = []scenario.Plot{
 		{Kind: scenario.Window, Name: "cwnd", Measured: true,
 			Caption: "The congestion window and the slow-start threshold. Each refusal that begins a burst cuts the window; each success lets it grow."},
-		{Kind: scenario.Answers, Name: "rate", Measured: true, Per: r.Span,
-			Caption: fmt.Sprintf("Answers per second, taken over %v each. Every panel has its own scale.", r.Span)},
-		{Kind: scenario.Answers, Name: "rate-log", Measured: true, Per: r.Span, LogY: true,
+		{Kind: scenario.Answers, Name: "rate", Measured: true, Per: span,
+			Caption: fmt.Sprintf("Answers per second, taken over %v each. Every panel has its own scale.", span)},
+		{Kind: scenario.Answers, Name: "rate-log", Measured: true, Per: span, LogY: true,
 			Caption: "The same to one logarithmic scale for all; nothing at all is drawn at 1."},
 	}
 	return chart.Figures(s)

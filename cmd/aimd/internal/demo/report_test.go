@@ -39,7 +39,7 @@ func example() Report {
 	return Report{
 		Title: "2000 objects of 64 KiB", Service: "A store <with limits>.", Optimum: "optimum 6.250 s",
 		Operation: "object", Done: "stored", Alone: map[string]string{"sdk-default": "the SDK alone"},
-		Command: "aimd demo --objects 2000", Slots: 32, PerSecond: 320, Span: 500 * time.Millisecond,
+		Command: "aimd demo --objects 2000", PerSecond: 320, Each: 100 * time.Millisecond,
 		Results: []race.Result{
 			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, Silent: 3, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded", Samples: samples(2, false)},
 			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, Peak: 32, Samples: samples(6, true)},

@@ -93,9 +93,7 @@ func (u *uploads) report() Report {
 		Service: fmt.Sprintf("The store serves %d requests at a time, %v ±%g%% each, and refuses more with 503 SlowDown.", u.slots, u.service, 100*u.jitter),
 		Optimum: fmt.Sprintf("The optimum is %.2f s = %d objects / %d slots × %v, the service time alone: transfer is left out.",
 			u.Optimum(u.Operations).Seconds(), u.Operations, u.slots, u.service),
-		Operation: "object", Done: "stored",
-		Span:  max(250*time.Millisecond, 5*u.service),
-		Slots: float64(u.slots), PerSecond: float64(u.slots) / u.service.Seconds(),
+		Operation: "object", Done: "stored", PerSecond: float64(u.slots) / u.service.Seconds(), Each: u.service,
 	}
 }
 

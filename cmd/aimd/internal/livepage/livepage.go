@@ -20,12 +20,9 @@ import (
 	"github.com/aimd-go/aimd/internal/viewer"
 )
 
-// Choice is the flag --live.
-type Choice struct{ live bool }
-
-// Flags adds the flag.
-func (c *Choice) Flags(f *pflag.FlagSet) {
-	f.BoolVar(&c.live, "live", false, "serve a page that shows the windows at work, on a free port of this machine; standard error has its address. On a terminal it stays until Ctrl-C")
+// Flag adds the flag --live.
+func Flag(f *pflag.FlagSet) (live *bool) {
+	return f.Bool("live", false, "serve a page that shows the windows at work, on a free port of this machine; standard error has its address. On a terminal it stays until Ctrl-C")
 }
 
 // Page is a page that is served. All methods of a nil Page are no-ops.
@@ -48,12 +45,9 @@ type shown struct {
 	flow    viewer.Flow
 }
 
-// Asked reports whether there is to be a page.
-func (c Choice) Asked() bool { return c.live }
-
-// Serve begins to serve the page if the flags ask for it, and prints its address.
-func (c Choice) Serve(cmd *cobra.Command) (*Page, error) {
-	if !c.Asked() {
+// Serve begins to serve the page if it is live, and prints its address.
+func Serve(cmd *cobra.Command, live bool) (*Page, error) {
+	if !live {
 		return nil, nil
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,12 +21,12 @@ import (
 )
 
 // serve serves a page and returns it with its address.
-func serve(t *testing.T, c Choice) (*Page, string) {
+func serve(t *testing.T) (*Page, string) {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd := &cobra.Command{}
 	cmd.SetErr(&stderr)
-	p, err := c.Serve(cmd)
+	p, err := Serve(cmd, true)
 	require.NoError(t, err)
 	require.Regexp(t, `^live: http://127\.0\.0\.1:\d+/\n$`, stderr.String())
 	return p, strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live: "))
@@ -46,7 +46,7 @@ func TestPage(t *testing.T) {
 		http.DefaultClient.CloseIdleConnections()
 		goleak.VerifyNone(t)
 	})
-	p, url := serve(t, Choice{live: true})
+	p, url := serve(t)
 	body, err := io.ReadAll(get(t, url).Body)
 	require.NoError(t, err)
 	assert.Contains(t, string(body), "<title>")
@@ -75,7 +75,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestNoPage(t *testing.T) {
-	p, err := Choice{}.Serve(&cobra.Command{})
+	p, err := Serve(&cobra.Command{}, false)
 	require.NoError(t, err)
 	require.Nil(t, p)
 	p.Add("", nil, nil)

@@ -31,12 +31,9 @@ type clients struct {
 	// timeout is the most time for an attempt.
 	timeout time.Duration
 
+	counter[clientCounts]
 	working strategy.Strategy
 	http    *http.Client
-
-	mu sync.Mutex
-	// Guarded by mu.
-	counts clientCounts
 }
 
 // clientCounts are how many attempts ended how, and how many operations without success.
@@ -83,7 +80,7 @@ func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
 func (c *clients) client(ctx context.Context) {
 	for sleep(ctx, c.interval()) {
 		if err := c.working.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {
-			c.count(func(n *clientCounts) { n.GaveUp++ })
+			c.change(func(n *clientCounts) { n.GaveUp++ })
 		}
 	}
 }
@@ -96,7 +93,7 @@ func (c *clients) attempt(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	err := c.send(attempt)
-	c.count(func(n *clientCounts) {
+	c.change(func(n *clientCounts) {
 		var t interface{ Timeout() bool }
 		switch {
 		case err == nil:
@@ -139,18 +136,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-func (c *clients) count(change func(*clientCounts)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change(&c.counts)
-}
-
-func (c *clients) now() clientCounts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.counts
 }
 
 type rates struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -66,3 +67,19 @@ func (r reports) until(ctx context.Context, failed <-chan error, now func(at tim
 	}
 	return nil
 }
+
+// counter has the counts of a run. It is safe for several goroutines.
+type counter[T any] struct {
+	mu     sync.Mutex
+	counts T
+}
+
+// change changes the counts, and returns them.
+func (c *counter[T]) change(f func(*T)) T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.counts)
+	return c.counts
+}
+
+func (c *counter[T]) now() T { return c.change(func(*T) {}) }

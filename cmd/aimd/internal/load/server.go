@@ -52,11 +52,8 @@ func (s slowdown) delay(concurrency int) time.Duration {
 // have given up. Make one with newService.
 type service struct {
 	slowdown
+	counter[serviceCounts]
 	closed chan struct{}
-
-	mu sync.Mutex
-	// Guarded by mu.
-	counts serviceCounts
 }
 
 // serviceCounts are how the service stands.
@@ -77,16 +74,16 @@ func newService(s slowdown) *service { return &service{slowdown: s, closed: make
 // from the text's "current number of simultaneous connections". A request whose client has
 // given up stays and counts like any other.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.count(func(c *serviceCounts) {
+	s.change(func(c *serviceCounts) {
 		c.Concurrency++
 		c.Peak = max(c.Peak, c.Concurrency)
 	})
-	defer s.count(func(c *serviceCounts) { c.Concurrency-- })
+	defer s.change(func(c *serviceCounts) { c.Concurrency-- })
 	if !s.serve() {
 		http.Error(w, "closed", http.StatusServiceUnavailable)
 		return
 	}
-	s.count(func(c *serviceCounts) {
+	s.change(func(c *serviceCounts) {
 		c.Served++
 		if r.Context().Err() != nil {
 			c.Abandoned++
@@ -107,22 +104,12 @@ func (s *service) serve() bool {
 		case <-s.closed:
 			return false
 		}
-		n := s.count(func(c *serviceCounts) { c.LastDelay = s.delay(c.Concurrency) })
+		n := s.change(func(c *serviceCounts) { c.LastDelay = s.delay(c.Concurrency) })
 		if time.Since(began) >= n.LastDelay {
 			return true
 		}
 	}
 }
-
-// count changes the counts, and returns them.
-func (s *service) count(change func(*serviceCounts)) serviceCounts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.counts)
-	return s.counts
-}
-
-func (s *service) now() serviceCounts { return s.count(func(*serviceCounts) {}) }
 
 // path is where the service is.
 const path = "/api"

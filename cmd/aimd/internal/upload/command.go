@@ -50,13 +50,13 @@ type Config struct {
 
 // Command is aimd upload.
 func Command() *cobra.Command {
-	c, choice := defaults(), livepage.Choice{}
+	c := defaults()
 	cmd := cli.Help(help, &cobra.Command{
 		Use:   "upload DIR|FILE s3://bucket/prefix",
 		Short: "Upload files to S3, verified, as fast as the store lets",
 	})
 	c.flags(cmd)
-	choice.Flags(cmd.Flags())
+	live := livepage.Flag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		factor := strategy.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
 		if err := errors.Join(c.arguments(args), factor); err != nil {
@@ -65,7 +65,7 @@ func Command() *cobra.Command {
 		// A reader that goes away, as head does, must not end the program before its parts are removed.
 		signal.Ignore(syscall.SIGPIPE)
 		defer signal.Reset(syscall.SIGPIPE)
-		page, err := choice.Serve(cmd)
+		page, err := livepage.Serve(cmd, *live)
 		if err != nil {
 			return err
 		}

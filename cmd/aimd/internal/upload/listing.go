@@ -37,23 +37,29 @@ type listing struct {
 	blind bool
 }
 
-// find returns the object with the key, or nil. Keys must come in ascending order. known is
-// false if the store's listing is of no use: ask for the object then.
-func (l *listing) find(ctx context.Context, key string) (o *object, known bool, err error) {
+// absent is found if the bucket has no object with a key.
+var absent = &object{size: -1}
+
+// find returns the object with the key, or absent, or nil if the store's listing is of no use:
+// ask for the object then. Keys must come in ascending order.
+func (l *listing) find(ctx context.Context, key string) (*object, error) {
 	for !l.blind && key > l.to && !l.end {
 		// Of the objects before the key, only those that differ in its last character are read.
 		_, n := utf8.DecodeLastRuneInString(key)
 		if err := l.next(ctx, max(l.to, key[:len(key)-n])); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
 	for len(l.page) > 0 && *l.page[0].Key < key {
 		l.page = l.page[1:]
 	}
-	if !l.blind && len(l.page) > 0 && *l.page[0].Key == key {
-		o = newObject(l.page[0].Size, l.page[0].ETag)
+	switch {
+	case l.blind:
+		return nil, nil
+	case len(l.page) > 0 && *l.page[0].Key == key:
+		return newObject(l.page[0].Size, l.page[0].ETag), nil
 	}
-	return o, !l.blind, nil
+	return absent, nil
 }
 
 // next reads the page of the keys after from.

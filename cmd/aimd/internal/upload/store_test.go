@@ -289,13 +289,11 @@ func (l *listed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (l *listed) find(t *testing.T, keys ...string) (sizes []int) {
 	found := &listing{store: storeAt(t, l.ServeHTTP)}
 	for _, k := range keys {
-		o, known, err := found.find(t.Context(), k)
+		o, err := found.find(t.Context(), k)
 		require.NoError(t, err)
 		size := -2
 		if o != nil {
 			size = int(o.size)
-		} else if known {
-			size = -1
 		}
 		sizes = append(sizes, size)
 	}

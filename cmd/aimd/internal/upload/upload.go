@@ -107,10 +107,13 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 			<-ended
 		}
 		e.key = u.Prefix + e.key
-		found, known := (*object)(nil), u.Force
-		if e.err == nil && !u.Force && list == nil && ctx.Err() == nil {
+		var found *object
+		switch {
+		case u.Force:
+			found = absent
+		case e.err == nil && list == nil && ctx.Err() == nil:
 			var err error
-			if found, known, err = objects.find(ctx, e.key); err != nil {
+			if found, err = objects.find(ctx, e.key); err != nil {
 				u.stop(fmt.Errorf("listing the bucket: %w", err))
 			}
 		}
@@ -119,7 +122,7 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		}
 		begun++
 		go func() {
-			u.report.add(u.file(ctx, e, found, known))
+			u.report.add(u.file(ctx, e, found))
 			ended <- struct{}{}
 		}()
 		return true
@@ -144,16 +147,16 @@ var hopeless = map[string]bool{
 	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
 }
 
-// file uploads a file, unless the store has it. found is the object under its key, if it
-// is known whether there is one.
-func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r result) {
+// file uploads a file, unless the store has it. found is the object under its key, or nil if
+// it is not known whether there is one.
+func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
 	r = result{Path: e.path, Key: e.key}
 	if !utf8.ValidString(e.path) {
 		r.PathBase64 = []byte(e.path)
 	}
 	err := e.err
 	if err == nil {
-		r.Status, r.Size, err = u.content(ctx, e, found, known)
+		r.Status, r.Size, err = u.content(ctx, e, found)
 	}
 	if err == nil {
 		return r
@@ -171,7 +174,7 @@ func (u *run) file(ctx context.Context, e entry, found *object, known bool) (r r
 	return r
 }
 
-func (u *run) content(ctx context.Context, e entry, found *object, known bool) (status string, size int64, err error) {
+func (u *run) content(ctx context.Context, e entry, found *object) (status string, size int64, err error) {
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
 	f, err := open(e.path, broken)
@@ -179,10 +182,7 @@ func (u *run) content(ctx context.Context, e entry, found *object, known bool) (
 		return failed, 0, err
 	}
 	defer f.Close()
-	has := false
-	if !known || found != nil {
-		has, err = u.store.has(ctx, e.key, f, found)
-	}
+	has, err := u.store.has(ctx, e.key, f, found)
 	switch {
 	case err != nil:
 	case has:
