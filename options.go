@@ -124,6 +124,13 @@ func WithMaxRetryAfter(d time.Duration) Option {
 	return func(s *settings) { s.MaxRetryAfter = d }
 }
 
+// WithGiveUpAfter sets the longest wait before an attempt: if the service asks for more, or a
+// pause for all lasts for longer, the operation ends at once, with attempt.ErrQuota. Default:
+// no bound.
+func WithGiveUpAfter(d time.Duration) Option {
+	return func(s *settings) { s.GiveUpAfter = d }
+}
+
 // WithClassifier sets the function that says what an attempt's error means. Default
 // attempt.Classify; to add to it:
 //

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
@@ -9,8 +10,10 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-// Acquire waits for a slot, at the end of the queue. It returns ctx.Err() if the context
-// ends first, ErrClosed if the limiter is closed, attempt.ErrQueueFull if the queue is at
+// Acquire waits for a slot, at the end of the queue. It returns an error that wraps ctx.Err()
+// if the context ends first, or at once if its deadline ends before a pause for all does.
+// It returns an error that wraps attempt.ErrQuota if the pause lasts for longer than
+// Rules.GiveUpAfter, ErrClosed if the limiter is closed, attempt.ErrQueueFull if the queue is at
 // its bound, and ErrHasSlot if ctx belongs to an attempt of Do, Each or Begin that has a
 // slot of this limiter: to wait for a second slot with the first in hand could last for
 // ever. The request belongs under the slot in hand.
@@ -49,11 +52,17 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 // queued is acquire for a caller that found no free slot.
 func (l *Limiter) queued(ctx context.Context, retry bool) (Permit, error) {
 	w := l.waiters.Get().(*waiter) // not under the lock
+	if at, bounded := ctx.Deadline(); bounded {
+		w.deadline = max(1, at.Sub(l.made))
+	}
+	if w.deadline != 0 || l.observer != nil {
+		w.since = l.now()
+	}
 	l.mu.Lock()
 	now := l.time()
 	if err := l.enqueue(w, retry, now); err != nil {
 		l.unlock(now)
-		l.waiters.Put(w)
+		l.recycle(w)
 		return Permit{}, err
 	}
 	l.unlock(now) // admits it if a slot was released meanwhile
@@ -62,17 +71,21 @@ func (l *Limiter) queued(ctx context.Context, retry bool) (Permit, error) {
 
 // enqueue books a waiter.
 func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
-	switch {
-	case l.closed:
+	if l.closed {
 		return ErrClosed
+	}
+	if err := l.hopeless(now, w.deadline); err != nil {
+		return err
+	}
+	switch {
 	case retry:
 		l.core.Rejoined(&w.item)
+		l.passed--
 	case !l.core.Queued(&w.item):
 		l.note(now, Event{Kind: Full})
 		return attempt.ErrQueueFull
-	}
-	if l.observer != nil {
-		w.since = l.now()
+	default:
+		w.place = l.core.Waiting() + l.passed
 	}
 	return nil
 }
@@ -85,47 +98,45 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 		select {
 		case <-w.ready:
 		case <-done:
-			if l.leave(w) {
-				return Permit{}, ctx.Err()
-			}
+			return Permit{}, l.leave(ctx, w)
 		}
 	}
 	t, dismissed := w.ticket, w.dismissed
 	l.recycle(w)
-	if dismissed {
-		return Permit{}, ErrClosed
+	if dismissed != nil {
+		return Permit{}, dismissed
 	}
 	return Permit{l, t}, nil
 }
 
-// leave takes a waiter whose context ended out of the queue. It reports false if the
-// waiter was dismissed just before: then ErrClosed is its answer.
-func (l *Limiter) leave(w *waiter) bool {
+// leave takes a waiter whose context ended out of the queue, and returns the error of its
+// caller.
+func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	l.mu.Lock()
 	now := l.time()
+	waiting, place, cwnd := l.core.Waiting(), w.place-l.passed, l.core.State().Cwnd
 	waits := l.core.Cancelled(&w.item)
 	l.unlock(now)
-	if !waits {
-		// Its turn came at the same moment: the signal is sent or about to be.
-		<-w.ready
-		if w.dismissed {
-			return false
+	err := ctx.Err()
+	if waits {
+		if err == context.DeadlineExceeded {
+			err = fmt.Errorf("waited %s in the queue, place %d of %d, window %s: %w",
+				roughly(l.now()-w.since), min(max(place, 1), waiting), waiting, number(cwnd), err)
 		}
-		l.withdraw(w.ticket)
+	} else if <-w.ready; w.dismissed != nil {
+		err = w.dismissed
+	} else {
+		// Its turn came at the same moment: the slot goes on as if it had never been given.
+		l.mu.Lock()
+		l.core.Withdrawn(w.ticket)
+		l.unlock(l.time())
 	}
 	l.recycle(w)
-	return true
-}
-
-// withdraw passes a slot on as if it had never been given.
-func (l *Limiter) withdraw(t core.Ticket) {
-	l.mu.Lock()
-	l.core.Withdrawn(t)
-	l.unlock(l.time())
+	return err
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.dismissed = core.Ticket{}, false
+	w.ticket, w.dismissed, w.deadline, w.place = core.Ticket{}, nil, 0, 0
 	l.waiters.Put(w)
 }
 
@@ -135,10 +146,15 @@ type waiter struct {
 	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket core.Ticket
-	// since is when it began to wait, for an observer.
+	// since is when it began to wait, for an observer or a deadline.
 	since time.Duration
-	// dismissed: the limiter was closed.
-	dismissed bool
+	// deadline is its context's, since the limiter was made; 0: it has none.
+	deadline time.Duration
+	// place is its place in the queue, plus the limiter's passed; a retry has none. It counts
+	// those before it that gave up meanwhile.
+	place int
+	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
+	dismissed error
 	// next is the next one to wake.
 	next *waiter
 }

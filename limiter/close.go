@@ -40,7 +40,7 @@ func (l *Limiter) close() {
 		}
 		for i := l.core.Dismissed(); i != nil; i = l.core.Dismissed() {
 			w := i.Value
-			w.dismissed, w.next, l.woken = true, l.woken, w
+			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
 		}
 		l.note(l.now(), Event{Kind: Closed})
 	}

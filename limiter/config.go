@@ -45,6 +45,10 @@ type Rules struct {
 	// the service's reports, such as package httplimit. 0 means a tenth, and only if more
 	// operations wait than are left.
 	Reserve float64
+	// GiveUpAfter is the longest wait before an attempt: an operation whose service asks for
+	// more, or that finds a pause for all that lasts for longer, ends with attempt.ErrQuota at
+	// once; 0: no bound.
+	GiveUpAfter time.Duration
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit, an
 	// operation ends by success, by a final error, or with its context.
 	MaxAttempts int
@@ -113,6 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 	err := cmp.Or(
 		setting.Optional("MaxAttempts", c.MaxAttempts),
 		setting.Optional("AttemptTimeout", c.AttemptTimeout),
+		setting.Optional("GiveUpAfter", c.GiveUpAfter),
 	)
 	if slices.Contains(c.Guards, nil) {
 		err = cmp.Or(err, setting.Nil("Guards"))

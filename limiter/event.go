@@ -74,9 +74,11 @@ type Event struct {
 	Seq  uint64
 	Time time.Time
 	Kind Kind
-	// Window is the window after the event, Before is cwnd before it.
-	Window window.State
-	Before float64
+	// Window is the window after the event, Before and GapBefore are cwnd and the gap before
+	// it.
+	Window    window.State
+	Before    float64
+	GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
 	// Outcome and RTT are the outcome and the round-trip time of an answer; of other
@@ -88,9 +90,10 @@ type Event struct {
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if
 	// the service asked for the pause, and then lasts a little longer: the end is spread,
-	// so that not all clients come back at once.
-	RetryAfter time.Duration
-	// Err is the error of the kinds Away and Suspect.
+	// so that not all clients come back at once. MaxRetryAfter is the setting if a pause was cut
+	// to it, otherwise 0.
+	RetryAfter, MaxRetryAfter time.Duration
+	// Err is the error of the kinds Away and Suspect, and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind UsedUp, nil for other kinds.
 	Quota *Quota
@@ -105,6 +108,9 @@ func (e Event) String() string {
 	case Shrank:
 		return "shrank: answers got slower, " + e.moved()
 	case Paused:
+		if e.MaxRetryAfter > 0 {
+			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by WithMaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
+		}
 		if e.RetryAfter > 0 {
 			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
 		}
@@ -149,11 +155,22 @@ func (e Event) refusal() string {
 
 // moved is the window before and after.
 func (e Event) moved() string {
-	before, after := number(e.Before), number(e.Window.Cwnd)
-	if before == after {
-		return "the window stays " + after
+	if before, after := e.windows(); before != after {
+		return before + " -> " + after
 	}
-	return before + " -> " + after
+	return "the window stays " + number(e.Window.Cwnd)
+}
+
+// windows are the windows before and after the event: "2", and "1 every 400ms" if the gap
+// alone sets the rate.
+func (e Event) windows() (before, after string) {
+	size := func(cwnd float64, gap time.Duration) string {
+		if gap == 0 || cwnd > window.MinWindow {
+			return number(cwnd)
+		}
+		return number(cwnd) + " every " + roughly(gap)
+	}
+	return size(e.Before, e.GapBefore), size(e.Window.Cwnd, e.Window.Gap)
 }
 
 // number is a window with one digit after the point, if that is not 0.
@@ -212,6 +229,10 @@ func (l *Limiter) note(now time.Duration, e Event) {
 	l.seq++
 	e.Name, e.Seq, e.Time = l.name, l.seq, l.made.Add(now)
 	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
+	if l.observer != nil {
+		l.events = append(l.events, e)
+	}
+	e.Err = nil // an error may hold much
 	switch {
 	case !decision:
 	case len(l.recent) < decisions:
@@ -219,8 +240,5 @@ func (l *Limiter) note(now time.Duration, e Event) {
 	default:
 		l.recent[l.oldest] = e
 		l.oldest = (l.oldest + 1) % decisions
-	}
-	if l.observer != nil {
-		l.events = append(l.events, e)
 	}
 }

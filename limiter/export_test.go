@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aimd-go/aimd/attempt"
 )
@@ -11,4 +12,6 @@ import (
 func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
 
 // Settle releases the permit as the end of such an attempt does.
-func (p Permit) Settle(v attempt.Verdict) error { return p.release(v.Outcome, v.RetryAfter) }
+func (p Permit) Settle(v attempt.Verdict) error {
+	return p.release(v.Outcome, v.RetryAfter, errors.New("429 Too Many Requests"))
+}

@@ -69,6 +69,11 @@ type guarded struct {
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
 	closed bool
+	// pause is the latest pause for all.
+	pause pause
+	// passed counts the slots given to operations of the queue, less the retries that came to its
+	// front. The place of a waiter falls by what is added.
+	passed int
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
@@ -125,7 +130,7 @@ func (l *Limiter) time() time.Duration {
 // unlock ends an event: it admits all operations that may go, sets the timer for the
 // others, releases the lock, and only then wakes those admitted and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
-	if l.core.Waiting() == 0 && len(l.events) == 0 && !l.closed {
+	if l.core.Waiting() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()
 		return
 	}
@@ -159,9 +164,13 @@ func (l *Limiter) unlockAndReport(woken *waiter) {
 // admit books all operations that may go, in order, and lists them to be woken.
 func (l *Limiter) admit(now time.Duration) {
 	last := &l.woken
+	for *last != nil {
+		last = &(*last).next
+	}
 	for i, t := l.core.Next(now); i != nil; i, t = l.core.Next(now) {
 		w := i.Value
 		w.ticket = t
+		l.passed++
 		*last, last = w, &w.next
 		if l.observer != nil {
 			now := l.now()

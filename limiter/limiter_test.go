@@ -153,7 +153,8 @@ func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
 
 		g = <-to
 		require.Equal(t, "deadline", g.name)
-		require.Equal(t, context.DeadlineExceeded, g.err)
+		require.ErrorIs(t, g.err, context.DeadlineExceeded)
+		require.EqualError(t, g.err, "waited 1s in the queue, place 2 of 2, window 1: context deadline exceeded")
 
 		require.NoError(t, p.Done(window.Success))
 		g = <-to

@@ -27,6 +27,8 @@ func (s Snapshot) LogValue() slog.Value {
 	a.add("limiter", s.Name)
 	a.add("cwnd", s.Cwnd)
 	a.add("ssthresh", s.Ssthresh)
+	a.add("gap", s.Gap)
+	a.add("paused_until", s.PausedUntil)
 	a.always("in_flight", s.InFlight)
 	a.always("queued", s.Queued)
 	a.add("successes", s.Successes)
@@ -49,6 +51,7 @@ func (e Event) LogValue() slog.Value {
 	a.add("before", e.Before)
 	a.always("cwnd", e.Window.Cwnd)
 	a.always("ssthresh", e.Window.Ssthresh)
+	a.add("gap", e.Window.Gap)
 	a.always("in_flight", e.InFlight)
 	a.always("queued", e.Queued)
 	if e.Outcome.Valid() {
@@ -65,7 +68,7 @@ func (e Event) LogValue() slog.Value {
 
 // Log returns an observer that writes decisions, and what went wrong, to a logger, each in
 // the words of Event.String and with the attributes of Event.LogValue: cuts and other
-// changes at the level Info; pauses (Paused), operations turned away (Full), permits
+// changes of the window or of its gap at the level Info; pauses (Paused), operations turned away (Full), permits
 // released twice (Late), a service that is not there (Away) and errors that look like
 // refusals (Suspect) at Warn.
 //
@@ -102,10 +105,11 @@ func (e Event) level() slog.Level {
 	case Paused, Full, Late, Away, Suspect:
 		return slog.LevelWarn
 	}
-	if e.decision() && e.Kind != Ignored {
-		return slog.LevelInfo
+	before, after := e.windows()
+	if e.Kind == Ignored || e.Kind == Cut && before == after || !e.decision() {
+		return slog.LevelDebug
 	}
-	return slog.LevelDebug
+	return slog.LevelInfo
 }
 
 // ration lets at most a number of lines pass in a second.

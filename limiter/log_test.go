@@ -83,7 +83,7 @@ func TestLogSaysHowManyLinesItLeftOut(t *testing.T) {
 	observe := limiter.Log(logger, 2)
 	at := time.Now()
 	for range 5 {
-		observe(limiter.Event{Kind: limiter.Cut, Time: at})
+		observe(limiter.Event{Kind: limiter.Cut, Time: at, Before: 2})
 	}
 	require.Len(t, lines(), 2)
 	observe(limiter.Event{Kind: limiter.Full, Time: at.Add(time.Second), Queued: 7})
@@ -126,13 +126,19 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"steady: neutral, the window stays 7":                         {Kind: limiter.Steady, Outcome: window.Neutral, Window: to(7)},
 		"paused 85ms: refused again, and nothing accepted in between": {Kind: limiter.Paused, Wait: 84_700 * time.Microsecond},
 		"paused 1m12s: the service asked for 1m0s":                    {Kind: limiter.Paused, Wait: 72 * time.Second, RetryAfter: time.Minute},
-		"admitted: waited 1.2s":                                       {Kind: limiter.Admitted, Wait: 1234 * time.Millisecond},
-		"late: a permit was released a second time":                   {Kind: limiter.Late},
-		"reconfigured: new settings, the window stays 64":             {Kind: limiter.Reconfigured, Before: 64, Window: to(64)},
-		"closed: takes no more work":                                  {Kind: limiter.Closed},
-		"cut: first refusal of a burst, the window stays 1":           {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
-		"away: the service is not there: no route":                    {Kind: limiter.Away, Err: errors.New("no route")},
-		"suspect: final, though it looks like a refusal: busy":        {Kind: limiter.Suspect, Err: errors.New("busy")},
+		"paused 5m0s: the service asked for 12h0m0s, cut to 5m0s by WithMaxRetryAfter": {
+			Kind: limiter.Paused, Wait: 300_400 * time.Millisecond, RetryAfter: 12 * time.Hour, MaxRetryAfter: 5 * time.Minute,
+		},
+		"cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms": {
+			Kind: limiter.Cut, Outcome: window.Overload, Before: 1, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 1, Gap: 200 * time.Millisecond},
+		},
+		"admitted: waited 1.2s":                                {Kind: limiter.Admitted, Wait: 1234 * time.Millisecond},
+		"late: a permit was released a second time":            {Kind: limiter.Late},
+		"reconfigured: new settings, the window stays 64":      {Kind: limiter.Reconfigured, Before: 64, Window: to(64)},
+		"closed: takes no more work":                           {Kind: limiter.Closed},
+		"cut: first refusal of a burst, the window stays 1":    {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
+		"away: the service is not there: no route":             {Kind: limiter.Away, Err: errors.New("no route")},
+		"suspect: final, though it looks like a refusal: busy": {Kind: limiter.Suspect, Err: errors.New("busy")},
 		"used up: the service has 0 of 60 requests left, the rest in 34s": {Kind: limiter.UsedUp, Wait: 34 * time.Second,
 			Quota: &limiter.Quota{Name: "requests", Limit: 60}},
 		"none": {},

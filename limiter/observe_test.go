@@ -171,6 +171,9 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 		require.Zero(t, held[0].RetryAfter, "the second cut in a row: our own pause, of %v", held[0].Wait)
 		require.Equal(t, time.Second, held[1].RetryAfter)
 		require.GreaterOrEqual(t, held[1].Wait, time.Second)
-		require.Equal(t, 10*time.Second, held[2].RetryAfter, "as far as it is obeyed")
+		require.Equal(t, time.Minute, held[2].RetryAfter)
+		require.Equal(t, 10*time.Second, held[2].MaxRetryAfter, "as far as it is obeyed")
+		require.LessOrEqual(t, held[2].Wait, 11*time.Second)
+		require.Error(t, held[2].Err)
 	})
 }

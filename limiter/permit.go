@@ -18,9 +18,10 @@ type Permit struct {
 
 // Done releases the permit with the attempt's outcome. If the permit was released before,
 // Done returns ErrReleased and has no effect. It panics if o is not an outcome.
-func (p Permit) Done(o window.Outcome) error { return p.release(o, 0) }
+func (p Permit) Done(o window.Outcome) error { return p.release(o, 0, nil) }
 
-func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
+// release is Done for an attempt that failed with err, and with the service's Retry-After.
+func (p Permit) release(o window.Outcome, retryAfter time.Duration, err error) error {
 	if !o.Valid() {
 		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
@@ -33,7 +34,7 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 	if o.Overloaded() || l.core.Timed() {
 		now = l.now()
 	}
-	before, paused := l.core.State().Cwnd, l.core.PausedUntil()
+	before, paused := l.core.State(), l.core.PausedUntil()
 	change := l.core.Answered(now, p.t, o, retryAfter)
 	l.counts.count(change, o)
 	if change == core.Late {
@@ -42,22 +43,11 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration) error {
 		return ErrReleased
 	}
 	if l.observer != nil || change != core.Steady && change != core.Grew {
-		l.note(now, Event{Kind: kindOf[change], Before: before, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
+		l.note(now, Event{Kind: kindOf[change], Before: before.Cwnd, GapBefore: before.Gap, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
 	}
 	if until := l.core.PausedUntil(); until > paused {
-		l.counts.Pauses++
-		l.note(now, Event{Kind: Paused, Wait: until - now, RetryAfter: l.asked(retryAfter, until-now)})
+		l.paused(now, until-now, retryAfter, err)
 	}
 	l.unlock(now)
 	return nil
-}
-
-// asked returns the Retry-After that a pause obeys, or 0 if the pause is shorter, since it
-// then has another cause (Rules.Patience).
-func (l *Limiter) asked(retryAfter, pause time.Duration) time.Duration {
-	retryAfter = min(retryAfter, l.config.Load().MaxRetryAfter)
-	if retryAfter > pause {
-		return 0
-	}
-	return retryAfter
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,9 +24,9 @@ func (s *slots) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 	return p.t, err
 }
 
-func (s *slots) Settle(t core.Ticket, v attempt.Verdict) {
+func (s *slots) Settle(t core.Ticket, v attempt.Verdict, err error) {
 	// A second release would be an error, but an attempt ends once.
-	_ = Permit{s.limiter(), t}.release(v.Outcome, v.RetryAfter)
+	_ = Permit{s.limiter(), t}.release(v.Outcome, v.RetryAfter, err)
 }
 
 func (s *slots) Reported(t core.Ticket, a quota.Answer) {
@@ -39,9 +40,9 @@ func (s *slots) Reported(t core.Ticket, a quota.Answer) {
 	l.unlock(now)
 }
 
-func (s *slots) Limits() (attempts int, timeout time.Duration) {
+func (s *slots) Limits() run.Limits {
 	c := s.limiter().config.Load()
-	return c.MaxAttempts, c.AttemptTimeout
+	return run.Limits{Attempts: c.MaxAttempts, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter}
 }
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }

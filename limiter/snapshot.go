@@ -16,6 +16,11 @@ type Snapshot struct {
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
+	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds. At a
+	// window of 1 it sets the rate.
+	Gap time.Duration `json:"gap,omitempty"`
+	// PausedUntil is the end of the pause for all, zero if there is none.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// InFlight is the number of attempts sent and not answered, Queued the number of
 	// operations that wait for a slot.
 	InFlight int `json:"in_flight"`
@@ -65,9 +70,16 @@ func (s Snapshot) Attempts() uint64 {
 
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
-	return fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d",
+	line := fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d",
 		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
 		s.Cuts, s.Pauses, s.Late)
+	if s.Gap > 0 {
+		line += " gap=" + roughly(s.Gap)
+	}
+	if !s.PausedUntil.IsZero() {
+		line += " paused-until=" + clockTime(s.PausedUntil)
+	}
+	return line
 }
 
 // Snapshot returns how the limiter stands.
@@ -76,8 +88,12 @@ func (l *Limiter) Snapshot() Snapshot {
 	defer l.mu.Unlock()
 	s, state := l.counts, l.core.State()
 	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
-	s.InFlight, s.Queued = l.core.Flying(), l.core.Waiting()
-	for _, q := range l.core.Quotas(l.now()) {
+	s.Gap, s.InFlight, s.Queued = state.Gap, l.core.Flying(), l.core.Waiting()
+	now := l.now()
+	if until := l.core.PausedUntil(); until > now {
+		s.PausedUntil = l.made.Add(until)
+	}
+	for _, q := range l.core.Quotas(now) {
 		s.Quotas = append(s.Quotas, l.quota(q))
 	}
 	return s

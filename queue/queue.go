@@ -5,6 +5,8 @@
 // reuse them, so the queue does not allocate.
 package queue
 
+import "iter"
+
 // Item is one waiting operation. The zero value is ready for use; it may be in
 // one queue at a time, and must not be copied while it is.
 type Item[T any] struct {
@@ -77,6 +79,17 @@ func (q *Queue[T]) First() *Item[T] { return q.head }
 
 // Last is the item at the end, nil if the queue is empty. It stays where it is.
 func (q *Queue[T]) Last() *Item[T] { return q.tail }
+
+// All yields the items from the front to the end. An item may be taken out when it is yielded.
+func (q *Queue[T]) All() iter.Seq[*Item[T]] {
+	return func(yield func(*Item[T]) bool) {
+		for i, next := q.head, (*Item[T])(nil); i != nil; i = next {
+			if next = i.next; !yield(i) {
+				return
+			}
+		}
+	}
+}
 
 // Len is the number of items in the queue.
 func (q *Queue[T]) Len() int { return q.n }

@@ -9,6 +9,9 @@
 // limiter's name (aimd.WithName) or key:
 //
 //	aimd.cwnd, aimd.ssthresh   gauge, {attempt}: window and slow-start threshold
+//	aimd.gap                   gauge, s: the shortest time between two sends; at a window of 1 it
+//	                           sets the rate
+//	aimd.paused_until          gauge, s: the end of the pause for all, in seconds since 1970
 //	aimd.in_flight             up-down counter, {attempt}: sent and not answered
 //	aimd.queued                up-down counter, {operation}: wait for a slot
 //	aimd.attempts              counter, {attempt}: answered, with aimd.outcome: success,
@@ -16,7 +19,7 @@
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
 //	aimd.pauses                counter, {pause}: pauses for everybody
 //
-// The numbers of limiters with one name are added up. A name's counters keep the counts of a limiter that
+// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. A name's counters keep the counts of a limiter that
 // is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
 // [Registration.Evicted]. The first 1000 names have attributes of their own, the rest share
 // "other". The SDK also bounds the sets of attributes of an instrument.

@@ -47,4 +47,6 @@ func ExampleRegister() {
 	// aimd.attempts {attempt}
 	// aimd.cuts {cut}
 	// aimd.pauses {pause}
+	// aimd.gap s
+	// aimd.paused_until s
 }

@@ -99,17 +99,19 @@ func testInstruments(t *testing.T) {
 	registered, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
 	require.NoError(t, acquire(t, l).Done(window.Overload))
-	acquire(t, l)
+	held := acquire(t, l)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { _, _ = l.Acquire(ctx) }()
 	time.Sleep(3 * time.Second) // of the bubble's time
 
 	one := func(v float64) map[string]float64 { return map[string]float64{"photos": v} }
 	require.Equal(t, map[string]instrument{
-		"aimd.cwnd":      {"gauge", "{attempt}", one(1)},
-		"aimd.ssthresh":  {"gauge", "{attempt}", one(l.Snapshot().Ssthresh)},
-		"aimd.in_flight": {"up-down counter", "{attempt}", one(1)},
-		"aimd.queued":    {"up-down counter", "{operation}", one(1)},
+		"aimd.cwnd":         {"gauge", "{attempt}", one(1)},
+		"aimd.ssthresh":     {"gauge", "{attempt}", one(l.Snapshot().Ssthresh)},
+		"aimd.gap":          {"gauge", "s", one(0)},
+		"aimd.paused_until": {"gauge", "s", one(0)},
+		"aimd.in_flight":    {"up-down counter", "{attempt}", one(1)},
+		"aimd.queued":       {"up-down counter", "{operation}", one(1)},
 		"aimd.attempts": {"counter", "{attempt}", map[string]float64{
 			"photos success": 0, "photos overload": 1, "photos timeout": 0, "photos neutral": 0, "photos client_error": 0}},
 		"aimd.cuts":   {"counter", "{cut}", one(1)},
@@ -117,6 +119,10 @@ func testInstruments(t *testing.T) {
 	}, collect(t, reader))
 	cancel()
 	synctest.Wait()
+	require.NoError(t, held.Done(window.Overload))
+	until := l.Snapshot().PausedUntil
+	require.False(t, until.IsZero())
+	require.InDelta(t, float64(until.UnixMilli())/1000, collect(t, reader)["aimd.paused_until"].points["photos"], 0)
 	require.NoError(t, registered.Unregister())
 	require.Empty(t, collect(t, reader))
 }
@@ -175,7 +181,7 @@ func TestTheGlobalProviderIsTheDefault(t *testing.T) {
 	defer otel.SetMeterProvider(noop.NewMeterProvider())
 	_, err := Register(live.Of(reno(t)), WithMeterProvider(nil))
 	require.NoError(t, err)
-	require.Len(t, collect(t, reader), 7)
+	require.Len(t, collect(t, reader), 9)
 }
 
 // broken is a meter that makes no instrument.

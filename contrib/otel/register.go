@@ -14,9 +14,9 @@ import (
 
 // instruments are those that are read when the SDK collects.
 type instruments struct {
-	cwnd, ssthresh         metric.Float64ObservableGauge
-	inFlight, queued       metric.Int64ObservableUpDownCounter
-	attempts, cuts, pauses metric.Int64ObservableCounter
+	cwnd, ssthresh, gap, pausedUntil metric.Float64ObservableGauge
+	inFlight, queued                 metric.Int64ObservableUpDownCounter
+	attempts, cuts, pauses           metric.Int64ObservableCounter
 }
 
 // Register measures the limiters, see the package, until the registration is unregistered. limiters
@@ -39,7 +39,7 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 			i.observe(o, s)
 		}
 		return nil
-	}, i.cwnd, i.ssthresh, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
+	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -59,7 +59,7 @@ type Registration struct {
 func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [7]error
+	var errs [9]error
 	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
 	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
@@ -74,6 +74,10 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		metric.WithUnit("{cut}"), metric.WithDescription("Bursts of overloads that narrowed the window."))
 	i.pauses, errs[6] = m.Int64ObservableCounter("aimd.pauses",
 		metric.WithUnit("{pause}"), metric.WithDescription("Pauses for everybody."))
+	i.gap, errs[7] = m.Float64ObservableGauge("aimd.gap",
+		metric.WithUnit("s"), metric.WithDescription("Shortest time between two sends, 0 for none; at a window of 1 it sets the rate."))
+	i.pausedUntil, errs[8] = m.Float64ObservableGauge("aimd.paused_until",
+		metric.WithUnit("s"), metric.WithDescription("End of the pause for all, in seconds since 1970; 0 for none."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -86,6 +90,8 @@ func (i *instruments) observe(o metric.Observer, s tally.Sum) {
 	if s.Present > 0 {
 		o.ObserveFloat64(i.cwnd, s.Cwnd, of)
 		o.ObserveFloat64(i.ssthresh, s.Ssthresh, of)
+		o.ObserveFloat64(i.gap, s.Gap.Seconds(), of)
+		o.ObserveFloat64(i.pausedUntil, s.PausedUntilUnix(), of)
 		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
 		o.ObserveInt64(i.queued, int64(s.Queued), of)
 	}

@@ -17,6 +17,10 @@ var (
 		"Congestion window, in attempts.", ofLimiter, nil)
 	ssthresh = prometheus.NewDesc("aimd_ssthresh",
 		"Slow-start threshold, in attempts.", ofLimiter, nil)
+	gap = prometheus.NewDesc("aimd_gap_seconds",
+		"Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.", ofLimiter, nil)
+	pausedUntil = prometheus.NewDesc("aimd_paused_until_seconds",
+		"End of the pause for all, in seconds since 1970; 0 for none.", ofLimiter, nil)
 	inFlight = prometheus.NewDesc("aimd_in_flight",
 		"Attempts sent and not answered.", ofLimiter, nil)
 	queued = prometheus.NewDesc("aimd_queued",
@@ -44,7 +48,7 @@ func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, inFlight, queued, attempts, cuts, pauses} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, inFlight, queued, attempts, cuts, pauses} {
 		to <- d
 	}
 }
@@ -61,6 +65,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		if s.Present > 0 {
 			gauge(cwnd, s.Cwnd)
 			gauge(ssthresh, s.Ssthresh)
+			gauge(gap, s.Gap.Seconds())
+			gauge(pausedUntil, s.PausedUntilUnix())
 			gauge(inFlight, float64(s.InFlight))
 			gauge(queued, float64(s.Queued))
 		}

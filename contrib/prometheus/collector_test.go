@@ -61,6 +61,9 @@ aimd_attempts_total{limiter="photos",outcome="timeout"} 0
 # HELP aimd_cwnd Congestion window, in attempts.
 # TYPE aimd_cwnd gauge
 aimd_cwnd{limiter="photos"} 2
+# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.
+# TYPE aimd_gap_seconds gauge
+aimd_gap_seconds{limiter="photos"} 0
 # HELP aimd_in_flight Attempts sent and not answered.
 # TYPE aimd_in_flight gauge
 aimd_in_flight{limiter="photos"} 2
@@ -84,7 +87,7 @@ func oneLimiter(t *testing.T) {
 	go func() { _, _ = l.Acquire(ctx) }()
 	synctest.Wait()
 	time.Sleep(3 * time.Second) // of the bubble's time
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(atWork), "aimd_attempts_total", "aimd_cwnd", "aimd_in_flight", "aimd_queued", "aimd_ssthresh"))
+	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(atWork), "aimd_attempts_total", "aimd_cwnd", "aimd_gap_seconds", "aimd_in_flight", "aimd_queued", "aimd_ssthresh"))
 
 	cancel()
 	synctest.Wait()
@@ -104,6 +107,42 @@ aimd_cuts_total{limiter="photos"} 1
 }
 
 // A Keyed lets go of limiters, and their counters stay; an alarm on them that fall would go off.
+// At a window of 1 the gap and the end of a pause are what changes.
+func TestTheGapAndTheEndOfAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
+		law := func(window.Settings) window.Law { return paced{} }
+		l, err := limiter.New(law, limiter.Config{Name: "photos", InitialWindow: 2, Rules: limiter.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
+		require.NoError(t, err)
+		r := registry(t, aimdprom.New(live.Of(l)))
+		for range 2 {
+			require.NoError(t, acquire(t, l).Done(window.Overload))
+		}
+		until := l.Snapshot().PausedUntil
+		require.False(t, until.IsZero())
+		const want = `
+# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.
+# TYPE aimd_gap_seconds gauge
+aimd_gap_seconds{limiter="photos"} 0.4
+# HELP aimd_paused_until_seconds End of the pause for all, in seconds since 1970; 0 for none.
+# TYPE aimd_paused_until_seconds gauge
+aimd_paused_until_seconds{limiter="photos"} %g
+`
+		require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(fmt.Sprintf(want, float64(until.UnixMilli())/1000)), "aimd_gap_seconds", "aimd_paused_until_seconds"))
+		time.Sleep(time.Second)
+		require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(fmt.Sprintf(want, 0.0)), "aimd_gap_seconds", "aimd_paused_until_seconds"))
+	})
+}
+
+// paced is a law that spaces its sends.
+type paced struct{}
+
+func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+	s.Gap = 400 * time.Millisecond
+	return s
+}
+
+func (paced) Timed() bool { return true }
+
 func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Keys: 1})
 	require.NoError(t, err)

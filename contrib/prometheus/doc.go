@@ -8,6 +8,9 @@
 // label limiter, the limiter's name (aimd.WithName) or key:
 //
 //	aimd_cwnd, aimd_ssthresh         the window and the slow-start threshold, in attempts
+//	aimd_gap_seconds                 the shortest time between two sends; at a window of 1 it
+//	                                 sets the rate
+//	aimd_paused_until_seconds        the end of the pause for all, in seconds since 1970
 //	aimd_in_flight                   attempts sent and not answered
 //	aimd_queued                      operations that wait for a slot
 //	aimd_attempts_total              answered attempts, with the label outcome: success,
@@ -15,7 +18,7 @@
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
 //	aimd_pauses_total                pauses for everybody
 //
-// The numbers of limiters with one name are added up. A name's counters keep the counts of a limiter that
+// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. A name's counters keep the counts of a limiter that
 // is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
 // [Collector.Evicted]. The first 1000 names have series of their own, the rest share "other".
 //

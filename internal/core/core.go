@@ -2,6 +2,7 @@
 package core
 
 import (
+	"iter"
 	"time"
 
 	"github.com/aimd-go/aimd/queue"
@@ -80,6 +81,18 @@ func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 // Deadline returns when to call Next again without an event, and false if only an
 // event can let an operation go. Its value may change with every event.
 func (c *Core[T]) Deadline() (time.Duration, bool) { return c.Gate.Deadline(c.queue.Len()) }
+
+// All yields the values of the operations in the queue, from the front to the end. One may be
+// cancelled when it is yielded.
+func (c *Core[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range c.queue.All() {
+			if !yield(i.Value) {
+				return
+			}
+		}
+	}
+}
 
 // Waiting is the number of operations in the queue.
 func (c *Core[T]) Waiting() int { return c.queue.Len() }

@@ -61,6 +61,8 @@ type rest struct {
 	// ended. Both are zero for a success.
 	verdict attempt.Verdict
 	settled time.Time
+	// refusal is the error that the verdict is about.
+	refusal error
 }
 
 var _ attempt.Attempt = (*Attempt)(nil)
@@ -94,7 +96,8 @@ func (a *Attempt) Answered(err error) attempt.Verdict {
 	if err != nil {
 		v = a.judged(err, fact.Of(err))
 		a.suspect(v, err)
-		a.more().verdict = v
+		r := a.more()
+		r.verdict, r.refusal = v, err
 	}
 	a.heard = true
 	if s := a.runner.Slots; s != nil {
@@ -138,7 +141,7 @@ func (a *Attempt) claim() bool { return !a.ended.Swap(true) }
 func (a *Attempt) end(err error) attempt.Verdict {
 	v := attempt.Verdict{Outcome: window.Neutral}
 	var heard window.Outcome // what the guards hear
-	defer func() { a.settle(v, heard) }()
+	defer func() { a.settle(v, heard, err) }()
 	f := fact.Of(err)
 	v = a.verdict(err, f)
 	if heard = v.Outcome; heard == window.Neutral && !a.heard && (f.Unanswered || a.over() != nil) {
@@ -157,20 +160,24 @@ func (a *Attempt) drop() {
 		}
 		heard = v.Outcome
 	}
-	a.settle(v, heard)
+	a.settle(v, heard, nil)
 }
 
 // settle gives the slot back and notifies the guards.
-func (a *Attempt) settle(v attempt.Verdict, heard window.Outcome) {
+func (a *Attempt) settle(v attempt.Verdict, heard window.Outcome, err error) {
 	if v.Outcome != window.Success {
 		r := a.more()
 		r.verdict, r.settled = v, a.runner.clock().Now()
+		if r.refusal == nil { // an answer that was a refusal says more than how it broke off
+			r.refusal = err
+		}
+		err = r.refusal
 	}
 	if a.rest != nil && a.rest.cancel != nil {
 		a.rest.cancel()
 	}
 	if a.owns {
-		a.runner.Slots.Settle(a.ticket, v)
+		a.runner.Slots.Settle(a.ticket, v, err)
 	}
 	if a.guarded {
 		guards(a.runner.Guards).ended(a.ctx, heard)

@@ -25,11 +25,15 @@ func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 	number := max(int(a.number), 1) // at least
 	t := try{number: number + 1, again: true, asked: r.asked(ctx)}
 	if r.Slots != nil {
-		if most, _ := r.Slots.Limits(); most > 0 && number >= most {
+		limits := r.Slots.Limits()
+		if limits.Attempts > 0 && number >= limits.Attempts {
 			return nil, attempt.ErrAttempts
 		}
 		end := a.more()
 		d := r.Slots.RetryDelay(number, end.verdict.Outcome, end.verdict.RetryAfter)
+		if reason := limits.tooLong(max(d, end.verdict.RetryAfter)); reason != nil {
+			return nil, reason
+		}
 		t.delay = max(0, r.Slots.InContact(d)-r.clock().Since(end.settled))
 	}
 	next, err := r.begin(ctx, t)

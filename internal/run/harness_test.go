@@ -15,6 +15,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -42,6 +43,7 @@ type desk struct {
 	shut     chan struct{}
 	attempts int
 	timeout  time.Duration
+	giveUp   time.Duration
 
 	mu      sync.Mutex
 	taken   []string
@@ -81,7 +83,7 @@ func (d *desk) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 	return core.Ticket{}, nil
 }
 
-func (d *desk) Settle(_ core.Ticket, v attempt.Verdict) {
+func (d *desk) Settle(_ core.Ticket, v attempt.Verdict, _ error) {
 	d.mu.Lock()
 	d.settled = append(d.settled, v)
 	d.mu.Unlock()
@@ -95,7 +97,9 @@ func (d *desk) Suspect(error)                      {}
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 
-func (d *desk) Limits() (int, time.Duration)     { return d.attempts, d.timeout }
+func (d *desk) Limits() run.Limits {
+	return run.Limits{Attempts: d.attempts, Timeout: d.timeout, GiveUpAfter: d.giveUp}
+}
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
 func (d *desk) Backoffs(failures int, last window.Outcome) int {

@@ -81,7 +81,7 @@ type function func(context.Context) error
 func (fn function) Try(a *Attempt) (attempt.Verdict, error) {
 	timeout := a.runner.AttemptTimeout
 	if s := a.runner.Slots; s != nil {
-		_, timeout = s.Limits()
+		timeout = s.Limits().Timeout
 	}
 	a.limit(timeout)
 	err := fn(a.Context())
@@ -154,12 +154,15 @@ func (a *Attempt) decide(f attempt.Failure) attempt.Decision {
 	if r.Slots == nil {
 		return Decide(f, policy, nil, 0)
 	}
-	most, _ := r.Slots.Limits()
+	limits := r.Slots.Limits()
 	pacing := Pacing(r.Slots)
 	if !a.owns {
 		pacing = unpaced{r.Slots}
 	}
-	d := Decide(f, policy, pacing, most)
+	d := Decide(f, policy, pacing, limits.Attempts)
+	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.RetryAfter)); d.Retry && reason != nil {
+		return attempt.Decision{Reason: reason}
+	}
 	d.Delay = r.Slots.InContact(d.Delay)
 	return d
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
@@ -17,8 +18,9 @@ type Slots interface {
 	Pacing
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (core.Ticket, error)
-	// Settle gives a slot back, once, with the verdict of its attempt.
-	Settle(t core.Ticket, v attempt.Verdict)
+	// Settle gives a slot back, once, with the verdict of its attempt and the error that the verdict is
+	// about.
+	Settle(t core.Ticket, v attempt.Verdict, err error)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket.
 	Reported(t core.Ticket, a quota.Answer)
 	// Reached reports whether the service has ever answered.
@@ -32,11 +34,28 @@ type Slots interface {
 	// Suspect notes an error that is neutral and final though it looks like a refusal: the classifier may
 	// not know it.
 	Suspect(err error)
-	// Limits returns the most attempts of an operation, and the time of a single one, as they are now; 0
-	// means no limit.
-	Limits() (attempts int, timeout time.Duration)
+	// Limits returns the limits of an operation as they are now.
+	Limits() Limits
 	// Closed returns a channel that is closed when the limiter is, and the error for that.
 	Closed() (<-chan struct{}, error)
+}
+
+// Limits are the limits of an operation; 0 means no limit.
+type Limits struct {
+	// Attempts is the most attempts.
+	Attempts int
+	// Timeout is the time of a single attempt.
+	Timeout time.Duration
+	// GiveUpAfter is the longest wait before an attempt.
+	GiveUpAfter time.Duration
+}
+
+// tooLong returns the reason to give up before that wait, or nil.
+func (l Limits) tooLong(wait time.Duration) error {
+	if l.GiveUpAfter == 0 || wait <= l.GiveUpAfter {
+		return nil
+	}
+	return fmt.Errorf("%w: a wait of %v is longer than %v (WithGiveUpAfter)", attempt.ErrQuota, wait, l.GiveUpAfter)
 }
 
 // Pacing is how a limiter delays operations that failed.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 	"weak"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -19,7 +20,7 @@ type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
 	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its
-	// other fields sum up the present ones.
+	// other fields sum up the present ones, except Gap and PausedUntil, which are the largest.
 	limiter.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
@@ -80,6 +81,7 @@ func (t *Tally) Read() []Sum {
 	}
 	t.sums.Each(func(s *Sum) {
 		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Present = 0, 0, 0, 0, 0
+		s.Gap, s.PausedUntil = 0, time.Time{}
 	})
 	t.forget()
 	for _, m := range t.members {
@@ -134,6 +136,10 @@ func (m *member) read() {
 		s := m.sum
 		s.Cwnd += now.Cwnd
 		s.Ssthresh += now.Ssthresh
+		s.Gap = max(s.Gap, now.Gap)
+		if now.PausedUntil.After(s.PausedUntil) {
+			s.PausedUntil = now.PausedUntil
+		}
 		s.InFlight += now.InFlight
 		s.Queued += now.Queued
 		s.Present++

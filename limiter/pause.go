@@ -1,0 +1,95 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// pause is a pause for all operations, which the core has begun.
+type pause struct {
+	// until is its end.
+	until time.Time
+	// asked is the Retry-After that it obeys, cut is MaxRetryAfter if that is shorter. They are 0
+	// if the pause has another cause.
+	asked, cut time.Duration
+	// refusal is the error of the attempt that asked for it.
+	refusal error
+}
+
+// paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
+func (l *Limiter) paused(now, wait, retryAfter time.Duration, refusal error) {
+	l.counts.Pauses++
+	l.pause = pause{until: l.made.Add(now + wait)}
+	most := l.config.Load().MaxRetryAfter
+	if min(retryAfter, most) <= wait { // a shorter pause has another cause (Rules.Patience)
+		l.pause.asked, l.pause.refusal = retryAfter, refusal
+		if retryAfter > most {
+			l.pause.cut = most
+		}
+	}
+	l.note(now, Event{
+		Kind: Paused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
+	})
+	for w := range l.core.All() {
+		if err := l.hopeless(now, w.deadline); err != nil && l.core.Cancelled(&w.item) {
+			w.dismissed, w.next, l.woken = err, l.woken, w
+		}
+	}
+}
+
+// hopeless returns the error of an operation whose wait cannot be met: the pause for all ends after
+// its deadline, or lasts for longer than Rules.GiveUpAfter. It returns nil if the operation may wait.
+// The deadline counts from when the limiter was made; 0: there is none.
+func (l *Limiter) hopeless(now, deadline time.Duration) error {
+	until, most := l.core.PausedUntil(), l.config.Load().GiveUpAfter
+	switch {
+	case until <= now:
+		return nil
+	case most > 0 && until-now > most:
+		return &pausedError{l.pause, attempt.ErrQuota}
+	case deadline != 0 && until > deadline:
+		return &pausedError{l.pause, context.DeadlineExceeded}
+	}
+	return nil
+}
+
+// pausedError is the error of an operation that does not wait for the end of a pause.
+type pausedError struct {
+	pause
+	// reason is ErrQuota or DeadlineExceeded.
+	reason error
+}
+
+func (e *pausedError) Unwrap() error { return e.reason }
+
+// Error says until when, and which answer asked for that:
+//
+//	paused until 11:23:07: Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"
+func (e *pausedError) Error() string {
+	text := "paused until " + clockTime(e.until)
+	if e.reason == attempt.ErrQuota {
+		text = fmt.Sprintf("%v: %s", e.reason, text)
+	}
+	if e.asked == 0 {
+		return text + ": refused again and again"
+	}
+	text += fmt.Sprintf(": Retry-After %v", e.asked)
+	if e.cut > 0 {
+		text += fmt.Sprintf(" (cut to %v by WithMaxRetryAfter)", e.cut)
+	}
+	if e.refusal != nil {
+		text += fmt.Sprintf(" of %.200q", e.refusal.Error())
+	}
+	return text
+}
+
+// clockTime is the time of day, with its date if it is not near.
+func clockTime(t time.Time) string {
+	if until := time.Until(t); until > 12*time.Hour || until < -12*time.Hour {
+		return t.Format(time.DateTime)
+	}
+	return t.Format(time.TimeOnly)
+}
