@@ -12,7 +12,7 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-// bound is a figure of ours that has a bound rather than peers.
+// bound is a figure of this library that has a bound instead of peers.
 type bound struct {
 	name  string
 	unit  string

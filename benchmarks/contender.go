@@ -142,8 +142,8 @@ func (f failsafe) acquire(ctx context.Context) (token, error) {
 	}
 }
 
-// release drops what was refused: Record would count the refusal's short time as
-// the service's.
+// release drops a refused request: Record would count the short time of the refusal as the
+// time of the service.
 func (f failsafe) release(t token, refused bool) {
 	if refused {
 		t.failsafe.Drop()

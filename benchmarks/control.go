@@ -38,7 +38,7 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.stored.Add(1)
 }
 
-// task is what every strategy has to do.
+// task is the upload that every strategy does.
 type task struct {
 	objects, size, goroutines, slots int
 	service                          time.Duration
@@ -46,7 +46,7 @@ type task struct {
 
 var bulk = task{objects: 2000, size: 64 << 10, goroutines: 256, slots: 32, service: 100 * time.Millisecond}
 
-// result is how a strategy fared.
+// result is the cost of an upload.
 type result struct {
 	span     float64 // makespan over the optimum
 	attempts float64 // for each object
@@ -104,8 +104,8 @@ feed:
 }
 
 // upload sends an object until the store has it. Between attempts it waits as the SDKs
-// do, full jitter doubling from 100 ms to 20 s, unless the bounder queues what
-// failed by itself.
+// do, full jitter doubling from 100 ms to 20 s, unless the bounder queues refused requests by
+// itself.
 func upload(ctx context.Context, client *http.Client, url string, body []byte, b bounder) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 20*time.Second) {
 		t, err := b.acquire(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All of it, on a small scale: every contender comes to an end in every case,
-// nothing is lost, and every table has its rows.
+// The whole command on a small scale: every contender comes to an end in every case, and every
+// table has its rows.
 func TestEverythingRuns(t *testing.T) {
 	p := plan{
 		rounds: 1, turn: 5 * time.Millisecond, scale: 2000, uploads: 1,

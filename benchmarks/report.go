@@ -21,8 +21,8 @@ func median(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// cost prints what acquire and release cost, as ratios to the reference in the
-// same round: the machine's moods cancel out.
+// cost prints the cost of acquire and release, as ratios to the reference in the same round, so
+// that other work on the machine cancels out.
 func (p plan) cost(ctx context.Context, w io.Writer) error {
 	for _, l := range loads {
 		runs := make([][]measure, len(contenders))
@@ -72,7 +72,7 @@ func costRow(name string, l load, runs []measure, ratios []float64) table.Row {
 	return row
 }
 
-// bounds prints the figures of ours that have a bound.
+// bounds prints the figures of this library that have a bound.
 func (p plan) bounds(ctx context.Context, w io.Writer) error {
 	var rows []table.Row
 	for _, b := range bounds {
@@ -90,7 +90,7 @@ func (p plan) bounds(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// control prints how each fares against the store.
+// control prints the time and the attempts of each strategy at the store.
 func (p plan) control(ctx context.Context, w io.Writer) error {
 	type strategy struct {
 		name string

@@ -22,8 +22,8 @@ var sizes = []task{
 	{objects: 6000, slots: 256, service: 200 * time.Millisecond},
 }
 
-// stores prints how Probe fares at stores of several sizes, as a ratio to Reno 0.9 in
-// the same round: the machine's moods cancel out.
+// stores prints the time of Probe at stores of several sizes, as a ratio to Reno 0.9 in the
+// same round, so that other work on the machine cancels out.
 func (p plan) stores(ctx context.Context, w io.Writer) error {
 	laws := []contender{aimdContender("Reno", aimd.NewReno, aimd.WithFactor(0.9)), aimdContender("Probe", aimd.New)}
 	var rows []table.Row

@@ -38,7 +38,7 @@ func get(h http.Handler, url string, header ...string) *httptest.ResponseRecorde
 	return w
 }
 
-// files are the page's, with what they are served as.
+// files are the files of the page, with their content types.
 var files = map[string]string{
 	"": "text/html; charset=utf-8", "live.css": "text/css; charset=utf-8",
 	"data.js": "text/javascript; charset=utf-8", "chart.js": "text/javascript; charset=utf-8",
@@ -150,7 +150,7 @@ func serve(t *testing.T, hosts ...string) *httptest.Server {
 	return s
 }
 
-// Sixteen windows of another site took all places, and nobody else could look.
+// Pages of another site could take all places.
 func TestPagesOfOtherSitesTakeNoPlace(t *testing.T) {
 	s := serve(t)
 	others := [][]string{

@@ -24,7 +24,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// message is what a page is told, as its script reads it.
+// message is an event as the script of the page reads it.
 type message struct {
 	Run      string
 	Now      int64
@@ -82,7 +82,7 @@ func (p *page) Write(b []byte) (int, error) {
 	return p.body.Write(b)
 }
 
-// open opens a page that is told every so often, until the test's end or close.
+// open opens a page that asks for events at that interval, until the test's end or close.
 func open(t *testing.T, h http.Handler, every string) *page {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &page{t: t, header: http.Header{}}
@@ -96,7 +96,7 @@ func open(t *testing.T, h http.Handler, every string) *page {
 	return p
 }
 
-// told is what the page was told since it was asked last.
+// told returns the events since the last call.
 func (p *page) told() (all []message) {
 	synctest.Wait()
 	p.mu.Lock()

@@ -16,8 +16,8 @@ import (
 	"github.com/aimd-go/aimd/remote"
 )
 
-// "Configure periodicity remotely", and all else: a new document is in force
-// within two periods, and the one look at each costs nothing when it is the same.
+// "Configure periodicity remotely": a new document is in force within two periods, and there is
+// one look in a period.
 func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, a := &script{data: version(1, 8)}, &applied{}
@@ -78,7 +78,7 @@ func TestLooksAreJittered(t *testing.T) {
 	})
 }
 
-// The source being down ... never harms the client.
+// If the source is away, the document in force stays.
 func TestWhileTheSourceIsAwayTheDocumentStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, a := &script{data: version(3, 8)}, &applied{}
@@ -128,7 +128,7 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 	require.Empty(t, c.Snapshot().LastError)
 }
 
-// Validated whole before any of it is applied.
+// If one applier refuses a document, no applier gets it.
 func TestNoApplierAppliesWhatOneRefuses(t *testing.T) {
 	first, second := &applied{}, &applied{refuse: errors.New("not here")}
 	source := &script{data: version(1, 8)}
@@ -146,7 +146,7 @@ func TestNoApplierAppliesWhatOneRefuses(t *testing.T) {
 	require.Equal(t, []uint64{1}, second.all())
 }
 
-// What appliers and observers do with a document is no affair of the client's.
+// Appliers and observers may change their copies of a document.
 func TestDocumentsAreNotShared(t *testing.T) {
 	a := &applied{}
 	c := started(t, &script{data: `{"format": 1, "version": 1, "features_off": ["a"]}`}, remote.Settings{}, scribbles{}, a)

@@ -57,8 +57,8 @@ func Example() {
 	// remote: feature is off: "thumbnails"
 }
 
-// The document comes from a file that something else puts there, and the last
-// good one is used when the file is gone at the next start.
+// The document comes from a file. If the file is gone at the next start, the last good document
+// is used.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -131,7 +131,7 @@ func ExampleNewFile() {
 	// Output: /etc/backup/clients.json <nil>
 }
 
-// A limiter for each host: each gets what the document says when it is made.
+// A limiter for each host gets the settings of the document when it is made.
 func ExampleLimiters_Add() {
 	var limiters remote.Limiters // an applier of the program's Client
 	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "window": {"max": 8}}`))

@@ -46,7 +46,7 @@ func TestFeatures(t *testing.T) {
 	require.Error(t, f.Admit(ctx("b"), 1))
 }
 
-// counted is a server that counts, and a client of a feature through the RoundTripper.
+// counted returns a server that counts its requests.
 func counted(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func counted(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	return server, &n
 }
 
-// closed is a body that tells whether it was closed.
+// closed is a body that remembers whether it was closed.
 type closed struct {
 	io.Reader
 	closed bool

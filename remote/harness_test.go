@@ -14,14 +14,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// version is a document of that version, with a window of at most so many.
+// version is a document of that version, with a largest window.
 func version(v, most int) string {
 	return fmt.Sprintf(`{"format": 1, "version": %d, "window": {"max": %d}}`, v, most)
 }
 
 const maxSize = 256 << 10
 
-// said is a document that says what the change makes it say.
+// said is a document with a change.
 func said(version uint64, change func(*remote.Document)) remote.Document {
 	d := remote.Document{Format: 1, Version: version}
 	change(&d)
@@ -34,7 +34,7 @@ type script struct {
 	data    string
 	err     error
 	fetches int
-	// fetching, if there is one, is called in each Fetch.
+	// fetching, if not nil, is called in each Fetch.
 	fetching func(ctx context.Context) error
 }
 
@@ -65,7 +65,7 @@ func (s *script) count() int {
 
 func (*script) String() string { return "script" }
 
-// applied is an applier that remembers.
+// applied is an applier that remembers its documents.
 type applied struct {
 	mu       sync.Mutex
 	refuse   error

@@ -16,7 +16,7 @@ import (
 	"github.com/aimd-go/aimd/remote"
 )
 
-// zeros is gzip of so many zero bytes.
+// zeros is gzip of n zero bytes.
 func zeros(t *testing.T, n int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -28,8 +28,7 @@ func zeros(t *testing.T, n int) []byte {
 	return b.Bytes()
 }
 
-// The source being down or malicious (huge, slow, wrong type, negative, NaN)
-// never harms the client.
+// A source that is down or malicious (huge, endless, of a wrong type) changes no setting.
 func TestMaliciousServers(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reply(w, version(9, 1)) }))
 	defer elsewhere.Close()
@@ -102,8 +101,7 @@ func TestMaliciousServers(t *testing.T) {
 	}
 }
 
-// A server that drips, or says nothing at all, holds nobody for longer than the
-// timeout.
+// A look at a server that drips, or never answers, ends after the timeout.
 func TestSlowServers(t *testing.T) {
 	for name, slow := range map[string]http.HandlerFunc{
 		"silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },

@@ -73,7 +73,7 @@ func TestStartAndCloseOnce(t *testing.T) {
 	require.ErrorIs(t, c.Start(t.Context()), remote.ErrClosed)
 }
 
-// After Close nothing is applied, and nobody hangs.
+// After Close no document is applied, and no call hangs.
 func TestCloseEndsALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &applied{}

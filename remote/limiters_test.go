@@ -24,7 +24,7 @@ func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	return l
 }
 
-// equal compares what Reconfigure can change.
+// equal compares the settings that Reconfigure can change.
 func equal(t *testing.T, want, got limiter.Config, why ...any) {
 	t.Helper()
 	for _, c := range []*limiter.Config{&want, &got} {
@@ -44,7 +44,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	want.MinWindow, want.MaxWindow, want.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
 	equal(t, want, l.Config())
 
-	// A field that is absent is the program's own again.
+	// If a field is absent, the program's own setting is in force again.
 	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 3 }))
 	want = own
 	want.InitialWindow, want.MaxWindow = 3, 3
@@ -58,7 +58,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	equal(t, own, l.Config())
 }
 
-// Pauses that the program turned off come with a longest one, and not without.
+// Pauses that the program turned off come back if the document has a longest pause.
 func TestLimitersWithoutPauses(t *testing.T) {
 	l := reno(t, aimd.WithPause(0, -1))
 	want := l.Config()
@@ -96,7 +96,7 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 	require.NoError(t, ls.Check(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
 }
 
-// Those of a Keyed come when they are needed.
+// The limiters of a Keyed are made when they are needed.
 func TestLimitersMayComeLater(t *testing.T) {
 	var ls remote.Limiters
 	early := reno(t)
@@ -119,7 +119,7 @@ func TestLimitersMayComeLater(t *testing.T) {
 	}
 }
 
-// However they come, all are under the last document in the end.
+// In whatever order documents and limiters come, all limiters have the last document in the end.
 func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	var ls remote.Limiters
 	limiters := make([]*limiter.Limiter, 100)
@@ -141,7 +141,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	}
 }
 
-// One that nobody holds any more neither stays in memory nor has a say.
+// A limiter without another reference leaves memory, and refuses no document.
 func TestLimitersAreNotKeptAlive(t *testing.T) {
 	var ls remote.Limiters
 	gone := make(chan struct{})
@@ -181,7 +181,7 @@ func TestAppliers(t *testing.T) {
 		{func(d *remote.Document) { *d = fullDocument }, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}, 0.2, 5 * time.Minute},
 		{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}, 0.05, time.Hour},
 		{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, retry.Caps{MaxAttempts: 1000}, 0.05, time.Hour},
-		// What a document may hold fits: the ends of the allowed shares and periods.
+		// The ends of the allowed shares and periods fit.
 		{func(d *remote.Document) { d.Retry.BudgetShare = 1e-300 }, retry.Caps{MaxAttempts: 2}, 1e-300, time.Hour},
 		{func(d *remote.Document) { d.Retry.BudgetShare = 0.999999 }, retry.Caps{MaxAttempts: 2}, 0.999999, time.Hour},
 		{func(d *remote.Document) { d.Schedule.Period = time.Second }, retry.Caps{MaxAttempts: 2}, 0.05, time.Second},

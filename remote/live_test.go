@@ -21,8 +21,8 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// A service, its clients' configuration, and a client at work: what
-// it says takes effect while requests are in flight, and drops none.
+// A new document takes effect while a client has requests in flight and in its queue, and no
+// request is dropped.
 func TestALiveClientIsReconfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var document atomic.Pointer[string]

@@ -64,8 +64,7 @@ func TestADocumentGoesThroughJSON(t *testing.T) {
 	require.Equal(t, fullDocument, d, "a bad one changes nothing")
 }
 
-// A bad document is refused with an error that names the field and changes
-// nothing; the error has the value too, and what is allowed.
+// The error about a bad document has the field, its value and the allowed values.
 func TestBadDocuments(t *testing.T) {
 	const (
 		window = "want a number from 1 to 1048576"
@@ -168,7 +167,7 @@ func TestABadDocumentIsNotWritten(t *testing.T) {
 	}
 }
 
-// Two documents of one version say the same, or the second is refused.
+// If two documents of one version differ, the second is refused.
 func TestTheSameVersionSaysTheSame(t *testing.T) {
 	source := &script{data: full}
 	c := started(t, source, remote.Settings{})
@@ -224,7 +223,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		d.FeaturesOff = append([]string(nil), d.FeaturesOff...) // none is nil
 		require.Equal(t, d, back)
-		// The strict reader and the plain one agree on what it says.
+		// The strict reader and encoding/json agree on the values.
 		var plain struct {
 			Version uint64
 			Window  struct{ Min, Max, Factor float64 }

@@ -17,7 +17,7 @@ import (
 	"github.com/aimd-go/aimd/remote"
 )
 
-// node is a part of a JSON schema, as far as ours goes.
+// node is a part of a JSON schema, with the words that ours uses.
 type node struct {
 	Ref                                                  string `json:"$ref"`
 	Type, Description, Pattern                           string
@@ -32,8 +32,7 @@ type node struct {
 	Defs                                                 map[string]*node `json:"$defs"`
 }
 
-// The schema and Parse say the same: of every field, what is just allowed and
-// what is just not.
+// The schema and Parse agree on the ends of what each field may hold.
 func TestTheSchemaIsWhatParseHolds(t *testing.T) {
 	var root node
 	data, err := os.ReadFile("schema.json")
@@ -110,7 +109,7 @@ func TestTheSchemaIsWhatParseHolds(t *testing.T) {
 	walk("", &root)
 	require.Equal(t, []string{"format", "version"}, root.Required)
 
-	// Every field that there is has been looked at.
+	// The test has looked at every field.
 	data, err = json.Marshal(fullDocument)
 	require.NoError(t, err)
 	require.Equal(t, leaves, strings.Count(string(data), ":")-strings.Count(string(data), ":{"))

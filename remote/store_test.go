@@ -18,7 +18,7 @@ import (
 	"github.com/aimd-go/aimd/remote"
 )
 
-// The last good one kept on disk and used at start when the source is away.
+// If the source is away at the start, the last good document is read from the disk.
 func TestTheLastGoodDocumentIsUsedAtStart(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "last.json")
 	source := &script{data: full}
@@ -57,7 +57,7 @@ func TestTheLastGoodDocumentIsUsedAtStart(t *testing.T) {
 	require.EqualValues(t, 44, started(t, source, remote.Settings{Store: store}).Snapshot().Version)
 }
 
-// With the stored document comes its ETag: a restart costs the server a 304.
+// The store keeps the ETag too, so that a restart costs the server a 304.
 func TestTheStoreKeepsTheETag(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "last.json")
 	statuses := []int{}
@@ -116,7 +116,7 @@ func TestAStoreThatIsNoGoodIsNotUsed(t *testing.T) {
 	}
 }
 
-// The program has changed since, and cannot take what it could.
+// The program has changed, and an applier refuses the stored document.
 func TestAStoredDocumentThatAnApplierRefuses(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "last.json")
 	source := &script{data: version(7, 8)}
@@ -154,7 +154,7 @@ func TestADocumentThatCannotBeKeptIsInForce(t *testing.T) {
 			entries, err := os.ReadDir(filepath.Dir(store))
 			require.True(t, err != nil || len(entries) == 1, "nothing is left behind")
 
-			// A disk that can take it later gets it, though the document stays the same.
+			// If the disk takes the document later it is stored, though it is the same.
 			require.NoError(t, os.RemoveAll(store))
 			require.NoError(t, os.MkdirAll(filepath.Dir(store), 0o700))
 			require.NoError(t, c.Refresh(t.Context()))
@@ -180,7 +180,7 @@ func TestFile(t *testing.T) {
 	require.NoError(t, c.Refresh(t.Context()))
 	write(version(2, 8)[:20])
 	require.ErrorContains(t, c.Refresh(t.Context()), "remote: "+path+": document: text that is no JSON", "half written")
-	// Of the same size, and within the file system's tick, is still another one.
+	// A file of the same size, written within the file system's tick, is another document.
 	write(version(2, 9))
 	require.NoError(t, c.Refresh(t.Context()))
 	require.Equal(t, []uint64{1, 2}, a.all())
@@ -201,8 +201,7 @@ func TestFile(t *testing.T) {
 	assert.EqualError(t, err, `remote: file: "" is not allowed, want a path`)
 }
 
-// What stands in the file's place and is no file of ours is not replaced: a
-// device, a pipe, a socket.
+// A store that is a socket, a directory or a link to one is not replaced.
 func TestAStoreThatIsNoRegularFileIsLeftAlone(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

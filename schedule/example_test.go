@@ -45,7 +45,7 @@ func ExampleSchedule() {
 	// ended: <nil>
 }
 
-// At the end of a program: nothing begins any more, and what runs comes to its end.
+// At the end of a program no job begins, and a job under way comes to its end.
 func ExampleSchedule_Drain() {
 	s, err := schedule.New(schedule.Config{Period: time.Hour, StartWithin: time.Millisecond})
 	if err != nil {

@@ -90,7 +90,7 @@ func TestTheContextReachesTheJobAndIsWaitedFor(t *testing.T) {
 		require.ErrorIs(t, <-result, context.Canceled)
 		assert.True(t, ended)
 
-		// It may go on later, the plan is kept.
+		// Run may be called again, and the plan is kept.
 		ctx, cancel = context.WithCancel(t.Context())
 		runs := 0
 		result = start(ctx, s, func(context.Context) { runs++ })
@@ -205,7 +205,7 @@ func TestAPanicGoesToTheCallerAndLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// With a clock that jumps, as a machine's does that slept.
+// The clock jumps, as it does if the machine slept.
 func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := clock.NewMock()

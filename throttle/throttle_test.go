@@ -38,7 +38,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	require.EqualError(t, err, "throttle: K: 0.9 is not allowed, want a number from 1 to 100")
 }
 
-// refuse makes the throttle believe that the last n requests were refused.
+// refuse counts n refused requests.
 func refuse(ctx context.Context, th *throttle.Throttle, n int) {
 	for range n {
 		th.Ended(ctx, window.Overload)
@@ -72,7 +72,7 @@ func TestAnErrorThatCallersCanTell(t *testing.T) {
 	require.NoError(t, th.Admit(ctx, 1), "a probe")
 }
 
-// A cancellation by the caller says nothing, however it is told.
+// A cancellation by the caller does not count, whatever the outcome.
 func TestACancelledRequestCountsAsNothing(t *testing.T) {
 	th, _ := newThrottle(t, throttle.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,13 +115,13 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// status is an error that tells an HTTP status.
+// status is an error with an HTTP status.
 type status int
 
 func (s status) Error() string       { return http.StatusText(int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
-// What counts as accepted, as Do is told it: by an error.
+// Do counts a request as accepted or not by its error.
 func TestWhatDoCounts(t *testing.T) {
 	refused := errors.New("refused in our own words")
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestWhatDoCounts(t *testing.T) {
 	}
 }
 
-// What its classifier does not know is an answer, as in limiters.
+// An error that the classifier does not know is an answer, as in limiters.
 func TestDoWithAnErrorThatItsClassifierDoesNotKnow(t *testing.T) {
 	nothing := func(error) attempt.Verdict { return attempt.Verdict{} }
 	for err, want := range map[error]int{errors.New("malformed answer"): 1, io.ErrUnexpectedEOF: 0} {

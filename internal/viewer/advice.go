@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// advice is how a limiter does: a word or two, what sort of state that is (ok, grow, wait,
-// pause or off), the state in one sentence with its reason, and one hint or "".
+// advice has the state of a limiter in a word or two, its mark (ok, grow, wait, pause or off),
+// the state in one sentence with its reason, and one hint or "".
 type advice struct {
 	State string `json:"state"`
 	Mark  string `json:"mark"`

@@ -16,8 +16,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// seen is a series that was looked at every second for ten, the last one now; at says
-// how things were so many seconds ago.
+// seen returns the advice on a series with ten samples, a second apart; at has the sample of
+// that many seconds ago.
 func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.Event) advice {
 	t.Helper()
 	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
@@ -35,13 +35,13 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 	return s.advise(now)
 }
 
-// steady is a snapshot with so many answers a second.
+// steady is a snapshot with a hundred answers a second.
 func steady(ago int, s limiter.Snapshot) limiter.Snapshot {
 	s.Successes = uint64(100 * (10 - ago))
 	return s
 }
 
-// ago is a time that seen takes as so long ago.
+// ago is a time that seen takes as d ago.
 func ago(d time.Duration) time.Time { return time.Time{}.Add(-d) }
 
 func held(before, wait, asked time.Duration) limiter.Event {
@@ -186,8 +186,8 @@ func of(l *limiter.Limiter) Limiters {
 	}
 }
 
-// advised is how often a page says what in so long, of a limiter with more to do than a
-// service takes; serve has how many are there.
+// advised counts the states that a page shows within a time, of a limiter with more work than
+// the service takes; serve gets the number of requests in flight.
 func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n int64) window.Outcome) map[string]int {
 	var flying atomic.Int64
 	work := func() window.Outcome {

@@ -8,7 +8,7 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// BenchmarkTick is what a page costs each time it is told, but for the writing.
+// BenchmarkTick is the cost of one event of a page, without the writing.
 func BenchmarkTick(b *testing.B) {
 	l, err := aimd.NewReno()
 	if err != nil {

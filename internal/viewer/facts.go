@@ -12,7 +12,7 @@ const (
 	enough   = 20               // answers, so that a share means something
 )
 
-// facts are what advice is drawn from: the samples since the last pause or of ten seconds.
+// facts are the base of advice: the samples since the last pause, of ten seconds at most.
 type facts struct {
 	sample                         // the latest
 	before           sample        // the oldest

@@ -78,7 +78,7 @@ func (w *watch) news(p *page) message {
 	return m
 }
 
-// look takes a sample of every limiter and other client that there is and has a place.
+// look takes a sample of every limiter and other client that has a place.
 // They are kept in the order of their names.
 func (w *watch) look(now time.Time) {
 	before := make(map[any]*series, len(w.all))
