@@ -91,9 +91,9 @@ func (q *Quotas) Answered(now time.Duration, a Answer) (used State, ok bool) {
 			continue
 		}
 		d := q.named(r)
-		before := d.at == 0 || d.Left >= d.use()
+		before := d.at == 0 || d.Left >= d.use(0)
 		b.short = d.answered(now, a, r, q.last) || b.short
-		if s := d.state(now); before && d.Left < d.use() && s.Back > now && d.doubt < 2 {
+		if s := d.state(now); before && d.Left < d.use(0) && s.Back > now && d.doubt < 2 {
 			used, ok = s, true
 		}
 	}
@@ -105,18 +105,23 @@ func (q *Quotas) Answered(now time.Duration, a Answer) (used State, ok bool) {
 // one refused because a quota is used up, which is no reason to cut the window. If the first
 // request after a reset is accepted without a report, the service reports no longer.
 func (q *Quotas) Ended(number uint64, accepted bool) (short bool) {
-	for i := range q.all {
-		if d := &q.all[i]; d.probe == number {
+	i := slices.IndexFunc(q.begun, func(b begun) bool { return b.number == number })
+	if i >= 0 {
+		short = q.begun[i].short
+		q.begun = slices.Delete(q.begun, i, i+1)
+	}
+	for j := range q.all {
+		d := &q.all[j]
+		if accepted && i < 0 {
+			d.spent++
+		}
+		if d.probe == number {
 			d.probe = 0
 			if accepted {
 				d.Left, d.back = d.Limit, never
 			}
 		}
 	}
-	q.begun = slices.DeleteFunc(q.begun, func(b begun) bool {
-		short = short || b.number == number && b.short
-		return b.number == number
-	})
 	return short
 }
 
@@ -138,12 +143,12 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 		if a.Refused && r.Left < 1 && (d.early < 0 || r.Reset <= 2*exact) {
 			d.early = min(max(d.early, 0)+exact/2, 2*exact)
 		}
-		d.probe, d.doubt = 0, 0
+		d.probe = 0
 	}
 	switch {
 	case r.Left > 0:
 		d.doubt = 0
-	case !a.Refused:
+	case !a.Refused && r.Limit > 1:
 		d.doubt = min(4, d.doubt+1)
 	case ordered:
 		d.doubt = max(0, d.doubt-1)
@@ -173,7 +178,7 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 		}
 		d.Report, d.at, d.read = r, now, last
 	}
-	short := a.Refused && d.doubt <= 1 && r.Left < d.use()+r.Limit/50 && (r.Reset > 0 || a.RetryAfter > 0)
+	short := a.Refused && d.doubt <= 1 && r.Left < d.use(0)+r.Limit/50 && (r.Reset > 0 || a.RetryAfter > 0)
 	if short && a.RetryAfter > 0 {
 		d.closed = now + a.RetryAfter
 		d.back = d.closed
@@ -206,17 +211,18 @@ func (d *quota) judge(s sample) {
 // Due is when the next request may go after the one at the time sent, with so many in flight and
 // so many that wait.
 func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Duration) {
-	own := never
+	own, pending := never, float64(flying-len(q.begun))
 	for i := range q.all {
 		d := &q.all[i]
-		left, keep := d.left(now)-d.use()*float64(flying-len(q.begun)), q.Reserve*d.Limit
-		if q.Reserve == 0 && d.use()*float64(waiting) > left {
+		use := d.use(pending)
+		left, keep := d.left(now)-use*pending, q.Reserve*d.Limit
+		if q.Reserve == 0 && use*float64(waiting) > left {
 			keep = max(1, tenth*d.Limit)
-			if !d.Uneven {
-				keep *= d.use() // others spend it too
+			if !d.Uneven && use > shared {
+				keep = d.Limit
 			}
 		}
-		if due := max(d.closed, d.due(now, sent, left, keep)); d.Own {
+		if due := max(d.closed, d.due(now, sent, left, keep, use)); d.Own {
 			own = min(own, due)
 		} else {
 			at = max(at, due)
@@ -228,12 +234,15 @@ func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Dura
 	return at
 }
 
+const shared = 1.05
+
 // due is when the next request may go by this quota, to keep a part of what is left.
-func (d *quota) due(now, sent time.Duration, left, keep float64) time.Duration {
-	need, end := d.use(), d.back+d.early
+func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Duration {
+	need, gap, end := use, math.Sqrt(use), d.back+d.early
 	if d.Uneven {
-		need *= 2
+		need, gap = 2*use, use
 	}
+	back := func(n float64) time.Duration { return time.Duration(n / d.rate * float64(time.Second)) }
 	switch {
 	case d.doubt > 1, d.rate == 0 && d.back == never:
 		return 0
@@ -241,13 +250,17 @@ func (d *quota) due(now, sent time.Duration, left, keep float64) time.Duration {
 		return sent + exact
 	case d.over(now), left >= need+keep:
 		return 0
+	case d.rate > 0 && keep < d.Limit:
+		return now + back(min(need+keep, d.Limit)-left)
+	case d.rate > 0 && left < gap:
+		return now + back(gap-left)
 	case d.rate > 0:
-		return now + time.Duration((min(need+keep, d.Limit)-left)/d.rate*float64(time.Second))
+		return sent + time.Duration(float64(back(d.Limit-left))*gap/left)
 	case left < need:
 		return end
 	}
 	// What is left, spread evenly to the reset.
-	return sent + time.Duration(float64(end-sent)*need/(left+need))
+	return sent + time.Duration(float64(end-sent)*gap/(left+gap))
 }
 
 // States returns how the quotas stand.
@@ -280,5 +293,10 @@ func (d *quota) left(now time.Duration) float64 {
 	return min(d.Left+d.rate*(now-d.at).Seconds(), d.Limit)
 }
 
-// use is what one request spends in the mean.
-func (d *quota) use() float64 { return max(1, d.fell/d.spent) }
+// use is what one request spends in the mean. Those that are pending may have fallen already.
+func (d *quota) use(pending float64) float64 {
+	if d.Uneven {
+		pending = 0
+	}
+	return max(1, d.fell/(d.spent+pending))
+}

@@ -68,7 +68,9 @@ type world struct {
 	all    []*client
 
 	accepted, refused int
-	done              time.Duration
+	// settled are the refusals after the first minute, in which clients learn of each other.
+	settled int
+	done    time.Duration
 }
 
 type client struct {
@@ -209,6 +211,9 @@ func (w *world) answered(c *client, i *queue.Item[int], t core.Ticket, refused b
 	if refused {
 		o = window.Overload
 		w.refused++
+		if w.now > time.Minute {
+			w.settled++
+		}
 	}
 	if !w.silent {
 		c.core.Reported(w.now, t, quota.Answer{Reports: reports, Refused: refused, RetryAfter: ra})
@@ -228,4 +233,14 @@ func (w *world) answered(c *client, i *queue.Item[int], t core.Ticket, refused b
 		}
 	}
 	w.drain(c)
+}
+
+// fairness is Jain's index of what the clients got: 1 if all got the same.
+func (w *world) fairness() float64 {
+	var sum, squares float64
+	for _, c := range w.all {
+		sum += float64(c.done)
+		squares += float64(c.done) * float64(c.done)
+	}
+	return sum * sum / squares / float64(len(w.all))
 }
