@@ -36,12 +36,13 @@ type Family struct {
 var indexText []byte
 
 // index lists the built-in scenarios by their purpose: they show the claims of the texts, they
-// judge laws, a law must not do harm there, or the service reports quotas. Old has the former names of scenarios.
+// judge laws, a law must not do harm there, the service reports quotas, or many processes share it. Old has
+// the former names.
 var index = func() (x struct {
-	Chapters         []Chapter
-	Laws, Harm, Told []string
-	Families         []Family
-	Old              map[string]string
+	Chapters                []Chapter
+	Laws, Harm, Told, Fleet []string
+	Families                []Family
+	Old                     map[string]string
 }) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // the text is our own
@@ -50,7 +51,9 @@ var index = func() (x struct {
 }()
 
 // Builtins are the names of the scenarios that come with aimd: the story, then the others.
-func Builtins() []string { return slices.Concat(Story(), index.Laws, index.Harm, index.Told) }
+func Builtins() []string {
+	return slices.Concat(Story(), index.Laws, index.Harm, index.Told, index.Fleet)
+}
 
 // Chapters are the chapters of the story.
 func Chapters() []Chapter { return index.Chapters }
