@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
@@ -15,12 +14,10 @@ import (
 //   - ErrQuota and ErrNoContact: neutral, with that reason.
 //   - Verdict() Verdict: the error's own verdict.
 //   - context.Canceled: neutral.
-//   - ErrorCode() string, an API error code (AWS SDK, smithy): throttling codes are overload, time-out
-//     codes timeout, InternalError neutral; again. Codes of a used quota are neutral, for the reason
-//     ErrQuota. Other codes leave the decision to the status.
-//   - HTTPStatusCode() int, from 400: 429, 503, 529, and a 403 with a Retry-After, are overload, 408 and
-//     504 timeout, every other 5xx but 501 and 505 neutral; again. Every other 4xx is a client error, the
-//     answer of a healthy service. The rest is neutral.
+//   - An answer over HTTP: the error is an httplimit.StatusError, or a struct that holds an http.Response
+//     in a field, as the errors of go-github, openai-go and anthropic-sdk-go do, or it has the methods
+//     ErrorCode() string and HTTPStatusCode() int, as with the AWS SDK. The table of [Answers] below says
+//     what it means.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED timeout; again.
 //     INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
 //     FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is neutral.
@@ -36,6 +33,27 @@ import (
 //   - Every other error: the zero Verdict.
 //
 // RetryAfter() time.Duration of the error is the service's Retry-After.
+//
+// # Answers
+//
+// The first row that fits decides. The body counts if the status is 402, 403 or 429 and the body JSON.
+//
+//	a code for a quota that is used up, or a quota of a day    neutral, for the reason ErrQuota
+//	403 or 429, X-RateLimit-Remaining 0, X-RateLimit-Reset     overload, again after the reset (Verdict.Stop)
+//	403 or 429, a secondary limit of GitHub                    overload, again (Verdict.Stop)
+//	the code lock_timeout of Stripe                            neutral, again
+//	a code for throttling                                      overload, again
+//	a code for a time-out                                      timeout, again
+//	the code InternalError                                     neutral, again
+//	429, 503, 529, and 403 with a Retry-After                  overload, again
+//	408, 504                                                   timeout, again
+//	401, 403                                                   neutral: it says nothing about load
+//	501, 505, from 600                                         neutral
+//	every other 5xx                                            neutral, again
+//	every other 4xx                                            client error, from a healthy service
+//
+// X-Should-Retry, "true" or "false", decides whether there is another attempt. The Retry-After is that of
+// httplimit.RetryAfter, or Google's retryDelay in the body.
 func Classify(err error) Verdict {
 	for _, reason := range []error{ErrQuota, ErrNoContact} {
 		if errors.Is(err, reason) {
@@ -51,31 +69,16 @@ func Classify(err error) Verdict {
 	if errors.Is(err, context.Canceled) {
 		return Verdict{Outcome: window.Neutral}
 	}
-	var after interface{ RetryAfter() time.Duration }
-	var retryAfter time.Duration
-	if errors.As(err, &after) {
-		retryAfter = max(0, after.RetryAfter())
+	if v := classifyAnswer(err); v.Outcome.Valid() {
+		return v
 	}
-	for _, answer := range []func(error, time.Duration) Verdict{classifyCode, classifyStatus, classifyGRPC, classifySQL, classifyStream} {
-		if v := answer(err, retryAfter); v.Outcome.Valid() {
+	for _, classify := range []func(error) Verdict{classifyGRPC, classifySQL, classifyStream, classifyLocal} {
+		if v := classify(err); v.Outcome.Valid() {
 			if v.Retry {
-				v.RetryAfter = retryAfter
+				v.RetryAfter = retryAfter(err)
 			}
 			return v
 		}
-	}
-	return classifyLocal(err, retryAfter)
-}
-
-// classifyLocal is Classify for errors that are no answers.
-func classifyLocal(err error, retryAfter time.Duration) Verdict {
-	var timeout interface{ Timeout() bool }
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return Verdict{Outcome: window.Timeout, Retry: true, RetryAfter: retryAfter}
-	}
-	var temporary interface{ Temporary() bool }
-	if fact.CutOff(err) || fact.NoRoute(err) || errors.As(err, &temporary) && temporary.Temporary() {
-		return Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: retryAfter}
 	}
 	return Verdict{}
 }
@@ -85,7 +88,7 @@ func classifyLocal(err error, retryAfter time.Duration) Verdict {
 // Classify.
 func ConnectionsAsOverload(err error) Verdict {
 	if fact.CutOff(err) {
-		return Verdict{Outcome: window.Overload, Retry: true}
+		return overload
 	}
 	return Verdict{}
 }

@@ -1,123 +1,151 @@
 package attempt
 
 import (
-	"database/sql/driver"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/answer"
 	"github.com/aimd-go/aimd/window"
 )
 
-// classifyCode is Classify for an API error code.
-func classifyCode(err error, _ time.Duration) Verdict {
-	var code interface{ ErrorCode() string }
-	if errors.As(err, &code) {
-		return codes[code.ErrorCode()]
+// answers is what an answer of a service means: the first row that fits decides. A row that names a
+// service has the rule of its documentation.
+var answers = []struct {
+	fits    func(answer.Answer) bool
+	verdict Verdict
+}{
+	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"), whatever the status. AWS's, S3
+	// servers', Google's and OpenAI's codes; OpenAI's words and Google's quota names for a day.
+	{hasCode("QuotaExceeded", "QuotaExceededException", "ServiceQuotaExceededException", "XMinioAdminBucketQuotaExceeded",
+		"quotaExceeded", "dailyLimitExceeded", "insufficient_quota",
+		"billing_hard_limit_reached", "billing_not_active", "credit_balance_exhausted"), outOfQuota},
+	{func(a answer.Answer) bool { return a.Daily }, outOfQuota},
+
+	// GitHub's primary limit: nothing is served until the reset. Its secondary limits: "wait for at least
+	// one minute", longer each time. Requests sent meanwhile may get the program banned.
+	// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+	{func(a answer.Answer) bool { return refuses(a) && a.After == 0 && a.Reset > 0 }, stopped},
+	{func(a answer.Answer) bool {
+		return refuses(a) && hasAny(a.Text, "secondary rate limit", "secondary-rate-limit", "abuse detection", "abuse-rate-limit")
+	}, stopped},
+
+	// Stripe: another request has the object locked. If there are too many requests, the header says why.
+	{func(a answer.Answer) bool {
+		return slices.Contains(a.Codes, "lock_timeout") && a.Header.Get("Stripe-Rate-Limited-Reason") == ""
+	}, again},
+
+	// Throttle codes of AWS (aws-sdk-go-v2, aws/retry), S3, MinIO, Azure, Google, OpenAI and Anthropic.
+	{hasCode("SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "ServerBusy",
+		"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
+		"RequestThrottledException", "TooManyRequests", "TooManyRequestsException",
+		"ProvisionedThroughputExceededException", "RequestLimitExceeded",
+		"BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete",
+		"TransactionInProgressException", "EC2ThrottledException",
+		"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED",
+		"rate_limit_exceeded", "rate_limit_error", "overloaded_error"), overload},
+	{hasCode("RequestTimeout", "RequestTimeoutException", "OperationTimedOut", "XMinioServerTimedOut"), timeout},
+	{hasCode("InternalError", "InternalServerError"), again},
+	// Google's quotas, which have no code. One that comes back soon has a delay beside it.
+	{func(a answer.Answer) bool { return a.Violation && !a.Soon }, outOfQuota},
+
+	// 529: overloaded, with Anthropic and others.
+	{hasStatus(429, 503, 529), overload},
+	{func(a answer.Answer) bool { return a.Status == 403 && a.After > 0 }, overload},
+	{hasStatus(408, 504), timeout},
+	// Who may not send learns nothing about the load. What the service cannot do now it cannot do later.
+	{hasStatus(401, 403, 501, 505), Verdict{Outcome: window.Neutral}},
+	{func(a answer.Answer) bool { return a.Status >= 600 }, Verdict{Outcome: window.Neutral}},
+	{func(a answer.Answer) bool { return a.Status >= 500 }, again},
+	{func(a answer.Answer) bool { return a.Status >= 400 }, Verdict{Outcome: window.ClientError}},
+}
+
+var (
+	overload   = Verdict{Outcome: window.Overload, Retry: true}
+	stopped    = Verdict{Outcome: window.Overload, Retry: true, Stop: true}
+	timeout    = Verdict{Outcome: window.Timeout, Retry: true}
+	again      = Verdict{Outcome: window.Neutral, Retry: true}
+	outOfQuota = Verdict{Outcome: window.Neutral, Reason: ErrQuota}
+)
+
+// refuses reports a status with which GitHub refuses for load.
+func refuses(a answer.Answer) bool { return a.Status == 403 || a.Status == 429 }
+
+func hasStatus(of ...int) func(answer.Answer) bool {
+	return func(a answer.Answer) bool { return slices.Contains(of, a.Status) }
+}
+
+func hasCode(of ...string) func(answer.Answer) bool {
+	return func(a answer.Answer) bool {
+		return slices.ContainsFunc(a.Codes, func(code string) bool { return slices.Contains(of, code) })
+	}
+}
+
+func hasAny(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// classifyAnswer is Classify for an answer over HTTP, or an API error code.
+func classifyAnswer(err error) Verdict {
+	a, ok := answerOf(err)
+	if !ok {
+		return Verdict{}
+	}
+	for _, row := range answers {
+		if row.fits(a) {
+			return row.verdict.with(a)
+		}
 	}
 	return Verdict{}
 }
 
-// classifyStatus is Classify for an HTTP status. SDKs use a status of success, or 0, for a request that
-// was not answered.
-func classifyStatus(err error, retryAfter time.Duration) Verdict {
-	var answer interface{ HTTPStatusCode() int }
-	if !errors.As(err, &answer) || answer.HTTPStatusCode() < 400 {
-		return Verdict{}
+// with is a row's verdict with what the answer says of another attempt.
+func (v Verdict) with(a answer.Answer) Verdict {
+	// OpenAI's and Anthropic's SDKs obey this header before all else.
+	switch a.Header.Get("X-Should-Retry") {
+	case "true":
+		v.Retry = v.Reason == nil
+	case "false":
+		v.Retry = false
 	}
-	v := Verdict{Outcome: window.Neutral, Retry: true}
-	switch status := answer.HTTPStatusCode(); {
-	// 529: overloaded, as some APIs say it. 403: GitHub's secondary limits,
-	// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
-	case status == 429, status == 503, status == 529, status == 403 && retryAfter > 0:
-		v.Outcome = window.Overload
-	case status == 408, status == 504:
-		v.Outcome = window.Timeout
-	case status < 500:
-		return Verdict{Outcome: window.ClientError}
-	case status == 501, status == 505, status >= 600:
-		// What the service cannot do now it cannot do later.
-		return Verdict{Outcome: window.Neutral}
+	if !v.Retry {
+		return Verdict{Outcome: v.Outcome, Reason: v.Reason}
+	}
+	v.RetryAfter = a.After
+	if v.Stop && v.RetryAfter == 0 {
+		v.RetryAfter = a.Reset
 	}
 	return v
 }
 
-// classifySQL is Classify for the errors of databases.
-func classifySQL(err error, _ time.Duration) Verdict {
-	if errors.Is(err, driver.ErrBadConn) {
-		return Verdict{Outcome: window.Neutral, Retry: true}
+// answerOf is the answer that the error is made of: its own, the one in a field, or one made of its
+// methods. SDKs use a status of success, or 0, for a request that was not answered.
+func answerOf(err error) (a answer.Answer, ok bool) {
+	var own interface{ Answer() answer.Answer }
+	if errors.As(err, &own) {
+		return own.Answer(), true
 	}
-	var state interface{ SQLState() string }
-	if !errors.As(err, &state) {
-		return Verdict{}
+	var code interface{ ErrorCode() string }
+	if errors.As(err, &code) {
+		a.Codes, ok = []string{code.ErrorCode()}, true
 	}
-	return states[state.SQLState()]
+	var status interface{ HTTPStatusCode() int }
+	if errors.As(err, &status) {
+		a.Status, ok = status.HTTPStatusCode(), true
+	}
+	if !ok {
+		return heldAnswer(err)
+	}
+	a.After = retryAfter(err)
+	return a, ok
 }
 
-// states are the SQLSTATEs that may pass: https://www.postgresql.org/docs/current/errcodes-appendix.html
-var states = map[string]Verdict{
-	"53300": {Outcome: window.Overload, Retry: true}, // too_many_connections
-	"57P03": {Outcome: window.Overload, Retry: true}, // cannot_connect_now
-	"57014": {Outcome: window.Timeout, Retry: true},  // query_canceled, by statement_timeout
-	"57P01": {Outcome: window.Neutral, Retry: true},  // admin_shutdown
-	"57P02": {Outcome: window.Neutral, Retry: true},  // crash_shutdown
-	"40001": {Outcome: window.Neutral, Retry: true},  // serialization_failure
-	"40P01": {Outcome: window.Neutral, Retry: true},  // deadlock_detected
+// retryAfter is the delay that the error says the service asked for.
+func retryAfter(err error) time.Duration {
+	var after interface{ RetryAfter() time.Duration }
+	if errors.As(err, &after) {
+		return max(0, after.RetryAfter())
+	}
+	return 0
 }
-
-// streamError is net/http's error of a stream of HTTP/2 that the server reset. errors.As puts it into any
-// struct with the same fields.
-type streamError struct {
-	StreamID uint32
-	Code     uint32 // https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
-	Cause    error
-}
-
-func (streamError) Error() string { return "stream error" }
-
-// classifyStream is Classify for streams of HTTP/2.
-func classifyStream(err error, _ time.Duration) Verdict {
-	var stream streamError
-	if !errors.As(err, &stream) {
-		return Verdict{}
-	}
-	switch stream.Code {
-	case 0x7, 0xb: // REFUSED_STREAM, ENHANCE_YOUR_CALM
-		return Verdict{Outcome: window.Overload, Retry: true}
-	case 0x2, 0x8: // INTERNAL_ERROR, CANCEL
-		return Verdict{Outcome: window.Neutral, Retry: true}
-	}
-	return Verdict{}
-}
-
-// codes are the API error codes of field and SDK documents: AWS's throttle codes (aws-sdk-go-v2
-// aws/retry), S3's, MinIO's, Azure's, Google's, OpenAI's and Anthropic's.
-var codes = func() map[string]Verdict {
-	m := map[string]Verdict{}
-	for o, names := range map[window.Outcome][]string{
-		window.Overload: {
-			"SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "ServerBusy",
-			"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
-			"RequestThrottledException", "TooManyRequests", "TooManyRequestsException",
-			"ProvisionedThroughputExceededException", "RequestLimitExceeded",
-			"BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete",
-			"TransactionInProgressException", "EC2ThrottledException",
-			"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED",
-			"rate_limit_exceeded", "rate_limit_error", "overloaded_error",
-		},
-		window.Timeout: {"RequestTimeout", "RequestTimeoutException", "OperationTimedOut", "XMinioServerTimedOut"},
-		window.Neutral: {"InternalError", "InternalServerError"},
-	} {
-		for _, name := range names {
-			m[name] = Verdict{Outcome: o, Retry: true}
-		}
-	}
-	// "Don't retry on out of quota!" (the talk "Safe Client Behavior"), whatever the status. AWS's, S3
-	// servers', Google's and OpenAI's codes.
-	for _, name := range []string{
-		"QuotaExceeded", "QuotaExceededException", "ServiceQuotaExceededException", "XMinioAdminBucketQuotaExceeded",
-		"quotaExceeded", "dailyLimitExceeded", "insufficient_quota", "billing_hard_limit_reached",
-	} {
-		m[name] = Verdict{Outcome: window.Neutral, Reason: ErrQuota}
-	}
-	return m
-}()

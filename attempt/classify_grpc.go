@@ -2,23 +2,23 @@ package attempt
 
 import (
 	"reflect"
-	"time"
+	"slices"
 
 	"github.com/aimd-go/aimd/window"
 )
 
 // classifyGRPC finds a gRPC status by its methods' names, since its type lives in a module that this one
 // does not want.
-func classifyGRPC(err error, _ time.Duration) Verdict {
+func classifyGRPC(err error) Verdict {
 	code, ok := grpcCode(err)
 	if !ok {
 		return Verdict{}
 	}
 	switch code {
 	case 8, 14: // RESOURCE_EXHAUSTED, UNAVAILABLE
-		return Verdict{Outcome: window.Overload, Retry: true}
+		return overload
 	case 4: // DEADLINE_EXCEEDED
-		return Verdict{Outcome: window.Timeout, Retry: true}
+		return timeout
 	case 3, 5, 6, 7, 9, 11, 16:
 		// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION,
 		// OUT_OF_RANGE, UNAUTHENTICATED
@@ -27,25 +27,34 @@ func classifyGRPC(err error, _ time.Duration) Verdict {
 	return Verdict{Outcome: window.Neutral}
 }
 
-func grpcCode(err error) (uint64, bool) {
-	if err == nil {
-		return 0, false
-	}
-	if m := reflect.ValueOf(err).MethodByName("GRPCStatus"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
-		code := m.Call(nil)[0].MethodByName("Code")
-		if code.IsValid() && code.Type().NumIn() == 0 && code.Type().NumOut() == 1 && code.Type().Out(0).Kind() == reflect.Uint32 {
-			return code.Call(nil)[0].Uint(), true
+func grpcCode(err error) (code uint64, ok bool) {
+	walk(err, func(err error) bool {
+		m := reflect.ValueOf(err).MethodByName("GRPCStatus")
+		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
+			return false
 		}
+		c := m.Call(nil)[0].MethodByName("Code")
+		if ok = c.IsValid() && c.Type().NumIn() == 0 && c.Type().NumOut() == 1 && c.Type().Out(0).Kind() == reflect.Uint32; ok {
+			code = c.Call(nil)[0].Uint()
+		}
+		return ok
+	})
+	return code, ok
+}
+
+// walk visits the error's tree, each error before those that it wraps, until visit returns true.
+func walk(err error, visit func(error) bool) bool {
+	if err == nil {
+		return false
+	}
+	if visit(err) {
+		return true
 	}
 	switch u := err.(type) {
 	case interface{ Unwrap() error }:
-		return grpcCode(u.Unwrap())
+		return walk(u.Unwrap(), visit)
 	case interface{ Unwrap() []error }:
-		for _, e := range u.Unwrap() {
-			if code, ok := grpcCode(e); ok {
-				return code, true
-			}
-		}
+		return slices.ContainsFunc(u.Unwrap(), func(e error) bool { return walk(e, visit) })
 	}
-	return 0, false
+	return false
 }

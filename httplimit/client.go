@@ -23,22 +23,42 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // service's Retry-After, up to the limiter's limit of attempts. If the request has a deadline, it is sent
 // again until then, otherwise for 15 minutes. If the limiter has a policy, the policy decides instead.
 //
-// A request is sent again if the limiter's classifier allows it and if it may be done twice, as a
-// [Retrier] has it: by its method, an Idempotency-Key, or retry.WithIdempotent. Other requests are sent
-// again only if they certainly were not sent. The body must be one that can be sent again:
-// http.NewRequest sees to that for the readers that it knows.
+// Which requests are sent again, if the limiter's classifier allows it:
+//
+//	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
+//	any, with an Idempotency-Key or retry.WithIdempotent after every failure
+//	any, after a 429                                     the service did not do the work
+//	any, after a 503 with a Retry-After                  with the option ResendUnavailable
+//	any that was certainly not sent                      there was no connection
+//	POST, PATCH and others, after other failures         never
+//	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
 //
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
 // [Retrier]. Client panics if l is nil.
 //
 // It sends with what http.DefaultTransport is now. For another base, or a limiter for each host, use
 // [New], [PerHost] and [NewRetrier].
-func Client(l *limiter.Limiter) *http.Client {
-	return &http.Client{Transport: &patient{New(nil, l)}}
+func Client(l *limiter.Limiter, opts ...Option) *http.Client {
+	p := &patient{Transport: New(nil, l)}
+	for _, o := range opts {
+		o(p)
+	}
+	return &http.Client{Transport: p}
 }
 
+// Option is a setting of a Client.
+type Option func(*patient)
+
+// ResendUnavailable lets a Client send every request again after a 503 with a Retry-After, a POST too: for
+// a service that refuses with 503 before it does any of the work.
+func ResendUnavailable() Option { return func(p *patient) { p.unavailable = true } }
+
 // patient is the Transport of Client.
-type patient struct{ *Transport }
+type patient struct {
+	*Transport
+	// unavailable: a 503 with a Retry-After says that the work was not done.
+	unavailable bool
+}
 
 // RoundTrip sends the request, again if need be.
 func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -50,7 +70,7 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x := &exchange{req: req, send: p.send}
-	return x.result(a.Drive(x, again))
+	return x.result(a.Drive(x, p.again))
 }
 
 // sendable is what may be sent again; the limiter decides when.
@@ -63,9 +83,14 @@ var sendable = func() *retry.Policy {
 }()
 
 // again reports whether a request may be sent again after the failure, and if not, why.
-func again(ctx context.Context, f attempt.Failure) (bool, error) {
+func (p *patient) again(ctx context.Context, f attempt.Failure) (bool, error) {
 	if _, bounded := ctx.Deadline(); !bounded && f.Elapsed >= patience {
 		return false, errPatience
+	}
+	var answer *StatusError
+	if errors.As(f.Err, &answer) && (answer.StatusCode == http.StatusTooManyRequests ||
+		p.unavailable && answer.StatusCode == http.StatusServiceUnavailable && f.Verdict.RetryAfter > 0) {
+		ctx = retry.WithIdempotent(ctx) // the work was not done
 	}
 	f.Attempt = 1
 	d := sendable.Decide(ctx, f)

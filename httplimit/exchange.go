@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/answer"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -90,7 +91,7 @@ func drop(resp *http.Response) {
 			<-closed
 		}
 	}()
-	_, _ = io.CopyN(io.Discard, resp.Body, drainedBody)
+	_, _ = io.CopyN(io.Discard, resp.Body, answer.MostBody)
 }
 
 // result is what RoundTrip returns.

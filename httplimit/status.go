@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/aimd-go/aimd/internal/answer"
 )
 
 const (
 	// keptBody is how much of a body a StatusError keeps, in bytes: room for an API's error document.
-	// drainedBody is how much Check reads, so that the connection can be used again, and how much is kept
-	// of JSON that may have a code. Our choice.
-	keptBody    = 4 << 10
-	drainedBody = 64 << 10
+	// Our choice.
+	keptBody = 4 << 10
 	// shownBody is how much of the body the error's text shows, in characters.
 	shownBody = 200
 )
@@ -28,12 +28,12 @@ type StatusError struct {
 	Status string
 	// Header is the answer's header.
 	Header http.Header
-	// Body is the start of the answer's body, at most 4 KiB; of a 429 or 403 in JSON 64 KiB, for the code
-	// in it.
+	// Body is the start of the answer's body, at most 4 KiB; of a 402, 403 or 429 in JSON 64 KiB, for the
+	// code in it.
 	Body []byte
 
-	// after is the Retry-After, if it has been read.
-	after *time.Duration
+	// read is the answer as it was read when it came, nil for a StatusError that is made by hand.
+	read *answer.Answer
 }
 
 // Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
@@ -59,22 +59,25 @@ func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
 	}
-	e := newStatusError(resp)
+	e := glance(resp)
 	if resp.Body != nil {
 		defer resp.Body.Close()
 		// An error here does not matter: the status is known.
-		e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, e.kept()))
-		_, _ = io.CopyN(io.Discard, resp.Body, drainedBody-int64(len(e.Body)))
+		if e.Body == nil {
+			e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, keptBody))
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, answer.MostBody-int64(len(e.Body)))
 	}
 	return e
 }
 
-// newStatusError returns the error without the body.
-func newStatusError(resp *http.Response) *StatusError {
-	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
+// glance returns the answer as a StatusError and leaves its body readable. The StatusError has the start
+// of the body if that may say more than the status.
+func glance(resp *http.Response) *StatusError {
+	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, Body: answer.Peek(resp)}
 	e.Status = e.status()
-	after := e.RetryAfter()
-	e.after = &after
+	read := e.Answer()
+	e.read = &read
 	return e
 }
 
@@ -86,17 +89,19 @@ func (e *StatusError) status() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 }
 
+// Answer is for attempt.Classify.
+func (e *StatusError) Answer() answer.Answer {
+	if e.read != nil {
+		return *e.read // a date is read once, when the answer came
+	}
+	return answer.Read(e.StatusCode, e.Header, e.Body, time.Now())
+}
+
 // HTTPStatusCode returns the status.
 func (e *StatusError) HTTPStatusCode() int { return e.StatusCode }
 
-// RetryAfter returns the delay that the service asked for in the header, or 0.
-func (e *StatusError) RetryAfter() time.Duration {
-	if e.after != nil {
-		return *e.after // a date is read once, when the answer came
-	}
-	after, _ := RetryAfter(e.Header, time.Now())
-	return after
-}
+// RetryAfter returns the delay that the service asked for, or 0.
+func (e *StatusError) RetryAfter() time.Duration { return e.Answer().After }
 
 // Error returns the status, the Retry-After and the start of the body, in one line of printable
 // characters.

@@ -16,7 +16,7 @@ import (
 // end or closed, reading fails, or the request's context ends.
 //
 // An answer with a status below 400 is a success. The limiter's classifier reads any other as a
-// [StatusError], and so it reads the errors of the base. If the status is 429 or 403 and the body JSON,
+// [StatusError], and so it reads the errors of the base. If the status is 402, 403 or 429 and the body JSON,
 // the StatusError has the first 64 KiB of the body, which may name a quota; otherwise it has no body. The
 // package comment has the end of the request's context.
 //

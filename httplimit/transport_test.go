@@ -31,7 +31,8 @@ func TestTheStatusIsTheOutcome(t *testing.T) {
 	}{
 		{200, nil, window.Success},
 		{301, after, window.Success},
-		{403, nil, window.ClientError},
+		{401, nil, window.Neutral},
+		{403, nil, window.Neutral},
 		{403, after, window.Overload},
 		{404, nil, window.ClientError},
 		{408, nil, window.Timeout},

@@ -13,5 +13,5 @@ func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acqu
 
 // Settle releases the permit as the end of such an attempt does.
 func (p Permit) Settle(v attempt.Verdict) error {
-	return p.release(v.Outcome, v.RetryAfter, errors.New("429 Too Many Requests"))
+	return p.release(v, errors.New("429 Too Many Requests"))
 }

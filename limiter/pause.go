@@ -20,10 +20,13 @@ type pause struct {
 }
 
 // paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
-func (l *Limiter) paused(now, wait, retryAfter time.Duration, refusal error) {
+func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal error) {
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
-	most := l.config.Load().MaxRetryAfter
+	retryAfter, most := v.RetryAfter, l.config.Load().MaxRetryAfter
+	if v.Stop {
+		most = max(most, retryAfter)
+	}
 	if min(retryAfter, most) <= wait { // a shorter pause has another cause (Rules.Patience)
 		l.pause.asked, l.pause.refusal = retryAfter, refusal
 		if retryAfter > most {

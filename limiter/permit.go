@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
@@ -18,10 +19,11 @@ type Permit struct {
 
 // Done releases the permit with the attempt's outcome. If the permit was released before,
 // Done returns ErrReleased and has no effect. It panics if o is not an outcome.
-func (p Permit) Done(o window.Outcome) error { return p.release(o, 0, nil) }
+func (p Permit) Done(o window.Outcome) error { return p.release(attempt.Verdict{Outcome: o}, nil) }
 
-// release is Done for an attempt that failed with err, and with the service's Retry-After.
-func (p Permit) release(o window.Outcome, retryAfter time.Duration, err error) error {
+// release is Done for an attempt that failed with err, and for its verdict.
+func (p Permit) release(v attempt.Verdict, err error) error {
+	o := v.Outcome
 	if !o.Valid() {
 		panic(fmt.Sprintf("limiter: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
@@ -31,11 +33,11 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration, err error) e
 	}
 	l.mu.Lock()
 	var now time.Duration
-	if o.Overloaded() || l.core.Timed() {
+	if o.Overloaded() || v.Stop || l.core.Timed() {
 		now = l.now()
 	}
 	before, paused := l.core.State(), l.core.PausedUntil()
-	change := l.core.Answered(now, p.t, o, retryAfter)
+	change := l.core.Answered(now, p.t, o, v.RetryAfter)
 	l.counts.count(change, o)
 	if change == core.Late {
 		l.note(now, Event{Kind: Late, Outcome: o})
@@ -43,10 +45,13 @@ func (p Permit) release(o window.Outcome, retryAfter time.Duration, err error) e
 		return ErrReleased
 	}
 	if l.observer != nil || change != core.Steady && change != core.Grew {
-		l.note(now, Event{Kind: kindOf[change], Before: before.Cwnd, GapBefore: before.Gap, Outcome: o, RTT: l.core.RTT(), RetryAfter: retryAfter})
+		l.note(now, Event{Kind: kindOf[change], Before: before.Cwnd, GapBefore: before.Gap, Outcome: o, RTT: l.core.RTT(), RetryAfter: v.RetryAfter})
+	}
+	if v.Stop {
+		l.core.Stopped(now, v.RetryAfter)
 	}
 	if until := l.core.PausedUntil(); until > paused {
-		l.paused(now, until-now, retryAfter, err)
+		l.paused(now, until-now, v, err)
 	}
 	l.unlock(now)
 	return nil

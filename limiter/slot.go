@@ -26,7 +26,7 @@ func (s *slots) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 
 func (s *slots) Settle(t core.Ticket, v attempt.Verdict, err error) {
 	// A second release would be an error, but an attempt ends once.
-	_ = Permit{s.limiter(), t}.release(v.Outcome, v.RetryAfter, err)
+	_ = Permit{s.limiter(), t}.release(v, err)
 }
 
 func (s *slots) Reported(t core.Ticket, a quota.Answer) {
@@ -52,14 +52,21 @@ func (s *slots) Backoffs(failures int, last window.Outcome) int {
 }
 
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+	pause := s.Paused()
 	l := s.limiter()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pause := l.core.PausedUntil() - l.now()
 	if asked := min(retryAfter, l.config.Load().MaxRetryAfter); asked > 0 && pause >= asked {
 		return max(pause, l.core.RetryDelay(failures, last, 0)) // the pause has the Retry-After, with its jitter
 	}
 	return l.core.RetryDelay(failures, last, retryAfter)
+}
+
+func (s *slots) Paused() time.Duration {
+	l := s.limiter()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.PausedUntil() - l.now()
 }
 
 // HasSlot reports whether the context belongs to an attempt that has a slot of the limiter

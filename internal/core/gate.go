@@ -148,6 +148,15 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 }
 
+// Stopped pauses all sends after an overload whose answer speaks for everybody: for d, however long, or, if
+// d is 0, for a minute, twice as long after each cut in a row. Jitter makes the pause longer, never shorter.
+func (g *Gate) Stopped(now, d time.Duration) {
+	if d == 0 {
+		d = time.Minute << min(max(g.Window.Streak()-1, 0), 6)
+	}
+	g.pausedUntil = max(g.pausedUntil, g.seen(now)+jitter.RetryAfter(d, d, g.rules.Rand))
+}
+
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an
 // error that names the wrong setting, and the old rules stay.
 //

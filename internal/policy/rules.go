@@ -41,7 +41,14 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 		}
 		d.Delay = r.capped(delay)
 	}
-	d.RetryAfter = jitter.RetryAfter(f.Verdict.RetryAfter, r.MaxRetryAfter, r.Rand)
+	asked, longest := f.Verdict.RetryAfter, r.MaxRetryAfter
+	if f.Verdict.Stop {
+		if asked == 0 {
+			asked = time.Minute << min(f.Attempt-1, 6)
+		}
+		longest = asked
+	}
+	d.RetryAfter = jitter.RetryAfter(asked, longest, r.Rand)
 	return d
 }
 

@@ -44,6 +44,7 @@ type desk struct {
 	attempts int
 	timeout  time.Duration
 	giveUp   time.Duration
+	paused   time.Duration
 
 	mu      sync.Mutex
 	taken   []string
@@ -94,6 +95,7 @@ func (d *desk) Reached() bool                      { return true }
 func (d *desk) Reported(core.Ticket, quota.Answer) {}
 func (d *desk) Contact(bool, error) (bool, error)  { return true, nil }
 func (d *desk) Suspect(error)                      {}
+func (d *desk) Paused() time.Duration              { return d.paused }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 

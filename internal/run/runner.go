@@ -164,5 +164,8 @@ func (a *Attempt) decide(f attempt.Failure) attempt.Decision {
 		return attempt.Decision{Reason: reason}
 	}
 	d.Delay = r.Slots.InContact(d.Delay)
+	if pause := r.Slots.Paused(); d.RetryAfter > 0 && f.Verdict.RetryAfter > 0 && pause >= f.Verdict.RetryAfter {
+		d.RetryAfter = pause // it has the Retry-After already, with its jitter
+	}
 	return d
 }

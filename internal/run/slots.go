@@ -31,6 +31,8 @@ type Slots interface {
 	Contact(answered bool, err error) (made bool, reason error)
 	// InContact cuts a delay to the time that is left for the first contact.
 	InContact(delay time.Duration) time.Duration
+	// Paused returns how long the pause for all operations still lasts, 0 or less without one.
+	Paused() time.Duration
 	// Suspect notes an error that is neutral and final though it looks like a refusal: the classifier may
 	// not know it.
 	Suspect(err error)

@@ -1,0 +1,256 @@
+package httplimit_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
+)
+
+// parsed is an answer from its bytes.
+func parsed(t *testing.T, bytes string) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(strings.TrimLeft(bytes, "\n"))), nil)
+	require.NoError(t, err)
+	return resp
+}
+
+// The bytes of answers, as documentations or captures have them. GitHub:
+// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+const (
+	gitHubPrimary = `
+HTTP/1.1 403 Forbidden
+Date: Wed, 09 Aug 2023 14:28:23 GMT
+Content-Type: application/json; charset=utf-8
+x-ratelimit-limit: 60
+x-ratelimit-remaining: 0
+x-ratelimit-used: 60
+x-ratelimit-reset: 1691591363
+x-ratelimit-resource: core
+
+{"message":"API rate limit exceeded for 203.0.113.7. (But here's the good news: Authenticated requests get a higher rate limit. Check out the documentation for more details.)","documentation_url":"https://docs.github.com/rest/overview/resources-in-the-rest-api#rate-limiting"}`
+	gitHubSecondary = `
+HTTP/1.1 403 Forbidden
+Content-Type: application/json; charset=utf-8
+x-ratelimit-limit: 5000
+x-ratelimit-remaining: 4871
+x-ratelimit-reset: 1691591363
+
+{"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits","message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`
+	openAIDaily = `
+HTTP/1.1 429 Too Many Requests
+Content-Type: application/json
+retry-after: 28800
+x-should-retry: true
+
+{"error":{"message":"Rate limit reached for gpt-5 in organization org-1 on requests per day (RPD): Limit 200, Used 200, Requested 1. Please try again in 8h0m0s.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
+	stripeLocked = `
+HTTP/1.1 429 Too Many Requests
+Content-Type: application/json
+
+{"error":{"code":"lock_timeout","doc_url":"https://stripe.com/docs/error-codes/lock-timeout","message":"This object cannot be accessed right now because another API request or Stripe process is currently accessing it.","type":"invalid_request_error"}}`
+)
+
+// tooMany is a 429 whose body is that document.
+func tooMany(document string) string {
+	return "HTTP/1.1 429 Too Many Requests\nContent-Type: application/json\n\n" + document
+}
+
+// with is the answer with another line in its header.
+func with(answer, line string) string { return strings.Replace(answer, "\n\n", "\n"+line+"\n\n", 1) }
+
+// What the answers of services mean, through every door alike: Check within Do, an SDK's error within Do,
+// and a Transport.
+func TestAnswersOfServices(t *testing.T) {
+	overload := attempt.Verdict{Outcome: window.Overload, Retry: true}
+	stop := attempt.Verdict{Outcome: window.Overload, Retry: true, Stop: true}
+	again := attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	final := attempt.Verdict{Outcome: window.Neutral}
+	quota := attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
+	after := func(v attempt.Verdict, d time.Duration) attempt.Verdict {
+		v.RetryAfter = d
+		return v
+	}
+	const retryInfo = `{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"%s"}`
+	quotaOf := func(id, delay string) string {
+		return tooMany(fmt.Sprintf(`{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":%q}]},`+retryInfo+`]}}`, id, delay))
+	}
+	for name, c := range map[string]struct {
+		answer string
+		want   attempt.Verdict
+	}{
+		"GitHub's primary limit":              {gitHubPrimary, after(stop, time.Minute)},
+		"the same with 429":                   {strings.Replace(gitHubPrimary, "403 Forbidden", "429 Too Many Requests", 1), after(stop, time.Minute)},
+		"with a Retry-After":                  {with(gitHubPrimary, "Retry-After: 60"), after(overload, time.Minute)},
+		"with requests left it says nothing":  {strings.Replace(gitHubPrimary, "remaining: 0", "remaining: 7", 1), final},
+		"GitHub's secondary limit":            {gitHubSecondary, stop},
+		"the same with a Retry-After":         {with(gitHubSecondary, "Retry-After: 30"), after(stop, 30*time.Second)},
+		"GitHub's older words":                {strings.Replace(gitHubSecondary, "exceeded a secondary rate limit", "triggered an abuse detection mechanism", 1), stop},
+		"no permission":                       {strings.Replace(with(tooMany(`{"message":"Resource not accessible by integration"}`), "Server: github.com"), "429 Too Many Requests", "403 Forbidden", 1), final},
+		"no credentials":                      {"HTTP/1.1 401 Unauthorized\nContent-Type: application/json\n\n" + `{"message":"Bad credentials"}`, final},
+		"OpenAI's quota of a day":             {openAIDaily, quota},
+		"tokens of a day":                     {strings.Replace(openAIDaily, "requests per day (RPD)", "tokens per day (TPD)", 1), quota},
+		"requests of a minute":                {strings.Replace(openAIDaily, "requests per day (RPD)", "requests per min (RPM)", 1), after(overload, 8*time.Hour)},
+		"DAILY_LIMIT_EXCEEDED":                {with(tooMany(`{"error":"DAILY_LIMIT_EXCEEDED"}`), "Retry-After: 43200"), quota},
+		"no credit":                           {tooMany(`{"error":{"message":"Your credit balance is exhausted","type":"insufficient_quota","code":"credit_balance_exhausted"}}`), quota},
+		"no billing":                          {tooMany(`{"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","param":null,"code":"billing_not_active"}}`), quota},
+		"Google's quota of a day":             {tooMany(`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED","metadata":{"quota_limit":"Gemini25ProRequestsPerDay"}}]}}`), quota},
+		"of a day, with a delay of seconds":   {quotaOf("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "34s"), quota},
+		"of a minute":                         {quotaOf("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "34s"), after(overload, 34*time.Second)},
+		"a delay with a fraction":             {quotaOf("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "600.5s"), after(overload, 600500*time.Millisecond)},
+		"Stripe's lock":                       {stripeLocked, again},
+		"a lock while there are too many":     {with(stripeLocked, "Stripe-Rate-Limited-Reason: endpoint-concurrency"), overload},
+		"x-should-retry: false":               {with(tooMany(`{"error":{"code":"rate_limit_exceeded"}}`), "x-should-retry: false"), attempt.Verdict{Outcome: window.Overload}},
+		"x-should-retry: false after a 500":   {"HTTP/1.1 500 Internal Server Error\nx-should-retry: false\n\n", final},
+		"x-should-retry: true after a 409":    {"HTTP/1.1 409 Conflict\nx-should-retry: true\nRetry-After: 2\n\n", after(attempt.Verdict{Outcome: window.ClientError, Retry: true}, 2*time.Second)},
+		"Anthropic's, as captured":            {with(tooMany(`{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`), "x-should-retry: true\nanthropic-ratelimit-input-tokens-remaining: 0\nretry-after: 16"), after(overload, 16*time.Second)},
+		"Retry-After: 1.5":                    {with(tooMany(`{}`), "Retry-After: 1.5"), after(overload, 1500*time.Millisecond)},
+		"retry-after-ms: 1500.5":              {with(tooMany(`{}`), "retry-after-ms: 1500.5\nRetry-After: 2"), after(overload, 1500500*time.Microsecond)},
+		"X-RateLimit-RetryAfter, a Unix time": {with(tooMany(`{}`), "Date: Wed, 09 Aug 2023 14:28:23 GMT\nX-RateLimit-RetryAfter: 1691591363"), after(overload, time.Minute)},
+		"X-RateLimit-RetryAfter, in seconds":  {with(tooMany(`{}`), "X-RateLimit-RetryAfter: 7"), after(overload, 7*time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, attempt.Classify(httplimit.Check(parsed(t, c.answer))), "Check")
+			require.Equal(t, c.want, attempt.Classify(fmt.Errorf("a call: %w", &sdkError{parsed(t, c.answer)})), "an SDK's error")
+			var seen attempt.Verdict
+			l := narrow(t, aimd.WithClassifier(func(err error) attempt.Verdict {
+				seen = attempt.Classify(err)
+				return seen
+			}))
+			sent := parsed(t, c.answer)
+			resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) { return sent, nil }), l).RoundTrip(get(t.Context(), anyURL))
+			require.NoError(t, err)
+			_, document, _ := strings.Cut(c.answer, "\n\n")
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			require.Equal(t, document, string(body), "the caller gets all of it")
+			require.Equal(t, c.want, seen, "a Transport")
+		})
+	}
+}
+
+// A quota of a day ends the operation at once, with the words of the service.
+func TestAQuotaOfADayIsTold(t *testing.T) {
+	err := narrow(t).Do(t.Context(), func(context.Context) error { return httplimit.Check(parsed(t, openAIDaily)) })
+	require.ErrorIs(t, err, attempt.ErrQuota)
+	require.ErrorContains(t, err, "on requests per day (RPD): Limit 200")
+}
+
+// Nothing is sent to GitHub before the reset, whatever MaxRetryAfter, and after a secondary limit for a
+// minute, then for two: by a Client, by Do with Check, by Do around an SDK, and by a policy alone.
+func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
+	policy, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: -1, MaxRetryAfter: time.Second})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		answer string
+		waits  []time.Duration
+	}{
+		"primary":   {strings.Replace(gitHubPrimary, "14:28:23", "13:29:23", 1), []time.Duration{time.Hour, time.Hour}},
+		"secondary": {gitHubSecondary, []time.Duration{time.Minute, 2 * time.Minute}},
+	} {
+		var sent []time.Time
+		send := func(*http.Request) (*http.Response, error) {
+			if sent = append(sent, time.Now()); len(sent) > len(c.waits) {
+				return answers(200, nil, http.NoBody)(nil)
+			}
+			return parsed(t, c.answer), nil
+		}
+		checked := func(context.Context) error {
+			resp, _ := send(nil)
+			return httplimit.Check(resp)
+		}
+		held := func(context.Context) error {
+			if resp, _ := send(nil); resp.StatusCode != http.StatusOK {
+				return &sdkError{resp}
+			}
+			return nil
+		}
+		for door, call := range map[string]func(*testing.T) error{
+			"Client": func(t *testing.T) error {
+				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+				defer cancel()
+				_, err := clientOn(t, base(send), narrow(t, aimd.WithMaxRetryAfter(time.Second))).Do(get(ctx, anyURL))
+				return err
+			},
+			"Do with Check": func(t *testing.T) error {
+				return narrow(t, aimd.WithMaxRetryAfter(time.Second)).Do(t.Context(), checked)
+			},
+			"Do around an SDK": func(t *testing.T) error { return narrow(t).Do(t.Context(), held) },
+			"a policy alone":   func(t *testing.T) error { return retry.Do(t.Context(), policy, checked) },
+			"a policy in a limiter": func(t *testing.T) error {
+				return narrow(t, aimd.WithPolicy(policy)).Do(t.Context(), checked)
+			},
+		} {
+			t.Run(name+" "+door, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sent = nil
+					require.NoError(t, call(t))
+					require.Len(t, sent, 3)
+					for i, wait := range c.waits {
+						require.GreaterOrEqual(t, sent[i+1].Sub(sent[i]), wait)
+						require.LessOrEqual(t, sent[i+1].Sub(sent[i]), wait+2*time.Second)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A POST after a 429 was not done, so a Client sends it again. After a 503 with a Retry-After it does so
+// with an option.
+func TestAClientSendsAPostAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		after  string
+		opts   []httplimit.Option
+		want   int
+	}{
+		"429":                              {429, "", nil, 200},
+		"503":                              {503, "1", nil, 503},
+		"503, with the option":             {503, "1", []httplimit.Option{httplimit.ResendUnavailable()}, 200},
+		"503 without a Retry-After":        {503, "", []httplimit.Option{httplimit.ResendUnavailable()}, 503},
+		"500 with a Retry-After":           {500, "1", []httplimit.Option{httplimit.ResendUnavailable()}, 500},
+		"a 429 that says not to try again": {429, "never", nil, 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				kept := http.DefaultTransport
+				defer func() { http.DefaultTransport = kept }()
+				http.DefaultTransport = base(func(req *http.Request) (*http.Response, error) {
+					body, err := io.ReadAll(req.Body)
+					require.NoError(t, err)
+					if got = append(got, string(body)); len(got) > 1 {
+						return answers(200, nil, http.NoBody)(req)
+					}
+					h := http.Header{}
+					if c.after == "never" {
+						h.Set("X-Should-Retry", "false")
+					} else {
+						h.Set("Retry-After", c.after)
+					}
+					return answers(c.status, h, http.NoBody)(req)
+				})
+				resp, err := httplimit.Client(narrow(t), c.opts...).Post(anyURL, "text/plain", strings.NewReader("payload"))
+				require.NoError(t, err)
+				require.Equal(t, c.want, resp.StatusCode)
+				for _, body := range got {
+					require.Equal(t, "payload", body)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,121 @@
+// Package answer reads what an HTTP answer that is no success says beyond its status: when to send again,
+// and which error of the service's API it is. Package attempt has the table of what that means.
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Answer is an HTTP answer that is no success, or what an SDK says of one.
+type Answer struct {
+	Status int
+	Header http.Header
+	// After is the delay that the service asked for, in a header or in the body; 0 if it did not ask.
+	After time.Duration
+	// Reset is the time until a quota that is used up comes back, by the header X-RateLimit-Reset; 0
+	// without that header, or if X-RateLimit-Remaining is not 0.
+	Reset time.Duration
+	// Text is the start of the body in lower case.
+	Text string
+	// Codes are the codes of the body: what it has under the keys "code", "type", "reason" and the like.
+	Codes []string
+	// Daily: the body names a quota of a day. Violation: it has Google's QuotaFailure, which has no code.
+	// Soon: it has Google's RetryInfo, so the quota comes back soon.
+	Daily, Violation, Soon bool
+}
+
+// Read reads an answer that came now. body is the start of its body.
+func Read(status int, h http.Header, body []byte, now time.Time) Answer {
+	a := Answer{Status: status, Header: h}
+	a.After, _ = RetryAfter(h, now)
+	if h.Get("X-Ratelimit-Remaining") == "0" {
+		a.Reset, _ = moment(h.Get("X-Ratelimit-Reset"), h, now)
+	}
+	if Ambiguous(status) {
+		a.read(body)
+	}
+	return a
+}
+
+// Ambiguous reports a status that services give for too many requests now as well as for a quota that is
+// used up: 429, with GitHub and Google's older APIs 403, and 402. The body has the difference.
+func Ambiguous(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusForbidden || status == http.StatusPaymentRequired
+}
+
+func (a *Answer) read(body []byte) {
+	a.Text = strings.ToLower(string(body))
+	a.Daily = daily.MatchString(a.Text)
+	var document any
+	if json.Unmarshal(body, &document) == nil {
+		a.collect(document, 0)
+	}
+}
+
+// daily is how services say that the quota of a day is used up, OpenAI "on requests per day (RPD)".
+var daily = regexp.MustCompile(`per day \([a-z]pd\)|daily_limit_exceeded`)
+
+// deepest is how deep the document is searched: Google's codes are at four.
+const deepest = 6
+
+func (a *Answer) collect(value any, depth int) {
+	if depth > deepest {
+		return
+	}
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			a.collect(v, depth+1)
+		}
+	case map[string]any:
+		for key, v := range value {
+			if text, ok := v.(string); ok {
+				a.said(key, text)
+			} else {
+				a.collect(v, depth+1)
+			}
+		}
+	}
+}
+
+func (a *Answer) said(key, text string) {
+	switch key {
+	case "@type":
+		a.Violation = a.Violation || strings.HasSuffix(text, "/google.rpc.QuotaFailure")
+		a.Soon = a.Soon || strings.HasSuffix(text, "/google.rpc.RetryInfo")
+	case "quotaId", "quota_limit":
+		a.Daily = a.Daily || strings.Contains(text, "PerDay")
+	case "retryDelay":
+		if d, err := time.ParseDuration(text); err == nil && a.After == 0 && d > 0 && d <= Longest {
+			a.After = d
+		}
+	case "code", "type", "reason", "error", "__type", "errorCode":
+		a.Codes = append(a.Codes, text)
+	}
+}
+
+// MostBody is how much of a body is looked at, in bytes.
+const MostBody = 64 << 10
+
+// Peek returns the start of the answer's body, if that may say more than the status, and leaves the body
+// readable.
+func Peek(resp *http.Response) []byte {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if !Ambiguous(resp.StatusCode) || !strings.HasSuffix(kind, "json") || resp.Body == nil || resp.Body == http.NoBody {
+		return nil
+	}
+	// Whoever reads the rest sees an error too.
+	start, _ := io.ReadAll(io.LimitReader(resp.Body, MostBody))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+	return start
+}
