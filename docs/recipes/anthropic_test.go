@@ -11,16 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 )
-
-func anthropicLimiter() (*aimd.Limiter, error) {
-	return aimd.New(aimd.WithClassifier(attempt.FirstOf(
-		httplimit.ClassifyAs(func(e *anthropic.Error) *http.Response { return e.Response }),
-		attempt.Classify,
-	)))
-}
 
 func message(ctx context.Context, lim *aimd.Limiter, client anthropic.Client, params anthropic.MessageNewParams) (*anthropic.Message, error) {
 	return aimd.Value(ctx, lim, func(ctx context.Context) (*anthropic.Message, error) {
@@ -34,7 +25,7 @@ func TestAnthropic(t *testing.T) {
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
 			answer{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
 			answer{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})
-		lim, err := anthropicLimiter()
+		lim, err := aimd.New()
 		require.NoError(t, err)
 		client := anthropic.NewClient(option.WithAPIKey("key"), option.WithBaseURL("http://service.example/"), option.WithHTTPClient(&http.Client{Transport: tr}))
 		got, err := message(t.Context(), lim, client, anthropic.MessageNewParams{

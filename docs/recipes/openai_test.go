@@ -13,15 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 )
-
-func openAI() (*aimd.Limiter, error) {
-	return aimd.New(aimd.WithClassifier(attempt.FirstOf(
-		httplimit.ClassifyAs(func(e *openai.Error) *http.Response { return e.Response }),
-		attempt.Classify,
-	)))
-}
 
 func complete(ctx context.Context, lim *aimd.Limiter, client openai.Client, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, error) {
 	return aimd.Value(ctx, lim, func(ctx context.Context) (*openai.ChatCompletion, error) {
@@ -41,7 +33,7 @@ func TestOpenAI(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "20"}, tooMany}, answer{500, nil, ""}, answer{200, nil, completion})
-		lim, err := openAI()
+		lim, err := aimd.New()
 		require.NoError(t, err)
 		start := time.Now()
 		got, err := complete(t.Context(), lim, on(tr), params)
@@ -53,7 +45,7 @@ func TestOpenAI(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, nil, quota})
-		lim, err := openAI()
+		lim, err := aimd.New()
 		require.NoError(t, err)
 		_, err = complete(t.Context(), lim, on(tr), params)
 		require.ErrorIs(t, err, attempt.ErrQuota)
