@@ -46,7 +46,7 @@ func clients(n int) func(*sim.Scenario) {
 func figure(t *testing.T, s sim.Scenario, law window.NewLaw, measure string) float64 {
 	t.Helper()
 	var all []float64
-	s.Trace.Off = true
+	s.NoTraces = true
 	for seed := range uint64(5) {
 		r, err := sim.Run(s, sim.Strategy{Name: "probe", Window: sim.Window{NewLaw: law}}, seed)
 		require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestArrivals(t *testing.T) {
 		"periodic: wait(period)": {sim.Clients{Count: 3, Period: sec, Form: "fixed"}, []float64{3, 0, 3, 0, 3, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sim.Scenario{Clients: c.clients, Horizon: 5 * sec, Trace: sim.Trace{Interval: sec}}
+			s := sim.Scenario{Clients: c.clients, Horizon: 5 * sec, Trace: sec}
 			if c.clients.Arrivals == "closed" || c.clients.Period > 0 {
 				s.Server.Service = sec
 			}
@@ -50,7 +50,7 @@ func TestArrivals(t *testing.T) {
 // The number in a second varies as much as its mean.
 func TestPoissonArrivals(t *testing.T) {
 	s := sim.Scenario{
-		Clients: sim.Clients{Arrivals: "poisson", Rate: 100}, Horizon: 1000 * sec, Trace: sim.Trace{Interval: sec},
+		Clients: sim.Clients{Arrivals: "poisson", Rate: 100}, Horizon: 1000 * sec, Trace: sec,
 	}
 	var sum, squares float64
 	all := requests(run(t, s, sim.Strategy{}))
@@ -124,7 +124,7 @@ func TestStartsAndBursts(t *testing.T) {
 		"a burst, later":    {sim.Clients{Operations: 2, Rate: 2, Burst: sim.Burst{At: 3 * sec, Operations: 5}}, []float64{2, 0, 0, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: c.clients, Horizon: 5 * sec, Trace: sim.Trace{Interval: sec}}
+			s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: c.clients, Horizon: 5 * sec, Trace: sec}
 			got := requests(run(t, s, sim.Strategy{}))
 			assert.Equal(t, c.want, got[:len(c.want)])
 			for _, n := range got[len(c.want):] {

@@ -26,7 +26,7 @@ func stopped() sim.Scenario {
 		},
 		Clients: sim.Clients{Count: 1000, Think: 10 * sec, Timeout: 2 * sec},
 		Horizon: 7 * time.Minute,
-		Trace:   sim.Trace{Interval: 200 * ms},
+		Trace:   200 * ms,
 	}
 }
 

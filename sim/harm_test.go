@@ -148,7 +148,7 @@ func draw(number int) (s sim.Scenario, description string) {
 	c.Arrivals, c.Operations = "closed", d.count(400, 10_000)
 	// With fewer operations for each worker the start is most of the time.
 	c.Count = d.count(4, min(400, c.Operations/8))
-	s.Horizon, s.Trace.Off = 2*time.Hour, true
+	s.Horizon, s.NoTraces = 2*time.Hour, true
 	v.Service = d.duration(2*ms, sec)
 	v.Refusal.Time = d.duration(ms, max(2*ms, min(v.Service, 50*ms)))
 	f.Overload = true

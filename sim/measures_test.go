@@ -178,13 +178,13 @@ func TestTraces(t *testing.T) {
 
 	// Without a window there is no cwnd; a long run has longer intervals.
 	s := published(2000)
-	s.Trace.Interval = ms
+	s.Trace = ms
 	r = run(t, s, named(t, "backoff"))
 	assert.Nil(t, r.Traces.Of("cwnd"))
 	assert.InDelta(t, r.Attempts, total("requests"), 1e-6)
 	assert.LessOrEqual(t, len(r.Traces.Of("requests")), 4096)
 	assert.Equal(t, 16*ms, r.Traces.Interval)
-	s.Trace.Off = true
+	s.NoTraces = true
 	assert.Empty(t, run(t, s, named(t, "backoff")).Traces.Series)
 }
 

@@ -32,7 +32,7 @@ type meter struct {
 func (m *meter) init(s Scenario, windowed bool) {
 	m.regained = newRegained(s)
 	m.watch = watch{conf: s.Watch, dones: make([]int, s.Clients.Count)}
-	m.tracer.init(s.Trace, windowed)
+	m.tracer.init(s, windowed)
 }
 
 func (m *meter) born(op *operation) {

@@ -15,7 +15,7 @@ import (
 // the earliest, so no more than n/delay(n) are served in any time. Only at the end fewer may be
 // better: of some concurrencies the best is taken, within 3% of a search of all (see the test).
 func optimum(s Scenario, seed uint64) time.Duration {
-	s.Trace.Off = true
+	s.NoTraces = true
 	s.Clients.Timeout = 0
 	s.Server.Reserve = 0
 	var best time.Duration

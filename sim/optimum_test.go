@@ -33,7 +33,7 @@ var slowing = map[string]struct {
 
 // without plays a scenario without looking for its optimum.
 func without(s Scenario, st Strategy) Result {
-	s.Trace.Off = true
+	s.NoTraces = true
 	e := newEngine(s.WithDefaults(), st, 1)
 	e.run()
 	return e.meter.result(e)

@@ -7,12 +7,12 @@ import (
 	"github.com/aimd-go/aimd/internal/quota"
 )
 
-// account is what is left of a quota. Each quota is whole at the start.
+// account counts the rest of a quota. Each quota is whole at the start.
 type account struct {
 	conf Quota
 	name string
 	left float64
-	// slice is what is left of the present slice.
+	// slice counts the rest of the present slice.
 	slice float64
 	at    time.Duration
 }
@@ -31,7 +31,7 @@ func (q *account) fill(now time.Duration) {
 	q.at = now
 }
 
-// room returns how long a request of that cost has to wait, 0: it may pass now.
+// room returns how long a request with this cost has to wait; 0 lets it pass now.
 func (q *account) room(cost float64) time.Duration {
 	const nearly = 1e-9 // may be missing by rounding
 	switch {
@@ -45,7 +45,7 @@ func (q *account) room(cost float64) time.Duration {
 	return 0
 }
 
-// report is what an answer says of the quota, and false if it says nothing.
+// report returns the report of an answer, and false if the answer has no report.
 func (q *account) report(refused bool) (quota.Report, bool) {
 	r := quota.Report{Name: q.name, Uneven: q.conf.Cost > 0, Limit: q.conf.Limit, Left: math.Floor(q.left)}
 	if r.Reset = q.conf.Per - q.at%q.conf.Per; q.conf.Bucket {
@@ -62,8 +62,8 @@ func (q *account) report(refused bool) (quota.Report, bool) {
 	return r, q.conf.Report != "none" && (q.conf.Report != "refusals" || refused)
 }
 
-// cost is what each attempt of the nth operation spends. The amounts are spread evenly: n times the
-// golden ratio, less the whole number.
+// cost is the amount that each attempt of the nth operation spends. The amounts are spread evenly:
+// n times the golden ratio, less the whole number.
 func (q *account) cost(n int) float64 {
 	if q.conf.Cost == 0 {
 		return 1
@@ -72,7 +72,7 @@ func (q *account) cost(n int) float64 {
 	return math.Round(float64(q.conf.Cost*0.1) + float64(q.conf.Cost*float64(1.8*part)))
 }
 
-// quotas lets an attempt pass that is within all quotas, and notes what its answer reports. The
+// quotas lets an attempt pass that is within all quotas, and notes the reports of its answer. The
 // clairvoyant's attempt comes again at the time at which it is within.
 func (s *server) quotas(e *engine, a *attempt) (passes bool) {
 	var wait time.Duration

@@ -39,8 +39,11 @@ type Scenario struct {
 	// capacity or the last outage, 0 to 1; 0 turns the measure off. If the clients ask for less
 	// than the capacity, the share is of their demand.
 	Regain float64 `yaml:"regain" in:"0 1"`
-	// Trace says how finely the traces are taken.
-	Trace Trace `yaml:"trace"`
+	// Trace is the time between two samples of the traces, 1 ms to 1 h; 0 means 100 ms. It doubles
+	// while a run lasts longer than 4096 intervals.
+	Trace time.Duration `yaml:"trace" in:"1ms 1h"`
+	// NoTraces leaves the traces out.
+	NoTraces bool `yaml:"-"`
 	// Stop is asked every 4096 events, and ends the run if it returns true; nil never does.
 	Stop func() bool `yaml:"-"`
 }
@@ -51,15 +54,6 @@ type Watch struct {
 	From time.Duration `yaml:"from" in:"0 720h"`
 	// For is how long it lasts; 0 turns the measure off.
 	For time.Duration `yaml:"for" in:"0 720h"`
-}
-
-// Trace says how finely the traces are taken.
-type Trace struct {
-	// Interval is the time between two samples, 1 ms to 1 h; 0 means 100 ms. It doubles while a
-	// run lasts longer than 4096 intervals.
-	Interval time.Duration `yaml:"interval" in:"1ms 1h"`
-	// Off leaves the traces out.
-	Off bool `yaml:"-"`
 }
 
 // WithDefaults returns the scenario with the defaults in place of zeros.
@@ -75,7 +69,7 @@ func (s Scenario) WithDefaults() Scenario {
 	}
 	s.Horizon = cmp.Or(s.Horizon, 5*time.Minute)
 	s.MaxEvents = cmp.Or(s.MaxEvents, 20_000_000)
-	s.Trace.Interval = cmp.Or(s.Trace.Interval, 100*time.Millisecond)
+	s.Trace = cmp.Or(s.Trace, 100*time.Millisecond)
 	if len(s.Strategies) == 0 {
 		s.Strategies = Strategies()
 	}

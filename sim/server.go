@@ -32,7 +32,7 @@ type Server struct {
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
 	Rate Rate `yaml:"rate"`
-	// Quotas are the quotas that the service reports in its answers; a request spends each of them.
+	// Quotas are the quotas that the service reports in its answers; a request spends every quota.
 	Quotas []Quota `yaml:"quotas"`
 	// Slowdown makes the service time grow exponentially with the concurrency.
 	Slowdown Slowdown `yaml:"slowdown"`
@@ -107,25 +107,25 @@ type Rate struct {
 	CountRefused bool `yaml:"count_refused"`
 }
 
-// Quota is an amount that all clients together may spend in a time, and of which each answer reports
-// how much is left, and when it is whole again. A request beyond it is refused.
+// Quota is an amount that all clients together may spend in a time. Each answer reports the rest, and
+// when the quota is whole again. A request beyond the quota is refused.
 type Quota struct {
 	// Limit is the whole quota, more than 0.
 	Limit float64 `yaml:"limit" in:"1 1e12"`
-	// Per is the time in which the quota comes back: all of it at each multiple of Per.
+	// Per is the time in which the quota comes back: it is whole again at each multiple of Per.
 	Per time.Duration `yaml:"per" in:"1ms 720h"`
 	// Bucket lets the quota come back at a steady rate instead. The reset is then the time until
 	// it is full.
 	Bucket bool `yaml:"bucket"`
-	// Slice also bounds each slice of that time to its part of the quota, and no answer reports
-	// that; 0: only the whole quota counts.
+	// Slice also bounds each slice of that time to its part of the quota, which no answer reports;
+	// 0: only the whole quota counts.
 	Slice time.Duration `yaml:"slice" in:"0 720h"`
-	// Cost is the mean of what a request spends, as of tokens: a tenth of Cost to 1.9 times Cost;
-	// 0: each request spends 1.
+	// Cost is the mean amount of tokens that a request spends, which is a tenth of Cost to 1.9 times
+	// Cost; 0: each request spends 1.
 	Cost float64 `yaml:"cost" in:"0 1e9"`
 	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole
-	// seconds; "full", always all is left; "empty", never anything is left; "refusals", only
-	// refusals have a report; "none", no answer has one.
+	// seconds; "full", the whole quota is always left; "empty", the rest is always 0; "refusals",
+	// only refusals have a report; "none", answers have no report.
 	Report string `yaml:"report" of:"true rounded full empty refusals none"`
 }
 

@@ -272,7 +272,7 @@ func TestTokenBucket(t *testing.T) {
 func TestSlidingWindow(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec}},
-		Clients: clients(50, 200*ms), Trace: sim.Trace{Interval: sec},
+		Clients: clients(50, 200*ms), Trace: sec,
 	}
 	r := run(t, s, sim.Strategy{})
 	assert.Equal(t, 5*6, r.Done)

@@ -67,7 +67,7 @@ func TestRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sim.Scenario{
 				Server:  sim.Server{Failures: sim.Failures{Rate: 1}},
-				Clients: clients(1, 0), Trace: sim.Trace{Interval: sec},
+				Clients: clients(1, 0), Trace: sec,
 			}
 			r := run(t, s, sim.Strategy{Retry: c.retry})
 			assert.Equal(t, c.want, requests(r))

@@ -85,9 +85,9 @@ type tracer struct {
 	values [traced][]float64
 }
 
-func (t *tracer) init(conf Trace, windowed bool) {
-	t.off, t.windowed = conf.Off, windowed
-	t.interval, t.next = conf.Interval, conf.Interval
+func (t *tracer) init(s Scenario, windowed bool) {
+	t.off, t.windowed = s.NoTraces, windowed
+	t.interval, t.next = s.Trace, s.Trace
 }
 
 // passed takes the samples that are due before now.

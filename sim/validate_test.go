@@ -88,7 +88,7 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"runs: -1 is not allowed, want a number from 0 to 10000":                   func(s *sim.Scenario) { s.Runs = -1 },
 		"horizon: -1s is not allowed, want a duration from 0s to 720h0m0s":         func(s *sim.Scenario) { s.Horizon = -sec },
 		"max_events: -1 is not allowed, want a number from 0 to 2000000000":        func(s *sim.Scenario) { s.MaxEvents = -1 },
-		"trace.interval: 1ns is not allowed, want a duration from 1ms to 1h0m0s":   func(s *sim.Scenario) { s.Trace.Interval = 1 },
+		"trace: 1ns is not allowed, want a duration from 1ms to 1h0m0s":            func(s *sim.Scenario) { s.Trace = 1 },
 
 		"strategies[0].name: a strategy needs a name":                                                               strategies(sim.Strategy{}),
 		"strategies[1].name: there are two strategies with the name a":                                              strategies(sim.Strategy{Name: "a"}, sim.Strategy{Name: "a"}),

@@ -53,8 +53,8 @@ type Section struct {
 	Name, Title string
 	// Claim is a quote of the source about it.
 	Claim string
-	// Numbers are the measured numbers beside the numbers of the source. Unmet is how many
-	// differ from what was expected.
+	// Numbers are the measured numbers next to the numbers of the source. Unmet is how many
+	// differ from the expectation.
 	Numbers table.Table
 	Unmet   int
 	// Table is shown at once, or behind Summary if that is given.

@@ -78,7 +78,7 @@ func gallery() (story, families []subject, runs int, err error) {
 		members, failed := loadAll(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
 		err = errors.Join(err, failed)
 		for i := range members {
-			members[i].Trace.Off = true // a family's figure has medians alone
+			members[i].NoTraces = true // a family's figure has medians alone
 			runs += experiment.Count(members[i])
 		}
 		families = append(families, subject{f.Scenario(lawRuns), members})

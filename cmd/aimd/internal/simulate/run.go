@@ -85,7 +85,7 @@ func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	var failed error
 	unmet := 0
 	for _, s := range scenarios {
-		s.Trace.Off = r.json && r.html+r.csv+r.svg+r.png == "" // a list of medians needs no traces
+		s.NoTraces = r.json && r.html+r.csv+r.svg+r.png == "" // a list of medians needs no traces
 		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
 		study, err := experiment.Run(c.Context(), s, count.Step)
 		count.Close()

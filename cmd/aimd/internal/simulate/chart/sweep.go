@@ -178,7 +178,7 @@ func waits(r sim.Retry, seed uint64) (all []time.Duration) {
 	return all
 }
 
-// grid has a measure of the first strategy of a map over that of the second at each point of two
+// grid divides a measure of a map's first strategy by the second strategy's, at each point of two
 // sweeps: the values of the first sweep are rows, the values of the second are columns.
 type grid struct{ drawing }
 
@@ -217,7 +217,7 @@ func (g grid) Z(column, row int) float64 {
 	return max(-1, min(math.Log(g.ratio(column, row))/math.Log(8), 1))
 }
 
-// heat draws a map: a measure of the first strategy over that of the second.
+// heat draws a map: a measure of the first strategy divided by the second strategy's.
 func (d drawing) heat() {
 	g, first, second := grid{d}, d.Plot.Strategies[0], d.Plot.Strategies[1]
 	columns, rows := g.Dims()

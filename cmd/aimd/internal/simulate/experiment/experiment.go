@@ -82,7 +82,7 @@ func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
 		if j.done < len(j.results) {
 			continue
 		}
-		row, err := j.row(ctx, len(s.Sweep) == 0 && !s.Trace.Off)
+		row, err := j.row(ctx, len(s.Sweep) == 0 && !s.NoTraces)
 		if err != nil {
 			return study, err
 		}
@@ -94,7 +94,7 @@ func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
 func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
 	for _, p := range s.Points() {
 		full := p.WithDefaults()
-		p.Trace.Off = true
+		p.NoTraces = true
 		p.Stop = func() bool { return ctx.Err() != nil }
 		for _, st := range full.Strategies {
 			all = append(all, &job{point: p, strategy: st, results: make([]sim.Result, full.Runs)})
@@ -154,7 +154,7 @@ func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 		return row, nil
 	}
 	s := j.point.Scenario.Scenario
-	s.Trace.Off = false
+	s.NoTraces = false
 	again, err := sim.Run(s, j.strategy, row.Typical.Seed)
 	row.Typical = again
 	return row, err
