@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/quota"
 )
 
-// pause is a pause for all operations, which the core has begun.
+// pause is a pause for all operations, which the core has begun, or the wait for a quota.
 type pause struct {
 	// until is its end.
 	until time.Time
@@ -17,6 +18,8 @@ type pause struct {
 	asked, cut time.Duration
 	// refusal is the error of the attempt that asked for it.
 	refusal error
+	// quotas are the service's, if they are the cause.
+	quotas []quota.State
 }
 
 // paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
@@ -43,20 +46,27 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	}
 }
 
-// hopeless returns the error of an operation whose wait cannot be met: the pause for all ends after
-// its deadline, or lasts for longer than Rules.GiveUpAfter. It returns nil if the operation may wait.
+// hopeless returns the error of an operation whose wait cannot be met: the pause for all, or the
+// wait for a quota, ends after its deadline, or lasts for longer than Rules.GiveUpAfter. It returns nil if the operation may wait.
 // The deadline counts from when the limiter was made; 0: there is none.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
-	until, most := l.core.PausedUntil(), l.config.Load().GiveUpAfter
+	until, most := l.core.ClosedUntil(), l.config.Load().GiveUpAfter
+	var reason error
 	switch {
 	case until <= now:
 		return nil
 	case most > 0 && until-now > most:
-		return &pausedError{l.pause, attempt.ErrQuota}
+		reason = attempt.ErrQuota
 	case deadline != 0 && until > deadline:
-		return &pausedError{l.pause, context.DeadlineExceeded}
+		reason = context.DeadlineExceeded
+	default:
+		return nil
 	}
-	return nil
+	p := l.pause
+	if until > l.core.PausedUntil() {
+		p = pause{until: l.made.Add(until), quotas: l.core.Quotas(now)}
+	}
+	return &pausedError{p, reason}
 }
 
 // pausedError is the error of an operation that does not wait for the end of a pause.
@@ -76,7 +86,13 @@ func (e *pausedError) Error() string {
 	if e.reason == attempt.ErrQuota {
 		text = fmt.Sprintf("%v: %s", e.reason, text)
 	}
-	if e.asked == 0 {
+	for i, q := range e.quotas {
+		text += fmt.Sprintf("%s %.0f of %.0f %s left", [...]string{":", ","}[min(i, 1)], q.Left, q.Limit, q.Name)
+	}
+	switch {
+	case e.quotas != nil:
+		return text
+	case e.asked == 0:
 		return text + ": refused again and again"
 	}
 	text += fmt.Sprintf(": Retry-After %v", e.asked)

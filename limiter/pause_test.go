@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -144,6 +146,28 @@ func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
 		_, err = l.Acquire(t.Context())
 		require.NoError(t, err, "less than an hour is left")
 		require.ErrorContains(t, limiter.Rules{GiveUpAfter: -1}.Validate(), "GiveUpAfter: -1ns is not allowed")
+	})
+}
+
+// So is a wait for a quota of the service that is used up, once no answer is due that may
+// report more.
+func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8)
+		a, err := l.Begin(t.Context())
+		require.NoError(t, err)
+		a.(*run.Attempt).Reported([]quota.Report{{Name: "requests", Limit: 60, Left: 0, Reset: time.Hour}}, attempt.Verdict{Outcome: window.Success})
+		a.End(nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		_, err = l.Acquire(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualError(t, err, "paused until 01:00:00: 0 of 60 requests left")
+		require.Zero(t, time.Since(start))
+		_, err = l.Acquire(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, time.Hour, time.Since(start))
 	})
 }
 

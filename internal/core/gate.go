@@ -242,6 +242,15 @@ func (g *Gate) Rules() Settings { return g.rules }
 // PausedUntil is when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
+// ClosedUntil is the earliest time of the next send by all that is known: after the pause for
+// all and, if no answer is due that may report more, as the quotas allow.
+func (g *Gate) ClosedUntil() time.Duration {
+	if g.Flying() > 0 {
+		return g.pausedUntil
+	}
+	return max(g.pausedUntil, g.quotaUntil())
+}
+
 // seen notes the time, which never goes back, and returns the latest one.
 func (g *Gate) seen(now time.Duration) time.Duration {
 	g.now = max(g.now, now)
@@ -259,13 +268,18 @@ func (g *Gate) spaces() bool {
 }
 
 // due is the earliest time of the next send, if the window is open: after the pause for all,
-// after the gap, and as the quotas allow.
+// after the gap, and as the quotas allow. It is the one place that decides this: a further
+// reason to wait is one more term of the maximum. Timed must report true while there is one.
 func (g *Gate) due() time.Duration {
-	at := max(g.pausedUntil, g.spacedUntil())
-	if g.quotas != nil {
-		at = max(at, g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting))
+	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
+}
+
+// quotaUntil is when the quotas let the next attempt go, 0 without quotas.
+func (g *Gate) quotaUntil() time.Duration {
+	if g.quotas == nil {
+		return 0
 	}
-	return at
+	return g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting)
 }
 
 // spacedUntil is the end of the gap of a law that spaces its sends: the gap of now after the
