@@ -73,7 +73,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
 	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of a pipe's standard input to keep in memory for later tries; with 0 the command gets none")
 	j.form.Flags(c)
-	f.BoolVar(&j.quiet, "quiet", false, "say nothing of tries and delays")
+	f.BoolVar(&j.quiet, "quiet", false, "no lines about tries and delays")
 	cli.NoDefault(f, "for", "timeout")
 }
 
@@ -96,9 +96,9 @@ func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 
 // run does the job.
 func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
-	told := c.ErrOrStderr()
+	stderr := c.ErrOrStderr()
 	if j.quiet {
-		told = io.Discard
+		stderr = io.Discard
 	}
 	ctx, cancel := cli.Bounded(c.Context(), j.total)
 	defer cancel()
@@ -125,12 +125,12 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 		}
 	}
 	r := *p.Runner()
-	r.Policy = teller{p, told}
-	return finish(told, r.Do(ctx, do))
+	r.Policy = announcer{p, stderr}
+	return finish(stderr, r.Do(ctx, do))
 }
 
 // finish prints why the job ended, and returns the status of aimd.
-func finish(told io.Writer, err error) error {
+func finish(stderr io.Writer, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -140,28 +140,28 @@ func finish(told io.Writer, err error) error {
 	case interrupted && (!ran || !last.stopped):
 		return cli.ErrInterrupted
 	case interrupted:
-		fmt.Fprintf(told, "aimd: interrupted: %v\n", last)
+		fmt.Fprintf(stderr, "aimd: interrupted: %v\n", last)
 	case !ran:
 		return err
 	default:
-		fmt.Fprintf(told, "aimd: %v\n", err)
+		fmt.Fprintf(stderr, "aimd: %v\n", err)
 	}
 	return cli.Exit(last.status)
 }
 
-// teller is a policy that prints its decisions.
-type teller struct {
+// announcer is a policy that prints its decisions.
+type announcer struct {
 	policy *retry.Policy
-	told   io.Writer
+	stderr io.Writer
 }
 
 // Decide implements attempt.Policy.
-func (t teller) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
-	d := t.policy.Decide(ctx, f)
+func (a announcer) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
+	d := a.policy.Decide(ctx, f)
 	wait := max(d.Delay, d.RetryAfter)
 	at, bounded := ctx.Deadline()
 	if d.Retry && (!bounded || time.Until(at) >= wait) { // else there is no other try
-		fmt.Fprintf(t.told, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.Rounded(wait))
+		fmt.Fprintf(a.stderr, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.Rounded(wait))
 	}
 	return d
 }

@@ -78,17 +78,6 @@ func NoDefault(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-func completeWords(c *cobra.Command) {
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(interface{ Words() []string }); ok && len(v.Words()) > 0 {
-			Complete(c, f.Name, v.Words())
-		}
-	})
-	for _, below := range c.Commands() {
-		completeWords(below)
-	}
-}
-
 // Complete lets the shell complete the flag's value, or each of several with commas
 // between them.
 func Complete(c *cobra.Command, flag string, words []string) {

@@ -74,11 +74,11 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 
-	root, told := root(t.Commands), terminal.New(t.Stderr)
+	root, stderr := root(t.Commands), terminal.New(t.Stderr)
 	root.SetArgs(longFlags(args))
 	root.SetOut(terminal.New(t.Stdout))
-	root.SetErr(told)
-	return status(ctx, root.ExecuteContext(ctx), told)
+	root.SetErr(stderr)
+	return status(ctx, root.ExecuteContext(ctx), stderr)
 }
 
 func status(ctx context.Context, err error, stderr io.Writer) int {
@@ -111,7 +111,6 @@ func root(commands []*cobra.Command) *cobra.Command {
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
 	}), append(commands, manCommand(), versionCommand())...)
-	completeWords(c)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, suggestFlag(c, err)) })

@@ -68,6 +68,7 @@ func command(w work, page string, c *cobra.Command) *cobra.Command {
 	r.Only = names(w)
 	f.Var(value.Factor(&r.Factor), "factor", "the share of the window that tahoe and reno keep at a cut")
 	f.Var(value.Names(&r.Only, names(w)), "only", "which strategies to run")
+	cli.Complete(c, "only", names(w))
 	f.Var(value.Duration(&r.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, later work is lost; 0s: ten times the optimum, at least 1m")
 	o.flags(f, page)
 	c.RunE = func(c *cobra.Command, _ []string) error {

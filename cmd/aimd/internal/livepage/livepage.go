@@ -127,7 +127,7 @@ func (p *Page) flows() iter.Seq2[string, *viewer.Flow] {
 	}
 }
 
-// Stay leaves the page there after the work until the context ends, where somebody
+// Stay leaves the page there after the work until the context ends, if somebody
 // sits at a terminal to end it.
 func (p *Page) Stay(ctx context.Context) {
 	if p == nil || !p.watched || ctx.Err() != nil {

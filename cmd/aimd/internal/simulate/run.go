@@ -44,6 +44,7 @@ func runCommand() *cobra.Command {
 	f.Var(value.Natural(&r.seed), "seed", "seed of the first run's randomness; the next run has the next")
 	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
 	f.Var(value.Names(&r.strategies, scenario.StrategyNames()), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
+	cli.Complete(c, "strategies", scenario.StrategyNames())
 	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
 	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
 	f.StringVar(&r.html, "html", "", "write a page with tables and figures to this `file`")

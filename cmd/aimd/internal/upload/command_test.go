@@ -107,7 +107,7 @@ func TestOneErrorAtTheStart(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(got.Stderr, "\n"))
 	}
 	fails("aimd: --endpoint "+w.URL+": there is no bucket missing; make it first\n", "s3://missing", "--endpoint", w.URL)
-	fails("--endpoint http://127.0.0.1:1: nobody answers there", "s3://bucket", "--endpoint", "http://127.0.0.1:1")
+	fails("--endpoint http://127.0.0.1:1: no service answers there", "s3://bucket", "--endpoint", "http://127.0.0.1:1")
 	fails("--from: open ", "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
 	secure := strings.Replace(w.URL, "http:", "https:", 1)
 	fails("--endpoint "+secure+": the server there does not speak TLS; want http:// in place of https://, or another port\n",

@@ -130,7 +130,7 @@ func explain(where string, err error) error {
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: no such host: %w", where, dns)
 	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Errorf("%s: nobody answers there: %w", where, op)
+		return fmt.Errorf("%s: no service answers there: %w", where, op)
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &plain):
 		return fmt.Errorf("%s: the server there does not speak TLS; want http:// in place of https://, or another port", where)
 	case errors.As(err, &certificate):

@@ -183,7 +183,7 @@ func (s Summary) String() string {
 	took := time.Duration(s.Seconds * float64(time.Second)).Round(10 * time.Millisecond)
 	text := fmt.Sprintf("%d stored %s in %v; %d requests, %d refused", s.Stored, rest, took, s.Attempts, s.Refused)
 	if s.Interrupted {
-		text += "; stopped before the end: run it again to go on"
+		text += "; stopped before the end: run it again to continue"
 	}
 	return text
 }

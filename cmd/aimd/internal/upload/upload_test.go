@@ -230,7 +230,7 @@ func TestInterruption(t *testing.T) {
 	assert.Equal(t, failed, o.status("050-large"))
 	assert.Less(t, len(o.lines), 101, "nothing new is begun")
 	assert.Zero(t, w.openUploads())
-	assert.Contains(t, o.String(), "run it again to go on")
+	assert.Contains(t, o.String(), "run it again to continue")
 
 	w.set(nil)
 	again := w.run()

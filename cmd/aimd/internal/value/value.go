@@ -25,8 +25,6 @@ type Value[T any] struct {
 	want  string
 	parse func(string) (T, bool)
 	show  func(T) string
-	// words are those that are allowed, where there are a few.
-	words []string
 }
 
 // Set implements pflag.Value.
@@ -41,9 +39,6 @@ func (v *Value[T]) Set(s string) error {
 
 // Type implements pflag.Value: what stands for the value in the help.
 func (v *Value[T]) Type() string { return v.kind }
-
-// Words are the words that are allowed; nil: it takes no words.
-func (v *Value[T]) Words() []string { return v.words }
 
 // Want says what is allowed.
 func (v *Value[T]) Want() string { return v.want }
@@ -65,19 +60,19 @@ func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T) func(string)
 
 // Whole is a whole number from lo to hi.
 func Whole(to *int, lo, hi int) *Value[int] {
-	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa, nil}
+	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa}
 }
 
 // Natural is a whole number from 0, such as the seed of randomness.
 func Natural(to *uint64) *Value[uint64] {
 	parse := within(func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }, 0, math.MaxUint64)
-	return &Value[uint64]{to, "number", "a whole number from 0", parse, func(x uint64) string { return strconv.FormatUint(x, 10) }, nil}
+	return &Value[uint64]{to, "number", "a whole number from 0", parse, func(x uint64) string { return strconv.FormatUint(x, 10) }}
 }
 
 // Decimal is a number from lo to hi.
 func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
-	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat, nil}
+	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat}
 }
 
 // Factor is a number greater than 0 and less than 1.
@@ -91,7 +86,7 @@ func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Duration is a duration from lo to hi, as Go writes it.
 func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {
-	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration, nil}
+	return &Value[time.Duration]{to, "duration", "a duration from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", like 100ms", within(time.ParseDuration, lo, hi), ShowDuration}
 }
 
 // OrNone allows 0 too, which turns the setting off.
@@ -125,7 +120,7 @@ func Rounded(d time.Duration) string {
 // Size is a number of bytes from lo to hi.
 func Size(to *int64, lo, hi int64) *Value[int64] {
 	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", like 512, 64KiB or 1.5MB"
-	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize, nil}
+	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize}
 }
 
 var sizes = map[string]float64{
@@ -171,7 +166,7 @@ func list[T any](one func(string) (T, bool)) func(string) ([]T, bool) {
 func Names(to *[]string, allowed []string) *Value[[]string] {
 	one := func(s string) (string, bool) { return s, slices.Contains(allowed, s) }
 	show := func(all []string) string { return strings.Join(all, ",") }
-	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", list(one), show, allowed}
+	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", list(one), show}
 }
 
 // Durations are durations from lo to hi, with commas between them.
@@ -184,14 +179,12 @@ func Durations(to *[]time.Duration, lo, hi time.Duration) *Value[[]time.Duration
 		return strings.Join(texts, ",")
 	}
 	want := "durations from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", with commas between them, like 30s,30m"
-	return &Value[[]time.Duration]{to, "durations", want, list(within(time.ParseDuration, lo, hi)), show, nil}
+	return &Value[[]time.Duration]{to, "durations", want, list(within(time.ParseDuration, lo, hi)), show}
 }
 
 // Choice is one of several words.
 func Choice(to *string, words []string) *Value[string] {
-	v := Text(to, strings.Join(words, "|"), "one of "+strings.Join(words, ", "), func(s string) bool { return slices.Contains(words, s) })
-	v.words = words
-	return v
+	return Text(to, strings.Join(words, "|"), "one of "+strings.Join(words, ", "), func(s string) bool { return slices.Contains(words, s) })
 }
 
 // URL is a URL of HTTP. want describes the allowed URLs.
@@ -205,7 +198,7 @@ func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
 // Text is a text that the function allows. want describes the allowed texts, and kind
 // stands for the value in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
-	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone, nil}
+	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone}
 }
 
 // units are how many seconds there are in each.
@@ -223,6 +216,6 @@ func Rate(to *float64) *Value[float64] {
 	}
 	return &Value[float64]{
 		to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", within(parse, math.SmallestNonzeroFloat64, 1e12),
-		func(x float64) string { return showFloat(x) + "/s" }, nil,
+		func(x float64) string { return showFloat(x) + "/s" },
 	}
 }
