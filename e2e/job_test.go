@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ type job struct {
 	requests int
 	// until is when the last request begins; zero: there is no end.
 	until time.Time
+	// body, if not nil, is put by each request.
+	body []byte
 	// settings are the options of the limiter.
 	settings []aimd.Option
 }
@@ -63,17 +66,27 @@ func (d *done) times() (all []time.Duration) {
 func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	t.Helper()
 	l := w.limiter(t, j.settings...)
-	rec := &recorder{base: newTransport(t, 0)}
-	d := &done{began: time.Now()}
-	for i, err := range aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
-		return ask(ctx, &http.Client{Transport: rec}, fmt.Sprintf("http://%s/%d", j.address, i))
-	}) {
-		require.NoError(t, err, "request %d", i)
-	}
-	d.took = time.Since(d.began)
+	d, err := j.do(ctx, l)
+	require.NoError(t, err)
 	requireIdle(t, l)
-	d.Snapshot, d.sends, d.most = l.Snapshot(), rec.sends, rec.most
 	return d
+}
+
+// do does the job under the limiter. The error is about the first request that failed.
+func (j *job) do(ctx context.Context, l *limiter.Limiter) (d *done, failed error) {
+	tr := transport(0)
+	defer tr.CloseIdleConnections()
+	rec := &recorder{base: tr}
+	d = &done{began: time.Now()}
+	for i, err := range aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
+		return j.ask(ctx, &http.Client{Transport: rec}, i)
+	}) {
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("request %d: %w", i, err)
+		}
+	}
+	d.took, d.Snapshot, d.sends, d.most = time.Since(d.began), l.Snapshot(), rec.sends, rec.most
+	return d, failed
 }
 
 // numbers yields the numbers of the requests.
@@ -85,14 +98,18 @@ func (j *job) numbers() iter.Seq[int] {
 }
 
 // ask sends one attempt, and requires that the answer belongs to it.
-func ask(ctx context.Context, c *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (j *job) ask(ctx context.Context, c *http.Client, i int) error {
+	method, path := http.MethodGet, fmt.Sprint("/", i)
+	if j.body != nil {
+		method = http.MethodPut
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+j.address+path, bytes.NewReader(j.body))
 	if err != nil {
 		return err
 	}
 	got, err := exchange(c, req)
-	if err == nil && got != req.URL.Path {
-		err = fmt.Errorf("answer to %s: %q", req.URL.Path, got)
+	if err == nil && got != path {
+		err = fmt.Errorf("answer to %s: %q", path, got)
 	}
 	return err
 }

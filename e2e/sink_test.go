@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/aimd-go/aimd"
 )
 
 const (
@@ -64,8 +61,8 @@ func uplink() int {
 
 // sink is a store that counts its objects and drops them.
 type sink struct {
-	server *http.Server
-	url    string
+	server  *http.Server
+	address string
 
 	mu     sync.Mutex
 	stored map[string]bool
@@ -77,7 +74,7 @@ func startSink(address string, rate float64) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{url: "http://" + l.Addr().String(), stored: map[string]bool{}}
+	s := &sink{address: l.Addr().String(), stored: map[string]bool{}}
 	if rate > 0 {
 		l = throttled{l, &link{rate: rate}}
 	}
@@ -98,6 +95,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stored[r.URL.Path] = true
+	_, _ = io.WriteString(w, r.URL.Path)
 }
 
 // fill uploads under the law.
@@ -107,37 +105,14 @@ func (s *sink) fill(ctx context.Context, w law) (u uploaded, err error) {
 		return u, err
 	}
 	defer l.Close()
-	tr := transport(0)
-	defer tr.CloseIdleConnections()
-	rec := &recorder{base: tr}
-	b := body(0, objectSize)
-	began := time.Now()
-	for i, e := range aimd.Each(ctx, l, (&job{requests: uplinkObjects}).numbers(), func(ctx context.Context, i int) error {
-		return putOnce(ctx, &http.Client{Transport: rec}, fmt.Sprint(s.url, "/", i), b)
-	}) {
-		if e != nil && err == nil {
-			err = fmt.Errorf("upload %d: %w", i, e)
-		}
-	}
-	d := done{sends: rec.sends}
-	s.mu.Lock() // it may still be at what was given up
-	stored := len(s.stored)
-	s.mu.Unlock()
-	u = uploaded{Took: time.Since(began), Attempts: len(d.sends), Most: rec.most, Stored: stored}
+	d, err := (&job{address: s.address, requests: uplinkObjects, body: body(0, objectSize)}).do(ctx, l)
+	s.mu.Lock() // it may still read an object that was given up
+	defer s.mu.Unlock()
+	u = uploaded{Took: d.took, Attempts: len(d.sends), Most: d.most, Stored: len(s.stored)}
 	if err == nil {
 		u.Median = percentile(d.times(), 0.5)
 	}
 	return u, err
-}
-
-// putOnce is one attempt.
-func putOnce(ctx context.Context, c *http.Client, url string, b []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(b))
-	if err != nil {
-		return err
-	}
-	_, err = exchange(c, req)
-	return err
 }
 
 // throttled is a listener whose connections share a link.
