@@ -55,7 +55,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		"requests and tokens":        {world{limits: []*limit{bucket(500, time.Minute), tokens(60_000, time.Minute)}}, 500. / 60, 5},
 		"many requests, few tokens":  {world{limits: []*limit{bucket(2000, time.Minute), tokens(60_000, time.Minute)}}, 500. / 60, 5},
 		"4 clients of 60 a minute":   {world{clients: 4, limits: []*limit{fixed(60, time.Minute)}}, 1, 10},
-		"16 clients":                 {world{clients: 16, limits: []*limit{fixed(60, time.Minute)}}, 1, 20},
+		"16 clients":                 {world{clients: 16, limits: []*limit{fixed(60, time.Minute)}}, 1, 30},
 		"4 clients of a bucket":      {world{clients: 4, limits: []*limit{bucket(60, time.Minute)}}, 1, 10},
 		"a hundred in ten seconds":   {world{limits: []*limit{fixed(100, 10*time.Second)}, reports: upward}, 10, 5},
 		"a reserve of half a bucket": {world{limits: []*limit{bucket(60, time.Minute)}, reserve: 0.5}, 1, 5},
