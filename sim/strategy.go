@@ -56,9 +56,6 @@ type Retry struct {
 	CapLast bool `yaml:"cap_last"`
 	// Attempts is the most attempts of an operation, with its first; 0: no limit.
 	Attempts int `yaml:"attempts" in:"0 1000000"`
-	// Elapsed is how long after an operation's first attempt a retry may begin; 0: no limit. It
-	// is no field of a scenario file.
-	Elapsed time.Duration `yaml:"-"`
 	// RetryAfter makes a retry wait at least as long as the service says, with a jitter on top. A
 	// Window without a Kind always does.
 	RetryAfter bool `yaml:"retry_after"`
@@ -133,9 +130,6 @@ func (r Retry) Delays() backoff.Backoff {
 	}
 	if b != nil && r.Attempts > 0 {
 		b = backoff.LimitAttempts(b, r.Attempts)
-	}
-	if b != nil && r.Elapsed > 0 {
-		b = backoff.LimitElapsed(b, r.Elapsed)
 	}
 	return b
 }

@@ -34,8 +34,12 @@ func tableCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r.Attempts, r.Elapsed = attempts, elapsed
-		rows := drawDelays(r.Delays(), retries)
+		r.Attempts = attempts
+		delays := r.Delays()
+		if elapsed > 0 {
+			delays = backoff.LimitElapsed(delays, elapsed)
+		}
+		rows := drawDelays(delays, retries)
 		if !asJSON {
 			return writeRows(c.OutOrStdout(), rows, retries)
 		}
