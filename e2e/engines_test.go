@@ -27,9 +27,10 @@ const (
 	engineRole = "engine"
 	// workerSettings is a worker as JSON.
 	workerSettings = "E2E_WORKER"
-	// heldJobs is how many jobs all workers have at a time: enough for all slots, whoever has them. More
-	// would make the end of a run longer, if a worker with a narrow window holds many of the last jobs.
-	heldJobs = 2 * slots
+	// heldJobs is how many jobs all workers have at a time: enough for all slots, whoever has them, and
+	// for the time until the engine brings the next ones. More would make the end of a run longer, if a
+	// worker with a narrow window holds many of the last jobs.
+	heldJobs = 3 * slots
 )
 
 // engineJobs are the jobs of a run. Few jobs pay a larger part for slow start.

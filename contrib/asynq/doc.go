@@ -32,7 +32,8 @@
 // # What asynq promises
 //
 // A task runs at least once. It may run twice if its worker dies after the work and before asynq has
-// noted it, or if Redis loses its last second of writes. After a crash a task returns within two minutes.
+// noted it, or if Redis loses its last second of writes. A task that ends while Redis is away runs a
+// second time: asynq v0.26 cancels the context with which it would note the end later. After a crash a task returns within two minutes.
 // That costs it a retry unless IsFailure excepts asynq.ErrLeaseExpired; with the exception a task that
 // crashes its worker does so for ever. asynq archives a task with asynq.MaxRetry(0) after a crash.
 //
