@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,23 +106,19 @@ func label(r race.Result) string {
 // verdict is the result in a line: aimd.New, or the best of the limiters if its law was
 // not run, and the strategies without a limiter. "" means that no limiter came to its end.
 func (r Report) verdict() string {
-	best := -1
-	for i, x := range r.Results {
-		if _, alone := r.Alone[x.Strategy]; alone || x.Interrupted {
-			continue
-		}
-		if x.Strategy == "probe" {
-			best = i
-			break
-		}
-		if best < 0 || x.Lost < r.Results[best].Lost || x.Lost == r.Results[best].Lost && x.MakespanS < r.Results[best].MakespanS {
-			best = i
-		}
-	}
-	if best < 0 {
+	limited := slices.DeleteFunc(slices.Clone(r.Results), func(x race.Result) bool {
+		return r.Alone[x.Strategy] != "" || x.Interrupted
+	})
+	if len(limited) == 0 {
 		return ""
 	}
-	parts := []string{"aimd: " + r.outcome(r.Results[best])}
+	best := slices.MinFunc(limited, func(a, b race.Result) int {
+		return cmp.Or(cmp.Compare(a.Lost, b.Lost), cmp.Compare(a.MakespanS, b.MakespanS))
+	})
+	if i := slices.IndexFunc(limited, func(x race.Result) bool { return x.Strategy == "probe" }); i >= 0 {
+		best = limited[i]
+	}
+	parts := []string{"aimd: " + r.outcome(best)}
 	for _, x := range r.Results {
 		name, alone := r.Alone[x.Strategy]
 		switch {

@@ -139,7 +139,8 @@ func (u *uploads) Start(s *strategy.Strategy, client *http.Client) (race.Service
 	sdk := s3.NewFromConfig(config, func(o *s3.Options) { o.HTTPClient, o.UsePathStyle = client, true })
 	return race.Service{
 		Do: func(ctx context.Context, i int) error {
-			_, err := sdk.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key(i)), Body: bytes.NewReader(content(i, u.size))})
+			body := bytes.NewReader(content(i, u.size))
+			_, err := sdk.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key(i)), Body: body})
 			return err
 		},
 		Has:  func(i int) bool { return holds(objects, key(i), content(i, u.size)) },
