@@ -3,7 +3,6 @@ package aimd
 import (
 	"slices"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -31,12 +30,8 @@ type Limiter = limiter.Limiter
 type (
 	// Permit is a [limiter.Permit].
 	Permit = limiter.Permit
-	// Snapshot is a [limiter.Snapshot].
-	Snapshot = limiter.Snapshot
 	// Event is a [limiter.Event].
 	Event = limiter.Event
-	// Error is an [attempt.Error].
-	Error = attempt.Error
 	// SettingError is the error of a constructor for a wrong setting: Name is the field's
 	// name ("MaxWindow"), Value the value as text, Want the allowed values. errors.As
 	// finds it in the error of any constructor of this module.
@@ -52,11 +47,9 @@ const (
 	ClientError = window.ClientError
 )
 
-// The errors of a limiter; see packages limiter and attempt.
-var (
-	ErrClosed    = limiter.ErrClosed
-	ErrQueueFull = attempt.ErrQueueFull
-)
+// ErrClosed: the limiter takes no new work. Other errors of limiters are in packages limiter
+// and attempt.
+var ErrClosed = limiter.ErrClosed
 
 // New returns a limiter with the law of [WithLaw], by default [Probe], which needs no
 // tuning. The error names the wrong setting, its value and the allowed values.

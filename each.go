@@ -195,7 +195,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	started = true
 	if err != nil {
 		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
-		return ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrQueueFull)
+		return ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, attempt.ErrQueueFull)
 	}
 	done := make(chan struct{})
 	go func() {

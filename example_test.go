@@ -128,7 +128,7 @@ func ExampleLimiter_Do() {
 	err = lim.Do(context.Background(), func(context.Context) error { return busy })
 	fmt.Println(errors.Is(err, attempt.ErrAttempts), errors.Is(err, busy))
 
-	var story *aimd.Error
+	var story *attempt.Error
 	if errors.As(err, &story) {
 		fmt.Println(story.Attempts, "attempts")
 	}

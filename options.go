@@ -77,7 +77,7 @@ func WithStateFile(path string, maxAge time.Duration) Option {
 }
 
 // WithQueueBound sets the most new operations that may wait; more get
-// ErrQueueFull. Default: no bound.
+// attempt.ErrQueueFull. Default: no bound.
 func WithQueueBound(operations int) Option {
 	return func(s *settings) { s.QueueBound = operations }
 }

@@ -76,11 +76,11 @@ func (l *line) remove(r *request) bool {
 
 // oldest, next and least are the request that has waited the longest, the one to serve next
 // and the one to shed next; nil if the line is empty.
-func (l *line) oldest() *request { return of(l.arrivals.First()) }
+func (l *line) oldest() *request { return of(l.arrivals.Ends()).first }
 
 func (l *line) next() *request {
 	for n := len(l.levels) - 1; n >= 0; n-- {
-		if first := of(l.levels[n].all.First()); first != nil {
+		if first := of(l.levels[n].all.Ends()).first; first != nil {
 			return first
 		}
 	}
@@ -89,22 +89,24 @@ func (l *line) next() *request {
 
 func (l *line) least() *request {
 	for n := range l.levels {
-		if last := of(l.levels[n].retries.Last()); last != nil {
+		if last := of(l.levels[n].retries.Ends()).last; last != nil {
 			return last
 		}
-		if last := of(l.levels[n].all.Last()); last != nil {
+		if last := of(l.levels[n].all.Ends()).last; last != nil {
 			return last
 		}
 	}
 	return nil
 }
 
-// of is the request of a place, nil for no place.
-func of(i *queue.Item[*request]) *request {
-	if i == nil {
-		return nil
+type ends struct{ first, last *request }
+
+// of is the requests of two places, nil for no place.
+func of(first, last *queue.Item[*request]) ends {
+	if first == nil {
+		return ends{}
 	}
-	return i.Value
+	return ends{first.Value, last.Value}
 }
 
 func (l *line) len() int { return l.arrivals.Len() }

@@ -74,11 +74,9 @@ func (q *Queue[T]) Remove(i *Item[T]) bool {
 	return true
 }
 
-// First is the item at the front, nil if the queue is empty. It stays where it is.
-func (q *Queue[T]) First() *Item[T] { return q.head }
-
-// Last is the item at the end, nil if the queue is empty. It stays where it is.
-func (q *Queue[T]) Last() *Item[T] { return q.tail }
+// Ends returns the items at the front and at the end, nil if the queue is empty. They stay
+// where they are.
+func (q *Queue[T]) Ends() (first, last *Item[T]) { return q.head, q.tail }
 
 // All yields the items from the front to the end. An item may be taken out when it is yielded.
 func (q *Queue[T]) All() iter.Seq[*Item[T]] {

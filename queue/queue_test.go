@@ -20,7 +20,7 @@ func items(n int) []*queue.Item[int] {
 
 // pop takes the item at the front out of the queue, nil if the queue is empty.
 func pop[T any](q *queue.Queue[T]) *queue.Item[T] {
-	i := q.First()
+	i, _ := q.Ends()
 	if i != nil {
 		q.Remove(i)
 	}
@@ -37,16 +37,19 @@ func popAll(q *queue.Queue[int]) []int {
 
 func TestBothEnds(t *testing.T) {
 	var q queue.Queue[int]
-	require.Nil(t, q.First())
-	require.Nil(t, q.Last())
+	first, last := q.Ends()
+	require.Nil(t, first)
+	require.Nil(t, last)
 	for _, i := range items(3) {
 		q.Push(i)
 	}
-	require.Equal(t, 0, q.First().Value)
-	require.Equal(t, 2, q.Last().Value)
-	require.True(t, q.Remove(q.Last()))
-	require.Equal(t, 1, q.Last().Value)
-	require.Equal(t, 2, q.Len(), "to look changes nothing")
+	first, last = q.Ends()
+	require.Equal(t, 0, first.Value)
+	require.Equal(t, 2, last.Value)
+	for i := range q.All() {
+		require.True(t, q.Remove(i), "an item may be taken out when it is yielded")
+	}
+	require.Zero(t, q.Len())
 }
 
 // "A failed operation rejoins the queue at the front", and of several the one

@@ -52,7 +52,7 @@ func (c *Core[T]) Cancelled(i *queue.Item[T]) bool { return c.queue.Remove(i) }
 // Dismissed takes the operation at the front out of the queue without sending it, nil if
 // none waits. A driver that shuts down calls it until it returns nil.
 func (c *Core[T]) Dismissed() *queue.Item[T] {
-	i := c.queue.First()
+	i, _ := c.queue.Ends()
 	if i != nil {
 		c.queue.Remove(i)
 	}
