@@ -225,8 +225,8 @@ func (d drawing) heat() {
 	p := d.figure.Plot(label(d.Measure) + ": " + first + " divided by " + second)
 	colours := moreland.SmoothPurpleOrange().Palette(33)
 	tones := plotter.PaletteThumbnailers(colours)
-	d.figure.Legend.Add("lower with "+second, tones[len(tones)-1])
-	d.figure.Legend.Add("lower with "+first, tones[0])
+	d.figure.Legend.Add("lower with "+second, tones[len(tones)-5])
+	d.figure.Legend.Add("lower with "+first, tones[4])
 	var texts plotter.Labels
 	for i := range columns {
 		for j := range rows {
@@ -235,7 +235,8 @@ func (d drawing) heat() {
 			texts.XYs, texts.Labels, texts.TextStyle = append(texts.XYs, plotter.XY{X: g.X(i), Y: g.Y(j)}), append(texts.Labels, g.text(i, j)), append(texts.TextStyle, style)
 		}
 	}
-	p.Add(&plotter.HeatMap{GridXYZ: g, Palette: colours, Min: -1, Max: 1}, &texts)
+	// The darkest tones stay unused, since the texts are black.
+	p.Add(&plotter.HeatMap{GridXYZ: g, Palette: colours, Min: -1.3, Max: 1.3}, &texts)
 	p.NominalX(d.Sweep[1].Values...)
 	p.NominalY(d.Sweep[0].Values...)
 	p.X.Label.Text, p.Y.Label.Text, p.X.Padding, p.Y.Padding = label(d.Sweep[1].Field), label(d.Sweep[0].Field), 0, 0
