@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"testing"
@@ -130,12 +128,4 @@ func TestDurationEndsTheServer(t *testing.T) {
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stderr, "Listening at http://127.0.0.1:")
 	assert.Regexp(t, `^Served 0 requests in `, got.Stdout)
-}
-
-func TestClientOfAnotherService(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	got := aimd(t, "client", "-url", server.URL, "-clients", "3", "-lambda", "0.01", "-strategy", "none", "-duration", "200ms", "-json")
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Regexp(t, `"ok":0,"errors":[1-9]`, got.Stdout)
 }

@@ -116,14 +116,8 @@ type outcome struct {
 	Summary
 	err error
 	// lines are the files' lines of --json, by path below the directory.
-	lines  map[string]line
+	lines  map[string]result
 	stderr string
-}
-
-// line is a line of --json.
-type line struct {
-	Path, Key, Status, Error string
-	Size                     int64
 }
 
 func (w *world) run(change ...func(*Config)) outcome { return w.runWithin(w.t.Context(), change...) }
@@ -135,7 +129,7 @@ func (w *world) runWithin(ctx context.Context, change ...func(*Config)) outcome 
 	for _, f := range change {
 		f(&c)
 	}
-	o := outcome{lines: map[string]line{}}
+	o := outcome{lines: map[string]result{}}
 	o.Summary, o.err = Run(ctx, c)
 	o.stderr = stderr.String()
 	if !c.JSON {
@@ -144,14 +138,14 @@ func (w *world) runWithin(ctx context.Context, change ...func(*Config)) outcome 
 	d := json.NewDecoder(&stdout)
 	for d.More() {
 		var x struct {
-			line
+			result
 			Summary
 		}
 		require.NoError(w.t, d.Decode(&x))
 		if x.Path != "" {
 			rel, err := filepath.Rel(w.dir, x.Path)
 			require.NoError(w.t, err)
-			o.lines[filepath.ToSlash(rel)] = x.line
+			o.lines[filepath.ToSlash(rel)] = x.result
 			continue
 		}
 		x.Summary.left = o.left

@@ -307,33 +307,28 @@ func numbered(n int) (keys []string, sizes []int) {
 	return keys, sizes
 }
 
-func TestListingIsReadPageByPage(t *testing.T) {
-	keys, sizes := numbered(35)
-	l := &listed{keys: keys, encoded: true}
-	assert.Equal(t, append(sizes, -1), l.find(t, append(keys, "9999")...))
-	assert.Equal(t, 4, l.pages)
-	l = &listed{keys: []string{"b", "d", "d/x"}, encoded: true}
-	assert.Equal(t, []int{-1, 0, -1, 1, 2, -1, -1}, l.find(t, "a", "b", "c", "d", "d/x", "e", "f"))
-	assert.Equal(t, 1, l.pages)
-	assert.Equal(t, []int{-1, -1}, new(listed).find(t, "a", "b"))
-}
-
-// A bucket with very many objects between the files is not listed from end to end.
-func TestListingSkipsGaps(t *testing.T) {
-	keys, _ := numbered(10_000)
-	l := &listed{keys: keys, encoded: true}
-	assert.Equal(t, []int{0, 1, 7000, 7001, 9999}, l.find(t, "0000", "0001", "7000", "7001", "9999"))
-	assert.LessOrEqual(t, l.pages, 6)
-}
-
-func TestListingOutOfOrderIsNotTrusted(t *testing.T) {
-	l := &listed{keys: []string{"b", "a", "c"}}
-	assert.Equal(t, []int{-2, -2, -2}, l.find(t, "a", "b", "c"))
-}
-
-func TestListingOfOddKeys(t *testing.T) {
-	l := &listed{keys: []string{"\x01", " ", "%41", "+", "a\nb", "é"}, encoded: true}
-	assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, l.find(t, l.keys...))
+// A listing is read page by page. With very many objects between the files it is not read
+// from end to end, and if it is out of order it is not trusted.
+func TestListing(t *testing.T) {
+	few, sizes := numbered(35)
+	many, _ := numbered(10_000)
+	odd := []string{"\x01", " ", "%41", "+", "a\nb", "é"}
+	for name, c := range map[string]struct {
+		bucket *listed
+		keys   []string
+		want   []int
+		pages  int
+	}{
+		"page by page": {&listed{keys: few, encoded: true}, append(few, "9999"), append(sizes, -1), 4},
+		"between":      {&listed{keys: []string{"b", "d", "d/x"}, encoded: true}, []string{"a", "b", "c", "d", "d/x", "e", "f"}, []int{-1, 0, -1, 1, 2, -1, -1}, 1},
+		"empty":        {new(listed), []string{"a", "b"}, []int{-1, -1}, 1},
+		"gaps":         {&listed{keys: many, encoded: true}, []string{"0000", "0001", "7000", "7001", "9999"}, []int{0, 1, 7000, 7001, 9999}, 3},
+		"out of order": {&listed{keys: []string{"b", "a", "c"}}, []string{"a", "b", "c"}, []int{-2, -2, -2}, 1},
+		"odd keys":     {&listed{keys: odd, encoded: true}, odd, []int{0, 1, 2, 3, 4, 5}, 1},
+	} {
+		assert.Equal(t, c.want, c.bucket.find(t, c.keys...), name)
+		assert.Equal(t, c.pages, c.bucket.pages, name)
+	}
 }
 
 // An answer without end, of a store that does not know of pages, does not fill the memory.
