@@ -47,14 +47,15 @@ var answers = []struct {
 		"rate_limit_exceeded", "rate_limit_error", "overloaded_error"), overload},
 	{hasCode("RequestTimeout", "RequestTimeoutException", "OperationTimedOut", "XMinioServerTimedOut"), timeout},
 	{hasCode("InternalError", "InternalServerError"), again},
-	// Google's quotas, which have no code. One that comes back soon has a delay beside it.
+	// Google's quotas, which have no code. A quota that comes back soon has a RetryInfo too.
 	{func(a answer.Answer) bool { return a.Violation && !a.Soon }, outOfQuota},
 
 	// 529: overloaded, with Anthropic and others.
 	{hasStatus(429, 503, 529), overload},
 	{func(a answer.Answer) bool { return a.Status == 403 && a.After > 0 }, overload},
 	{hasStatus(408, 504), timeout},
-	// Who may not send learns nothing about the load. What the service cannot do now it cannot do later.
+	// A request that is not permitted is refused before the load counts. A service does not learn to do
+	// what it cannot do.
 	{hasStatus(401, 403, 501, 505), Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 600 }, Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 500 }, again},

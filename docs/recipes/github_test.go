@@ -1,17 +1,24 @@
 package recipes
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-github/v84/github"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
 func gitHub() (*github.Client, error) {
@@ -19,26 +26,130 @@ func gitHub() (*github.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return github.NewClient(httplimit.Client(lim)), nil
+	client := github.NewClient(httplimit.Client(lim))
+	client.DisableRateLimitCheck = true // the limiter waits, and go-github does not refuse by itself
+	return client, nil
 }
 
-// A secondary limit is a 403 with a Retry-After.
-func TestGitHub(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(t,
-			answer{403, map[string]string{"Retry-After": "60"}, `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`},
-			answer{200, nil, `{"full_name":"aimd-go/aimd"}`})
-		kept := http.DefaultTransport
-		http.DefaultTransport = tr
-		defer func() { http.DefaultTransport = kept }()
-		client, err := gitHub()
+// gitHubAPI answers as documented: 60 requests in a window of 10 s, then 403 with the time of the reset and
+// no Retry-After.
+type gitHubAPI struct {
+	mu      sync.Mutex
+	reset   time.Time
+	left    int
+	refused int
+}
+
+func (g *gitHubAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	time.Sleep(50 * time.Millisecond)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); !now.Before(g.reset) {
+		g.reset, g.left = now.Truncate(time.Second).Add(10*time.Second), 60
+	}
+	served := g.left > 0
+	g.left = max(0, g.left-1)
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("X-RateLimit-Limit", "60")
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(g.left))
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(g.reset.Unix(), 10))
+	h.Set("X-RateLimit-Resource", "core")
+	if !served {
+		g.refused++
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"message":"API rate limit exceeded for 203.0.113.7.","documentation_url":"https://docs.github.com/rest/overview/resources-in-the-rest-api#rate-limiting"}`)
+		return
+	}
+	fmt.Fprint(w, `{"full_name":"aimd-go/aimd"}`)
+}
+
+// transport serves the API in memory.
+func (g *gitHubAPI) transport(t *testing.T) *http.Transport {
+	l := pipenet.Listen()
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: g}}
+	s.Start()
+	t.Cleanup(s.Close)
+	tr := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 64}
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+// 150 reads by 50 workers, of an API that serves 60 in 10 s: none is lost, by the recipe, and by Do around a
+// client that knows no limiter, whether it refuses by itself after a refusal or not.
+func TestGitHubsPrimaryLimit(t *testing.T) {
+	type read func(context.Context) error
+	get := func(c *github.Client) read {
+		return func(ctx context.Context) error {
+			_, _, err := c.Repositories.Get(ctx, "aimd-go", "aimd")
+			return err
+		}
+	}
+	around := func(t *testing.T, tr http.RoundTripper, unchecked bool) read {
+		lim, err := aimd.New()
 		require.NoError(t, err)
-		client.BaseURL = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}
-		start := time.Now()
-		repository, _, err := client.Repositories.Get(t.Context(), "aimd-go", "aimd")
-		require.NoError(t, err)
-		require.Equal(t, "aimd-go/aimd", repository.GetFullName())
-		require.Equal(t, 2, *calls)
-		require.GreaterOrEqual(t, time.Since(start), time.Minute)
-	})
+		c := github.NewClient(&http.Client{Transport: tr})
+		c.BaseURL, c.DisableRateLimitCheck = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}, unchecked
+		return func(ctx context.Context) error { return lim.Do(ctx, get(c)) }
+	}
+	for name, door := range map[string]func(*testing.T, http.RoundTripper) read{
+		"the recipe": func(t *testing.T, tr http.RoundTripper) read {
+			kept := http.DefaultTransport
+			http.DefaultTransport = tr
+			t.Cleanup(func() { http.DefaultTransport = kept })
+			c, err := gitHub()
+			require.NoError(t, err)
+			c.BaseURL = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}
+			return get(c)
+		},
+		"Do around a plain client":             func(t *testing.T, tr http.RoundTripper) read { return around(t, tr, true) },
+		"Do around one that refuses by itself": func(t *testing.T, tr http.RoundTripper) read { return around(t, tr, false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := &gitHubAPI{}
+				one := door(t, api.transport(t))
+				start := time.Now()
+				work := make(chan int)
+				var all sync.WaitGroup
+				for range 50 {
+					all.Go(func() {
+						for range work {
+							assert.NoError(t, one(t.Context()))
+						}
+					})
+				}
+				for i := range 150 {
+					work <- i
+				}
+				close(work)
+				all.Wait()
+				t.Logf("%v, %d refused", time.Since(start), api.refused)
+				require.Less(t, time.Since(start), 25*time.Second, "two resets, and the third window")
+			})
+		})
+	}
+}
+
+// A secondary limit is a 403 with a Retry-After, or without one.
+func TestGitHubsSecondaryLimit(t *testing.T) {
+	for _, header := range []map[string]string{{"Retry-After": "60"}, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			tr, calls := serve(t,
+				answer{403, header, `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`},
+				answer{200, nil, `{"full_name":"aimd-go/aimd"}`})
+			kept := http.DefaultTransport
+			http.DefaultTransport = tr
+			defer func() { http.DefaultTransport = kept }()
+			client, err := gitHub()
+			require.NoError(t, err)
+			client.BaseURL = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}
+			start := time.Now()
+			repository, _, err := client.Repositories.Get(t.Context(), "aimd-go", "aimd")
+			require.NoError(t, err)
+			require.Equal(t, "aimd-go/aimd", repository.GetFullName())
+			require.Equal(t, 2, *calls)
+			require.GreaterOrEqual(t, time.Since(start), time.Minute)
+		})
+	}
 }

@@ -1,4 +1,4 @@
-// Package recipes has no code but tests: each recipe of ../recipes.md as it compiles,
+// Package recipes has no code but tests: each recipe of ../recipes.md and ../coming-from.md as it compiles,
 // against a server that answers as the real one does.
 package recipes
 
@@ -32,6 +32,9 @@ type answer struct {
 	body   string
 }
 
+// cutOff before a body breaks the connection off behind it.
+const cutOff = "cut off:"
+
 // serve starts a server in memory that gives these answers in turn, the last for good.
 // It returns a transport to it, and what counts the requests.
 func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
@@ -46,7 +49,12 @@ func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 			w.Header().Set(key, value)
 		}
 		w.WriteHeader(a.status)
-		fmt.Fprint(w, a.body)
+		body, broken := strings.CutPrefix(a.body, cutOff)
+		fmt.Fprint(w, body)
+		if broken {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
 	})}}
 	s.Start()
 	t.Cleanup(s.Close)
@@ -55,11 +63,15 @@ func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 	return tr, &calls
 }
 
-// Each block of Go in the page stands in a test here, word for word but for the
+// Each block of Go in the pages stands in a test here, word for word but for the
 // indentation.
-func TestThePageShowsWhatIsTested(t *testing.T) {
-	page, err := os.ReadFile("../recipes.md")
-	require.NoError(t, err)
+func TestThePagesShowWhatIsTested(t *testing.T) {
+	var page string
+	for _, name := range []string{"../recipes.md", "../coming-from.md"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		page += string(text)
+	}
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
 	var tested strings.Builder
@@ -68,7 +80,7 @@ func TestThePageShowsWhatIsTested(t *testing.T) {
 		require.NoError(t, err)
 		tested.WriteString(flat(string(source)))
 	}
-	blocks := strings.Split(string(page), "```go\n")[1:]
+	blocks := strings.Split(page, "```go\n")[1:]
 	require.GreaterOrEqual(t, len(blocks), 7)
 	for _, b := range blocks {
 		code, _, ended := strings.Cut(b, "```")

@@ -2,7 +2,9 @@ package recipes
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,34 +23,83 @@ func complete(ctx context.Context, lim *aimd.Limiter, client openai.Client, para
 	})
 }
 
+func stream(ctx context.Context, lim *aimd.Limiter, client openai.Client, params openai.ChatCompletionNewParams) (string, error) {
+	return aimd.Value(ctx, lim, func(ctx context.Context) (string, error) {
+		events := client.Chat.Completions.NewStreaming(ctx, params, option.WithMaxRetries(0))
+		defer events.Close()
+		var text strings.Builder // a retry begins again
+		for events.Next() {
+			for _, choice := range events.Current().Choices {
+				text.WriteString(choice.Delta.Content)
+			}
+		}
+		return text.String(), events.Err()
+	})
+}
+
+// A stream of events holds its slot until it ends, and one that breaks off is asked for again.
+func TestOpenAIStream(t *testing.T) {
+	const (
+		hello = "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hel\"}}]}\n\n" +
+			"data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo\"}}]}\n\n"
+		done = "data: [DONE]\n\n"
+	)
+	events := map[string]string{"Content-Type": "text/event-stream"}
+	synctest.Test(t, func(t *testing.T) {
+		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":"rate_limit_exceeded"}}`},
+			answer{200, events, cutOff + hello}, answer{200, events, hello + done})
+		lim, err := aimd.New()
+		require.NoError(t, err)
+		start := time.Now()
+		text, err := stream(t.Context(), lim, openAIOn(tr), prompt)
+		require.NoError(t, err)
+		require.Equal(t, "hello", text)
+		require.Equal(t, 3, *calls)
+		require.GreaterOrEqual(t, time.Since(start), 2*time.Second)
+		require.Zero(t, lim.Snapshot().InFlight)
+	})
+}
+
+var prompt = openai.ChatCompletionNewParams{Model: "any", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hello")}}
+
+func openAIOn(tr *http.Transport) openai.Client {
+	return openai.NewClient(option.WithAPIKey("key"), option.WithBaseURL("http://service.example/"), option.WithHTTPClient(&http.Client{Transport: tr}))
+}
+
 func TestOpenAI(t *testing.T) {
 	const (
 		completion = `{"id":"1","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello"}}]}`
 		tooMany    = `{"error":{"message":"Rate limit reached for requests","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
+		daily      = `{"error":{"message":"Rate limit reached for gpt-5 in organization org-1 on requests per day (RPD): Limit 200, Used 200, Requested 1. Please try again in 8h0m0s.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
 		quota      = `{"error":{"message":"You exceeded your current quota, please check your plan","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
 	)
-	params := openai.ChatCompletionNewParams{Model: "any", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hello")}}
-	on := func(tr *http.Transport) openai.Client {
-		return openai.NewClient(option.WithAPIKey("key"), option.WithBaseURL("http://service.example/"), option.WithHTTPClient(&http.Client{Transport: tr}))
-	}
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "20"}, tooMany}, answer{500, nil, ""}, answer{200, nil, completion})
 		lim, err := aimd.New()
 		require.NoError(t, err)
 		start := time.Now()
-		got, err := complete(t.Context(), lim, on(tr), params)
+		got, err := complete(t.Context(), lim, openAIOn(tr), prompt)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Choices[0].Message.Content)
 		require.Equal(t, 3, *calls)
 		require.GreaterOrEqual(t, time.Since(start), 20*time.Second)
 		require.EqualValues(t, 1, lim.Snapshot().Overloads)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(t, answer{429, nil, quota})
-		lim, err := aimd.New()
-		require.NoError(t, err)
-		_, err = complete(t.Context(), lim, on(tr), params)
-		require.ErrorIs(t, err, attempt.ErrQuota)
-		require.Equal(t, 1, *calls)
-	})
+	for name, refusal := range map[string]answer{
+		"used up":         {429, nil, quota},
+		"of a day":        {429, map[string]string{"Retry-After": "28800"}, daily},
+		"not to be tried": {429, map[string]string{"X-Should-Retry": "false"}, tooMany},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr, calls := serve(t, refusal)
+				lim, err := aimd.New()
+				require.NoError(t, err)
+				_, err = complete(t.Context(), lim, openAIOn(tr), prompt)
+				require.Equal(t, name != "not to be tried", errors.Is(err, attempt.ErrQuota), "%v", err)
+				require.ErrorContains(t, err, "429 Too Many Requests")
+				require.Equal(t, 1, *calls)
+			})
+		})
+	}
 }

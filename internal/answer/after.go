@@ -46,18 +46,16 @@ func delay(s string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(math.Round(n * float64(unit))), true
 }
 
-// epoch is the least number of seconds that is a Unix time, in 2001, and not a delay.
-const epoch = 1e9
-
-// moment reads a delay in seconds, or a Unix time in seconds or milliseconds.
+// moment reads a delay in seconds, or a Unix time in seconds or milliseconds: a number of seconds that is
+// more than the longest delay is a time.
 func moment(s string, h http.Header, now time.Time) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	switch {
 	case err != nil || !(n >= 0):
 		return 0, false
-	case n < epoch:
+	case n <= Longest.Seconds():
 		return delay(s, time.Second)
-	case n >= 1000*epoch:
+	case n >= 1e11: // in milliseconds, from 1973
 		n /= 1000
 	}
 	return until(time.Unix(0, int64(n*float64(time.Second))), h, now)

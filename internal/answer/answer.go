@@ -24,7 +24,7 @@ type Answer struct {
 	Reset time.Duration
 	// Text is the start of the body in lower case.
 	Text string
-	// Codes are the codes of the body: what it has under the keys "code", "type", "reason" and the like.
+	// Codes are the texts in the body under the keys "code", "type", "reason" and the like.
 	Codes []string
 	// Daily: the body names a quota of a day. Violation: it has Google's QuotaFailure, which has no code.
 	// Soon: it has Google's RetryInfo, so the quota comes back soon.

@@ -1,0 +1,184 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
+	"github.com/failsafe-go/failsafe-go/failsafehttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+func beforeRate(ctx context.Context, items []string, send func(context.Context, string) error) error {
+	pace := rate.NewLimiter(50, 1) // a guess
+	for _, item := range items {
+		if err := pace.Wait(ctx); err != nil {
+			return err
+		}
+		if err := send(ctx, item); err != nil {
+			return err // a 429 too
+		}
+	}
+	return nil
+}
+
+func beforeSemaphore(ctx context.Context, items []string, send func(context.Context, string) error) error {
+	slots := semaphore.NewWeighted(16) // a guess
+	var all sync.WaitGroup
+	for _, item := range items {
+		if err := slots.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		all.Go(func() {
+			defer slots.Release(1)
+			_ = send(ctx, item) // a 429 is lost
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+func afterBoth(ctx context.Context, lim *aimd.Limiter, items []string, send func(context.Context, string) error) error {
+	var failed []error
+	for _, err := range aimd.Each(ctx, lim, slices.Values(items), send) {
+		failed = append(failed, err) // nil if all went well
+	}
+	return errors.Join(failed...)
+}
+
+func beforeFailsafe() *http.Client {
+	policy := adaptivelimiter.NewBuilder[*http.Response]().WithLimits(1, 100, 10).Build()
+	return &http.Client{Transport: failsafehttp.NewRoundTripper(nil, failsafe.Policy[*http.Response](policy))}
+}
+
+func afterFailsafe() (*http.Client, error) {
+	lim, err := aimd.New(aimd.WithInitialWindow(10), aimd.WithMaxWindow(100))
+	if err != nil {
+		return nil, err
+	}
+	return httplimit.Client(lim), nil
+}
+
+// What the page says of each: a refusal is an item that is lost, or the end, and is tried again after.
+func TestComingFrom(t *testing.T) {
+	items := strings.Fields("a b c d")
+	calls := 0
+	once := func(context.Context, string) error {
+		if calls++; calls == 2 {
+			return &httplimit.StatusError{StatusCode: http.StatusTooManyRequests}
+		}
+		return nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		require.ErrorContains(t, beforeRate(t.Context(), items, once), "429")
+		calls = 0
+		lim, err := aimd.New(aimd.WithMaxWindow(1))
+		require.NoError(t, err)
+		require.NoError(t, afterBoth(t.Context(), lim, items, once))
+		require.Equal(t, 5, calls)
+	})
+	require.NoError(t, beforeSemaphore(t.Context(), items, func(context.Context, string) error { return nil }))
+	require.NotNil(t, beforeFailsafe())
+	c, err := afterFailsafe()
+	require.NoError(t, err)
+	require.NotNil(t, c)
+}
+
+func presigned(ctx context.Context, client *http.Client, url, body string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req) // a PUT may be done twice
+	if err != nil {
+		return err
+	}
+	return httplimit.Check(resp)
+}
+
+func TestPresigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr, calls := serve(t, answer{503, map[string]string{"Content-Type": "application/xml"}, `<Error><Code>SlowDown</Code></Error>`}, answer{200, nil, ""})
+		kept := http.DefaultTransport
+		http.DefaultTransport = tr
+		defer func() { http.DefaultTransport = kept }()
+		lim, err := aimd.New()
+		require.NoError(t, err)
+		client := httplimit.Client(lim)
+		require.NoError(t, presigned(t.Context(), client, "http://service.example/bucket/key?X-Amz-Signature=1", "hello"))
+		require.Equal(t, 2, *calls)
+	})
+}
+
+func customers() (*limiter.Keyed[string], error) {
+	return limiter.NewKeyed(func(customer string) (*aimd.Limiter, error) {
+		return aimd.New(aimd.WithName(customer), aimd.WithQueueBound(4)) // the fifth worker gets ErrQueueFull
+	}, limiter.KeyedConfig{})
+}
+
+// job is work for a customer. It reports false if it is to come back later.
+func job(ctx context.Context, all *limiter.Keyed[string], customer string, work func(context.Context) error) (bool, error) {
+	lim, err := all.For(customer)
+	if err != nil {
+		return false, err
+	}
+	err = lim.Do(ctx, work)
+	if errors.Is(err, attempt.ErrQueueFull) {
+		return false, nil // the worker takes another customer's job
+	}
+	return true, err
+}
+
+// A pool of 50 workers: the slow customer holds no more of them than its window and its queue.
+func TestOnePoolForManyCustomers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, err := customers()
+		require.NoError(t, err)
+		var mu sync.Mutex
+		served := map[string]int{}
+		ends := time.Now().Add(20 * time.Second)
+		var pool sync.WaitGroup
+		for i := range 50 {
+			pool.Go(func() {
+				for n := i; time.Now().Before(ends); n++ {
+					customer := []string{"slow", "quick", "quicker"}[n%3]
+					done, err := job(t.Context(), all, customer, func(context.Context) error {
+						time.Sleep(map[string]time.Duration{"slow": 2 * time.Second, "quick": 50 * time.Millisecond, "quicker": 20 * time.Millisecond}[customer])
+						if slow, _ := all.For("slow"); customer == "slow" && slow.Snapshot().InFlight > 1 {
+							return &httplimit.StatusError{StatusCode: http.StatusTooManyRequests}
+						}
+						return nil
+					})
+					assert.NoError(t, err)
+					if !done {
+						time.Sleep(10 * time.Millisecond)
+						continue
+					}
+					mu.Lock()
+					served[customer]++
+					mu.Unlock()
+				}
+			})
+		}
+		pool.Wait()
+		t.Log(served)
+		require.Greater(t, served["quick"], 1000)
+		require.Greater(t, served["quicker"], 1000)
+	})
+}
