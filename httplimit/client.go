@@ -39,26 +39,37 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // It sends with what http.DefaultTransport is now. For another base, or a limiter for each host, use
 // [New], [PerHost] and [NewRetrier].
 func Client(l *limiter.Limiter, opts ...Option) *http.Client {
-	p := &patient{Transport: New(nil, l)}
-	for _, o := range opts {
-		o(p)
-	}
-	return &http.Client{Transport: p}
+	return &http.Client{Transport: &patient{New(nil, l, opts...)}}
 }
 
-// Option is a setting of a Client.
-type Option func(*patient)
+// Option is a setting of a Client or a Transport.
+type Option func(*options)
 
-// ResendUnavailable lets a Client send every request again after a 503 with a Retry-After, a POST too: for
-// a service that refuses with 503 before it does any of the work.
-func ResendUnavailable() Option { return func(p *patient) { p.unavailable = true } }
-
-// patient is the Transport of Client.
-type patient struct {
-	*Transport
+type options struct {
 	// unavailable: a 503 with a Retry-After says that the work was not done.
 	unavailable bool
+	// unread: what the answers report of quotas is not read.
+	unread bool
 }
+
+func optionsOf(opts []Option) (all options) {
+	for _, o := range opts {
+		o(&all)
+	}
+	return all
+}
+
+// ResendUnavailable lets a Client send every request again after a 503 with a Retry-After, a POST too: for
+// a service that refuses with 503 before it does any of the work. It has no effect on a Transport, which
+// sends nothing again.
+func ResendUnavailable() Option { return func(o *options) { o.unavailable = true } }
+
+// WithoutQuota leaves the quotas alone that a service reports in its answers. The default is to pace the
+// requests by them, as the package comment says.
+func WithoutQuota() Option { return func(o *options) { o.unread = true } }
+
+// patient is the Transport of Client.
+type patient struct{ *Transport }
 
 // RoundTrip sends the request, again if need be.
 func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -18,7 +18,7 @@ import (
 // it should be quick. If it fails, so does the request, and the next request calls it again. Limiters of
 // idle hosts are dropped, and their windows with them. There are at most c.Keys limiters: if all have
 // requests in flight or waiting, a request for another host fails and is not sent.
-func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig) (*Transport, error) {
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig, opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
 	}
@@ -35,7 +35,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	return &Transport{beneath: over(base), hosts: hosts}, nil
+	return &Transport{beneath: over(base), options: optionsOf(opts), hosts: hosts}, nil
 }
 
 // host is the URL's host in lower case and with its port.

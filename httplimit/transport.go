@@ -5,8 +5,10 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -34,6 +36,7 @@ import (
 // [PerHost].
 type Transport struct {
 	beneath
+	options
 	// Either single or hosts is set.
 	single *limiter.Limiter
 	hosts  *limiter.Keyed[string]
@@ -41,11 +44,11 @@ type Transport struct {
 
 // New returns a Transport with one limiter for all its requests. base does the sending; nil means what
 // http.DefaultTransport is now. It panics if l is nil.
-func New(base http.RoundTripper, l *limiter.Limiter) *Transport {
+func New(base http.RoundTripper, l *limiter.Limiter, opts ...Option) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
 	}
-	return &Transport{beneath: over(base), single: l}
+	return &Transport{beneath: over(base), options: optionsOf(opts), single: l}
 }
 
 // beneath is the base below a round tripper of this package.
@@ -118,6 +121,9 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 	}
 	err = failure(resp)
 	v := a.Answered(err)
+	if !t.unread {
+		a.Reported(quota.Read(resp.Header, time.Now), v)
+	}
 	if bodyless(req, resp) {
 		a.End(nil)
 	} else {

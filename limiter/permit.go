@@ -47,7 +47,7 @@ func (p Permit) release(v attempt.Verdict, err error) error {
 	if l.observer != nil || change != core.Steady && change != core.Grew {
 		l.note(now, Event{Kind: kindOf[change], Before: before.Cwnd, GapBefore: before.Gap, Outcome: o, RTT: l.core.RTT(), RetryAfter: v.RetryAfter})
 	}
-	if v.Stop {
+	if v.Stop && change != core.Steady { // a refusal for a quota closes the quota instead
 		l.core.Stopped(now, v.RetryAfter)
 	}
 	if until := l.core.PausedUntil(); until > paused {
