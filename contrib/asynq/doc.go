@@ -10,8 +10,8 @@
 //	err = asynq.NewServer(redis, cfg).Run(mux)
 //
 // The handler returns the error of the service, which the limiter's classifier reads (attempt.Classify).
-// A refused task is tried again in the same worker, before the tasks that wait, and asynq sees none of
-// it: no retry of the task is used up. Any other error goes to asynq as it is. Give the server more
+// A refused task is tried again in the same worker, before the tasks that wait, and asynq does not
+// notice: no retry of the task is used up. Any other error goes to asynq as it is. Give the server more
 // workers than the service has slots, since only a task that has a worker can use a slot.
 //
 // The limiter belongs to one process. Several processes need no more than a limiter each.

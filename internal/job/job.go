@@ -37,7 +37,7 @@ type Desk struct {
 	// Waiters is how many jobs may wait at a time; 0: any number. A job beyond waits for Brief.
 	Waiters int
 
-	waiting atomic.Int64
+	waiting atomic.Int32
 }
 
 // Run runs work as one operation of the limiter, as its Do does, and waits for slots for at most the
@@ -118,7 +118,7 @@ func (w *wait) begin() {
 	patience := time.Duration(math.MaxInt64)
 	switch most := w.desk.Waiters; {
 	case w.stay:
-	case most > 0 && n > int64(most):
+	case most > 0 && int(n) > most:
 		patience = Brief
 	case !w.until.IsZero():
 		patience = time.Until(w.until)
