@@ -51,8 +51,14 @@ var headers = []struct {
 // differ from ours, or from now if there is no Date.
 func Read(header map[string][]string, now func() time.Time) []Report {
 	for name := range header {
-		if len(name) >= 9 && strings.Contains("XRA", name[:1]) && strings.Contains(name, "Ratelimit") {
-			return (&reader{header: header, now: now()}).read()
+		if len(name) < len("Ratelimit") {
+			continue
+		}
+		switch name[0] { // most answers report nothing: they must cost little
+		case 'X', 'R', 'A':
+			if strings.Contains(name, "Ratelimit") {
+				return (&reader{header: header, now: now()}).read()
+			}
 		}
 	}
 	return nil
