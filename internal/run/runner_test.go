@@ -150,6 +150,13 @@ func TestTheNextAttempt(t *testing.T) {
 		a.End(nil)
 		require.Equal(t, []string{"back", "front", "front"}, d.taken)
 		require.Equal(t, []string{"admitted 0", "overload", "admitted 2", "none", "admitted 3", "success"}, w.log)
+
+		d.giveUp = time.Minute
+		a, err = (&run.Runner{Slots: d}).Begin(t.Context())
+		require.NoError(t, err)
+		a.End(status{code: 503, after: time.Hour})
+		_, err = a.Next(t.Context())
+		require.ErrorIs(t, err, attempt.ErrQuota)
 	})
 }
 
