@@ -26,9 +26,10 @@ import (
 // yielded in the order in which they end.
 //
 // An item that fails does not stop the others. To stop, leave the loop: the context of all
-// running calls is cancelled, and the loop ends when they returned. When ctx ends or the
-// limiter is closed, Each pulls no more items, and yields those that it pulled. Then
-// ctx.Err() or an ErrClosed says that items may be left.
+// running calls is cancelled, and the loop ends when they returned. When ctx ends, or the
+// limiter is closed or paused for longer than ctx or WithGiveUpAfter lets items wait, Each
+// pulls no more items, and yields those that it pulled. Then the error of an item says that
+// items may be left: ctx.Err(), ErrClosed or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a
 // time.
@@ -195,7 +196,12 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	started = true
 	if err != nil {
 		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
-		return ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, attempt.ErrQueueFull)
+		for _, final := range []error{ErrClosed, attempt.ErrQueueFull, attempt.ErrQuota, context.DeadlineExceeded} {
+			if errors.Is(err, final) {
+				return false
+			}
+		}
+		return ctx.Err() == nil
 	}
 	done := make(chan struct{})
 	go func() {

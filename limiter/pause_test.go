@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/run"
@@ -77,6 +78,23 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Each pulls no more items then.
+func TestEachStopsAtAPauseThatOutlastsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for reason, giveUp := range map[error]time.Duration{context.DeadlineExceeded: 0, attempt.ErrQuota: time.Hour} {
+			l := pausedBy(t, usedUp, func(c *limiter.Config) { c.GiveUpAfter = giveUp })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			items := 0
+			for _, err := range aimd.Each(ctx, l, count(100), func(context.Context, int) error { return nil }) {
+				require.ErrorIs(t, err, reason)
+				items++
+			}
+			cancel()
+			require.Equal(t, 1, items)
+		}
+	})
 }
 
 // The operations that wait when the pause begins are asked too.
