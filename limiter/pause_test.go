@@ -2,6 +2,7 @@ package limiter_test
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -174,10 +175,16 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 		l := newLimiter(t, 8)
 		a, err := l.Begin(t.Context())
 		require.NoError(t, err)
+		other := acquire(t, l, 1)[0]
 		a.(*run.Attempt).Reported([]quota.Report{{Name: "requests", Limit: 60, Left: 0, Reset: time.Hour}}, attempt.Verdict{Outcome: window.Success})
 		a.End(nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
+		brief, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		_, err = l.Acquire(brief)
+		require.ErrorContains(t, err, "waited 1s in the queue", "the other answer may report more")
+		require.NoError(t, other.Done(window.Success))
 		start := time.Now()
 		_, err = l.Acquire(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -185,7 +192,24 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 		require.Zero(t, time.Since(start))
 		_, err = l.Acquire(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, time.Hour, time.Since(start))
+		require.Equal(t, time.Hour-time.Second, time.Since(start))
+	})
+}
+
+// A refusal whose body breaks off is the reason of the pause, and not how it broke off.
+func TestThePauseNamesTheHeadOfTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8, func(c *limiter.Config) { c.Patience = 2 })
+		for range 2 {
+			a, err := l.Begin(t.Context())
+			require.NoError(t, err)
+			a.Answered(usedUp)
+			a.End(io.ErrUnexpectedEOF)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := l.Acquire(ctx)
+		require.ErrorContains(t, err, "DAILY_LIMIT_EXCEEDED")
 	})
 }
 
