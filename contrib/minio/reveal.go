@@ -41,14 +41,11 @@ func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if status := meant(start); status != 0 {
 		resp.StatusCode, resp.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
 	}
-	resp.Body = &reread{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
 	return resp, nil
-}
-
-// reread is a body whose start was read already.
-type reread struct {
-	io.Reader
-	io.Closer
 }
 
 // long reports whether the request is for one of the operations whose 200 may be an error:

@@ -51,7 +51,7 @@ func delay(s string, unit time.Duration) (time.Duration, bool) {
 func moment(s string, h http.Header, now time.Time) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	switch {
-	case err != nil || !(n >= 0):
+	case err != nil, !(n >= 0 && n < 1e15):
 		return 0, false
 	case n <= Longest.Seconds():
 		return delay(s, time.Second)
