@@ -50,6 +50,23 @@
 // a limiter of its own. Otherwise the refusals of background work narrow the window of interactive work
 // too.
 //
+// # Quotas
+//
+// Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
+// to the reset. Requests are paced by it, before the service refuses one. What is left may be sent at once,
+// up to the last tenth; the last tenth is spread evenly up to the reset, unless all that waits fits into it.
+// If others spend the same quota, all of it is spread. aimd.WithReserve sets another share than a tenth,
+// [WithoutQuota] switches the pacing off. A service that reports nothing costs nothing.
+//
+// Read are X-RateLimit-* of GitHub, OpenAI, Discord, Atlassian and the like, Anthropic-RateLimit-*, GitLab's
+// and Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts. A quota of
+// concurrent requests bounds the window. A refusal because a quota is used up narrows no window: nothing is
+// sent up to the reset or the Retry-After. Reports that contradict what the service accepts are ignored.
+//
+// If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
+// before its answer, a request does not show which quota it spends. limiter.Snapshot has the quotas; the
+// event UsedUp says that nothing is left.
+//
 // # Server
 //
 // A [Handler] admits as many requests at a time as the handler behind it can take, makes a few wait, the

@@ -14,6 +14,7 @@ const scopeName = "github.com/aimd-go/aimd/contrib/otel"
 
 const (
 	nameKey    = attribute.Key("aimd.limiter.name")
+	quotaKey   = attribute.Key("aimd.quota")
 	outcomeKey = attribute.Key("aimd.outcome")
 )
 

@@ -15,6 +15,7 @@ import (
 // instruments are those that are read when the SDK collects.
 type instruments struct {
 	cwnd, ssthresh, gap, pausedUntil metric.Float64ObservableGauge
+	quotaLimit, quotaLeft            metric.Float64ObservableGauge
 	inFlight, queued                 metric.Int64ObservableUpDownCounter
 	attempts, cuts, pauses           metric.Int64ObservableCounter
 }
@@ -39,7 +40,7 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 			i.observe(o, s)
 		}
 		return nil
-	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
+	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -59,7 +60,7 @@ type Registration struct {
 func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [9]error
+	var errs [11]error
 	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
 	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
@@ -78,6 +79,10 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		metric.WithUnit("s"), metric.WithDescription("Shortest time between two sends, 0 for none; at a window of 1 it sets the rate."))
 	i.pausedUntil, errs[8] = m.Float64ObservableGauge("aimd.paused_until",
 		metric.WithUnit("s"), metric.WithDescription("End of the pause for all, in seconds since 1970; 0 for none."))
+	i.quotaLimit, errs[9] = m.Float64ObservableGauge("aimd.quota_limit",
+		metric.WithDescription("Quota of the service, as its answers report it."))
+	i.quotaLeft, errs[10] = m.Float64ObservableGauge("aimd.quota_left",
+		metric.WithDescription("What is left of the quota."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -94,6 +99,11 @@ func (i *instruments) observe(o metric.Observer, s tally.Sum) {
 		o.ObserveFloat64(i.pausedUntil, s.PausedUntilUnix(), of)
 		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
 		o.ObserveInt64(i.queued, int64(s.Queued), of)
+		for _, q := range s.Quotas {
+			ofQuota := metric.WithAttributes(name, quotaKey.String(q.Name))
+			o.ObserveFloat64(i.quotaLimit, q.Limit, ofQuota)
+			o.ObserveFloat64(i.quotaLeft, q.Left, ofQuota)
+		}
 	}
 	for outcome, n := range s.Answers() {
 		o.ObserveInt64(i.attempts, int64(n), metric.WithAttributes(name, outcomeKey.String(tally.Label(outcome))))

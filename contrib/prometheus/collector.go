@@ -12,6 +12,7 @@ import (
 var (
 	ofLimiter = []string{"limiter"}
 	ofOutcome = []string{"limiter", "outcome"}
+	ofQuota   = []string{"limiter", "quota"}
 
 	cwnd = prometheus.NewDesc("aimd_cwnd",
 		"Congestion window, in attempts.", ofLimiter, nil)
@@ -21,6 +22,10 @@ var (
 		"Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.", ofLimiter, nil)
 	pausedUntil = prometheus.NewDesc("aimd_paused_until_seconds",
 		"End of the pause for all, in seconds since 1970; 0 for none.", ofLimiter, nil)
+	quotaLimit = prometheus.NewDesc("aimd_quota_limit",
+		"Quota of the service, as its answers report it.", ofQuota, nil)
+	quotaLeft = prometheus.NewDesc("aimd_quota_left",
+		"What is left of the quota.", ofQuota, nil)
 	inFlight = prometheus.NewDesc("aimd_in_flight",
 		"Attempts sent and not answered.", ofLimiter, nil)
 	queued = prometheus.NewDesc("aimd_queued",
@@ -48,7 +53,7 @@ func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, inFlight, queued, attempts, cuts, pauses} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses} {
 		to <- d
 	}
 }
@@ -56,8 +61,8 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. It takes each limiter's lock once, shortly.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for _, s := range c.tally.Read() {
-		gauge := func(d *prometheus.Desc, v float64) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, s.Name)
+		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{s.Name}, labels...)...)
 		}
 		counter := func(d *prometheus.Desc, n uint64, labels ...string) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
@@ -69,6 +74,10 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			gauge(pausedUntil, s.PausedUntilUnix())
 			gauge(inFlight, float64(s.InFlight))
 			gauge(queued, float64(s.Queued))
+			for _, q := range s.Quotas {
+				gauge(quotaLimit, q.Limit, q.Name)
+				gauge(quotaLeft, q.Left, q.Name)
+			}
 		}
 		for o, n := range s.Answers() {
 			counter(attempts, n, s.Name, tally.Label(o))

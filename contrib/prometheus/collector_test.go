@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
@@ -280,4 +283,27 @@ func TestHistograms(t *testing.T) {
 		}
 	}
 	require.InDeltaMapValues(t, map[string]float64{"success": 2, "client_error": 0.03}, sums, 1e-9)
+}
+
+// The service reports a quota.
+func TestAQuotaOfTheService(t *testing.T) {
+	l := reno(t, aimd.WithName("photos"))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-RateLimit-Limit", "60")
+		w.Header().Set("X-RateLimit-Remaining", "59")
+		w.Header().Set("X-RateLimit-Reset", "30")
+	}))
+	defer service.Close()
+	client := &http.Client{Transport: httplimit.New(service.Client().Transport, l)}
+	resp, err := client.Get(service.URL)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.NoError(t, testutil.GatherAndCompare(registry(t, aimdprom.New(live.Of(l))), strings.NewReader(`
+# HELP aimd_quota_left What is left of the quota.
+# TYPE aimd_quota_left gauge
+aimd_quota_left{limiter="photos",quota="requests"} 59
+# HELP aimd_quota_limit Quota of the service, as its answers report it.
+# TYPE aimd_quota_limit gauge
+aimd_quota_limit{limiter="photos",quota="requests"} 60
+`), "aimd_quota_left", "aimd_quota_limit"))
 }

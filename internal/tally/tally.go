@@ -20,7 +20,8 @@ type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
 	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its
-	// other fields sum up the present ones, except Gap and PausedUntil, which are the largest.
+	// other fields sum up the present ones, except Gap and PausedUntil, which are the largest, and
+	// Quotas, which are those of one limiter: limiters of one name spend the same quotas.
 	limiter.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
@@ -81,7 +82,7 @@ func (t *Tally) Read() []Sum {
 	}
 	t.sums.Each(func(s *Sum) {
 		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Present = 0, 0, 0, 0, 0
-		s.Gap, s.PausedUntil = 0, time.Time{}
+		s.Gap, s.PausedUntil, s.Quotas = 0, time.Time{}, nil
 	})
 	t.forget()
 	for _, m := range t.members {
@@ -137,6 +138,9 @@ func (m *member) read() {
 		s.Cwnd += now.Cwnd
 		s.Ssthresh += now.Ssthresh
 		s.Gap = max(s.Gap, now.Gap)
+		if len(now.Quotas) > 0 {
+			s.Quotas = now.Quotas
+		}
 		if now.PausedUntil.After(s.PausedUntil) {
 			s.PausedUntil = now.PausedUntil
 		}
