@@ -23,7 +23,7 @@ func main() {
 		log.Fatal(err)
 	}
 	families, err := registry.Gather()
-	if err != nil || len(families) != 7 || families[0].GetName() != "aimd_attempts_total" {
+	if err != nil || len(families) == 0 || families[0].GetName() != "aimd_attempts_total" {
 		log.Fatal(err, families)
 	}
 	fmt.Println(families[0].GetName(), "is gathered")
