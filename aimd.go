@@ -8,9 +8,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Limiter bounds the attempts in flight by a congestion window; other operations wait. It
-// is safe for any number of goroutines. It is [limiter.Limiter], so go doc shows its methods
-// there (go doc github.com/aimd-go/aimd/limiter Limiter):
+// Limiter bounds the attempts in flight by a congestion window; other operations wait. It is safe for any
+// number of goroutines. It is [limiter.Limiter], so go doc shows its methods there (go doc
+// github.com/aimd-go/aimd/limiter Limiter):
 //
 //	Do(ctx, fn) error                 one operation, with retries
 //	Begin(ctx) (attempt.Attempt, error)   an attempt of your own, with retries
@@ -25,16 +25,15 @@ import (
 //	Drain(ctx) error                  no new work, and wait for the attempts in flight
 type Limiter = limiter.Limiter
 
-// These are the types of package limiter, here so that most programs need one
-// import.
+// These are the types of package limiter, here so that most programs need one import.
 type (
 	// Permit is a [limiter.Permit].
 	Permit = limiter.Permit
 	// Event is a [limiter.Event].
 	Event = limiter.Event
-	// SettingError is the error of a constructor for a wrong setting: Name is the field's
-	// name ("MaxWindow"), Value the value as text, Want the allowed values. errors.As
-	// finds it in the error of any constructor of this module.
+	// SettingError is the error of a constructor for a wrong setting: Name is the field's name
+	// ("MaxWindow"), Value the value as text, Want the allowed values. errors.As finds it in the error of
+	// any constructor of this module.
 	SettingError = setting.Error
 )
 
@@ -47,12 +46,11 @@ const (
 	ClientError = window.ClientError
 )
 
-// ErrClosed: the limiter takes no new work. Other errors of limiters are in packages limiter
-// and attempt.
+// ErrClosed: the limiter takes no new work. Other errors of limiters are in packages limiter and attempt.
 var ErrClosed = limiter.ErrClosed
 
-// New returns a limiter with the law of [WithLaw], by default [Probe], which needs no
-// tuning. The error names the wrong setting, its value and the allowed values.
+// New returns a limiter with the law of [WithLaw], by default [Probe], which needs no tuning. The error
+// names the wrong setting, its value and the allowed values.
 func New(opts ...Option) (*Limiter, error) {
 	var s settings
 	for _, o := range opts {

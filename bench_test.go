@@ -51,9 +51,9 @@ func BenchmarkAcquire(b *testing.B) {
 	})
 }
 
-// BenchmarkTwoHundredOperations is the same work under each strategy, on virtual time: 200
-// operations at once for a service of 20 slots. It reports the time as a multiple of the
-// optimum, and the attempts for one operation.
+// BenchmarkTwoHundredOperations is the same work under each strategy, on virtual time: 200 operations at
+// once for a service of 20 slots. It reports the time as a multiple of the optimum, and the attempts for
+// one operation.
 func BenchmarkTwoHundredOperations(b *testing.B) {
 	service := sim.Server{Service: 100 * time.Millisecond, Slots: 20, Refusal: sim.Refusal{Time: time.Millisecond}}
 	scenario := sim.Scenario{Server: service, Clients: sim.Clients{Operations: 200}}

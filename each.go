@@ -12,8 +12,8 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as
-// many at a time as the window lets, and yields every item with its error or nil:
+// Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as many at a time as
+// the window lets, and yields every item with its error or nil:
 //
 //	for path, err := range aimd.Each(ctx, lim, paths, upload) {
 //		if err != nil {
@@ -21,24 +21,22 @@ import (
 //		}
 //	}
 //
-// It pulls items only as the window admits them, so a million items cost the memory of a
-// window: at most twice cwnd items, and two, are pulled and not yet yielded. Items are
-// yielded in the order in which they end.
+// It pulls items only as the window admits them, so a million items cost the memory of a window: at most
+// twice cwnd items, and two, are pulled and not yet yielded. Items are yielded in the order in which they
+// end.
 //
-// An item that fails does not stop the others. To stop, leave the loop: the context of all
-// running calls is cancelled, and the loop ends when they returned. When ctx ends, or the
-// limiter is closed or paused for longer than ctx or WithGiveUpAfter lets items wait, Each
-// pulls no more items, and yields those that it pulled. Then the error of an item says that
-// items may be left: ctx.Err(), ErrClosed or attempt.ErrQuota.
+// An item that fails does not stop the others. To stop, leave the loop: the context of all running calls
+// is cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused
+// for longer than ctx or WithGiveUpAfter lets items wait, Each pulls no more items, and yields those that
+// it pulled. Then the error of an item says that items may be left: ctx.Err(), ErrClosed or
+// attempt.ErrQuota.
 //
-// If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a
-// time.
+// If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
-// The work begins when the result is ranged over. items is pulled on a goroutine of its
-// own; if it can block for long it should heed ctx. A panic in items or in fn stops the
-// pulling; all running calls end and are yielded. Then the panic is raised again from the
-// loop, as an error with the stack of the first panic, which unwraps to the panic's value if
-// that is an error.
+// The work begins when the result is ranged over. items is pulled on a goroutine of its own; if it can
+// block for long it should heed ctx. A panic in items or in fn stops the pulling; all running calls end
+// and are yielded. Then the panic is raised again from the loop, as an error with the stack of the first
+// panic, which unwraps to the panic's value if that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -64,8 +62,8 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 	}
 }
 
-// Value runs fn as one operation of the limiter, as Limiter.Do does, and returns the value
-// of the attempt that succeeded, the zero value with an error.
+// Value runs fn as one operation of the limiter, as Limiter.Do does, and returns the value of the attempt
+// that succeeded, the zero value with an error.
 func Value[T any](ctx context.Context, l *Limiter, fn func(context.Context) (T, error)) (T, error) {
 	var value T
 	err := l.Do(ctx, func(ctx context.Context) error {
@@ -85,8 +83,7 @@ type Result[T, R any] struct {
 	Value R
 }
 
-// Map is [Each] for a function that returns a value: it yields every item with its value or
-// its error.
+// Map is [Each] for a function that returns a value: it yields every item with its value or its error.
 //
 //	for r, err := range aimd.Map(ctx, lim, urls, fetch) {
 //		if err != nil {
@@ -136,8 +133,8 @@ func (p *panicked) Unwrap() error {
 	return err
 }
 
-// errExited is the error of an item whose fn ended its goroutine, and the panic of a loop
-// whose items did.
+// errExited is the error of an item whose fn ended its goroutine, and the panic of a loop whose items
+// did.
 var errExited = errors.New("aimd: the function called runtime.Goexit")
 
 type ended[T any] struct {
@@ -147,9 +144,8 @@ type ended[T any] struct {
 
 // bulk is one run of Each.
 type bulk[T any] struct {
-	// pulled counts the items that were pulled and not yet yielded, and the feeder while
-	// it runs. The goroutine that brings it to zero closes ended. It comes first to be
-	// aligned on 32-bit machines.
+	// pulled counts the items that were pulled and not yet yielded, and the feeder while it runs. The
+	// goroutine that brings it to zero closes ended. It comes first to be aligned on 32-bit machines.
 	pulled atomic.Int64
 
 	limiter *Limiter
@@ -182,8 +178,8 @@ func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 	through = true
 }
 
-// start starts an item, and reports false if it is useless to pull more. A guard's refusal
-// ends this item alone.
+// start starts an item, and reports false if it is useless to pull more. A guard's refusal ends this item
+// alone.
 func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	b.pulled.Inc()
 	started := false
@@ -214,8 +210,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	return true
 }
 
-// admits waits until there is room for one more item, and reports false if it is useless to
-// wait.
+// admits waits until there is room for one more item, and reports false if it is useless to wait.
 func (b *bulk[T]) admits(ctx context.Context) bool {
 	for {
 		if ctx.Err() != nil || b.panicked.Load() != nil {

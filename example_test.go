@@ -179,8 +179,8 @@ func ExampleWithClassifier() {
 	// Output: overload timeout
 }
 
-// A limiter for each customer, made when the first request of one comes, and let go of
-// when none came for a while. httplimit.PerHost is the same for hosts.
+// A limiter for each customer, made when the first request of one comes, and let go of when none came for
+// a while. httplimit.PerHost is the same for hosts.
 func Example_perCustomer() {
 	customers, err := limiter.NewKeyed(func(customer string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.WithName(customer), aimd.WithMaxWindow(64))

@@ -27,8 +27,7 @@ var laws = []struct {
 	name string
 	law  window.NewLaw
 	new  func(...aimd.Option) (*aimd.Limiter, error)
-	// cut is the window after a cut of one of 10 attempts, with factor 0.5 and
-	// an initial window of 4.
+	// cut is the window after a cut of one of 10 attempts, with factor 0.5 and an initial window of 4.
 	cut float64
 }{
 	{"tahoe", aimd.Tahoe, aimd.NewTahoe, 4},
@@ -60,8 +59,7 @@ func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
 	require.InDelta(t, ssthresh, s.Ssthresh, 1e-9, "ssthresh")
 }
 
-// "use 2 scalar variables cwnd and sshthres (suitable starting values are e.g.
-// 20 and 1024)"
+// "use 2 scalar variables cwnd and sshthres (suitable starting values are e.g. 20 and 1024)"
 func TestStartingValues(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
 		l, err := newLimiter()
@@ -73,9 +71,8 @@ func TestStartingValues(t *testing.T) {
 	})
 }
 
-// "on succesful response, set cwnd to max (cwnd, min(size(flying) + 1, cwnd + 1))
-// if size(flying) < sshthres or max (cwnd, min(size(flying) + 1, cwnd +
-// 1.0/cwnd)) otherwise"
+// "on succesful response, set cwnd to max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) <
+// sshthres or max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
 func TestGrowth(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
 		l, err := newLimiter(aimd.WithInitialWindow(4), aimd.WithInitialSsthresh(6))
@@ -94,8 +91,8 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
-// "on error response, if the request id is not in ignored, set sshthres to cwnd *
-// 0.5 and cwnd to either the initial value (“Tahoe”) or the new sshthres (“Reno”)"
+// "on error response, if the request id is not in ignored, set sshthres to cwnd * 0.5 and cwnd to either
+// the initial value (“Tahoe”) or the new sshthres (“Reno”)"
 func TestCut(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), cut float64) {
 		l, err := newLimiter(aimd.WithInitialWindow(4))
@@ -109,8 +106,7 @@ func TestCut(t *testing.T) {
 		p = append(p, take(t, l, 10-len(p))...)
 		require.NoError(t, p[0].Done(aimd.Overload))
 		wantWindow(t, l, cut, 5)
-		// "error responses for outstanding requests must be ignored after we
-		// get the first error"
+		// "error responses for outstanding requests must be ignored after we get the first error"
 		for _, late := range p[1:] {
 			require.NoError(t, late.Done(aimd.Overload))
 		}
@@ -146,8 +142,8 @@ func TestTheWindowNeverFallsBelowOne(t *testing.T) {
 
 var errRefused = errors.New("503 Slow Down")
 
-// capped is a service that takes 80 to 120 ms for each request and refuses those
-// beyond its slots in 1 ms, on the bubble's time.
+// capped is a service that takes 80 to 120 ms for each request and refuses those beyond its slots in 1
+// ms, on the bubble's time.
 type capped struct {
 	slots           int64
 	busy            atomic.Int64
@@ -173,8 +169,8 @@ func refusals(err error) attempt.Verdict {
 	return attempt.Verdict{}
 }
 
-// 2000 operations against 32 slots, through Do's goroutines and through Each:
-// all done, hardly a refusal, and near the optimum.
+// 2000 operations against 32 slots, through Do's goroutines and through Each: all done, hardly a refusal,
+// and near the optimum.
 func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 	const operations, slots = 2000, 32
 	optimum := (operations + slots - 1) / slots * 100 * time.Millisecond
@@ -350,8 +346,8 @@ func TestSeveralObservers(t *testing.T) {
 	require.Equal(t, []string{"log closed", "histogram closed"}, told)
 }
 
-// The law of New takes one from the window for every refusal of a burst: the decisions
-// tell all of the way down, not the first step alone.
+// The law of New takes one from the window for every refusal of a burst: the decisions tell all of the
+// way down, not the first step alone.
 func TestDecisionsTellHowDeepACutGoes(t *testing.T) {
 	l, err := aimd.New(aimd.WithInitialWindow(40))
 	require.NoError(t, err)

@@ -56,8 +56,8 @@ func BenchmarkAdmit(b *testing.B) {
 	})
 }
 
-// BenchmarkFullQueue is the core with a long queue that is full: a retry comes and
-// is shed, or a first attempt comes, and displaces one.
+// BenchmarkFullQueue is the core with a long queue that is full: a retry comes and is shed, or a first
+// attempt comes, and displaces one.
 func BenchmarkFullQueue(b *testing.B) {
 	core, err := newCore(Fixed(1), Config{QueueBound: 10_000, QueueTime: time.Minute})
 	if err != nil {

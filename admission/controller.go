@@ -11,9 +11,8 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Controller admits as many requests at a time as its limit says, makes a few wait, and
-// sheds the rest. It is safe for any number of goroutines. It has no goroutine of its own
-// and need not be closed.
+// Controller admits as many requests at a time as its limit says, makes a few wait, and sheds the rest.
+// It is safe for any number of goroutines. It has no goroutine of its own and need not be closed.
 type Controller struct {
 	clock    clock.Clock
 	observer func(Event)
@@ -31,8 +30,8 @@ type Controller struct {
 	seq    uint64
 }
 
-// New returns a controller with the limit, or an error that names the wrong setting, its
-// value and the allowed values.
+// New returns a controller with the limit, or an error that names the wrong setting, its value and the
+// allowed values.
 func New(l Limit, c Config) (*Controller, error) {
 	core, err := newCore(l, c)
 	if err != nil {
@@ -42,13 +41,12 @@ func New(l Limit, c Config) (*Controller, error) {
 	return &Controller{clock: source, observer: c.Observer, made: source.Now(), core: core}, nil
 }
 
-// Admit returns the permit to serve a request. If the limit is reached the request waits,
-// for no longer than Config.QueueTime. If it is shed, the error is a [*Shed]. If the
-// context ends first, the error is ctx.Err().
+// Admit returns the permit to serve a request. If the limit is reached the request waits, for no longer
+// than Config.QueueTime. If it is shed, the error is a [*Shed]. If the context ends first, the error is
+// ctx.Err().
 //
-// Within a request that has a permit of this controller already (see [NewContext]) it
-// returns the zero Permit at once: to wait for a second place with the first in hand could
-// last for ever.
+// Within a request that has a permit of this controller already (see [NewContext]) it returns the zero
+// Permit at once: to wait for a second place with the first in hand could last for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
@@ -85,8 +83,8 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	return r.permit, nil
 }
 
-// leave takes a request whose context ended out of the queue. It reports false if the
-// request has left the queue: then it is or will be ready.
+// leave takes a request whose context ended out of the queue. It reports false if the request has left
+// the queue: then it is or will be ready.
 func (c *Controller) leave(r *request) bool {
 	c.mu.Lock()
 	now := c.now()
@@ -101,8 +99,8 @@ func (c *Controller) leave(r *request) bool {
 // now is the time since the controller was made.
 func (c *Controller) now() time.Duration { return c.clock.Since(c.made) }
 
-// unlock is the one way out of the lock: it admits and sheds what it can, sets the timer
-// for the rest, releases the lock, and only then wakes the waiters and calls the observer.
+// unlock is the one way out of the lock: it admits and sheds what it can, sets the timer for the rest,
+// releases the lock, and only then wakes the waiters and calls the observer.
 func (c *Controller) unlock(now time.Duration) {
 	var decided []*request
 	for r := c.core.Next(now); r != nil; r = c.core.Next(now) {
@@ -132,8 +130,7 @@ func (c *Controller) decide(r *request, now time.Duration) {
 	c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited})
 }
 
-// arm sets the timer for core.Deadline. A timer that is too early does no harm: it is set
-// again then.
+// arm sets the timer for core.Deadline. A timer that is too early does no harm: it is set again then.
 func (c *Controller) arm() {
 	at, ok := c.core.Deadline()
 	if !ok || c.wake != 0 && at >= c.wake {

@@ -74,8 +74,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 	})
 }
 
-// A client that vanished gives its place back, the one in the queue
-// at once.
+// A client that vanished gives its place back, the one in the queue at once.
 func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := controller(t, Fixed(1), Config{QueueBound: 1})
@@ -223,8 +222,8 @@ func TestPermitsInContexts(t *testing.T) {
 	assert.Equal(t, errReleased, p.Done(window.Success))
 }
 
-// The timer of a waiter is for the end of its time in the queue. When a place
-// comes free before a law that paces lets the next one go, it is for that.
+// The timer of a waiter is for the end of its time in the queue. When a place comes free before a law
+// that paces lets the next one go, it is for that.
 func TestTheTimerGoesByThePacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := controller(t, Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Initial: 1, Max: 1}), Config{})

@@ -13,9 +13,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// FuzzCoreAgainstALiteralQueue drives the Core and a list that is sorted anew
-// each time with the same events, compares them after every one, and checks
-// the invariants.
+// FuzzCoreAgainstALiteralQueue drives the Core and a list that is sorted anew each time with the same
+// events, compares them after every one, and checks the invariants.
 func FuzzCoreAgainstALiteralQueue(f *testing.F) {
 	f.Add([]byte{3, 4, 0, 0, 8, 16, 24, 32, 1, 1, 2, 5, 0, 9, 18, 27, 7, 1, 1, 6})
 	f.Add([]byte{1, 0, 0, 0, 1, 0, 1, 3})
@@ -38,8 +37,7 @@ type model struct {
 	t    *testing.T
 	core core
 	now  time.Duration
-	// bound and limit are those of the queue and of the window; the limit is 0
-	// where the law decides.
+	// bound and limit are those of the queue and of the window; the limit is 0 where the law decides.
 	bound, limit int
 
 	requests int
@@ -139,8 +137,7 @@ func (m *model) arrive(which int, retry bool) {
 	m.drain()
 }
 
-// sorted is the literal order: who is worth the most first, at the end who is
-// shed next.
+// sorted is the literal order: who is worth the most first, at the end who is shed next.
 func (m *model) sorted() []*waits {
 	all := slices.Clone(m.waiting)
 	slices.SortFunc(all, func(a, b *waits) int {

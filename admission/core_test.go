@@ -124,8 +124,8 @@ func TestRetriesAreShedFirst(t *testing.T) {
 		served("retry", "first")
 }
 
-// "Avoid dropping requests known to trigger a retry storm" and "Work around
-// client bugs" (Safe Client Behaviour).
+// "Avoid dropping requests known to trigger a retry storm" and "Work around client bugs" (Safe Client
+// Behaviour).
 func TestRulesComeBeforeCriticality(t *testing.T) {
 	newTrace(t, Config{QueueBound: 2, Rules: []Rule{
 		{Client: "tv", Version: "1.*", Shed: Last},
@@ -140,8 +140,8 @@ func TestRulesComeBeforeCriticality(t *testing.T) {
 		served("storm", "vital")
 }
 
-// "Never waits for longer" than the queue time, and who has waited for it is shed
-// even where a place comes free at that moment.
+// "Never waits for longer" than the queue time, and who has waited for it is shed even where a place
+// comes free at that moment.
 func TestWaitsAreBounded(t *testing.T) {
 	x := newTrace(t, Config{QueueTime: time.Second}).
 		comes("first", background).passes(400*time.Millisecond).comes("second", vital)
@@ -216,8 +216,8 @@ func TestRulesAreCopied(t *testing.T) {
 	x.comes("bug", tag.Tags{Client: "bug"}).comes("background", background).shed(Displaced, "bug")
 }
 
-// A law that paces is obeyed by the rules of window.Law: the gap of now counts from the last
-// send, and a timer that is late does not stretch the next one.
+// A law that paces is obeyed by the rules of window.Law: the gap of now counts from the last send, and a
+// timer that is late does not stretch the next one.
 func TestALawMayPace(t *testing.T) {
 	core, err := newCore(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Config{})
 	require.NoError(t, err)

@@ -36,18 +36,17 @@ func (e *Shed) Error() string {
 // Kind says what an event is about.
 type Kind uint8
 
-// A request is Admitted, Vanished or shed (Full, Displaced, Expired), once, perhaps after it
-// was Queued. An admitted one is Released, once.
+// A request is Admitted, Vanished or shed (Full, Displaced, Expired), once, perhaps after it was Queued.
+// An admitted one is Released, once.
 const (
 	// Admitted: the request may be served, after it waited for Event.Wait.
 	Admitted Kind = iota + 1
 	// Queued: the request waits.
 	Queued
-	// Full: the request was shed. The queue was full, and no request in it was to be shed
-	// before this one.
+	// Full: the request was shed. The queue was full, and no request in it was to be shed before this
+	// one.
 	Full
-	// Displaced: the request was shed. It waited in a full queue, and a more important one
-	// came.
+	// Displaced: the request was shed. It waited in a full queue, and a more important one came.
 	Displaced
 	// Expired: the request was shed. It waited for the queue time, and no place came free.
 	Expired
@@ -69,9 +68,8 @@ func (k Kind) String() string {
 
 // Event says what happened, and how the controller stood right after it.
 type Event struct {
-	// Seq numbers a controller's events 1, 2, 3... in the order in which they happened.
-	// Observers are called without the lock, so of two goroutines' events the later may
-	// arrive first.
+	// Seq numbers a controller's events 1, 2, 3... in the order in which they happened. Observers are
+	// called without the lock, so of two goroutines' events the later may arrive first.
 	Seq  uint64
 	Time time.Time
 	Kind Kind
@@ -79,11 +77,10 @@ type Event struct {
 	Tags tag.Tags
 	// Wait is how long the request has waited.
 	Wait time.Duration
-	// RetryAfter is how long the client of a shed request is asked to wait; of other events,
-	// zero.
+	// RetryAfter is how long the client of a shed request is asked to wait; of other events, zero.
 	RetryAfter time.Duration
-	// Outcome and Took are how the released request ended, and how long it had its place;
-	// of other events, zero.
+	// Outcome and Took are how the released request ended, and how long it had its place; of other
+	// events, zero.
 	Outcome window.Outcome
 	Took    time.Duration
 	// Window is the window after the event: the limit is its Cwnd.

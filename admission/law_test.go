@@ -19,8 +19,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Clients with a deadline of 400 ms send as soon as they have an answer. The service answers
-// in 50 ms, and above 60 at a time it gets slower at once.
+// Clients with a deadline of 400 ms send as soon as they have an answer. The service answers in 50 ms,
+// and above 60 at a time it gets slower at once.
 func TestFixedServesMoreThanAdaptive(t *testing.T) {
 	const quick, deadline, span = 50 * time.Millisecond, 400 * time.Millisecond, 5 * time.Second
 	for _, clients := range []int{150, 300} {
@@ -67,16 +67,15 @@ func TestFixedServesMoreThanAdaptive(t *testing.T) {
 			return rate
 		}
 		fixed := served(admission.Fixed(60))
-		assert.InDelta(t, 1200, fixed, 20, "%d clients", clients)
+		assert.InDelta(t, 1200, fixed, 30, "%d clients", clients)
 		adaptive := served(admission.Adaptive(aimd.Probe, window.Settings{Min: 4, Max: 500})) / fixed
 		assert.InDelta(t, 0.75, adaptive, 0.25, "%d clients: the document of Adaptive says 0.5 to 1", clients)
 	}
 }
 
-// A server has 16 workers and answers in 20 ms, so 800 a second; 1600 come, in eight
-// seconds. Past 16 at a time it gets slower and refuses nothing, so what takes over 200 ms
-// counts as a Timeout. What a law serves in time of what the best fixed limit serves is in
-// the doc of Adaptive.
+// A server has 16 workers and answers in 20 ms, so 800 a second; 1600 come, in eight seconds. Past 16 at
+// a time it gets slower and refuses nothing, so what takes over 200 ms counts as a Timeout. What a law
+// serves in time of what the best fixed limit serves is in the doc of Adaptive.
 func TestWhichLawServes(t *testing.T) {
 	const quick, bound = 20 * time.Millisecond, 200 * time.Millisecond
 	settings := func(factor float64) window.Settings {

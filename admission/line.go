@@ -17,17 +17,17 @@ type request struct {
 	// arrival, turn and retry are its places in the lists of the line.
 	arrival, turn, retry queue.Item[*request]
 
-	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets permit
-	// then. It closes ready in both cases.
+	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets permit then. It
+	// closes ready in both cases.
 	shed   *Shed
 	ticket gate.Ticket
 	permit Permit
 	ready  chan struct{}
 }
 
-// line is the queue. Requests are served from the highest level down, within a level first
-// come, first served. They are shed from the lowest level up, within a level retries before
-// the others, among equals the latest first: it has waited the least.
+// line is the queue. Requests are served from the highest level down, within a level first come, first
+// served. They are shed from the lowest level up, within a level retries before the others, among equals
+// the latest first: it has waited the least.
 //
 // The zero value is an empty line. All methods take constant time.
 type line struct {
@@ -49,8 +49,8 @@ func levelOf(rules []Rule, t tag.Tags) int {
 
 func level(t Turn, c tag.Criticality) int { return int(t-First)*len(tag.Criticalities) + rank(c) }
 
-// rank is the criticality's place among all there are, 0 the least. One that does not exist
-// counts as the nearest.
+// rank is the criticality's place among all there are, 0 the least. One that does not exist counts as the
+// nearest.
 func rank(c tag.Criticality) int {
 	return int(min(max(c, tag.Sheddable), tag.CriticalPlus) - tag.Sheddable)
 }
@@ -74,8 +74,8 @@ func (l *line) remove(r *request) bool {
 	return true
 }
 
-// oldest, next and least are the request that has waited the longest, the one to serve next
-// and the one to shed next; nil if the line is empty.
+// oldest, next and least are the request that has waited the longest, the one to serve next and the one
+// to shed next; nil if the line is empty.
 func (l *line) oldest() *request { return of(l.arrivals.Ends()).first }
 
 func (l *line) next() *request {

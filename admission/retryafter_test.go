@@ -51,8 +51,8 @@ func TestReturnsBookTheTimeAhead(t *testing.T) {
 	assert.Equal(t, time.Second, r.back(each), "and nothing is saved up")
 }
 
-// Of those who are shed in one moment, no second sees more than twice what it
-// would see if they came back evenly.
+// Of those who are shed in one moment, no second sees more than twice what it would see if they came back
+// evenly.
 func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 	for _, n := range []int{100, 1000, 3000} {
 		r := booking(time.Second, 30*time.Second, rand.NewPCG(1, uint64(n)))
@@ -67,11 +67,10 @@ func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 	}
 }
 
-// With a jittered Retry-After, the peak of the first second after an outage of 30 s is at
-// most twice the mean before it; without the jitter it is more: 1000 clients
-// that send a request each 10 s, and all at once when the outage begins, since
-// all lose their connections then. The service takes 100 ms and 32 at a time,
-// and in the outage it does not answer.
+// With a jittered Retry-After, the peak of the first second after an outage of 30 s is at most twice the
+// mean before it; without the jitter it is more: 1000 clients that send a request each 10 s, and all at
+// once when the outage begins, since all lose their connections then. The service takes 100 ms and 32 at
+// a time, and in the outage it does not answer.
 func TestAfterAnOutage(t *testing.T) {
 	jittered := outage(t, func(r *Shed) time.Duration { return r.RetryAfter })
 	fixed := outage(t, func(*Shed) time.Duration { return 10 * time.Second })
@@ -80,8 +79,7 @@ func TestAfterAnOutage(t *testing.T) {
 	assert.Greater(t, fixed, 5.0)
 }
 
-// outage returns the requests of the first second after the outage, as a multiple of the
-// mean before it.
+// outage returns the requests of the first second after the outage, as a multiple of the mean before it.
 func outage(t *testing.T, retryAfter func(*Shed) time.Duration) (peak float64) {
 	t.Helper()
 	const clients = 1000

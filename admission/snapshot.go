@@ -8,16 +8,15 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Counts counts the requests of one criticality. Every request is
-// counted once: it waits, or was admitted, was shed for one reason, or vanished.
+// Counts counts the requests of one criticality. Every request is counted once: it waits, or was
+// admitted, was shed for one reason, or vanished.
 type Counts struct {
 	// Queued is the number of requests that wait now.
 	Queued int `json:"queued"`
 	// Admitted counts the requests served, Delayed the ones that waited first.
 	Admitted uint64 `json:"admitted"`
 	Delayed  uint64 `json:"delayed"`
-	// Full, Displaced and Expired count the requests shed, by reason; ShedRetries the
-	// retries among them.
+	// Full, Displaced and Expired count the requests shed, by reason; ShedRetries the retries among them.
 	Full        uint64 `json:"full"`
 	Displaced   uint64 `json:"displaced"`
 	Expired     uint64 `json:"expired"`
@@ -31,15 +30,13 @@ func (c Counts) Shed() uint64 { return c.Full + c.Displaced + c.Expired }
 
 // Snapshot is how a controller stands at one moment.
 type Snapshot struct {
-	// Limit is how many requests may be served at a time, Ssthresh the law's
-	// slow-start threshold.
+	// Limit is how many requests may be served at a time, Ssthresh the law's slow-start threshold.
 	Limit    float64 `json:"limit"`
 	Ssthresh float64 `json:"ssthresh"`
 	// InFlight is the number of requests being served, Queued of the ones that wait.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
-	// Service is the smoothed time that a success takes, 0 before the first; in
-	// JSON in nanoseconds.
+	// Service is the smoothed time that a success takes, 0 before the first; in JSON in nanoseconds.
 	Service time.Duration `json:"service"`
 	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count how served requests ended.
 	Successes    uint64 `json:"successes"`

@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// Close takes no new work: callers that wait, and later ones, get ErrClosed. Attempts in
-// flight continue and are to be released as always. With Config.StateFile it writes the
-// state, and returns the error of the write. It may be called more than once.
+// Close takes no new work: callers that wait, and later ones, get ErrClosed. Attempts in flight continue
+// and are to be released as always. With Config.StateFile it writes the state, and returns the error of
+// the write. It may be called more than once.
 func (l *Limiter) Close() error {
 	l.close()
 	return l.save()
 }
 
-// Drain closes the limiter and waits until no attempt is in flight. If the context
-// ends first, the error says how many attempts still are. With Config.StateFile it then
-// writes the state, and also returns the error of the write.
+// Drain closes the limiter and waits until no attempt is in flight. If the context ends first, the error
+// says how many attempts still are. With Config.StateFile it then writes the state, and also returns the
+// error of the write.
 func (l *Limiter) Drain(ctx context.Context) error {
 	l.close()
 	var err error
@@ -47,8 +47,8 @@ func (l *Limiter) close() {
 	l.unlock(0)
 }
 
-// settle lets Drain return once no attempt is in flight. A closed limiter sends no more, so
-// that happens once.
+// settle lets Drain return once no attempt is in flight. A closed limiter sends no more, so that happens
+// once.
 func (l *Limiter) settle() {
 	if l.core.Flying() > 0 {
 		return

@@ -42,8 +42,8 @@ func kinds(of ...limiter.Kind) (observe func(*limiter.Config), told func() []lim
 		}
 }
 
-// Until a limiter has had its first answer of any kind, nobody answers there ends
-// after 10 s, for Do and for Each, and says so.
+// Until a limiter has had its first answer of any kind, nobody answers there ends after 10 s, for Do and
+// for Each, and says so.
 func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Minute: time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestNobodyNarrowsNoWindowBeforeTheFirstContact(t *testing.T) {
 	})
 }
 
-// After the first answer, whatever it was, work waits for a service that goes away, and
-// the observer hears why: once.
+// After the first answer, whatever it was, work waits for a service that goes away, and the observer
+// hears why: once.
 func TestAServiceThatGoesAwayEndsNoWork(t *testing.T) {
 	for _, answer := range []error{nil, status{code: 404}, status{code: 503}, errors.New("any")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestAServiceThatComesLate(t *testing.T) {
 	})
 }
 
-// A wrong classifier is seen: the observer hears, once, of an error that looks like a
-// refusal and is neutral and final.
+// A wrong classifier is seen: the observer hears, once, of an error that looks like a refusal and is
+// neutral and final.
 func TestASuspectErrorIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observe, told := kinds(limiter.Suspect)
@@ -153,8 +153,8 @@ func TestAServiceThatHangsUpIsNobody(t *testing.T) {
 	}
 }
 
-// But not a service that was there, nor what breaks off later than at once, such as an
-// upload, nor who is said to refuse in that way.
+// But not a service that was there, nor what breaks off later than at once, such as an upload, nor who is
+// said to refuse in that way.
 func TestAServiceThatBreaksOffIsThere(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	for name, c := range map[string]struct {

@@ -57,8 +57,7 @@ func TestEachReportsEveryItem(t *testing.T) {
 	})
 }
 
-// Items are pulled only as the window admits, so that a million items cost the memory of
-// a window.
+// Items are pulled only as the window admits, so that a million items cost the memory of a window.
 func TestEachPullsAsTheWindowAdmits(t *testing.T) {
 	for name, fn := range map[string]func(*limiter.Limiter) error{
 		"all succeed": func(*limiter.Limiter) error { return nil },

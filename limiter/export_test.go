@@ -7,8 +7,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Reacquire waits at the front of the queue, as the attempts of Do and Begin after the
-// first do.
+// Reacquire waits at the front of the queue, as the attempts of Do and Begin after the first do.
 func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
 
 // Settle releases the permit as the end of such an attempt does.

@@ -22,26 +22,25 @@ const (
 	defaultKeys = 10_000
 )
 
-// KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the
-// documented default.
+// KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the documented default.
 type KeyedConfig struct {
 	// Idle is how long a limiter is kept that is not asked for; 0 means 10 min.
 	Idle time.Duration
-	// Keys is the most limiters at a time, from 1; 0 means 10 000. To make room for one
-	// more, the least recently used idle limiter is evicted.
+	// Keys is the most limiters at a time, from 1; 0 means 10 000. To make room for one more, the least
+	// recently used idle limiter is evicted.
 	Keys int
-	// Evicted is called with each evicted limiter, by the goroutine that asked for another
-	// one, after that was found: to keep its State, or to count it (contrib/prometheus).
-	// Several goroutines may call it at once. It may be nil.
+	// Evicted is called with each evicted limiter, by the goroutine that asked for another one, after
+	// that was found: to keep its State, or to count it (contrib/prometheus). Several goroutines may call
+	// it at once. It may be nil.
 	Evicted func(*Limiter)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 }
 
-// Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when
-// its key is first asked for, and evicts limiters that were not asked for in a while and
-// are idle: no attempt in flight, no operation waiting. It keeps no more than its bound. It
-// is safe for any number of goroutines. Make one with NewKeyed.
+// Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when its key is
+// first asked for, and evicts limiters that were not asked for in a while and are idle: no attempt in
+// flight, no operation waiting. It keeps no more than its bound. It is safe for any number of goroutines.
+// Make one with NewKeyed.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
@@ -59,8 +58,8 @@ type entry[K comparable] struct {
 	at      time.Time
 }
 
-// NewKeyed returns a Keyed that makes limiters with the function, or an error that names
-// the wrong setting, its value and the allowed values.
+// NewKeyed returns a Keyed that makes limiters with the function, or an error that names the wrong
+// setting, its value and the allowed values.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
 		return nil, wrong(setting.Nil("make"))
@@ -77,11 +76,11 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	return &Keyed[K]{make: make, config: c, used: list.New(), byKey: map[K]*list.Element{}}, nil
 }
 
-// For returns the key's limiter. Ask for it again for every operation: a limiter that is
-// not asked for may be evicted meanwhile.
+// For returns the key's limiter. Ask for it again for every operation: a limiter that is not asked for
+// may be evicted meanwhile.
 //
-// The error is the error of the function that makes limiters, or says that the Keyed is at its
-// bound and all limiters are in use.
+// The error is the error of the function that makes limiters, or says that the Keyed is at its bound and
+// all limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	var gone []*Limiter
 	l, err := k.find(key, &gone)
@@ -130,8 +129,8 @@ func (k *Keyed[K]) use(e *list.Element, now time.Time) *entry[K] {
 	return x
 }
 
-// drop evicts an entry, or counts it as used now if it is busy. So the search for idle
-// limiters looks at no more entries than it moves.
+// drop evicts an entry, or counts it as used now if it is busy. So the search for idle limiters looks at
+// no more entries than it moves.
 func (k *Keyed[K]) drop(e *list.Element, now time.Time, gone *[]*Limiter) {
 	x := e.Value.(*entry[K])
 	if s := x.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {

@@ -14,24 +14,23 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// The errors of a limiter, besides attempt.ErrQueueFull. Context errors are returned
-// unwrapped.
+// The errors of a limiter, besides attempt.ErrQueueFull. Context errors are returned unwrapped.
 var (
 	// ErrClosed: the limiter takes no new work, Close or Drain was called.
 	ErrClosed = errors.New("limiter: closed")
-	// ErrHasSlot: Acquire was called with the context of an attempt that has a slot of the
-	// limiter already, as within Do.
+	// ErrHasSlot: Acquire was called with the context of an attempt that has a slot of the limiter
+	// already, as within Do.
 	ErrHasSlot = errors.New("limiter: Acquire within an attempt that has a slot")
 	// ErrReleased: the permit was released before; the second release is ignored.
 	ErrReleased = errors.New("limiter: permit released already")
 )
 
-// Limiter bounds the attempts in flight by a congestion window; other operations wait in a
-// queue, first in, first out. It is safe for any number of goroutines. Make one with New of
-// package aimd, or with New of this one.
+// Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first
+// in, first out. It is safe for any number of goroutines. Make one with New of package aimd, or with New
+// of this one.
 //
-// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that make each
-// attempt themselves.
+// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that make each attempt
+// themselves.
 type Limiter struct {
 	// These are set once.
 
@@ -53,12 +52,12 @@ type Limiter struct {
 	// config has the settings in force. It is read without the lock.
 	config  atomic.Pointer[Config]
 	contact contact
-	// waiters has those not in use. Each limiter has its own: a channel made in a
-	// testing/synctest bubble must not be used outside.
+	// waiters has those not in use. Each limiter has its own: a channel made in a testing/synctest bubble
+	// must not be used outside.
 	waiters sync.Pool
 
-	// mu is the one lock. An event leaves it by unlock, a question by mu.Unlock. Under the
-	// lock: decide and book. After it: wake, then call the program's code.
+	// mu is the one lock. An event leaves it by unlock, a question by mu.Unlock. Under the lock: decide
+	// and book. After it: wake, then call the program's code.
 	mu sync.Mutex
 	guarded
 }
@@ -71,8 +70,8 @@ type guarded struct {
 	closed bool
 	// pause is the latest pause for all.
 	pause pause
-	// passed counts the slots given to operations of the queue, less the retries that came to its
-	// front. The place of a waiter falls by what is added.
+	// passed counts the slots given to operations of the queue, less the retries that came to its front.
+	// The place of a waiter falls by what is added.
 	passed int
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
@@ -86,8 +85,8 @@ type guarded struct {
 	oldest int
 }
 
-// New returns a limiter with the law, or an error that names the wrong setting, its value
-// and the allowed values.
+// New returns a limiter with the law, or an error that names the wrong setting, its value and the allowed
+// values.
 func New(law window.NewLaw, c Config) (*Limiter, error) {
 	initial := c.InitialWindow
 	c, err := c.withDefaults()
@@ -114,12 +113,12 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// now is the time since the limiter was made. It takes one of the machine's clocks, the
-// time of day takes two.
+// now is the time since the limiter was made. It takes one of the machine's clocks, the time of day takes
+// two.
 func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
-// time is the time if the core needs it, else 0, which counts as the last one seen:
-// reading the clock costs more than all the rest.
+// time is the time if the core needs it, else 0, which counts as the last one seen: reading the clock
+// costs more than all the rest.
 func (l *Limiter) time() time.Duration {
 	if l.core.Timed() {
 		return l.now()
@@ -127,8 +126,8 @@ func (l *Limiter) time() time.Duration {
 	return 0
 }
 
-// unlock ends an event: it admits all operations that may go, sets the timer for the
-// others, releases the lock, and only then wakes those admitted and calls the observer.
+// unlock ends an event: it admits all operations that may go, sets the timer for the others, releases the
+// lock, and only then wakes those admitted and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
 	if l.core.Waiting() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()

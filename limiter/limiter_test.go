@@ -173,8 +173,8 @@ func TestAContextThatIsOverGetsNothing(t *testing.T) {
 	require.Zero(t, l.Snapshot().InFlight)
 }
 
-// The window of a race: the slot is given and the context ends at the same
-// moment. Whatever wins, no slot is lost and nobody is stranded.
+// The window of a race: the slot is given and the context ends at the same moment. Whatever wins, no slot
+// is lost and nobody is stranded.
 func TestCancellationWhileBeingAdmitted(t *testing.T) {
 	const slots, workers, rounds = 3, 16, 300
 	l := newLimiter(t, slots, func(c *limiter.Config) { c.MaxWindow = slots })

@@ -42,8 +42,8 @@ func (s Snapshot) LogValue() slog.Value {
 	return slog.GroupValue(a...)
 }
 
-// LogValue is the event as a group of log/slog, without the fields that are zero and
-// without its time, which the record has.
+// LogValue is the event as a group of log/slog, without the fields that are zero and without its time,
+// which the record has.
 func (e Event) LogValue() slog.Value {
 	var a attrs
 	a.add("limiter", e.Name)
@@ -66,16 +66,14 @@ func (e Event) LogValue() slog.Value {
 	return slog.GroupValue(a...)
 }
 
-// Log returns an observer that writes decisions, and what went wrong, to a logger, each in
-// the words of Event.String and with the attributes of Event.LogValue: cuts and other
-// changes of the window or of its gap at the level Info; pauses (Paused), operations turned away (Full), permits
-// released twice (Late), a service that is not there (Away) and errors that look like
-// refusals (Suspect) at Warn.
+// Log returns an observer that writes decisions, and what went wrong, to a logger, each in the words of
+// Event.String and with the attributes of Event.LogValue: cuts and other changes of the window or of its
+// gap at the level Info; pauses (Paused), operations turned away (Full), permits released twice (Late), a
+// service that is not there (Away) and errors that look like refusals (Suspect) at Warn.
 //
-// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out of
-// a line counts the lines left out before it. If the logger is nil, Log uses slog.Default
-// at each event. The observer is safe for any number of goroutines and limiters; limiters
-// that share it share the lines.
+// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out of a line counts
+// the lines left out before it. If the logger is nil, Log uses slog.Default at each event. The observer
+// is safe for any number of goroutines and limiters; limiters that share it share the lines.
 //
 //	aimd.WithObserver(limiter.Log(slog.Default(), 10))
 func Log(logger *slog.Logger, perSecond int) func(Event) {
@@ -117,8 +115,8 @@ type ration struct {
 	most int
 
 	mu sync.Mutex
-	// began is the start of this second, written the lines in it, and leftOut the lines
-	// left out since the last one that was written.
+	// began is the start of this second, written the lines in it, and leftOut the lines left out since
+	// the last one that was written.
 	began   time.Time
 	written int
 	leftOut uint64

@@ -133,9 +133,8 @@ func safely(f func()) {
 	<-done
 }
 
-// Functions and guards that panic or exit, contexts that end, a limiter
-// that is changed meanwhile: in the end every slot is free and every guard has
-// heard of every attempt.
+// Functions and guards that panic or exit, contexts that end, a limiter that is changed meanwhile: in the
+// end every slot is free and every guard has heard of every attempt.
 func TestNothingLeaksWhateverPanics(t *testing.T) {
 	sometimes := func(one int, what func()) {
 		if rand.IntN(one) == 0 {

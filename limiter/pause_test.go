@@ -44,8 +44,8 @@ func pausedBy(t *testing.T, refusal error, change ...func(*limiter.Config)) *lim
 	return l
 }
 
-// A call whose deadline ends before the pause does fails at once, with the reason; one without
-// a deadline waits.
+// A call whose deadline ends before the pause does fails at once, with the reason; one without a deadline
+// waits.
 func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -143,8 +143,8 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 	})
 }
 
-// A wait that is longer than GiveUpAfter is ErrQuota: of the operation that was refused, and of
-// those that find the pause, with a deadline or without.
+// A wait that is longer than GiveUpAfter is ErrQuota: of the operation that was refused, and of those
+// that find the pause, with a deadline or without.
 func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		giveUp := func(c *limiter.Config) { c.GiveUpAfter, c.MaxAttempts, c.Patience = time.Hour, 0, 2 }
@@ -168,8 +168,7 @@ func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
 	})
 }
 
-// So is a wait for a quota of the service that is used up, once no answer is due that may
-// report more.
+// So is a wait for a quota of the service that is used up, once no answer is due that may report more.
 func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 8)
@@ -213,8 +212,8 @@ func TestThePauseNamesTheHeadOfTheAnswer(t *testing.T) {
 	})
 }
 
-// A deadline that ends in the queue says the place, the wait and the window; a cancellation is
-// returned as it is.
+// A deadline that ends in the queue says the place, the wait and the window; a cancellation is returned
+// as it is.
 func TestADeadlineInTheQueueSaysWhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 2, func(c *limiter.Config) { c.MaxWindow = 2 })

@@ -179,8 +179,8 @@ func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
 	require.NoError(t, l.Reconfigure(limiter.Rules{}))
 }
 
-// Many acquire and release while others reconfigure: nobody is lost, and at
-// the end the limiter is as the last one said.
+// Many acquire and release while others reconfigure: nobody is lost, and at the end the limiter is as the
+// last one said.
 func TestReconfigureUnderLoad(t *testing.T) {
 	l := newLimiter(t, 20)
 	var work, tune sync.WaitGroup

@@ -57,8 +57,8 @@ func TestAcquireWithinAnAttemptIsAnError(t *testing.T) {
 	}
 }
 
-// Whoever holds a slot does not wait for another: 64 workers on 2 slots come to
-// their end, each of them with one slot, whatever is within what.
+// Whoever holds a slot does not wait for another: 64 workers on 2 slots come to their end, each of them
+// with one slot, whatever is within what.
 func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
 	for outer, out := range ways {
 		for inner, in := range ways {

@@ -79,8 +79,8 @@ func TestStateFileKeepsWhatWasLearned(t *testing.T) {
 	require.EqualValues(t, 2, newLimiter(t, 8, keep).State().Cwnd, "Drain has the last word")
 }
 
-// A file that New cannot make sense of is as if it were not there: not one that
-// keeps a program from starting.
+// A file that New cannot make sense of is as if it were not there: not one that keeps a program from
+// starting.
 func TestStateFileThatIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	keep := func(c *limiter.Config) { c.StateFile = path }

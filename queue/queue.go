@@ -1,14 +1,14 @@
-// Package queue is a queue of operations that wait for a slot: first in, first out, retries
-// at the front, and every item can leave at once.
+// Package queue is a queue of operations that wait for a slot: first in, first out, retries at the front,
+// and every item can leave at once.
 //
-// It is pure: no goroutine, lock or clock. The items belong to the caller, who can keep and
-// reuse them, so the queue does not allocate.
+// It is pure: no goroutine, lock or clock. The items belong to the caller, who can keep and reuse them,
+// so the queue does not allocate.
 package queue
 
 import "iter"
 
-// Item is one waiting operation. The zero value is ready for use; it may be in
-// one queue at a time, and must not be copied while it is.
+// Item is one waiting operation. The zero value is ready for use; it may be in one queue at a time, and
+// must not be copied while it is.
 type Item[T any] struct {
 	// Value is the caller's.
 	Value      T
@@ -16,13 +16,13 @@ type Item[T any] struct {
 	queue      *Queue[T]
 }
 
-// Queue is a list of items. The zero value is an empty queue without a bound.
-// Not safe for use by several goroutines.
+// Queue is a list of items. The zero value is an empty queue without a bound. Not safe for use by several
+// goroutines.
 //
 // Every method takes constant time.
 type Queue[T any] struct {
-	// Bound is the most items that Push lets in; 0: no bound. PutBack ignores it: an item
-	// that was let in once is not dropped.
+	// Bound is the most items that Push lets in; 0: no bound. PutBack ignores it: an item that was let in
+	// once is not dropped.
 	Bound int
 
 	head, tail *Item[T]
@@ -31,8 +31,8 @@ type Queue[T any] struct {
 	n        int
 }
 
-// Push puts the item at the end, and reports false if the queue is full.
-// It panics if the item is in a queue already.
+// Push puts the item at the end, and reports false if the queue is full. It panics if the item is in a
+// queue already.
 func (q *Queue[T]) Push(i *Item[T]) bool {
 	if q.Bound > 0 && q.n >= q.Bound {
 		return false
@@ -41,17 +41,16 @@ func (q *Queue[T]) Push(i *Item[T]) bool {
 	return true
 }
 
-// PutBack puts an item that was served and has to wait again at the front:
-// before all that came by Push, behind those that were put back earlier, so
-// that of several failed operations the oldest goes first.
-// It panics if the item is in a queue already.
+// PutBack puts an item that was served and has to wait again at the front: before all that came by Push,
+// behind those that were put back earlier, so that of several failed operations the oldest goes first. It
+// panics if the item is in a queue already.
 func (q *Queue[T]) PutBack(i *Item[T]) {
 	q.insert(q.returned, i)
 	q.returned = i
 }
 
-// Remove takes the item out of the queue wherever it stands, and reports
-// false if it is not in this queue.
+// Remove takes the item out of the queue wherever it stands, and reports false if it is not in this
+// queue.
 func (q *Queue[T]) Remove(i *Item[T]) bool {
 	if i.queue != q {
 		return false
@@ -74,8 +73,8 @@ func (q *Queue[T]) Remove(i *Item[T]) bool {
 	return true
 }
 
-// Ends returns the items at the front and at the end, nil if the queue is empty. They stay
-// where they are.
+// Ends returns the items at the front and at the end, nil if the queue is empty. They stay where they
+// are.
 func (q *Queue[T]) Ends() (first, last *Item[T]) { return q.head, q.tail }
 
 // All yields the items from the front to the end. An item may be taken out when it is yielded.

@@ -1,9 +1,8 @@
-// Package window is the congestion window of [Improve on exponential backoff]
-// (Syncmusings, 2019; "the text" in this package): how many attempts may be in
-// flight, and how answers change that.
+// Package window is the congestion window of [Improve on exponential backoff] (Syncmusings, 2019; "the
+// text" in this package): how many attempts may be in flight, and how answers change that.
 //
-// It is for authors of a [Law]: the state of the window, the answer to an attempt, and the
-// contract. Other programs begin with aimd.New of [github.com/aimd-go/aimd].
+// It is for authors of a [Law]: the state of the window, the answer to an attempt, and the contract.
+// Other programs begin with aimd.New of [github.com/aimd-go/aimd].
 //
 //	              success: cwnd + 1                 success: cwnd + 1/cwnd
 //	            +-------------------+             +------------------------+
@@ -16,8 +15,8 @@
 //	            +-- Tahoe: cwnd = initial  <------+
 //	                Reno:  cwnd = ssthresh ------> CONGESTION AVOIDANCE
 //
-// The other overloads of the burst have no effect: their attempts were in
-// flight at the cut, so they are in the set "ignored".
+// The other overloads of the burst have no effect: their attempts were in flight at the cut, so they are
+// in the set "ignored".
 //
 // [Improve on exponential backoff]: https://github.com/aimd-go/aimd/blob/main/docs/sources.md
 package window

@@ -2,32 +2,31 @@ package window
 
 import "time"
 
-// State is the decision of a law: the congestion window, its threshold and its gap. It is a
-// plain value. The window keeps it, and gives it to the law with every answer.
+// State is the decision of a law: the congestion window, its threshold and its gap. It is a plain value.
+// The window keeps it, and gives it to the law with every answer.
 type State struct {
-	// Cwnd is the congestion window: how many attempts may be in flight.
-	// It is a real number; whole attempts are admitted.
+	// Cwnd is the congestion window: how many attempts may be in flight. It is a real number; whole
+	// attempts are admitted.
 	// Invariant: Settings.Min <= Cwnd <= Settings.Max, so never below 1.
 	Cwnd float64 `json:"cwnd"`
-	// Ssthresh is the slow-start threshold, in attempts: below it every success
-	// widens the window by one, from there on by 1/cwnd (RFC 5681, section 3.1).
+	// Ssthresh is the slow-start threshold, in attempts: below it every success widens the window by one,
+	// from there on by 1/cwnd (RFC 5681, section 3.1).
 	// Invariant: 1 <= Ssthresh <= MaxWindow.
 	Ssthresh float64 `json:"ssthresh"`
-	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A
-	// law that paces sets it. A window below one is a gap, too: a window of 1/4 over a
-	// round trip of 100 ms is Cwnd 1 with Gap 400 ms. Invariant: 0 <= Gap <= 1 min.
+	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A law that paces
+	// sets it. A window below one is a gap, too: a window of 1/4 over a round trip of 100 ms is Cwnd 1
+	// with Gap 400 ms. Invariant: 0 <= Gap <= 1 min.
 	Gap time.Duration `json:"gap,omitempty"`
 }
 
-// Grown is the state after a success as "Improve on exponential backoff" has it,
-// flying being the attempts in flight with the answered one among them:
+// Grown is the state after a success as "Improve on exponential backoff" has it, flying being the
+// attempts in flight with the answered one among them:
 //
 //	"max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or
 //	max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
 //
-// That is slow start and congestion avoidance (RFC 5681, section 3.1), and no growth beyond
-// the attempts in flight: otherwise the window of an idle client grows without bound, and
-// its next burst overshoots.
+// That is slow start and congestion avoidance (RFC 5681, section 3.1), and no growth beyond the attempts
+// in flight: otherwise the window of an idle client grows without bound, and its next burst overshoots.
 func (s State) Grown(flying int) State {
 	step := 1.0
 	if float64(flying) >= s.Ssthresh {
@@ -41,44 +40,42 @@ func (s State) Grown(flying int) State {
 type Answer struct {
 	// Outcome is how it ended.
 	Outcome Outcome
-	// Ignored: the attempt was in flight at the last reaction to an overload (the text's
-	// set "ignored"), so its overload belongs to a burst that counted already.
+	// Ignored: the attempt was in flight at the last reaction to an overload (the text's set "ignored"),
+	// so its overload belongs to a burst that counted already.
 	Ignored bool
-	// Flying is the number of attempts in flight, the answered one included
-	// (the text's size(flying)).
+	// Flying is the number of attempts in flight, the answered one included (the text's size(flying)).
 	Flying int
-	// RTT is the time from send to answer. It is of no use unless the law is Timed: then
-	// every attempt is timed.
+	// RTT is the time from send to answer. It is of no use unless the law is Timed: then every attempt is
+	// timed.
 	RTT time.Duration
 }
 
-// Law decides the window. It gets numbers and returns numbers: it holds no pointer to the
-// window, no lock, reads no clock, and has no randomness.
+// Law decides the window. It gets numbers and returns numbers: it holds no pointer to the window, no
+// lock, reads no clock, and has no randomness.
 //
-// A law may keep state of its own (a CUBIC, a latency baseline); then each window needs its
-// own law. It is called by one goroutine at a time, and must not panic: it is called under
-// the limiter's lock.
+// A law may keep state of its own (a CUBIC, a latency baseline); then each window needs its own law. It
+// is called by one goroutine at a time, and must not panic: it is called under the limiter's lock.
 //
-// The window does this for every law: it counts the attempts in flight, marks the overloads
-// of a burst that counted already, and keeps the result in its bounds. If a law returns
-// nonsense (NaN, an infinity), the window stays as it was. A law that is not Timed is not
-// asked about an accepted answer (Outcome.Accepted) while Flying + 1 <= Cwnd: the window
-// does not limit then, so growth would be without evidence.
+// The window does this for every law: it counts the attempts in flight, marks the overloads of a burst
+// that counted already, and keeps the result in its bounds. If a law returns nonsense (NaN, an infinity),
+// the window stays as it was. A law that is not Timed is not asked about an accepted answer
+// (Outcome.Accepted) while Flying + 1 <= Cwnd: the window does not limit then, so growth would be without
+// evidence.
 //
-// A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an
-// error of the constructor.
+// A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an error of
+// the constructor.
 //
-// For a law that spaces its sends (State.Gap), the gap counts from the last send, with the
-// value of now, not the one at the send. A timer that fires late does not stretch the gap. At
-// the least window, while refusals follow one another, the gap is spread at random by half,
-// so that many clients do not stay in step, and replaces the doubling pauses.
+// For a law that spaces its sends (State.Gap), the gap counts from the last send, with the value of now,
+// not the one at the send. A timer that fires late does not stretch the gap. At the least window, while
+// refusals follow one another, the gap is spread at random by half, so that many clients do not stay in
+// step, and replaces the doubling pauses.
 type Law interface {
-	// Answered returns the state after an answer. now is the time of the answer
-	// since the limiter was made; it is of no use unless the law is Timed.
+	// Answered returns the state after an answer. now is the time of the answer since the limiter was
+	// made; it is of no use unless the law is Timed.
 	Answered(now time.Duration, s State, a Answer) State
-	// Timed reports whether the law needs now and Answer.RTT. Reading a clock
-	// twice costs more than the rest of an uncontended acquire and release, so
-	// laws that need no time should say so. The answer must never change.
+	// Timed reports whether the law needs now and Answer.RTT. Reading a clock twice costs more than the
+	// rest of an uncontended acquire and release, so laws that need no time should say so. The answer
+	// must never change.
 	Timed() bool
 }
 

@@ -59,8 +59,8 @@ func (t *coreTrace) drain() {
 	}
 }
 
-// refuseAll answers everything in flight with an overload, without draining in between,
-// and returns how many cuts that were, and how long the pause is.
+// refuseAll answers everything in flight with an overload, without draining in between, and returns how
+// many cuts that were, and how long the pause is.
 func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, pause time.Duration) {
 	for op, k := range t.flying {
 		if t.Answered(t.now, k, window.Overload, retryAfter) == core.Cut {
@@ -82,9 +82,9 @@ func (t *coreTrace) advance(d time.Duration) {
 	t.drain()
 }
 
-// "add new requests to the queue ... as long as the number of outstanding
-// requests (size of flying) is less than the current value of cwnd, extract a
-// request from the queue and send it" (Improve on exponential backoff).
+// "add new requests to the queue ... as long as the number of outstanding requests (size of flying) is
+// less than the current value of cwnd, extract a request from the queue and send it" (Improve on
+// exponential backoff).
 func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 3}})
 	c.arrive(1, 6)
@@ -152,8 +152,8 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	require.Zero(t, c.RetryDelay(1, window.Overload, -time.Second))
 }
 
-// docs/design.md, rule 10: "it pauses all operations of the limiter": first attempts too,
-// and then the window starts small.
+// docs/design.md, rule 10: "it pauses all operations of the limiter": first attempts too, and then the
+// window starts small.
 func TestCoreRetryAfterHoldsEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 64}})
 	c.arrive(1, 500)
@@ -191,8 +191,8 @@ func TestCoreRetryAfterHoldsEverybody(t *testing.T) {
 	require.False(t, c.paused())
 }
 
-// Refusals among successes pause nobody: obeyed by everybody, each Retry-After of a
-// smooth rate cap with short answers would make the client many times slower.
+// Refusals among successes pause nobody: obeyed by everybody, each Retry-After of a smooth rate cap with
+// short answers would make the client many times slower.
 func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 1000)
@@ -208,8 +208,8 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	}
 }
 
-// docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with
-// the second such cut".
+// docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with the second such
+// cut".
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Tahoe, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)
@@ -232,9 +232,9 @@ func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 	require.Zero(t, held, "a success ends the streak")
 }
 
-// An overshoot of slow start: the service serves half of what was sent, and
-// refuses the rest, and what is sent next, at once. These cuts follow one
-// another with no success in between, but successes are on their way.
+// An overshoot of slow start: the service serves half of what was sent, and refuses the rest, and what is
+// sent next, at once. These cuts follow one another with no success in between, but successes are on
+// their way.
 func TestCoreCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 40, Factor: 0.9}})
 	c.arrive(1, 100)
@@ -295,8 +295,7 @@ func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	require.False(t, ok, "nobody waits")
 }
 
-// spaced is a timed law whose gap is what is there at the answer, and that leaves
-// the window alone.
+// spaced is a timed law whose gap is what is there at the answer, and that leaves the window alone.
 func spaced(gap *time.Duration) window.NewLaw {
 	return func(window.Settings) window.Law {
 		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Gap = *gap; return s })
@@ -325,8 +324,8 @@ func TestCoreGapHasTodaysValue(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "a shorter one too")
 }
 
-// "A timer that fires late does not stretch it", and one that fires much too late makes
-// no burst of all that it missed.
+// "A timer that fires late does not stretch it", and one that fires much too late makes no burst of all
+// that it missed.
 func TestCoreMakesUpForALateTimer(t *testing.T) {
 	gap := 10 * time.Millisecond
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
@@ -341,8 +340,8 @@ func TestCoreMakesUpForALateTimer(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5, 6}, c.sent, "20 ms of it are made up for")
 }
 
-// Only a timer's lateness is made up for: a window that was full, or a queue that was
-// empty, when the gap ended leaves nothing behind.
+// Only a timer's lateness is made up for: a window that was full, or a queue that was empty, when the gap
+// ended leaves nothing behind.
 func TestCoreMakesUpForNothingElse(t *testing.T) {
 	gap := 10 * time.Millisecond
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 2}})
@@ -362,8 +361,8 @@ func TestCoreMakesUpForNothingElse(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
 }
 
-// "At the least window, while refusals follow one another, it is spread at random by
-// half", and there it takes the place of the doubling pauses.
+// "At the least window, while refusals follow one another, it is spread at random by half", and there it
+// takes the place of the doubling pauses.
 func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
 	gap := time.Second
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour})
@@ -391,8 +390,7 @@ func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
 	require.Len(t, c.flying, 1)
 }
 
-// A law that may not go below a larger window gets the pauses: there its gap is not
-// all there is.
+// A law that may not go below a larger window gets the pauses: there its gap is not all there is.
 func TestCorePausesALawWithALargerLeastWindow(t *testing.T) {
 	gap := time.Millisecond
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 2, Min: 2}})

@@ -1,12 +1,12 @@
 package core
 
-// recent is how many chunks of 64 ids a flights keeps at hand: 4096 ids. Older chunks with
-// an id in flight are kept aside.
+// recent is how many chunks of 64 ids a flights keeps at hand: 4096 ids. Older chunks with an id in
+// flight are kept aside.
 const recent = 64
 
-// flights is the set of ids in flight. Ids are given in order, so a bit for each id says
-// whether it has landed: for the latest ids, and for the few older chunks with an id in
-// flight. So its size depends on the ids in flight, not on the ids ever given.
+// flights is the set of ids in flight. Ids are given in order, so a bit for each id says whether it has
+// landed: for the latest ids, and for the few older chunks with an id in flight. So its size depends on
+// the ids in flight, not on the ids ever given.
 //
 // The zero value is the empty set, with no id given.
 type flights struct {
@@ -14,8 +14,8 @@ type flights struct {
 	last uint64
 	// n is the size of the set. Invariant: n >= 0.
 	n int
-	// landings has a bit for each of the latest ids, set when it has landed: chunk c, the
-	// ids from 64c to 64c+63, is at c%recent.
+	// landings has a bit for each of the latest ids, set when it has landed: chunk c, the ids from 64c to
+	// 64c+63, is at c%recent.
 	landings [recent]uint64
 	// old has the landings of older chunks with an id in flight.
 	old map[uint64]uint64

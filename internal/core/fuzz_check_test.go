@@ -10,8 +10,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// checkPause: a pause begins at a cut that follows another with nothing accepted in
-// between, and at nothing else.
+// checkPause: a pause begins at a cut that follows another with nothing accepted in between, and at
+// nothing else.
 func (m *model) checkPause(change core.Change, before time.Duration) {
 	if change == core.Cut && m.twin.streak >= 2 {
 		require.Greater(m.t, m.core.PausedUntil(), m.now)

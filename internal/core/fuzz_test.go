@@ -12,8 +12,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// FuzzCoreAgainstTheText drives the Core and the literal algorithm with the same
-// events, compares them after every one, and checks the invariants.
+// FuzzCoreAgainstTheText drives the Core and the literal algorithm with the same events, compares them
+// after every one, and checks the invariants.
 func FuzzCoreAgainstTheText(f *testing.F) {
 	f.Add([]byte{0, 20, 0, 0, 0, 0, 0, 1, 2, 1, 3, 9, 1, 2, 8, 5, 1, 1, 1})
 	f.Add([]byte{1, 3, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 10, 2, 2, 2, 18, 2, 7, 1, 1})

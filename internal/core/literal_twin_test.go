@@ -7,12 +7,12 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// literalTwin is the algorithm of "Improve on exponential backoff" as it is written there: two scalars, two
-// sets of request ids, a queue, and a deep copy at each reaction. It is slow
-// and simple, and the Core must do just what it does.
+// literalTwin is the algorithm of "Improve on exponential backoff" as it is written there: two scalars,
+// two sets of request ids, a queue, and a deep copy at each reaction. It is slow and simple, and the Core
+// must do just what it does.
 //
-// Two things are settled beside the text: one is always admitted when nothing
-// is in flight, and cwnd stays in bounds, so never below 1.
+// Two things are settled beside the text: one is always admitted when nothing is in flight, and cwnd
+// stays in bounds, so never below 1.
 type literalTwin struct {
 	cwnd, ssthresh  float64
 	flying, ignored map[uint64]bool
@@ -35,8 +35,8 @@ func newLiteralTwin(tahoe bool, initial, ssthresh, factor float64) *literalTwin 
 	}
 }
 
-// mayFly: "as long as the number of outstanding requests (size of flying) is
-// less than the current value of cwnd", for a cwnd of whole requests.
+// mayFly: "as long as the number of outstanding requests (size of flying) is less than the current value
+// of cwnd", for a cwnd of whole requests.
 func (s *literalTwin) mayFly() bool {
 	return len(s.flying) == 0 || float64(len(s.flying)+1) <= s.cwnd
 }
@@ -56,8 +56,7 @@ func (s *literalTwin) cancelled(op int) {
 	}
 }
 
-// sent: "extract a request from the queue and send it. Add the ids of sent
-// requests to flying".
+// sent: "extract a request from the queue and send it. Add the ids of sent requests to flying".
 func (s *literalTwin) sent(id uint64) int {
 	op := s.queue[0]
 	s.cancelled(op)
@@ -65,9 +64,8 @@ func (s *literalTwin) sent(id uint64) int {
 	return op
 }
 
-// succeeded: "on succesful response, set cwnd to max (cwnd, min(size(flying) +
-// 1, cwnd + 1)) if size(flying) < sshthres or max (cwnd, min(size(flying) + 1,
-// cwnd + 1.0/cwnd)) otherwise".
+// succeeded: "on succesful response, set cwnd to max (cwnd, min(size(flying) + 1, cwnd + 1)) if
+// size(flying) < sshthres or max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise".
 func (s *literalTwin) succeeded(id uint64) {
 	n := float64(len(s.flying))
 	if n < s.ssthresh {
@@ -80,11 +78,10 @@ func (s *literalTwin) succeeded(id uint64) {
 	delete(s.flying, id)
 }
 
-// failed: "on error response, if the request id is not in ignored, set sshthres
-// to cwnd * 0.5 and cwnd to either the initial value (“Tahoe”) or the new
-// sshthres (“Reno”); discard the current value of ignored, replacing it with
-// the current value of flying (i.e., you need an immutable/functional structure
-// or a deep copy)".
+// failed: "on error response, if the request id is not in ignored, set sshthres to cwnd * 0.5 and cwnd to
+// either the initial value (“Tahoe”) or the new sshthres (“Reno”); discard the current value of ignored,
+// replacing it with the current value of flying (i.e., you need an immutable/functional structure or a
+// deep copy)".
 func (s *literalTwin) failed(id uint64) {
 	if !s.ignored[id] {
 		s.ssthresh = s.cwnd * s.factor

@@ -24,8 +24,8 @@ func sent(t *testing.T, g *core.Gate, now time.Duration) core.Ticket {
 	return ticket
 }
 
-// A refusal for a quota that is used up closes the gate until the reset and leaves the window as
-// it is; one with room in the quota cuts.
+// A refusal for a quota that is used up closes the gate until the reset and leaves the window as it is;
+// one with room in the quota cuts.
 func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 	g, err := core.NewGate(aimd.Reno, core.Settings{})
 	require.NoError(t, err)

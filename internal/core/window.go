@@ -25,37 +25,34 @@ const (
 	Shrank
 	// Cut: the first overload of a burst; the law reacted.
 	Cut
-	// Ignored: an overload of a burst that counted already: its attempt was in flight at
-	// the last cut.
+	// Ignored: an overload of a burst that counted already: its attempt was in flight at the last cut.
 	Ignored
 )
 
-// Ticket names one attempt in flight: a fresh id, given at send, and the time
-// of the send. It is a small value; copies name the same attempt. The zero Ticket
-// names no attempt.
+// Ticket names one attempt in flight: a fresh id, given at send, and the time of the send. It is a small
+// value; copies name the same attempt. The zero Ticket names no attempt.
 type Ticket struct {
 	id   uint64
 	sent time.Duration
 }
 
-// ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the
-// zero Ticket.
+// ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the zero Ticket.
 func (t Ticket) ID() uint64 { return t.id }
 
-// Window counts what is in flight and lets a law decide how much may be.
-// Make one with NewWindow. Not safe for use by several goroutines.
+// Window counts what is in flight and lets a law decide how much may be. Make one with NewWindow. Not
+// safe for use by several goroutines.
 //
-// Order of calls: Sent when Open says so, then Answered or Withdrawn once for
-// each ticket. Times count from any start that stays the same.
+// Order of calls: Sent when Open says so, then Answered or Withdrawn once for each ticket. Times count
+// from any start that stays the same.
 type Window struct {
 	law window.Law
-	// lawTimed is the law's Timed; timed: round-trip times are measured, for the law or
-	// because Settings.Timed asks for them.
+	// lawTimed is the law's Timed; timed: round-trip times are measured, for the law or because
+	// Settings.Timed asks for them.
 	lawTimed, timed bool
 
 	state window.State
-	// limit is the whole attempts in state.Cwnd, at most those that the service allows in
-	// flight; 0: it reports no number.
+	// limit is the whole attempts in state.Cwnd, at most those that the service allows in flight; 0: it
+	// reports no number.
 	limit, most int
 	// settings have the bounds of state.Cwnd.
 	settings window.Settings
@@ -63,18 +60,18 @@ type Window struct {
 	// flying is the text's set flying, and its size.
 	flying flights
 
-	// ignored: ids up to this one were given before the last reaction to an overload. The
-	// text copies the set flying into the set ignored at each reaction. As ids rise,
-	// "flying then and answered later" is "id <= last at the reaction", without a copy.
+	// ignored: ids up to this one were given before the last reaction to an overload. The text copies the
+	// set flying into the set ignored at each reaction. As ids rise, "flying then and answered later" is
+	// "id <= last at the reaction", without a copy.
 	ignored uint64
-	// pending is how many such ids are still in flight. Until all are answered, a success
-	// may be on its way.
+	// pending is how many such ids are still in flight. Until all are answered, a success may be on its
+	// way.
 	pending int
-	// streak is the number of cuts since the last accepted answer, each after all attempts
-	// in flight at the cut before it were answered.
+	// streak is the number of cuts since the last accepted answer, each after all attempts in flight at
+	// the cut before it were answered.
 	streak int
-	// rtt is the round-trip time of the last answer; 0 before the first one, and if the
-	// window is not timed.
+	// rtt is the round-trip time of the last answer; 0 before the first one, and if the window is not
+	// timed.
 	rtt time.Duration
 }
 
@@ -94,13 +91,13 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 	return w, nil
 }
 
-// Sent books an attempt and returns its ticket. The caller asks Open first;
-// Sent itself never refuses. now is of no use unless the window is Timed.
+// Sent books an attempt and returns its ticket. The caller asks Open first; Sent itself never refuses.
+// now is of no use unless the window is Timed.
 func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(), now} }
 
-// Answered ends an attempt, and returns what that changed. The order is the one that the
-// text's formulas need: read flying with the answered attempt in it, ask the law, then
-// remove the attempt. now is of no use unless the window is Timed.
+// Answered ends an attempt, and returns what that changed. The order is the one that the text's formulas
+// need: read flying with the answered attempt in it, ask the law, then remove the attempt. now is of no
+// use unless the window is Timed.
 //
 // An attempt that is not in flight is Late: a second answer, or one after Withdrawn.
 func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
@@ -165,8 +162,8 @@ func (w *Window) bounded(most float64) {
 	w.resize(w.state.Cwnd)
 }
 
-// Withdrawn takes back an attempt that was booked and then not sent, without a trace in the
-// window. It reports false if the attempt is not in flight.
+// Withdrawn takes back an attempt that was booked and then not sent, without a trace in the window. It
+// reports false if the attempt is not in flight.
 func (w *Window) Withdrawn(t Ticket) bool {
 	if !w.flying.landed(t.id) {
 		return false
@@ -177,13 +174,12 @@ func (w *Window) Withdrawn(t Ticket) bool {
 	return true
 }
 
-// Restarted makes the window as small as it may be, with ssthresh kept, so that
-// slow start finds the way back, as a sender does after it was silent (RFC
-// 5681, section 4.1), here after a pause for everybody.
+// Restarted makes the window as small as it may be, with ssthresh kept, so that slow start finds the way
+// back, as a sender does after it was silent (RFC 5681, section 4.1), here after a pause for everybody.
 func (w *Window) Restarted() { w.resize(w.settings.Min) }
 
-// Restored puts the window to a state that was learned earlier, or returns an error that
-// names the wrong field. A window outside today's bounds is put to the nearest bound.
+// Restored puts the window to a state that was learned earlier, or returns an error that names the wrong
+// field. A window outside today's bounds is put to the nearest bound.
 func (w *Window) Restored(s window.State) error {
 	err := cmp.Or(
 		setting.Number("Cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow),
@@ -197,16 +193,16 @@ func (w *Window) Restored(s window.State) error {
 	return err
 }
 
-// Reconfigured puts the window under new settings while attempts are in flight, or
-// returns an error that names the wrong setting, and the old ones stay.
+// Reconfigured puts the window under new settings while attempts are in flight, or returns an error that
+// names the wrong setting, and the old ones stay.
 //
-// There is a new law, so a law that keeps state of its own starts with an empty one. Cwnd
-// moves to the nearest new bound; ssthresh, the gap, the attempts in flight, the burst that
-// counted last and the streak stay. If more attempts are in flight than the new window
-// allows, the window opens once enough are answered.
+// There is a new law, so a law that keeps state of its own starts with an empty one. Cwnd moves to the
+// nearest new bound; ssthresh, the gap, the attempts in flight, the burst that counted last and the
+// streak stay. If more attempts are in flight than the new window allows, the window opens once enough
+// are answered.
 //
-// s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh, s.Timed and the
-// factor of a law that has none have no effect.
+// s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh, s.Timed and the factor of a law
+// that has none have no effect.
 func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 	next := *w
 	if err := next.made(newLaw, s); err != nil {
@@ -221,14 +217,13 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 	return nil
 }
 
-// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd.
-// As cwnd is never below 1, one may always go when no attempt is in flight, so that
-// no window can stop for good.
+// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd. As cwnd is never below 1,
+// one may always go when no attempt is in flight, so that no window can stop for good.
 //
-// "Improve on exponential backoff" (Syncmusings, 2019) says it otherwise: "as long as
-// the number of outstanding requests (size of flying) is less than the current value
-// of cwnd". With 20 in flight and cwnd 20.5 that sends a 21st. To the letter Reno 0.9
-// takes 2088 attempts in the text's simulation, and the text has 2085, as this has.
+// "Improve on exponential backoff" (Syncmusings, 2019) says it otherwise: "as long as the number of
+// outstanding requests (size of flying) is less than the current value of cwnd". With 20 in flight and
+// cwnd 20.5 that sends a 21st. To the letter Reno 0.9 takes 2088 attempts in the text's simulation, and
+// the text has 2085, as this has.
 func (w *Window) Open() bool { return w.flying.n < w.limit }
 
 // Law is the type of the law: "aimd.reno".
@@ -243,13 +238,13 @@ func (w *Window) Gap() time.Duration { return w.state.Gap }
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n }
 
-// Streak is the number of cuts since the last accepted answer, each after all attempts in
-// flight at the cut before it were answered. An overshoot of slow start makes several cuts
-// within a moment, while the service still serves accepted attempts; that is no streak.
+// Streak is the number of cuts since the last accepted answer, each after all attempts in flight at the
+// cut before it were answered. An overshoot of slow start makes several cuts within a moment, while the
+// service still serves accepted attempts; that is no streak.
 func (w *Window) Streak() int { return w.streak }
 
-// RTT is the time from send to answer of the attempt that was answered last; 0 before the
-// first answer, and if the window is not Timed.
+// RTT is the time from send to answer of the attempt that was answered last; 0 before the first answer,
+// and if the window is not Timed.
 func (w *Window) RTT() time.Duration { return w.rtt }
 
 // Timed reports whether the window measures round-trip times.
@@ -257,8 +252,8 @@ func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// made puts a new law into the window, with defaults instead of zeros in its settings, or
-// returns an error.
+// made puts a new law into the window, with defaults instead of zeros in its settings, or returns an
+// error.
 func (w *Window) made(newLaw window.NewLaw, s window.Settings) error {
 	if err := windowDefaults(&s); err != nil {
 		return err

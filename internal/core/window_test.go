@@ -12,8 +12,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// halving is a law for these tests: one more at each success, half at each
-// overload that is not ignored.
+// halving is a law for these tests: one more at each success, half at each overload that is not ignored.
 type halving struct{ timed bool }
 
 func (halving) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
@@ -62,8 +61,8 @@ func (t *trace) wantCwnd(want float64) {
 	require.InDelta(t, want, t.State().Cwnd, 1e-9)
 }
 
-// docs/design.md, rule 1: "At the first overload of a burst, all attempts in flight become
-// "ignored": their overloads do not cut again."
+// docs/design.md, rule 1: "At the first overload of a burst, all attempts in flight become "ignored":
+// their overloads do not cut again."
 func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Initial: 16})
 	k := w.send(16)
@@ -82,8 +81,8 @@ func TestABurstOfOverloadsCountsOnce(t *testing.T) {
 	require.Equal(t, 2, w.Streak())
 }
 
-// The text's size(flying) counts the answered attempt: counted after removal the
-// window never leaves its initial value.
+// The text's size(flying) counts the answered attempt: counted after removal the window never leaves its
+// initial value.
 func TestFlyingCountsTheAnsweredAttempt(t *testing.T) {
 	var told []int
 	w := newTrace(t, lawFunc(func(s window.State, a window.Answer) window.State {
@@ -264,8 +263,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A final client error is work that the service did: it widens the window and
-// ends the streak of cuts, as a success does.
+// A final client error is work that the service did: it widens the window and ends the streak of cuts, as
+// a success does.
 func TestAClientErrorIsWorkDone(t *testing.T) {
 	law := lawFunc(func(s window.State, a window.Answer) window.State {
 		if a.Outcome.Accepted() {
@@ -305,8 +304,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// "max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or
-// max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
+// "max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or max (cwnd, min(size(flying)
+// + 1, cwnd + 1.0/cwnd)) otherwise"
 func TestGrown(t *testing.T) {
 	for _, c := range []struct {
 		cwnd   float64
@@ -353,8 +352,8 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, core.Late, w.Answered(w.now, k[0], window.Success))
 }
 
-// A law that is not Timed is not asked about an answer that was accepted while the
-// window is not the limit, that is while Flying + 1 <= Cwnd.
+// A law that is not Timed is not asked about an answer that was accepted while the window is not the
+// limit, that is while Flying + 1 <= Cwnd.
 func TestALawIsNotAskedWhileTheWindowIsNotTheLimit(t *testing.T) {
 	for _, timed := range []bool{false, true} {
 		asked := 0

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The functions that take a pointer set a zero to the fallback. Then all return
-// an Error unless the value is within the bounds, lo and hi among them.
+// The functions that take a pointer set a zero to the fallback. Then all return an Error unless the value
+// is within the bounds, lo and hi among them.
 
 // Duration checks a duration. A hi of math.MaxInt64 is no bound.
 func Duration(name string, d *time.Duration, fallback, lo, hi time.Duration) error {

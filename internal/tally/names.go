@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// most is the number of names besides Other. A series of a metric is for ever, and
-	// keys may come from outside. Our choice.
+	// most is the number of names besides Other. A series of a metric is for ever, and keys may come from
+	// outside. Our choice.
 	most = 1000
 	// Other is the name for all names after that number.
 	Other = "other"
 )
 
-// ByName has a value for each name, and one for all that are too many. The zero
-// ByName is empty. It is safe for any number of goroutines.
+// ByName has a value for each name, and one for all that are too many. The zero ByName is empty. It is
+// safe for any number of goroutines.
 type ByName[T any] struct {
 	mu  sync.RWMutex
 	all map[string]*T
 }
 
-// Of returns the value of the name, which make makes when it is first asked for. The name
-// that make gets is valid UTF-8, as metrics want it, and may be Other.
+// Of returns the value of the name, which make makes when it is first asked for. The name that make gets
+// is valid UTF-8, as metrics want it, and may be Other.
 func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	b.mu.RLock()

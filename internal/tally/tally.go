@@ -1,5 +1,5 @@
-// Package tally sums up the counters of limiters, by name, for metrics: limiters of one name
-// are one, and the counters of a limiter stay in the sum after it is evicted.
+// Package tally sums up the counters of limiters, by name, for metrics: limiters of one name are one, and
+// the counters of a limiter stay in the sum after it is evicted.
 package tally
 
 import (
@@ -13,15 +13,14 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limiters yields the limiters of the program, each with a name; "" stands for the
-// limiter's own name.
+// Limiters yields the limiters of the program, each with a name; "" stands for the limiter's own name.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
-	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its
-	// other fields sum up the present ones, except Gap and PausedUntil, which are the largest, and
-	// Quotas, which are those of one limiter: limiters of one name spend the same quotas.
+	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its other fields
+	// sum up the present ones, except Gap and PausedUntil, which are the largest, and Quotas, which are
+	// those of one limiter: limiters of one name spend the same quotas.
 	limiter.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
@@ -40,8 +39,8 @@ type Tally struct {
 
 // member is a limiter that was seen.
 type member struct {
-	// limiter is nil once it is gone and at rest. From then on it is counted as long as
-	// the program keeps it: no limiter is counted twice, or kept for the sum alone.
+	// limiter is nil once it is gone and at rest. From then on it is counted as long as the program keeps
+	// it: no limiter is counted twice, or kept for the sum alone.
 	limiter *limiter.Limiter
 	weak    weak.Pointer[limiter.Limiter]
 	sum     *Sum
@@ -58,9 +57,9 @@ func New(limiters ...Limiters) *Tally {
 	return &Tally{limiters: limiters, members: map[weak.Pointer[limiter.Limiter]]*member{}}
 }
 
-// Read returns the sums in the order of their names. Counters never fall: the next Read also
-// has the counts of a limiter up to its eviction. A limiter that came and went between two
-// Reads needs a call of Evicted.
+// Read returns the sums in the order of their names. Counters never fall: the next Read also has the
+// counts of a limiter up to its eviction. A limiter that came and went between two Reads needs a call of
+// Evicted.
 func (t *Tally) Read() []Sum {
 	type named struct {
 		name    string
