@@ -11,22 +11,16 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Tagger is an http.RoundTripper that adds the headers of [SetTags] to each request: the client's name
-// and version, and from the request's context its feature and criticality (package tag) and the attempt's
-// number (attempt.Number).
+// NewTagger returns an http.RoundTripper that adds the headers of [SetTags] to each request: the client's
+// name and version, and from the request's context its feature and criticality (package tag) and the
+// attempt's number (attempt.Number). It is safe for any number of goroutines.
 //
-// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the Tagger, so
+// Without a name, name and version are the context's, if it has any. base sends; nil means what
+// http.DefaultTransport is now. The error names the name that is not allowed.
+//
+// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the tagger, so
 // that it sees each attempt; a [Retrier] and a [Client] may also stand below it, and number the attempts.
-// It is safe for any number of goroutines. Make one with [NewTagger].
-type Tagger struct {
-	beneath
-	client, version string
-}
-
-// NewTagger returns a Tagger for a program with that name and version. Without a name, both are the
-// context's, if it has any. base sends; nil means what http.DefaultTransport is now. The error names the
-// name that is not allowed.
-func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) {
+func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
 			return nil, fmt.Errorf("httplimit: %w", setting.Wrong(n.setting, strconv.Quote(shown(n.value)), wantName, longestName))
@@ -35,11 +29,17 @@ func NewTagger(base http.RoundTripper, client, version string) (*Tagger, error) 
 	if client == "" && version != "" {
 		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("version", strconv.Quote(version)+" without a client", "none"))
 	}
-	return &Tagger{over(base), client, version}, nil
+	return &tagger{over(base), client, version}, nil
+}
+
+// tagger is what NewTagger returns.
+type tagger struct {
+	beneath
+	client, version string
 }
 
 // RoundTrip sends the request with its tags.
-func (t *Tagger) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tagged := req.WithContext(ctx) // a copy: a RoundTripper changes no request
 	if tagged.Header = req.Header.Clone(); tagged.Header == nil {
@@ -51,7 +51,7 @@ func (t *Tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // tags are the tags of a request. If it is made in the service of a request that was a retry, it is a
 // retry too; so the attempt is the higher of the two numbers.
-func (t *Tagger) tags(ctx context.Context) tag.Tags {
+func (t *tagger) tags(ctx context.Context) tag.Tags {
 	tags := tag.FromContext(ctx)
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version

@@ -190,7 +190,7 @@ func TestTaggerOfNobody(t *testing.T) {
 	_, err = tagger.RoundTrip(req)
 	require.NoError(t, err)
 	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
-	tagger.CloseIdleConnections() // the base has none
+	(&http.Client{Transport: tagger}).CloseIdleConnections() // the base has none
 	_, err = httplimit.NewTagger(nil, "", "2.1")
 	assert.EqualError(t, err, `httplimit: version: "2.1" without a client is not allowed, want none`, "it would be the version of whoever the context names")
 
@@ -251,7 +251,7 @@ func FuzzSetTags(f *testing.F) {
 	})
 }
 
-func ExampleTagger() {
+func ExampleNewTagger() {
 	// The server, here in the same program, reads what it is told.
 	server := base(func(req *http.Request) (*http.Response, error) {
 		tags, err := httplimit.ParseTags(req.Header)
