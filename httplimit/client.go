@@ -34,7 +34,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
 //
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
-// [Retrier]. Client panics if l is nil.
+// retrier ([NewRetrier]). Client panics if l is nil.
 //
 // It sends with what http.DefaultTransport is now. For another base, or a limiter for each host, use
 // [New], [PerHost] and [NewRetrier].

@@ -12,7 +12,7 @@
 //     Transport never retries.
 //   - [Check] is for a plain client inside limiter.Do, which retries. It returns an error for an answer
 //     with an error's status. Read the body within the function.
-//   - [Retrier] above a Transport is for a plain client and a retry.Policy.
+//   - [NewRetrier] above a Transport is for a plain client and a retry.Policy.
 //
 // The first two and the last:
 //

@@ -88,7 +88,7 @@ func ExamplePerHost() {
 
 // A plain client that sends again what failed, each attempt with a slot of its own, and no more than a
 // tenth of all requests twice.
-func ExampleRetrier() {
+func ExampleNewRetrier() {
 	refuse := true
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if refuse {

@@ -18,7 +18,7 @@ import (
 // takes less.
 const drainTime = 250 * time.Millisecond
 
-// exchange is one request of a Client or a Retrier with all its attempts, as a run.Operation. One
+// exchange is one request of a Client or a retrier with all its attempts, as a run.Operation. One
 // goroutine has it.
 type exchange struct {
 	req *http.Request

@@ -12,9 +12,9 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// Retrier is an http.RoundTripper that sends a request again if a policy allows it, for clients without
-// an SDK. Put it above a [Transport], so that each attempt waits for its own slot. A retry waits at the
-// front of the queue, and holds no slot before.
+// NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for clients
+// without an SDK. Put it above a [Transport], so that each attempt waits for its own slot. A retry waits at
+// the front of the queue, and holds no slot before.
 //
 // Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter. The guards
 // of the policy are asked before the delay, while the answer can still be returned; the guards of the
@@ -27,31 +27,31 @@ import (
 // http.NewRequest sets it for the readers that it knows.
 //
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
-// that its connection can be used again. If the Retrier gives up on an answer, the caller gets it as it
-// came, its body unread. Without an answer the error is the base's error if that was final at once,
-// otherwise an *attempt.Error.
+// that its connection can be used again. The caller gets the last answer as it came, its body unread.
+// Without an answer the error is the base's error if that was final at once, otherwise an *attempt.Error.
 //
 // An answer that breaks off while its body is read is not sent for again; for that, put retry.Do around
-// the request and the reading. A Retrier is safe for any number of goroutines. Make one with
-// [NewRetrier].
-type Retrier struct {
+// the request and the reading. It is safe for any number of goroutines.
+//
+// A nil policy is the default policy. base sends; nil means what http.DefaultTransport is now. The policy
+// must have no attempt timeout, since an answer's body outlives the attempt: set
+// http.Transport.ResponseHeaderTimeout instead.
+func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, error) {
+	runner := p.Runner()
+	if runner.AttemptTimeout != 0 {
+		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
+	}
+	return &retrier{over(base), runner}, nil
+}
+
+// retrier is what NewRetrier returns.
+type retrier struct {
 	beneath
 	runner *run.Runner
 }
 
-// NewRetrier returns a Retrier with the policy; nil means the default policy. base sends; nil means what
-// http.DefaultTransport is now. The policy must have no attempt timeout, since an answer's body outlives
-// the attempt: set http.Transport.ResponseHeaderTimeout instead.
-func NewRetrier(base http.RoundTripper, p *retry.Policy) (*Retrier, error) {
-	runner := p.Runner()
-	if runner.AttemptTimeout != 0 {
-		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a Retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
-	}
-	return &Retrier{over(base), runner}, nil
-}
-
 // RoundTrip sends the request, again if need be.
-func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	runner := r.runner
 	if !rewinds(req) {
 		once := *runner
@@ -67,7 +67,7 @@ func (r *Retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // send makes an attempt that ends with the head of its answer.
-func (r *Retrier) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+func (r *retrier) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	resp, err := r.base.RoundTrip(req)
 	switch {
 	case err != nil:

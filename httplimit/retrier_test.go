@@ -26,7 +26,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func newRetrier(t *testing.T, b http.RoundTripper, c retry.Config) *httplimit.Retrier {
+func newRetrier(t *testing.T, b http.RoundTripper, c retry.Config) http.RoundTripper {
 	t.Helper()
 	p, err := retry.New(c)
 	require.NoError(t, err)
