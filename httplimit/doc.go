@@ -45,10 +45,10 @@
 // that you expect. Bound an attempt by http.Transport.ResponseHeaderTimeout, since http.Client.Timeout
 // includes the wait. Request.Cancel has no effect in the queue.
 //
-// A tagger ([NewTagger]) adds headers that say which client sends a request, for which feature, how bad a failure is,
-// and which attempt it is. If the server chooses by criticality, as a Handler does, give each criticality
-// a limiter of its own. Otherwise the refusals of background work narrow the window of interactive work
-// too.
+// A tagger ([NewTagger]) adds headers that say which client sends a request, for which feature, how bad a
+// failure is, and which attempt it is. If the server chooses by criticality, as a Handler does, give each
+// criticality a limiter of its own. Otherwise the refusals of background work narrow the window of
+// interactive work too.
 //
 // # Quotas
 //

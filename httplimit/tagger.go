@@ -19,7 +19,8 @@ import (
 // http.DefaultTransport is now. The error names the name that is not allowed.
 //
 // Headers that a request has already stay, see [AddTags]. Clients that retry stand above the tagger, so
-// that it sees each attempt; a retrier ([NewRetrier]) and a [Client] may also stand below it, and number the attempts.
+// that it sees each attempt. A retrier ([NewRetrier]) and a [Client] may also stand below it, and number
+// the attempts.
 func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
