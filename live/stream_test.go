@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
@@ -43,6 +44,7 @@ type message struct {
 		Advice struct {
 			State, Mark, Text, Do string
 		} `json:"a"`
+		Quotas []limiter.Quota `json:"u"`
 	}
 }
 
@@ -178,6 +180,27 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 		}
 	})
 }
+
+// What is left of the service's quota stands on the page.
+func TestAQuotaOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t)
+		reported := http.Header{"X-Ratelimit-Limit": {"60"}, "X-Ratelimit-Remaining": {"59"}, "X-Ratelimit-Reset": {"30"}}
+		tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
+		}), l)
+		_, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://service.example", nil))
+		require.NoError(t, err)
+		told := open(t, live.Handler(live.Of(l)), "100ms").told()[0]
+		require.Len(t, told.Limiters[0].Quotas, 1)
+		require.Equal(t, "requests", told.Limiters[0].Quotas[0].Name)
+		require.EqualValues(t, 59, told.Limiters[0].Quotas[0].Left)
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestALaterPageIsToldThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

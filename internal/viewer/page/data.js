@@ -34,6 +34,7 @@ function take(m) {
     if (!l) limiters.set(v.id, l = { id: v.id, name: v.name, s: [], d: [] });
     l.gone = 0;
     l.a = v.a;
+    l.u = v.u || [];
     l.name = v.name ?? l.name;
     const last = l.s.length ? l.s[l.s.length - 1][T] : 0;
     for (const row of v.s) if (row[T] > last) l.s.push(row);

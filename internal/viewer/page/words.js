@@ -24,6 +24,13 @@ function detail(l) {
   text($('t-accepted'), num(accepted));
   text($('t-sum'), `${num(s[ACCEPTED])} in all`);
   text($('t-refused'), num(refused));
+  // Of several quotas the one that runs out first.
+  const quota = (l.u || []).reduce((a, b) => a && a.left / a.limit <= b.left / b.limit ? a : b, null);
+  $('quota').hidden = !quota;
+  if (quota) {
+    text($('t-quota'), num(quota.left));
+    text($('t-limit'), `of ${num(quota.limit)} ${quota.name}`);
+  }
   const all = s[REFUSED] + s[TIMEOUTS];
   text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));
 }
