@@ -44,7 +44,7 @@ const (
 	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal,
 	// so the classifier may not know it. There is one such event for each limiter.
 	Suspect
-	// UsedUp: nothing is left of the quota in Event.Quota for Event.Wait.
+	// UsedUp: the quota in Event.Quota is used up for Event.Wait.
 	UsedUp
 )
 

@@ -47,7 +47,7 @@ type Snapshot struct {
 type Quota struct {
 	// Name is the quota's: "requests", "tokens", or a key of the service, such as "search".
 	Name string `json:"name"`
-	// Limit and Left are the whole quota and what is left of it, in the service's unit.
+	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit float64 `json:"limit"`
 	Left  float64 `json:"left"`
 	// Reset is when the quota is whole again, or when a refused request may be sent again; zero

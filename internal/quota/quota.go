@@ -66,6 +66,8 @@ const (
 	tenth = 0.1
 	// fading is how much of the counts an answer keeps.
 	fading = 0.995
+	// shared is what a request seems to spend from which on others spend the quota too.
+	shared = 1.05
 	// exact is how exact a reset in whole seconds is.
 	exact = time.Second
 	// never is when a quota without a reset is whole again.
@@ -134,25 +136,19 @@ func (q *Quotas) named(r Report) *quota {
 	return &q.all[i]
 }
 
+// answered returns true for a refusal because the quota is used up, if reports announced that.
 func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) bool {
 	if r.Limit < 0 {
 		r.Limit = max(d.Limit, r.Left)
 	}
-	over, ordered, known, left := d.over(now), a.Number > d.read, d.back < never, d.left(now)
+	over, ordered, known := d.over(now), a.Number > d.read, d.back < never
 	if d.probe != 0 && a.Number >= d.probe {
 		if a.Refused && r.Left < 1 && (d.early < 0 || r.Reset <= 2*exact) {
 			d.early = min(max(d.early, 0)+exact/2, 2*exact)
 		}
 		d.probe = 0
 	}
-	switch {
-	case r.Left > 0:
-		d.doubt = 0
-	case !a.Refused && r.Limit > 1:
-		d.doubt = min(4, d.doubt+1)
-	case ordered:
-		d.doubt = max(0, d.doubt-1)
-	}
+	d.believe(a, r, ordered)
 	if !a.Refused && (d.rate > 0 || r.Limit-r.Left > d.then.used) {
 		d.fell, d.spent = d.fell*fading, d.spent*fading+1
 	}
@@ -160,22 +156,8 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 	if r.Reset >= 0 {
 		back = now + r.Reset
 	}
-	if ordered || r.Left < left && back+2*exact >= d.back {
-		s := sample{now, r.Reset, r.Limit - r.Left}
-		if r.Limit != d.Limit || d.rate == 0 && (over || r.Left > left && back > d.back+2*exact) {
-			if !over && d.back < never && r.Left > (left+d.Limit)/2 && d.back-now > 2*exact {
-				d.early = now - d.back
-			}
-			d.back, d.then = back, s // another window
-		} else {
-			d.fell += left - r.Left
-			if back < d.back || back > d.back+2*exact {
-				d.back = back
-			}
-			if r.Reset >= 0 {
-				d.judge(s)
-			}
-		}
+	if ordered || r.Left < d.left(now) && back+2*exact >= d.back {
+		d.compare(now, back, r, over)
 		d.Report, d.at, d.read = r, now, last
 	}
 	short := a.Refused && d.doubt <= 1 && r.Left < d.use(0)+r.Limit/50 && (r.Reset > 0 || a.RetryAfter > 0)
@@ -184,6 +166,39 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 		d.back = d.closed
 	}
 	return short && known
+}
+
+// believe counts the doubt. Of two accepted requests only one can leave nothing, unless the quota is of a
+// single request. Refusals in a row restore the belief.
+func (d *quota) believe(a Answer, r Report, ordered bool) {
+	switch {
+	case r.Left > 0:
+		d.doubt = 0
+	case !a.Refused && r.Limit > 1:
+		d.doubt = min(4, d.doubt+1)
+	case ordered:
+		d.doubt = max(0, d.doubt-1)
+	}
+}
+
+// compare learns from a report that the service made after the one before. The quota is whole again at the
+// time back. over: the reset known so far is over.
+func (d *quota) compare(now, back time.Duration, r Report, over bool) {
+	left, s := d.left(now), sample{now, r.Reset, r.Limit - r.Left}
+	switch {
+	case r.Limit != d.Limit || d.rate == 0 && (over || r.Left > left && back > d.back+2*exact): // another window
+		if !over && d.back < never && r.Left > (left+d.Limit)/2 && d.back-now > 2*exact {
+			d.early = now - d.back
+		}
+		d.back, d.then = back, s
+		return
+	case back < d.back || back > d.back+2*exact:
+		d.back = back
+	}
+	d.fell += left - r.Left
+	if r.Reset >= 0 {
+		d.judge(s)
+	}
 }
 
 // judge decides the kind. Of a window the time of the reset stays where it is; of a quota that
@@ -234,8 +249,6 @@ func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Dura
 	return at
 }
 
-const shared = 1.05
-
 // due is when the next request may go by this quota, to keep a part of what is left.
 func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Duration {
 	need, gap, end := use, math.Sqrt(use), d.back+d.early
@@ -263,32 +276,12 @@ func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Durat
 	return sent + time.Duration(float64(end-sent)*gap/(left+gap))
 }
 
-// States returns how the quotas stand.
-func (q *Quotas) States(now time.Duration) []State {
-	var all []State
-	for i := range q.all {
-		all = append(all, q.all[i].state(now))
-	}
-	return all
-}
-
-func (d *quota) state(now time.Duration) State {
-	s := State{Name: d.Name, Limit: d.Limit, Left: d.left(now), Back: max(d.closed, d.back)}
-	switch {
-	case d.rate > 0:
-		s.Back = max(d.closed, now+time.Duration((d.Limit-s.Left)/d.rate*float64(time.Second)))
-	case d.back == never:
-		s.Back = d.closed
-	}
-	return s
-}
-
 // over reports whether a window's reset is over.
 func (d *quota) over(now time.Duration) bool {
 	return d.rate == 0 && d.back != never && now >= d.back+d.early
 }
 
-// left is what is left now, if nothing was sent since.
+// left is the present rest of the quota, without the requests sent since the report.
 func (d *quota) left(now time.Duration) float64 {
 	return min(d.Left+d.rate*(now-d.at).Seconds(), d.Limit)
 }

@@ -11,9 +11,9 @@ type Report struct {
 	Own bool
 	// Uneven: requests spend different amounts, as of tokens. Of any other quota each spends one.
 	Uneven bool
-	// InFlight: the limit is for the requests in flight, and nothing else is reported.
+	// InFlight: the limit is for the requests in flight, and the other fields have no meaning.
 	InFlight bool
-	// Limit and Left are the whole quota and what is left of it; negative: not reported.
+	// Limit and Left are the whole quota and its rest; negative: not reported.
 	Limit, Left float64
 	// Reset is the time until the quota is whole again; negative: not reported.
 	Reset time.Duration
@@ -49,4 +49,24 @@ func (r Report) valid() bool {
 		return r.Limit >= 1 && r.Limit <= largest
 	}
 	return r.Left >= 0 && r.Left <= largest && r.Limit <= largest && r.Reset <= longest
+}
+
+// States returns how the quotas stand.
+func (q *Quotas) States(now time.Duration) []State {
+	var all []State
+	for i := range q.all {
+		all = append(all, q.all[i].state(now))
+	}
+	return all
+}
+
+func (d *quota) state(now time.Duration) State {
+	s := State{Name: d.Name, Limit: d.Limit, Left: d.left(now), Back: max(d.closed, d.back)}
+	switch {
+	case d.rate > 0:
+		s.Back = max(d.closed, now+time.Duration((d.Limit-s.Left)/d.rate*float64(time.Second)))
+	case d.back == never:
+		s.Back = d.closed
+	}
+	return s
 }
