@@ -117,7 +117,7 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	l.unlock(now)
 	err := ctx.Err()
 	if waits {
-		if err == context.DeadlineExceeded {
+		if err == context.DeadlineExceeded && w.deadline != 0 {
 			err = fmt.Errorf("waited %s in the queue, place %d of %d, window %s: %w",
 				roughly(l.now()-w.since), min(max(place, 1), waiting), waiting, number(cwnd), err)
 		}

@@ -234,8 +234,18 @@ func TestADeadlineInTheQueueSaysWhere(t *testing.T) {
 		require.Equal(t, "late", g.name)
 		require.ErrorIs(t, g.err, context.DeadlineExceeded)
 		require.EqualError(t, g.err, "waited 1.5s in the queue, place 5 of 6, window 2: context deadline exceeded")
+
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		queueUp(undated{ctx}, "undated", l.Acquire, to)
+		require.Equal(t, context.DeadlineExceeded, (<-to).err, "the limiter did not know when its wait began")
 	})
 }
+
+// undated is a context that does not say its deadline.
+type undated struct{ context.Context }
+
+func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // At a window of 1 the log has what changes: the gap, and not that the window stays.
 func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
