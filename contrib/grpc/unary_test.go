@@ -175,7 +175,7 @@ func notSent(t *testing.T, l watched, ctx context.Context) error {
 			t.Error("opened")
 			return nil, nil
 		})
-		assert.Equal(t, err, inStream)
+		assert.Equal(t, status.Code(err), status.Code(inStream))
 	}
 	return err
 }
