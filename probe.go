@@ -8,17 +8,20 @@ import (
 )
 
 // Probe is the law of New: it needs no factor, for services of any size and kind. The
-// window w is a real number; below one it is a rate.
+// window is a real number; below one it is a rate.
 //
-//		         success: +1                            success: +2/3 a round trip, faster past the ceiling
-//		START ----------------> refusal --> CUT ------> AT THE CEILING ----> refusal: CUT
-//		                                     |
-//		                                     |  the window fell to a third, and refusals are as frequent as before
-//		                                     v
-//		                                   TRIAL: the old window again, while a sample is taken
-//		                                     |  more is accepted, refusals are as frequent: they are the service's own
-//		                                     |      --> START, and refusals of that share do not cut
-//		                                     +- else: the small window again --> AT THE CEILING
+//		         success: +1                          success: +2/3 a round trip, faster past the ceiling
+//		START ----------------> refusal --> CUT ----> AT THE CEILING ----> refusal: CUT
+//		  ^                                  |
+//		  |                                  |  the window fell to two fifths
+//		  |                                  v
+//		  |                                HOLD: no lower, until 20 are accepted and 20 refused
+//		  |                                  |  most are accepted          most are refused: CUT
+//		  |                                  v
+//		  |  refusals are as frequent      TRIAL: some 8 times the window, at once
+//		  +----- they are the service's own -+
+//		                                     |  refusals are more frequent
+//		                                     +----> the held window again, AT THE CEILING
 //
 //	  - A refusal cuts the window to what the service took: to the attempts in flight without
 //	    the refused one or, by Little's law, to the accepted rate times the round trip, whichever
@@ -26,15 +29,17 @@ import (
 //	  - Below the ceiling each success adds one to the window. At the ceiling the window grows by
 //	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
 //	    ceiling it grows faster. Only a window of which half flies grows.
-//	  - A cut must pay. If the window fell to a third and refusals did not become rarer by half,
-//	    the old window returns for a trial. A trial must pay, too: at least 1.5 times as much must
-//	    be accepted, and refusals may become 1.5 times as frequent at most. Then this share of
-//	    refusals is the service's own and no longer cuts. Else the small window returns.
-//	  - A window below 12 is cut without this check: the answers to so few attempts do not show
-//	    whether other clients cause the refusals.
+//	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows
+//	    how frequent refusals are. If most attempts are refused, the load is the reason: cuts
+//	    continue.
+//	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
+//	    most three times as large plus 60. If refusals become 1.5 times as frequent, the service
+//	    is full, and the held window returns.
+//	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
+//	    then, and that share of refusals and a quarter more do not cut.
 //	  - Slow answers never cut. If eight in a row take 1.2 times the shortest mean round trip, the
 //	    window is the ceiling.
-//	  - Once the window has a ceiling, sends are spread over the round trip.
+//	  - Once something was refused, sends are spread over the round trip, but not in a trial.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
 //	    the rate before. If refusals alone fill a round trip, the first success restores half of
 //	    what was accepted in a round trip before, and the initial window at most. The ceiling is
@@ -48,25 +53,36 @@ func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
 type tuning struct {
-	growth, slack, small, grain, longest float64
-	touch, slow, age                     float64
-	batch, fall, more                    float64
+	growth, small, grain, longest float64
+	touch, slow, age              float64
+	batch, fall, more             float64
+	reach, spare                  float64
 }
 
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
 var tuned = tuning{
 	growth:  2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
-	slack:   0.8,     // of the gap if less is accepted than the window holds: timers are late
-	small:   4,       // attempts; below, the gap alone sets the rate, and no sample is judged
+	small:   4,       // attempts; below, the gap alone sets the rate. Fewer answers show nothing
 	grain:   1e-3,    // shorter gaps are left out: a timer each costs more
 	longest: 15,      // the longest gap
 	touch:   1. / 60, // of the rate before an outage, the least rate while it lasts
 	slow:    1.2,     // times the shortest mean round trip
 	age:     60,      // how fast the shortest mean is forgotten
-	batch:   24,      // successes and refusals of a sample that is judged
-	fall:    3,       // a cut by this factor must have paid
-	more:    1.5,     // times as much is clearly more
+	batch:   20,      // successes and refusals of a sample; more refusals in a row are an outage
+	fall:    2.5,     // a cut by this factor must pay
+	more:    1.5,     // times as frequent is clearly more frequent
+	reach:   8,       // times the held window is the window of a trial, if nothing is refused
+	spare:   1.25,    // times the service's own share of refusals cuts nothing
 }
+
+// phase is what the law does with refusals.
+type phase int
+
+const (
+	cutting phase = iota // each refusal cuts
+	holding              // cuts go no lower than the held window, while a sample is taken there
+	trying               // the window is many times as large, while a sample is taken there
+)
 
 // probe is the state of the law. What is not here is in window.State.
 type probe struct {
@@ -92,21 +108,17 @@ type probe struct {
 	// were counted from, and slow how many in a row took clearly longer.
 	shortest, compared, answers, slow float64
 
+	phase phase
+	// high is the largest window since the last sample that decided something.
+	high float64
+	// held is the window to which the law holds and from which it tries.
+	held float64
 	// sample counts the answers since the window was as it is.
 	sample sample
-	// old is a sample to compare with: with a larger window or, in a trial, with the small one.
-	old result
 	// own are the refusals for each success that are the service's own, 0 if none are known.
-	own float64
-	// trial: the old window is back until the sample is full.
-	trial bool
+	// credit is how many of them may come now.
+	own, credit float64
 }
-
-// sample counts the answers since the time began, when the window was opened.
-type sample struct{ opened, began, accepted, refused float64 }
-
-// result is what a sample showed: refusals for each success, and successes a second.
-type result struct{ window, odds, rate float64 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
 	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, ceiling: math.Inf(1), shortest: math.Inf(1)}
@@ -115,9 +127,6 @@ func newProbe(s window.Settings, t *tuning) *probe {
 // Timed is true: the law needs round-trip times. If the clock stands still they count as a
 // microsecond.
 func (p *probe) Timed() bool { return true }
-
-// NoFactor makes a factor an error; see window.Law.
-func (p *probe) NoFactor() {}
 
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
 	now, rtt := at.Seconds(), max(a.RTT, time.Microsecond).Seconds()
@@ -139,35 +148,34 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	default:
 		return s
 	}
-	return p.state(now, w)
+	return p.state(w)
 }
 
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
 	p.trip, p.compared, p.paced = rtt, now, s.Gap > 0
 	p.succeeded = now - s.Gap.Seconds()
-	p.old.window = min(s.Cwnd, float64(a.Flying))
-	p.sample = sample{opened: s.Cwnd, began: now}
+	p.high = min(s.Cwnd, float64(a.Flying))
+	p.sample = sample{began: now}
 	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
 		p.ceiling = s.Ssthresh
 	}
 }
 
-// state is the window with its gap. Below p.small the gap alone sets the rate.
-func (p *probe) state(now, w float64) window.State {
+// state is the window with its gap. Below p.small the gap alone sets the rate. A trial has no
+// gap: at once, the attempts show best whether the service has room for them.
+func (p *probe) state(w float64) window.State {
 	w = min(w, p.max)
 	if p.min > window.MinWindow {
 		w = max(w, p.min)
 	}
 	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
 	gap := p.trip / w
-	if w >= 1 && (!p.paced || gap <= p.grain) {
+	if w >= 1 && (!p.paced || p.phase == trying || gap <= p.grain) {
 		return s
 	}
 	if w < p.small {
 		s.Cwnd = max(1, math.Round(w))
-	} else {
-		gap *= min(1, max(p.slack, math.Pow(p.good(now)/w, 4)))
 	}
 	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
 	return s
@@ -184,9 +192,6 @@ func (p *probe) good(now float64) float64 {
 	return p.trip * p.rate * math.Exp((p.succeeded-now)/max(p.span(), 1/p.rate))
 }
 
-// step is how much the window grows in a round trip at the ceiling.
-func (p *probe) step() float64 { return p.growth * min(1, p.trip) }
-
 func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, min(w, float64(a.Flying))))
 	since := now - p.succeeded
@@ -197,6 +202,7 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	}
 	silent := p.refused > 0 && since > p.trip
 	p.succeeded, p.refused = now, 0
+	p.credit = min(p.batch, p.credit+p.spare*p.own)
 	if now >= p.sample.began {
 		p.sample.accepted++
 	}
@@ -210,10 +216,14 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 		p.ceiling = max(p.ceiling, good)
 		w = good
 	}
-	switch slow := p.tooSlow(now, rtt); {
-	case slow && !p.trial:
+	slow := p.tooSlow(now, rtt)
+	switch {
+	case p.phase == trying:
+	case p.phase == holding && p.full() && w < p.more*p.held:
+		w = p.try(now, w)
+	case slow:
 		p.ceiling = min(p.ceiling, max(1, w))
-	case !p.trial && float64(a.Flying+1) > w/2:
+	case float64(a.Flying+1) > w/2:
 		w = p.grown(w)
 	}
 	return w
@@ -237,7 +247,7 @@ func (p *probe) tooSlow(now, rtt float64) bool {
 }
 
 func (p *probe) grown(w float64) float64 {
-	step := p.step()
+	step := p.growth * min(1, p.trip) // of a round trip
 	switch {
 	case w < p.ceiling:
 		step = max(step, p.ceiling-w)

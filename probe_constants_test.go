@@ -74,10 +74,6 @@ func TestProbeConstants(t *testing.T) {
 	}
 	five := func(s *sim.Scenario) { s.Server.Slots = 5; clients(1000)(s) }
 	ten := func(s *sim.Scenario) { s.Clients = sim.Clients{Count: 10, Operations: 2000, Rate: 1000} }
-	local := sim.Scenario{
-		Server:  sim.Server{Service: 100 * ms, Spread: sim.Spread{Kind: "uniform", Width: 0.2}, Slots: 8},
-		Clients: sim.Clients{Operations: 600, Lateness: ms},
-	}
 	uplink := sim.Scenario{Server: sim.Server{Service: 600 * ms, Knee: sim.Knee{At: 16}}, Clients: sim.Clients{Operations: 2000, Rate: 1000}}
 	thrash := uplink
 	thrash.Server.Knee.Slope = 2
@@ -88,6 +84,8 @@ func TestProbeConstants(t *testing.T) {
 		},
 		Clients: sim.Clients{Operations: 40_000},
 	}
+	few := random
+	few.Server.Slots, few.Server.Failures.Rate, few.Clients.Operations = 8, 0.25, 2000
 	single := limit(sim.Rate{PerSecond: 100, Burst: 1}, 200*ms, 2000)
 	for _, c := range []struct {
 		constant string
@@ -97,18 +95,20 @@ func TestProbeConstants(t *testing.T) {
 		measure  string
 		from, to float64
 	}{
-		{"growth", 1, "10 clients", with(store(), ten), "attempts_per_op", 1.229, 1.258},
-		{"growth", 0.1, "50, 20, 80 slots", with(store(), change), "span", 1.151, 1.436},
-		{"slack", 1, "8 slots, late timers", local, "span", 1.052, 1.078},
-		{"grain", 1, "a bucket of burst 1", single, "span", 1.511, 6.608},
-		{"longest", 1, "1000 clients on 5 slots", with(store(), five), "attempts_per_op", 8.412, 216.6},
-		{"touch", 0, "an outage", with(store(), outage), "regain_s", 9.5, 19.8},
+		{"growth", 0.1, "50, 20, 80 slots", with(store(), change), "span", 1.152, 1.275},
+		{"grain", 1, "a bucket of burst 1", single, "span", 1.247, 8.263},
+		{"longest", 1, "1000 clients on 5 slots", with(store(), five), "attempts_per_op", 10.731, 216.58},
+		{"small", 1, "8 slots, a quarter at random", few, "span", 3.709, 27.656},
+		{"reach", 2, "5% at random", random, "span", 1.325, 1.854},
+		{"spare", 1, "5% at random", random, "span", 1.325, 1.606},
+		{"spare", 1, "8 slots, a quarter at random", few, "span", 3.709, 5.083},
+		{"touch", 0, "an outage", with(store(), outage), "regain_s", 9.3, 14},
 		{"slow", 1e9, "an uplink", uplink, "peak_in_flight", 48, 1010},
 		{"age", 1, "a service that thrashes", thrash, "span", 1.664, 1.84},
-		{"batch", 4, "5% at random", random, "span", 1.98, 100},
-		{"batch", 1e9, "5% at random", random, "span", 1.98, 34.18},
-		{"fall", 1e9, "5% at random", random, "span", 1.98, 100.5},
-		{"more", 1, "5% at random", random, "span", 1.98, 2.332},
+		{"batch", 4, "5% at random", random, "span", 1.325, 4.073},
+		{"batch", 1e9, "5% at random", random, "span", 1.325, 16.739},
+		{"fall", 1e9, "5% at random", random, "span", 1.325, 103.1},
+		{"more", 1, "5% at random", random, "span", 1.325, 16.74},
 	} {
 		from := figure(t, c.s, aimd.Probe, c.measure)
 		to := figure(t, c.s, aimd.ProbeWith(c.constant, c.value), c.measure)
