@@ -73,7 +73,6 @@ func TestProbeConstants(t *testing.T) {
 		s.Server.Outages = []sim.Outage{{From: 30 * time.Second, For: time.Minute}}
 	}
 	five := func(s *sim.Scenario) { s.Server.Slots = 5; clients(1000)(s) }
-	ten := func(s *sim.Scenario) { s.Clients = sim.Clients{Count: 10, Operations: 2000, Rate: 1000} }
 	uplink := sim.Scenario{Server: sim.Server{Service: 600 * ms, Knee: sim.Knee{At: 16}}, Clients: sim.Clients{Operations: 2000, Rate: 1000}}
 	thrash := uplink
 	thrash.Server.Knee.Slope = 2
