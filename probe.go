@@ -16,7 +16,7 @@ import (
 //		  |                                  |  the window fell to two fifths
 //		  |                                  v
 //		  |                                HOLD: no lower, until 20 are accepted and 20 refused
-//		  |                                  |  most are accepted          most are refused: CUT
+//		  |                                  |  the cut did not pay        it paid: CUT
 //		  |                                  v
 //		  |  refusals are as frequent      TRIAL: some 8 times the window, at once
 //		  +----- they are the service's own -+
@@ -30,8 +30,8 @@ import (
 //	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
 //	    ceiling it grows faster. Only a window of which half flies grows.
 //	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows
-//	    how frequent refusals are. If most attempts are refused, the load is the reason: cuts
-//	    continue.
+//	    how frequent refusals are. If most attempts are refused, or refusals became rarer by half
+//	    than at the window that was held before, the cut paid, and cuts continue.
 //	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
 //	    most three times as large plus 60. If refusals become 1.5 times as frequent, the service
 //	    is full, and the held window returns.
@@ -113,6 +113,8 @@ type probe struct {
 	high float64
 	// held is the window to which the law holds and from which it tries.
 	held float64
+	// earlier are the refusals for each success at the window that was held before, 0 if none was.
+	earlier float64
 	// sample counts the answers since the window was as it is.
 	sample sample
 	// own are the refusals for each success that are the service's own, 0 if none are known.

@@ -23,8 +23,8 @@ func (p *probe) refusal(now, w, rtt float64, a window.Answer) float64 {
 		return p.tried(now, w, outage)
 	case p.phase == holding && (outage || p.full() && w >= p.more*p.held):
 		p.phase = cutting
-	case p.phase == holding && p.refusesMost(p.small):
-		p.phase, p.high = cutting, w
+	case p.phase == holding && p.paid():
+		p.phase, p.high, p.earlier = cutting, w, p.sample.odds()
 	case p.phase == holding:
 		w = max(p.held, p.cut(now, w, a))
 		p.ceiling = max(p.ceiling, p.held)
@@ -82,16 +82,18 @@ func (s sample) odds() float64 { return s.refused / max(1, s.accepted) }
 // full reports whether the sample shows how frequent refusals are.
 func (p *probe) full() bool { return p.sample.refused >= p.batch && p.sample.accepted >= p.batch }
 
-// refusesMost reports whether refusals prevail in the sample, by more than some that may be chance.
-func (p *probe) refusesMost(some float64) bool {
-	return p.sample.refused > p.more*p.sample.accepted+some
+// paid reports whether the load is the reason of the refusals: most attempts are refused or, since
+// the cut, refusals became rarer by half.
+func (p *probe) paid() bool {
+	s := p.sample
+	return s.refused > p.more*s.accepted+3 || s.refused > 1 && s.accepted >= p.batch/2 && s.odds() < p.earlier/2
 }
 
 // try begins the trial of a much larger window, after a sample at the window that is held. Three
 // times a large window, and some, shows as much: a full service refuses most of that.
 func (p *probe) try(now, w float64) float64 {
 	p.phase, p.high, p.ceiling = cutting, w, w
-	if !p.refusesMost(0) {
+	if p.sample.odds() <= p.more {
 		p.phase, p.held, p.own, p.ceiling = trying, w, p.sample.odds(), math.Inf(1)
 		w = min(p.reach*(1+p.own)*w, 3*(w+p.batch))
 	}
@@ -107,7 +109,7 @@ func (p *probe) tried(now, w float64, outage bool) float64 {
 	case p.full() && s.odds() <= p.more*p.own: // they are the service's own
 		p.own, p.credit, p.high = min(p.own, s.odds()), p.batch, w
 	case outage || p.full() || s.refused > p.more*expected+2*math.Sqrt(expected+1):
-		w = min(w, p.held)
+		w, p.earlier = min(w, p.held), p.own
 		p.own, p.credit, p.high, p.ceiling, p.half = 0, 0, w, w, w
 	default:
 		return w
