@@ -130,6 +130,9 @@ func newProbe(s window.Settings, t *tuning) *probe {
 // microsecond.
 func (p *probe) Timed() bool { return true }
 
+// NoFactor makes a factor an error; see window.Law.
+func (p *probe) NoFactor() {}
+
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
 	now, rtt := at.Seconds(), max(a.RTT, time.Microsecond).Seconds()
 	if p.trip == 0 {
@@ -183,10 +186,10 @@ func (p *probe) state(w float64) window.State {
 	return s
 }
 
-// span is the time over which the accepted rate is taken.
+// span is the time for which the accepted rate is a mean.
 func (p *probe) span() float64 { return max(0.5, p.trip) }
 
-// good is what is accepted in a round trip: Little's law. In silence it fades.
+// good is how many attempts the service accepts in a round trip, by Little's law. In silence it fades.
 func (p *probe) good(now float64) float64 {
 	if p.rate == 0 {
 		return 0

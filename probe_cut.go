@@ -59,7 +59,7 @@ func (p *probe) cut(now, w float64, a window.Answer) float64 {
 		p.ceiling = max(p.half, good, min(p.ceiling, w)-1)
 		return min(w, p.ceiling)
 	case p.refused > float64(a.Flying)+1:
-		good = 0 // nothing is accepted any more
+		good = 0 // the service accepts no attempt now
 	}
 	before := min(1, w)
 	if w = min(w, max(float64(a.Flying-1), good)); w < 1 {
@@ -90,7 +90,7 @@ func (p *probe) paid() bool {
 }
 
 // try begins the trial of a much larger window, after a sample at the window that is held. Three
-// times a large window, and some, shows as much: a full service refuses most of that.
+// times a large window and three samples more show as much: a full service refuses most attempts.
 func (p *probe) try(now, w float64) float64 {
 	p.phase, p.high, p.ceiling = cutting, w, w
 	if p.sample.odds() <= p.more {

