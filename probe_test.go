@@ -1,6 +1,7 @@
 package aimd_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -375,22 +376,29 @@ func (p *probed) share(n, most int) {
 	}
 }
 
-// "If the window fell to a third and refusals did not become rarer by half, the old window returns
-// for a trial. ... Then this share of refusals is the service's own and no longer cuts."
-func TestProbeIsNotStoppedByRefusalsOfTheServicesOwn(t *testing.T) {
-	for _, n := range []int{3, 4, 8} {
-		p := newProbed(t, window.Settings{Initial: 60})
-		least := 60.
-		for range 600 {
-			p.share(n, 200)
-			least = min(least, p.State().Cwnd)
+// "If the window fell to two fifths, it is held there until a sample shows how frequent refusals are."
+// "Otherwise the law tries a window 8 times as large, or larger if many are refused, but at most three
+// times as large plus 60."
+func TestProbeHoldsAndTries(t *testing.T) {
+	for _, start := range []float64{10, 60} {
+		p := newProbed(t, window.Settings{Initial: start})
+		var windows []float64
+		for range 40 {
+			p.share(4, 1000)
+			if w := p.State().Cwnd; len(windows) == 0 || w != windows[len(windows)-1] {
+				windows = append(windows, w)
+			}
 		}
-		require.Greater(t, least, 6.0, "not far below a third, each %d refused", n)
-		require.Greater(t, p.State().Cwnd, 100.0, "and back, each %d refused", n)
+		held := slices.Min(windows)
+		require.InDelta(t, start*0.4, held, start*0.1, "two fifths of the most that flew: %v", windows)
+		at := slices.Index(windows, held)
+		require.InDelta(t, min(8*(1+1./3)*held, 3*(held+20)), windows[at+1], 6, "%v", windows)
 	}
 }
 
-// A service that takes less shows by rarer refusals that the cuts pay.
+// "If most attempts are refused, or refusals became rarer by half than at the window that was held before,
+// the cut paid, and cuts continue." "If refusals become 1.5 times as frequent, the service is full, and the
+// held window returns."
 func TestProbeKeepsCutsThatPay(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 60})
 	for range 50 {
@@ -406,6 +414,23 @@ func TestProbeKeepsCutsThatPay(t *testing.T) {
 	}
 	require.InDelta(t, 8, p.State().Cwnd, 3)
 	require.Less(t, sent, 1100, "8 of a round trip are accepted")
+}
+
+// "If refusals do not become more frequent, they are the service's own. There is no ceiling then, and
+// that share of refusals and a quarter more do not cut."
+func TestProbeIsNotStoppedByRefusalsOfTheServicesOwn(t *testing.T) {
+	for _, start := range []float64{4, 60} {
+		for _, n := range []int{3, 4, 8} {
+			p := newProbed(t, window.Settings{Initial: start})
+			var none bool
+			for range 600 {
+				p.share(n, 200)
+				none = none || p.State().Ssthresh == window.MaxWindow
+			}
+			require.True(t, none, "no ceiling, from %v, each %d refused", start, n)
+			require.Greater(t, p.State().Cwnd, 100.0, "from %v, each %d refused", start, n)
+		}
+	}
 }
 
 // "A single refusal after a rest cuts nothing below one attempt at a time."
