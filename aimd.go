@@ -46,9 +46,6 @@ const (
 	ClientError = window.ClientError
 )
 
-// ErrClosed: the limiter takes no new work. Other errors of limiters are in packages limiter and attempt.
-var ErrClosed = limiter.ErrClosed
-
 // New returns a limiter with the law of [WithLaw], by default [Probe], which needs no tuning. The error
 // names the wrong setting, its value and the allowed values.
 func New(opts ...Option) (*Limiter, error) {
