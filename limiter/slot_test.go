@@ -128,5 +128,5 @@ func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
 		})
 		return took
 	}
-	require.InEpsilon(t, job(nil), job(status{code: 404}), 0.1)
+	require.InEpsilon(t, job(nil), job(status{code: 404}), 0.25) // a 404 that widens no window takes 20 times as long
 }
