@@ -214,7 +214,7 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	if silent {
 		p.ceiling = max(p.ceiling, p.before)
 	}
-	if good := p.good(now); silent && w < p.before/2 {
+	if good := p.trip * p.rate; silent && w < p.before/2 { // Little's law
 		w = min(p.initial, p.before/2)
 		p.before /= 2
 	} else if !a.Ignored && w < good/2 {
