@@ -83,6 +83,8 @@ func Log(a *plot.Axis) {
 }
 
 func (f Figure) draw(c draw.Canvas) {
+	// A dark screen inverts what is drawn. It does not invert the background of an SVG that is a file.
+	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
 	rows := make([][]*plot.Plot, len(f.Plots))
 	for i, p := range f.Plots {
 		rows[i] = []*plot.Plot{p}
@@ -103,7 +105,7 @@ func (f Figure) height() vg.Length { return f.legendHeight() + vg.Length(len(f.P
 // frame is an SVG around gonum's: it has its fonts, or others of the same measures, and
 // is dark if the reader's screen is.
 const frame = `<svg class="figure" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" aria-label="%s" width="%.0f" height="%.0f" viewBox="0 0 %[2]g %[3]g">
-<style>.figure{background:#fff}.figure text{font-family:'Liberation Sans',Arial,Helvetica,sans-serif!important}@media(prefers-color-scheme:dark){.figure{filter:invert(.92) hue-rotate(180deg)}}</style>
+<style>.figure text{font-family:'Liberation Sans',Arial,Helvetica,sans-serif!important}@media(prefers-color-scheme:dark){.figure{filter:invert(.92) hue-rotate(180deg)}}</style>
 %[4]s</svg>
 `
 
