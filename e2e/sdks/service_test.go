@@ -89,8 +89,6 @@ func serve(t *testing.T, report func(http.Header, []*quota, bool, time.Time), an
 
 func one() float64 { return 1 }
 
-func whole(d time.Duration) string { return fmt.Sprint(math.Ceil(d.Seconds())) }
-
 // github reports as docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api has it.
 func github(t *testing.T) *service {
 	return serve(t, func(h http.Header, all []*quota, _ bool, now time.Time) {
