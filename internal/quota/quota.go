@@ -219,7 +219,7 @@ func (d *quota) judge(s sample) {
 	if d.kind <= 1 {
 		d.rate = 0
 	} else if d.rate == 0 || s.used > d.Limit/2 {
-		d.rate = s.used / max(s.reset, time.Millisecond).Seconds()
+		d.rate = max(0, s.used) / max(s.reset, time.Millisecond).Seconds()
 	}
 }
 
@@ -255,7 +255,6 @@ func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Durat
 	if d.Uneven {
 		need, gap = 2*use, use
 	}
-	back := func(n float64) time.Duration { return time.Duration(n / d.rate * float64(time.Second)) }
 	switch {
 	case d.doubt > 1, d.rate == 0 && d.back == never:
 		return 0
@@ -264,16 +263,21 @@ func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Durat
 	case d.over(now), left >= need+keep:
 		return 0
 	case d.rate > 0 && keep < d.Limit:
-		return now + back(min(need+keep, d.Limit)-left)
+		return now + d.after(min(need+keep, d.Limit)-left)
 	case d.rate > 0 && left < gap:
-		return now + back(gap-left)
+		return now + d.after(gap-left)
 	case d.rate > 0:
-		return sent + time.Duration(float64(back(d.Limit-left))*gap/left)
+		return sent + time.Duration(float64(d.after(d.Limit-left))*gap/left)
 	case left < need:
 		return end
 	}
 	// What is left, spread evenly to the reset.
 	return sent + time.Duration(float64(end-sent)*gap/(left+gap))
+}
+
+// after is the time in which n comes back to a bucket.
+func (d *quota) after(n float64) time.Duration {
+	return time.Duration(min(n/d.rate, longest.Seconds()) * float64(time.Second))
 }
 
 // over reports whether a window's reset is over.

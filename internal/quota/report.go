@@ -64,7 +64,7 @@ func (d *quota) state(now time.Duration) State {
 	s := State{Name: d.Name, Limit: d.Limit, Left: d.left(now), Back: max(d.closed, d.back)}
 	switch {
 	case d.rate > 0:
-		s.Back = max(d.closed, now+time.Duration((d.Limit-s.Left)/d.rate*float64(time.Second)))
+		s.Back = max(d.closed, now+d.after(d.Limit-s.Left))
 	case d.back == never:
 		s.Back = d.closed
 	}
