@@ -17,8 +17,8 @@ func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 	if a.ctx.Done() != nil {
 		// The function must not touch a.forget: it may run before that is set.
 		a.forget = context.AfterFunc(a.ctx, func() {
-			if a.claim() {
-				a.interrupted(a.ctx.Err(), a.reading.Load() > 0)
+			if reading := a.beingRead(); a.claim() {
+				a.interrupted(a.ctx.Err(), reading)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func (b *body) Read(p []byte) (int, error) {
 // Close closes the body, and then ends the attempt.
 func (b *body) Close() error {
 	a := (*Attempt)(b)
-	if a.claim() {
+	if reading := a.beingRead(); a.claim() {
 		if a.forget != nil {
 			a.forget()
 		}
@@ -76,10 +76,14 @@ func (b *body) Close() error {
 			over = nil
 		}
 		// After the body beneath has returned its connection, and also if it panics.
-		defer a.interrupted(over, a.reading.Load() > 0)
+		defer a.interrupted(over, reading)
 	}
 	return a.inner.Close()
 }
+
+// beingRead reports whether a Read waits for the service. Ask before the claim: a Read that the same end of the
+// context breaks off loses the claim, and returns.
+func (a *Attempt) beingRead() bool { return a.reading.Load() > 0 }
 
 // interrupted ends a claimed attempt whose answer was not read to its end. over is the context's error,
 // nil if the caller had seen enough.

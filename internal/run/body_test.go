@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
@@ -113,6 +114,39 @@ func TestTheEndsOfABody(t *testing.T) {
 			})
 		}
 	}
+}
+
+// asked is a context that calls the function, if there is one, when its error is asked.
+type asked struct {
+	context.Context
+	err atomic.Pointer[func()]
+}
+
+func (a *asked) Err() error {
+	if f := a.err.Swap(nil); f != nil {
+		(*f)()
+	}
+	return a.Context.Err()
+}
+
+// The deadline ends the attempt, and breaks off the Read that waited for the service.
+func TestTheDeadlineBreaksOffARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		d, ctx, p := newDesk(1), &asked{Context: ends}, newPipe()
+		a, err := (&run.Runner{Slots: d}).Begin(ctx)
+		require.NoError(t, err)
+		a.Answered(nil)
+		b, read := a.Body(p), make(chan error)
+		go func() { _, err := b.Read(nil); read <- err }()
+		<-p.reading
+		breaks := func() { p.err <- io.ErrUnexpectedEOF; <-read }
+		ctx.err.Store(&breaks)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, window.Timeout, d.last(t))
+	})
 }
 
 // The connection is in use until the body beneath is closed, and so is the slot.
