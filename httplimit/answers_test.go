@@ -69,6 +69,11 @@ func tooMany(document string) string {
 	return "HTTP/1.1 429 Too Many Requests\nContent-Type: application/json\n\n" + document
 }
 
+// forbidden is a 403 whose body is that document.
+func forbidden(document string) string {
+	return strings.Replace(tooMany(document), "429 Too Many Requests", "403 Forbidden", 1)
+}
+
 // with is the answer with another line in its header.
 func with(answer, line string) string { return strings.Replace(answer, "\n\n", "\n"+line+"\n\n", 1) }
 
@@ -99,7 +104,7 @@ func TestAnswersOfServices(t *testing.T) {
 		"GitHub's secondary limit":            {gitHubSecondary, stop},
 		"the same with a Retry-After":         {with(gitHubSecondary, "Retry-After: 30"), after(stop, 30*time.Second)},
 		"GitHub's older words":                {strings.Replace(gitHubSecondary, "exceeded a secondary rate limit", "triggered an abuse detection mechanism", 1), stop},
-		"no permission":                       {strings.Replace(with(tooMany(`{"message":"Resource not accessible by integration"}`), "Server: github.com"), "429 Too Many Requests", "403 Forbidden", 1), final},
+		"no permission":                       {with(forbidden(`{"message":"Resource not accessible by integration"}`), "Server: github.com"), final},
 		"no credentials":                      {"HTTP/1.1 401 Unauthorized\nContent-Type: application/json\n\n" + `{"message":"Bad credentials"}`, final},
 		"OpenAI's quota of a day":             {openAIDaily, quota},
 		"tokens of a day":                     {strings.Replace(openAIDaily, "requests per day (RPD)", "tokens per day (TPD)", 1), quota},
@@ -116,6 +121,21 @@ func TestAnswersOfServices(t *testing.T) {
 		"x-should-retry: false":               {with(tooMany(`{"error":{"code":"rate_limit_exceeded"}}`), "x-should-retry: false"), attempt.Verdict{Outcome: window.Overload}},
 		"x-should-retry: false after a 500":   {"HTTP/1.1 500 Internal Server Error\nx-should-retry: false\n\n", final},
 		"x-should-retry: true after a 409":    {"HTTP/1.1 409 Conflict\nx-should-retry: true\nRetry-After: 2\n\n", after(attempt.Verdict{Outcome: window.ClientError, Retry: true}, 2*time.Second)},
+		"OpenAI's quota":                      {tooMany(openAIQuota), quota},
+		"OpenAI's rate":                       {tooMany(`{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`), overload},
+		"Google's dailyLimitExceeded":         {forbidden(`{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceeded"}]}}`), quota},
+		"Google's quotaExceeded":              {forbidden(`{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"quotaExceeded"}]}}`), quota},
+		"Google's rateLimitExceeded":          {forbidden(`{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`), overload},
+		"Google's insufficientPermissions":    {forbidden(`{"error":{"code":403,"errors":[{"reason":"insufficientPermissions"}]}}`), final},
+		"Google's QuotaFailure":               {tooMany(`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"PerYear"}]}]}}`), quota},
+		"a QuotaFailure of a rate":            {tooMany(`{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.QuotaFailure"}]}}`), overload},
+		"AWS's quota":                         {tooMany(`{"__type":"ServiceQuotaExceededException"}`), quota},
+		"a code as the error":                 {tooMany(`{"error":"insufficient_quota"}`), quota},
+		"no JSON":                             {tooMany(`insufficient_quota`), overload},
+		"broken JSON":                         {tooMany(`{"error":`), overload},
+		"a code that is too deep":             {tooMany(`[[[[[[[[{"code":"insufficient_quota"}]]]]]]]]`), overload},
+		"a code with a 400":                   {strings.Replace(tooMany(openAIQuota), "429 Too Many Requests", "400 Bad Request", 1), attempt.Verdict{Outcome: window.ClientError}},
+		"a code after a long text":            {tooMany(`{"error":{"message":"` + strings.Repeat("You exceeded your current quota. ", 1000) + `","code":"insufficient_quota"}}`), quota},
 		"Anthropic's, as captured":            {with(tooMany(`{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`), "x-should-retry: true\nanthropic-ratelimit-input-tokens-remaining: 0\nretry-after: 16"), after(overload, 16*time.Second)},
 		"Retry-After: 1.5":                    {with(tooMany(`{}`), "Retry-After: 1.5"), after(overload, 1500*time.Millisecond)},
 		"retry-after-ms: 1500.5":              {with(tooMany(`{}`), "retry-after-ms: 1500.5\nRetry-After: 2"), after(overload, 1500500*time.Microsecond)},
@@ -206,51 +226,5 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-// A POST after a 429 was not done, so a Client sends it again. After a 503 with a Retry-After it does so
-// with an option.
-func TestAClientSendsAPostAgain(t *testing.T) {
-	for name, c := range map[string]struct {
-		status int
-		after  string
-		opts   []httplimit.Option
-		want   int
-	}{
-		"429":                              {429, "", nil, 200},
-		"503":                              {503, "1", nil, 503},
-		"503, with the option":             {503, "1", []httplimit.Option{httplimit.ResendUnavailable()}, 200},
-		"503 without a Retry-After":        {503, "", []httplimit.Option{httplimit.ResendUnavailable()}, 503},
-		"500 with a Retry-After":           {500, "1", []httplimit.Option{httplimit.ResendUnavailable()}, 500},
-		"a 429 that says not to try again": {429, "never", nil, 429},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var got []string
-				kept := http.DefaultTransport
-				defer func() { http.DefaultTransport = kept }()
-				http.DefaultTransport = base(func(req *http.Request) (*http.Response, error) {
-					body, err := io.ReadAll(req.Body)
-					require.NoError(t, err)
-					if got = append(got, string(body)); len(got) > 1 {
-						return answers(200, nil, http.NoBody)(req)
-					}
-					h := http.Header{}
-					if c.after == "never" {
-						h.Set("X-Should-Retry", "false")
-					} else {
-						h.Set("Retry-After", c.after)
-					}
-					return answers(c.status, h, http.NoBody)(req)
-				})
-				resp, err := httplimit.Client(narrow(t), c.opts...).Post(anyURL, "text/plain", strings.NewReader("payload"))
-				require.NoError(t, err)
-				require.Equal(t, c.want, resp.StatusCode)
-				for _, body := range got {
-					require.Equal(t, "payload", body)
-				}
-			})
-		})
 	}
 }

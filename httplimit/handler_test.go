@@ -193,8 +193,8 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}
-	over := newTerm(time.Now())
-	over.end(context.DeadlineExceeded)
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
 	for _, c := range []struct {
 		name   string
 		inner  http.HandlerFunc
@@ -241,11 +241,14 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		})
 	}
 	t.Run("a deadline ran out", func(t *testing.T) {
-		d := single(t)
-		ctx := newTerm(time.Now())
-		handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ctx.end(context.DeadlineExceeded) }), d).
-			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
-		d.ended(window.Timeout)
+		synctest.Test(t, func(t *testing.T) {
+			d := single(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ctx.Done() }), d).
+				ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+			d.ended(window.Timeout)
+		})
 	})
 	t.Run("before it was admitted", func(t *testing.T) {
 		d, w := single(t), httptest.NewRecorder()

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// watched is a limiter that tells how every attempt ended.
+// watched is a limiter that reports how every attempt ended.
 type watched struct {
 	*limiter.Limiter
 	t *testing.T
@@ -36,7 +36,7 @@ type watched struct {
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
-	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
+	l, err := aimd.NewReno(append(opts[:len(opts):len(opts)], aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind != limiter.Late && e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
 		}
@@ -55,7 +55,7 @@ func watch(t *testing.T, opts ...aimd.Option) watched {
 
 // one returns a limiter with a single slot.
 func one(t *testing.T, opts ...aimd.Option) watched {
-	return watch(t, append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+	return watch(t, append(opts[:len(opts):len(opts)], aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
 }
 
 // ended waits until the next attempt ended, and says how.
@@ -177,30 +177,9 @@ func piped(t *testing.T, h http.Handler, http2 bool) *httptest.Server {
 	return s
 }
 
-// term is a context whose end the test decides. Its deadline is only what it says.
-type term struct {
-	context.Context
-	deadline time.Time
-	done     chan struct{}
-	err      atomic.Pointer[error]
-}
-
-func newTerm(deadline time.Time) *term {
-	return &term{Context: context.Background(), deadline: deadline, done: make(chan struct{})}
-}
-
-func (c *term) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
-func (c *term) Done() <-chan struct{}       { return c.done }
-
-func (c *term) Err() error {
-	if err := c.err.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// end ends the context.
-func (c *term) end(err error) {
-	c.err.Store(&err)
-	close(c.done)
+// async runs f on a goroutine of its own.
+func async(f func() error) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	return ended
 }

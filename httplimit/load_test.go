@@ -108,37 +108,43 @@ func fetch(ctx context.Context, client *http.Client, url, id string) error {
 	return err
 }
 
-func TestDoAndCheckLoseNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := loaded(t)
-		service := &capped{}
-		s := pipe(t, service)
-		client := s.Client()
-		service.run(t, func(id string) error {
-			return l.Do(t.Context(), func(ctx context.Context) error { return fetch(ctx, client, s.URL, id) })
-		})
-	})
-}
-
-// The same with a Transport and a loop that tries again, as SDKs have one.
-func TestATransportAndALoopLoseNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := loaded(t)
-		service := &capped{}
-		s := pipe(t, service)
-		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
-		service.run(t, func(id string) error {
-			for ctx := t.Context(); ; ctx = attempt.WithRetry(t.Context()) {
-				if err := fetch(ctx, client, s.URL, id); err == nil {
-					return nil
-				}
-				time.Sleep(rand.N(10 * time.Millisecond))
+// Do with Check, a Transport below a loop that tries again, as SDKs have one, and a Client.
+func TestNoRequestIsLost(t *testing.T) {
+	for name, door := range map[string]func(*testing.T, *limiter.Limiter, http.RoundTripper, string) func(string) error{
+		"Do and Check": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+			return func(id string) error {
+				return l.Do(t.Context(), func(ctx context.Context) error { return fetch(ctx, &http.Client{Transport: rt}, url, id) })
 			}
-		})
-		snapshot := l.Snapshot()
-		assert.EqualValues(t, 1000, snapshot.Successes)
-		assert.EqualValues(t, service.refused.Load(), snapshot.Overloads)
-	})
+		},
+		"a Transport and a loop": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+			client := &http.Client{Transport: httplimit.New(rt, l)}
+			return func(id string) error {
+				for ctx := t.Context(); ; ctx = attempt.WithRetry(t.Context()) {
+					if err := fetch(ctx, client, url, id); err == nil {
+						return nil
+					}
+					time.Sleep(rand.N(10 * time.Millisecond))
+				}
+			}
+		},
+		"a Client": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+			client := clientOn(t, rt, l)
+			return func(id string) error { return fetch(t.Context(), client, url, id) }
+		},
+	} {
+		for _, p := range inMemory {
+			t.Run(name+", "+p.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := loaded(t)
+					service := &capped{}
+					s := p.start(t, service)
+					service.run(t, door(t, l, s.Client().Transport, s.URL))
+					assert.EqualValues(t, 1000, l.Snapshot().Successes)
+					assert.EqualValues(t, service.refused.Load(), l.Snapshot().Overloads, "each attempt counts")
+				})
+			})
+		}
+	}
 }
 
 // Whatever callers do with requests and bodies, no slot is lost.
@@ -265,32 +271,6 @@ func hammer(t *testing.T, s *httptest.Server, random *rand.Rand) {
 		}
 		cancel()
 	}
-}
-
-// A reverse proxy asks for more of a writer than most handlers: the upgrade goes through it, and through
-// a Handler at either end.
-func TestUpgradeThroughHandlers(t *testing.T) {
-	front, behind := single(t), single(t)
-	service := serve(t, handler(t, upgrade(t), behind))
-	target, err := url.Parse(service.URL)
-	require.NoError(t, err)
-	s := serve(t, handler(t, &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: service.Client().Transport,
-	}, front))
-	resp, err := s.Client().Transport.RoundTrip(upgradeRequest(t.Context(), s.URL))
-	require.NoError(t, err)
-	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
-	front.ended(window.Success)
-	behind.ended(window.Success)
-	conn := resp.Body.(io.ReadWriteCloser)
-	_, err = io.WriteString(conn, "hello\n")
-	require.NoError(t, err)
-	got := make([]byte, 6)
-	_, err = io.ReadFull(conn, got)
-	require.NoError(t, err)
-	assert.Equal(t, "hello\n", string(got))
-	require.NoError(t, conn.Close())
 }
 
 // What a service says before and after its answer comes through a proxy and the Handler before it.

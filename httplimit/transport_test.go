@@ -1,15 +1,21 @@
 package httplimit_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
+	"os"
+	"runtime"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,58 +25,378 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
-func TestTheStatusIsTheOutcome(t *testing.T) {
+// The attempt of a Transport ends with the body of the answer, and a limiter and its guards learn how.
+// The service is a base without a network.
+func TestWhatAnAnswerSays(t *testing.T) {
 	after := http.Header{"Retry-After": {"1"}}
-	for _, c := range []struct {
-		status int
-		header http.Header
-		want   window.Outcome
-	}{
-		{200, nil, window.Success},
-		{301, after, window.Success},
-		{401, nil, window.Neutral},
-		{403, nil, window.Neutral},
-		{403, after, window.Overload},
-		{404, nil, window.ClientError},
-		{408, nil, window.Timeout},
-		{429, nil, window.Overload},
-		{500, nil, window.Neutral},
-		{503, after, window.Overload},
-		{504, nil, window.Timeout},
-	} {
-		t.Run(http.StatusText(c.status), func(t *testing.T) {
-			l := watch(t)
-			resp, err := httplimit.New(answers(c.status, c.header, text("hello")), l.Limiter).RoundTrip(get(t.Context(), anyURL))
-			require.NoError(t, err)
-			l.held(1)
-			_, err = io.ReadAll(resp.Body)
-			require.NoError(t, err)
-			l.ended(c.want)
-			require.NoError(t, resp.Body.Close())
-		})
-	}
-}
-
-func TestTheLimitersClassifierReadsAnswers(t *testing.T) {
-	l := watch(t, aimd.WithClassifier(func(err error) attempt.Verdict {
+	fails := func(err error) base { return func(*http.Request) (*http.Response, error) { return nil, err } }
+	body := func() io.ReadCloser { return text("hello") }
+	connections := aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify))
+	own := aimd.WithClassifier(func(err error) attempt.Verdict {
 		var status *httplimit.StatusError
 		if errors.As(err, &status) && status.StatusCode == 500 {
 			return attempt.Verdict{Outcome: window.Overload}
 		}
 		return attempt.Verdict{}
-	}))
-	for status, want := range map[int]window.Outcome{500: window.Overload, 503: window.Neutral} {
-		resp, err := httplimit.New(answers(status, nil, text("")), l.Limiter).RoundTrip(get(t.Context(), anyURL))
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		l.ended(want)
+	})
+	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
+	for name, c := range map[string]struct {
+		base  base
+		want  window.Outcome
+		guard window.Outcome
+		opts  []aimd.Option
+	}{
+		"200":                      {answers(200, nil, body()), window.Success, window.Success, nil},
+		"301":                      {answers(301, after, body()), window.Success, window.Success, nil},
+		"401":                      {answers(401, nil, body()), window.Neutral, window.Neutral, nil},
+		"403 with a Retry-After":   {answers(403, after, body()), window.Overload, window.Overload, nil},
+		"404":                      {answers(404, nil, body()), window.ClientError, window.ClientError, nil},
+		"408":                      {answers(408, nil, body()), window.Timeout, window.Timeout, nil},
+		"500":                      {answers(500, nil, body()), window.Neutral, window.Neutral, nil},
+		"503":                      {answers(503, after, body()), window.Overload, window.Overload, nil},
+		"500, by the classifier":   {answers(500, nil, body()), window.Overload, window.Overload, []aimd.Option{own}},
+		"503, by the classifier":   {answers(503, nil, body()), window.Neutral, window.Neutral, []aimd.Option{own}},
+		"broken off":               {answers(200, nil, broken{io.ErrUnexpectedEOF}), window.Neutral, window.Neutral, nil},
+		"no connection":            {fails(refusedDial), window.Neutral, 0, nil},
+		"reset":                    {fails(reset), window.Neutral, 0, nil},
+		"reset, by the classifier": {fails(reset), window.Overload, window.Overload, []aimd.Option{connections}},
+		"no answer in time":        {fails(context.DeadlineExceeded), window.Timeout, window.Timeout, nil},
+		"neither answer nor error": {fails(nil), window.Neutral, window.Neutral, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w warden
+			l := one(t, append(c.opts, aimd.WithGuard(&w))...)
+			resp, err := httplimit.New(c.base, l.Limiter).RoundTrip(get(t.Context(), anyURL))
+			if err == nil {
+				l.held(1)
+				require.Empty(t, w.outcomes, "the attempt ends with the body")
+				_, _ = io.ReadAll(resp.Body)
+				l.ended(c.want)
+				require.NoError(t, resp.Body.Close())
+			} else {
+				require.Nil(t, resp)
+				l.ended(c.want)
+			}
+			assert.Equal(t, []int{0}, w.attempts)
+			assert.Equal(t, []window.Outcome{c.guard}, w.outcomes)
+		})
+	}
+	_, err := httplimit.New(fails(nil), narrow(t)).RoundTrip(get(t.Context(), anyURL))
+	assert.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
+}
+
+// service answers in several ways, by the request's path.
+func service(w http.ResponseWriter, r *http.Request) {
+	flush := http.NewResponseController(w).Flush
+	switch r.URL.Path {
+	case "/":
+		_, _ = io.WriteString(w, "hello")
+	case "/stream": // in two parts, a minute between them
+		w.Header().Set("Trailer", "Sum")
+		_, _ = io.WriteString(w, "first ")
+		_ = flush()
+		select {
+		case <-time.After(time.Minute):
+			_, _ = io.WriteString(w, "second")
+			w.Header().Set("Sum", "12")
+		case <-r.Context().Done():
+		}
+	case "/cut":
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "first ")
+		_ = flush()
+		panic(http.ErrAbortHandler)
+	case "/hang":
+		<-r.Context().Done()
+	case "/redirect":
+		http.Redirect(w, r, "/", http.StatusFound)
+	case "/204":
+		w.WriteHeader(http.StatusNoContent)
+	case "/304":
+		w.WriteHeader(http.StatusNotModified)
+	case "/empty":
+		w.Header().Set("Content-Length", "0")
 	}
 }
 
-// A Retry-After reaches the limiter: after the second refusal in a row it speaks for everybody.
+// The ends of a request to a real server, on virtual time.
+func TestHowARequestEnds(t *testing.T) {
+	type call func(*testing.T, watched, *http.Client, string)
+	// first opens a stream and reads its first part, which comes though the rest does not.
+	first := func(t *testing.T, l watched, c *http.Client, ctx context.Context, at string) *http.Response {
+		resp, err := c.Do(get(ctx, at))
+		require.NoError(t, err)
+		part := make([]byte, 6)
+		_, err = io.ReadFull(resp.Body, part)
+		require.NoError(t, err)
+		require.Equal(t, "first ", string(part))
+		l.held(1)
+		return resp
+	}
+	// reading reads the rest, while the context ends after a second.
+	reading := func(path string, with func(context.Context) (context.Context, context.CancelFunc), want error) call {
+		return func(t *testing.T, l watched, c *http.Client, at string) {
+			ctx, cancel := with(t.Context())
+			defer cancel()
+			resp := first(t, l, c, ctx, at+path)
+			_, err := io.ReadAll(resp.Body)
+			require.Error(t, err)
+			if want != nil {
+				require.ErrorIs(t, err, want)
+			}
+			_ = resp.Body.Close()
+		}
+	}
+	cancelled := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(time.Second, cancel)
+		return ctx, cancel
+	}
+	deadline := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, time.Second)
+	}
+	unread := func(path string) call { // nobody closes it
+		return func(t *testing.T, _ watched, c *http.Client, at string) {
+			resp, err := c.Get(at + path)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, resp.Body.Close()) })
+		}
+	}
+	for name, c := range map[string]struct {
+		call call
+		want window.Outcome
+	}{
+		"read to the end": {func(t *testing.T, l watched, c *http.Client, at string) {
+			resp := first(t, l, c, t.Context(), at+"/stream")
+			second := async(func() error { // waits for the slot of the first
+				resp, err := c.Get(at + "/204")
+				if err != nil {
+					return err
+				}
+				return resp.Body.Close()
+			})
+			l.waiting(1)
+			rest, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, "second", string(rest))
+			assert.Equal(t, "12", resp.Trailer.Get("Sum"))
+			l.ended(window.Success)
+			require.NoError(t, <-second)
+			_, err = resp.Body.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF, "what follows the end is harmless")
+			require.NoError(t, resp.Body.Close())
+			require.NoError(t, resp.Body.Close())
+		}, window.Success},
+		"closed early": {func(t *testing.T, l watched, c *http.Client, at string) {
+			require.NoError(t, first(t, l, c, t.Context(), at+"/stream").Body.Close())
+		}, window.Success},
+		"cancelled while it is read":  {reading("/stream", cancelled, context.Canceled), window.Neutral},
+		"a deadline while it is read": {reading("/stream", deadline, context.DeadlineExceeded), window.Timeout},
+		"broken off":                  {reading("/cut", context.WithCancel, nil), window.Neutral},
+		"a deadline, and nobody reads": {func(t *testing.T, l watched, c *http.Client, at string) {
+			ctx, cancel := deadline(t.Context())
+			resp := first(t, l, c, ctx, at+"/stream")
+			time.Sleep(time.Second)
+			cancel()
+			t.Cleanup(func() { _ = resp.Body.Close() })
+		}, window.Neutral},
+		"http.Client.Timeout while it is read": {func(t *testing.T, l watched, c *http.Client, at string) {
+			c.Timeout = time.Second
+			resp := first(t, l, c, t.Context(), at+"/stream")
+			_, err := io.ReadAll(resp.Body)
+			require.Error(t, err)
+			_ = resp.Body.Close()
+		}, window.Timeout},
+		"http.Client.Timeout before the answer": {func(t *testing.T, _ watched, c *http.Client, at string) {
+			c.Timeout = time.Second
+			_, err := c.Get(at + "/hang")
+			var u *url.Error
+			require.ErrorAs(t, err, &u)
+			assert.True(t, u.Timeout())
+		}, window.Timeout},
+		"cancelled before the answer": {func(t *testing.T, _ watched, c *http.Client, at string) {
+			ctx, cancel := cancelled(t.Context())
+			defer cancel()
+			_, err := c.Do(get(ctx, at+"/hang"))
+			require.ErrorIs(t, err, context.Canceled)
+		}, window.Neutral},
+		"a timeout of the base": {func(t *testing.T, _ watched, c *http.Client, at string) {
+			_, err := c.Get(at + "/hang")
+			require.Error(t, err)
+		}, window.Timeout},
+		"a redirect, which is a request of its own": {func(t *testing.T, l watched, c *http.Client, at string) {
+			resp, err := c.Get(at + "/redirect")
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			l.ended(window.Success)
+		}, window.Success},
+		"204":   {unread("/204"), window.Success},
+		"304":   {unread("/304"), window.Success},
+		"empty": {unread("/empty"), window.Success},
+		"HEAD": {func(t *testing.T, _ watched, c *http.Client, at string) {
+			resp, err := c.Head(at)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, resp.Body.Close()) })
+		}, window.Success},
+	} {
+		for _, p := range inMemory {
+			t.Run(name+", "+p.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := one(t)
+					s := p.start(t, http.HandlerFunc(service))
+					tr := s.Client().Transport.(*http.Transport)
+					tr.ResponseHeaderTimeout = 2 * time.Second
+					c.call(t, l, &http.Client{Transport: httplimit.New(tr, l.Limiter)}, s.URL)
+					synctest.Wait()
+					l.ended(c.want)
+				})
+			})
+		}
+	}
+}
+
+// An answer without a body holds no slot, and one that is made by hand has a body until it is closed.
+func TestAnswersMadeByHand(t *testing.T) {
+	for _, body := range []io.ReadCloser{nil, http.NoBody} {
+		l := one(t)
+		_, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+		require.NoError(t, err)
+		l.ended(window.Success)
+	}
+	l := one(t)
+	resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, ProtoMajor: 1, Body: text("hello")}, nil
+	}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	l.held(1)
+	require.NoError(t, resp.Body.Close())
+	l.ended(window.Success)
+}
+
+// A panic or an exit of the base or the classifier gives the slot back.
+func TestAPanicReleasesTheSlot(t *testing.T) {
+	boom := func(error) attempt.Verdict { panic("boom") }
+	for name, b := range map[string]base{
+		"base":                      func(*http.Request) (*http.Response, error) { panic("boom") },
+		"exit":                      func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
+		"classifier of an answer":   answers(500, nil, text("hello")),
+		"classifier of an error":    func(*http.Request) (*http.Response, error) { return nil, errors.New("failed") },
+		"classifier within a Read":  answers(200, nil, broken{errors.New("failed")}),
+		"classifier after the head": answers(503, nil, broken{errors.New("failed")}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := one(t, aimd.WithClassifier(boom))
+			recovered := make(chan any)
+			go func() {
+				defer func() { recovered <- recover() }()
+				resp, err := httplimit.New(b, l.Limiter).RoundTrip(get(t.Context(), anyURL))
+				if err == nil {
+					defer resp.Body.Close() // has nothing to add
+					_, _ = resp.Body.Read(nil)
+				}
+			}()
+			if v := <-recovered; name != "exit" {
+				require.Equal(t, "boom", v)
+			}
+			l.ended(window.Neutral)
+		})
+	}
+}
+
+// A request without a slot is not sent, its body is closed, and the error says why.
+func TestNotSent(t *testing.T) {
+	mine := errors.New("mine")
+	for name, c := range map[string]struct {
+		opts    []aimd.Option
+		ctx     func(context.Context, watched) context.Context
+		want    error
+		timeout bool
+	}{
+		"the context is over": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx
+		}, want: context.Canceled},
+		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx }, want: limiter.ErrClosed},
+		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, ctx: func(ctx context.Context, l watched) context.Context {
+			queued, cancel := context.WithTimeout(ctx, time.Second)
+			go func() { defer cancel(); _, _ = l.Acquire(queued) }()
+			l.waiting(1)
+			return ctx
+		}, want: attempt.ErrQueueFull},
+		"a guard refuses": {opts: []aimd.Option{aimd.WithGuard(&warden{refuse: mine})}, ctx: func(ctx context.Context, _ watched) context.Context { return ctx }, want: mine},
+		"cancelled in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx
+		}, want: context.Canceled},
+		"cancelled in the queue for a cause": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Second, func() { cancel(mine) })
+			return ctx
+		}, want: mine},
+		"a deadline in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			context.AfterFunc(ctx, cancel)
+			return ctx
+		}, want: context.DeadlineExceeded, timeout: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := one(t, c.opts...)
+				p, err := l.Acquire(t.Context())
+				require.NoError(t, err)
+				tr := httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
+				req, body := get(c.ctx(t.Context(), l), anyURL), newSent()
+				req.Body = body
+				resp, err := tr.RoundTrip(req)
+				assert.Nil(t, resp)
+				var story *attempt.Error
+				require.ErrorAs(t, err, &story)
+				require.ErrorIs(t, err, c.want)
+				assert.True(t, story.NotSent())
+				assert.Equal(t, c.timeout, story.Timeout())
+				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")
+				l.held(1) // so the impatience in the queue does not narrow the window
+				time.Sleep(time.Second)
+				synctest.Wait() // the other operation has left the queue
+				require.NoError(t, p.Done(window.Neutral))
+				l.ended(window.Neutral)
+			})
+		})
+	}
+}
+
+// The errors of a request without a slot keep their meaning through an http.Client.
+func TestNotSentThroughAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t)
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		client := &http.Client{Transport: httplimit.New(answers(200, nil, nil), l.Limiter), Timeout: time.Second}
+		var u *url.Error
+		_, err = client.Get(anyURL)
+		require.ErrorAs(t, err, &u)
+		assert.True(t, u.Timeout())
+		assert.ErrorContains(t, err, "gave up before the first attempt")
+		l.held(1)
+		l.Close()
+		_, err = client.Get(anyURL)
+		require.ErrorAs(t, err, &u)
+		assert.False(t, u.Timeout())
+		assert.ErrorIs(t, err, limiter.ErrClosed)
+		assert.EqualError(t, err, `Get "http://service.example/": gave up before the first attempt: limiter: closed`)
+		require.NoError(t, p.Done(window.Success))
+		l.ended(window.Success)
+	})
+}
+
+// A Retry-After reaches the limiter: after the second refusal in a row it counts for all.
 func TestRetryAfterReachesTheLimiter(t *testing.T) {
 	for name, value := range map[string]string{
 		"seconds": "3600",
@@ -78,136 +404,66 @@ func TestRetryAfterReachesTheLimiter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := watch(t)
-			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Retry-After", value)
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}))
-			tr := httplimit.New(s.Client().Transport, l.Limiter)
+			tr := httplimit.New(answers(503, http.Header{"Retry-After": {value}}, http.NoBody), l.Limiter)
 			for range 2 {
-				_, err := tr.RoundTrip(get(t.Context(), s.URL))
+				_, err := tr.RoundTrip(get(t.Context(), anyURL))
 				require.NoError(t, err)
 				l.ended(window.Overload)
 			}
 			assert.EqualValues(t, 1, l.Snapshot().Pauses)
 			_, free := l.TryAcquire()
-			assert.False(t, free, "everybody pauses")
+			assert.False(t, free, "all pause")
 		})
 	}
 }
 
-func TestNoBodyHoldsNoSlot(t *testing.T) {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/204":
-			w.WriteHeader(http.StatusNoContent)
-		case "/304":
-			w.WriteHeader(http.StatusNotModified)
-		case "/head":
-			w.Header().Set("Content-Length", "1000")
+func TestRetriesWaitAtTheFront(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t, aimd.WithQueueBound(1))
+		var order []string
+		tr := httplimit.New(base(func(req *http.Request) (*http.Response, error) {
+			order = append(order, req.URL.Path) // one slot: one at a time
+			return answers(200, nil, http.NoBody)(req)
+		}), l.Limiter)
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		var sent []<-chan error
+		for n, ctx := range []context.Context{t.Context(), attempt.WithRetry(t.Context())} { // the bound is not for the retry
+			sent = append(sent, async(func() error {
+				_, err := tr.RoundTrip(get(ctx, anyURL+[]string{"new", "retry"}[n]))
+				return err
+			}))
+			l.waiting(n + 1)
+		}
+		require.NoError(t, p.Done(window.Success))
+		for _, ended := range sent {
+			require.NoError(t, <-ended)
+		}
+		assert.Equal(t, []string{"/retry", "/new"}, order)
+		for range 3 {
+			l.ended(window.Success)
 		}
 	})
-	for _, p := range protocols {
-		t.Run(p.name, func(t *testing.T) {
-			l := one(t)
-			s := p.start(t, handler)
-			tr := httplimit.New(s.Client().Transport, l.Limiter)
-			for _, path := range []string{"/204", "/304", "/head", "/empty"} {
-				req := get(t.Context(), s.URL+path)
-				if path == "/head" {
-					req.Method = http.MethodHead
-				}
-				resp, err := tr.RoundTrip(req)
-				require.NoError(t, err, path)
-				l.ended(window.Success) // though nobody closed the body
-				require.NoError(t, resp.Body.Close())
-			}
-		})
-	}
-	t.Run("nil", func(t *testing.T) {
-		l := one(t)
-		_, err := httplimit.New(answers(200, nil, nil), l.Limiter).RoundTrip(get(t.Context(), anyURL))
-		require.NoError(t, err)
-		l.ended(window.Success)
-	})
-	t.Run("hand-made with a body and no ContentLength", func(t *testing.T) {
-		l := one(t)
-		made := base(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, ProtoMajor: 1, Body: text("hello")}, nil
-		})
-		resp, err := httplimit.New(made, l.Limiter).RoundTrip(get(t.Context(), anyURL))
-		require.NoError(t, err)
-		l.held(1)
-		require.NoError(t, resp.Body.Close())
-		l.ended(window.Success)
-	})
 }
 
-func TestARefusedConnectionIsNeutral(t *testing.T) {
-	l := one(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, ln.Close())
-	tr := &http.Transport{}
-	defer tr.CloseIdleConnections()
-	_, err = httplimit.New(tr, l.Limiter).RoundTrip(get(t.Context(), "http://"+ln.Addr().String()))
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	l.ended(window.Neutral)
-}
-
-func TestAConnectionResetBeforeTheAnswer(t *testing.T) {
-	reset := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if assert.NoError(t, err) {
-			assert.NoError(t, conn.(*net.TCPConn).SetLinger(0)) // Close sends a reset
-			assert.NoError(t, conn.Close())
-		}
-	})
-	for _, c := range []struct {
-		name string
-		opts []aimd.Option
-		want window.Outcome
-	}{
-		{"neutral by default", nil, window.Neutral},
-		{"overload if the limiter says so", []aimd.Option{
-			aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)),
-		}, window.Overload},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l := one(t, c.opts...)
-			s := serve(t, reset)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, newSent())
-			require.NoError(t, err)
-			_, err = httplimit.New(s.Client().Transport, l.Limiter).RoundTrip(req)
-			require.Error(t, err)
-			l.ended(c.want)
-		})
-	}
-}
-
-func TestABaseThatReturnsNothing(t *testing.T) {
-	l := one(t)
-	resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) { return nil, nil }), l.Limiter).RoundTrip(get(t.Context(), anyURL))
-	assert.Nil(t, resp)
-	assert.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
-	l.ended(window.Neutral)
-}
-
+// The base gets the request as it is, but for the context, which says that it has a slot. The request of
+// the answer is the caller's.
 func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
 	l := one(t)
 	req := get(t.Context(), anyURL)
+	before := *req
 	var got *http.Request
-	tr := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+	resp, err := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
 		got = r
 		assert.True(t, l.HasSlot(r.Context()))
 		return answers(200, nil, http.NoBody)(r)
-	}), l.Limiter)
-	before := *req
-	resp, err := tr.RoundTrip(req)
+	}), l.Limiter).RoundTrip(req)
 	require.NoError(t, err)
 	l.ended(window.Success)
-	assert.Equal(t, req, got.WithContext(req.Context()), "all but the context, which says that it has a slot")
+	assert.Equal(t, req, got.WithContext(req.Context()))
 	assert.Equal(t, before, *req)
 	assert.Equal(t, http.NoBody, resp.Body)
+	assert.Same(t, req, resp.Request)
 }
 
 // idler is a base with idle connections.
@@ -227,8 +483,7 @@ func TestCloseIdleConnectionsIsForwarded(t *testing.T) {
 }
 
 func TestATransportThatIsNotMade(t *testing.T) {
-	body := newSent()
-	req := get(t.Context(), anyURL)
+	req, body := get(t.Context(), anyURL), newSent()
 	req.Body = body
 	_, err := new(httplimit.Transport).RoundTrip(req)
 	require.ErrorContains(t, err, "not made with New or PerHost")
@@ -239,57 +494,25 @@ func TestATransportThatIsNotMade(t *testing.T) {
 	require.Panics(t, func() { httplimit.New(nil, nil) })
 }
 
-func TestLimitersOfNew(t *testing.T) {
+// A nil base is the default transport, over a real socket.
+func TestANilBase(t *testing.T) {
 	l := one(t)
+	s := serve(t, http.HandlerFunc(service))
+	tr := httplimit.New(nil, l.Limiter)
+	defer tr.CloseIdleConnections()
+	resp, err := tr.RoundTrip(get(t.Context(), s.URL))
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	assert.Equal(t, "hello", string(body))
+	l.ended(window.Success)
 	n := 0
-	for host, got := range httplimit.New(nil, l.Limiter).Limiters() {
+	for host, got := range tr.Limiters() {
 		assert.Empty(t, host)
 		assert.Same(t, l.Limiter, got)
 		n++
 	}
 	assert.Equal(t, 1, n)
-}
-
-func TestNilBaseIsTheDefaultTransport(t *testing.T) {
-	l := one(t)
-	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
-	client := &http.Client{Transport: httplimit.New(nil, l.Limiter)}
-	defer client.CloseIdleConnections()
-	resp, err := client.Get(s.URL)
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	assert.Equal(t, "hello", string(body))
-	l.ended(window.Success)
-}
-
-// A redirect is a request of its own. http.Client closes the first body before the second request, so one
-// slot is enough.
-func TestRedirectsNeedOneSlot(t *testing.T) {
-	l := one(t)
-	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" {
-			http.Redirect(w, r, "/next", http.StatusFound)
-		}
-	}))
-	resp, err := (&http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter)}).Get(s.URL)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	l.ended(window.Success)
-	l.ended(window.Success)
-}
-
-func TestErrorsThroughAClientKeepTheirMeaning(t *testing.T) {
-	l := one(t)
-	l.Close()
-	client := &http.Client{Transport: httplimit.New(answers(200, nil, nil), l.Limiter)}
-	_, err := client.Get(anyURL)
-	var u *url.Error
-	require.ErrorAs(t, err, &u)
-	assert.False(t, u.Timeout())
-	assert.ErrorIs(t, err, limiter.ErrClosed)
-	assert.EqualError(t, err, `Get "http://service.example/": gave up before the first attempt: limiter: closed`)
 }
 
 // broken is a body that cannot be read.
@@ -298,33 +521,9 @@ type broken struct{ err error }
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 func (b broken) Close() error             { return nil }
 
-// Within Do of the same limiter the request goes with the slot that Do has.
-func TestWithinDoOfTheSameLimiter(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer s.Close()
-	l, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
-	require.NoError(t, err)
-	client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
-	defer client.CloseIdleConnections()
-	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		return httplimit.Check(resp)
-	}))
-	require.EqualValues(t, 1, l.Snapshot().Attempts())
-	require.Zero(t, l.Snapshot().InFlight)
-}
-
-// Whoever has a slot does not wait for another, in both orders: a request within Do or Each, and Do, Each
-// or a request within a request (a base that fetches a token with the same limiter, say). There is one
-// slot here.
+// An operation with a slot does not wait for another, in both orders: a request within Do or Each, and Do,
+// Each or a request within a request (a base that fetches a token with the same limiter, say). There is
+// one slot here.
 func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l := one(t)
 	nothing := func(context.Context) error { return nil }
@@ -366,29 +565,170 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	}
 }
 
-// The answer's request is the caller's, not the one that said that it had a slot.
-func TestTheAnswersRequestIsTheCallers(t *testing.T) {
-	l := one(t)
-	req := get(t.Context(), anyURL)
-	resp, err := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
-		resp, err := answers(200, nil, http.NoBody)(r)
-		resp.Request = r
-		return resp, err
-	}), l.Limiter).RoundTrip(req)
+// upgrade is a handler that becomes an echo of lines, until the peer is done.
+func upgrade(t *testing.T) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		for {
+			line, err := rw.ReadString('\n')
+			if err != nil {
+				_, _ = io.WriteString(conn, "bye\n")
+				return
+			}
+			_, _ = io.WriteString(conn, line)
+		}
+	})
+}
+
+// switched sends a request that becomes a connection.
+func switched(t *testing.T, rt http.RoundTripper, ctx context.Context, url string) io.ReadWriteCloser {
+	t.Helper()
+	req := get(ctx, url)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "echo")
+	resp, err := rt.RoundTrip(req)
 	require.NoError(t, err)
-	require.Same(t, req, resp.Request)
+	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	require.True(t, ok, "the body of a 101 is an io.ReadWriteCloser")
+	return conn
+}
+
+// echoes checks that the connection works, and returns its reader.
+func echoes(t *testing.T, conn io.ReadWriteCloser) *bufio.Reader {
+	t.Helper()
+	_, err := io.WriteString(conn, "hello\n")
+	require.NoError(t, err)
+	r := bufio.NewReader(conn)
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	assert.Equal(t, "hello\n", line)
+	return r
+}
+
+func TestSwitchingProtocols(t *testing.T) {
+	l := one(t)
+	s := serve(t, upgrade(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	conn := switched(t, httplimit.New(s.Client().Transport, l.Limiter), ctx, s.URL)
+	cancel() // the connection outlives it, and so does the slot
+	r := echoes(t, conn)
+	l.held(1)
+	half, ok := conn.(interface{ CloseWrite() error })
+	require.True(t, ok)
+	require.NoError(t, half.CloseWrite())
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	assert.Equal(t, "bye\n", line)
+	l.held(1)
+	require.NoError(t, conn.Close())
 	l.ended(window.Success)
 }
 
-// A body that can be written to is a connection only with status 101; that of any other answer ends with
-// its context.
-func TestAWriteMethodAloneIsNoUpgrade(t *testing.T) {
-	l := one(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := httplimit.New(answers(200, nil, rwc{brokenWriter{}}), l.Limiter).RoundTrip(get(ctx, anyURL))
+// A reverse proxy asks for more of a body, and of a writer, than most: the upgrade goes through a Transport,
+// and through a Handler at either end.
+func TestUpgradeThroughAReverseProxy(t *testing.T) {
+	l, front, behind := one(t), single(t), single(t)
+	service := serve(t, handler(t, upgrade(t), behind))
+	target, err := url.Parse(service.URL)
 	require.NoError(t, err)
+	s := serve(t, handler(t, &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: httplimit.New(service.Client().Transport, l.Limiter),
+	}, front))
+	conn := switched(t, s.Client().Transport, t.Context(), s.URL)
+	front.ended(window.Success)
+	behind.ended(window.Success)
+	echoes(t, conn)
 	l.held(1)
-	cancel()
-	l.ended(window.Neutral)
-	require.NoError(t, resp.Body.Close())
+	require.NoError(t, conn.Close())
+	<-l.outcomes
 }
+
+// rwc is a connection without CloseWrite.
+type rwc struct{ io.ReadWriter }
+
+func (rwc) Close() error { return nil }
+
+// Only with status 101 is a body that can be written to a connection. A connection outlives the context,
+// which often has the deadline of the handshake. Another body does not.
+func TestABodyWithAWriteMethod(t *testing.T) {
+	for status, want := range map[int]window.Outcome{101: window.Neutral, 200: window.Neutral, 503: window.Overload} {
+		l := one(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		reset := broken{&net.OpError{Op: "read", Err: syscall.ECONNRESET}}
+		resp, err := httplimit.New(answers(status, nil, rwc{struct {
+			io.Reader
+			io.Writer
+		}{reset, new(bytes.Buffer)}}), l.Limiter).RoundTrip(get(ctx, anyURL))
+		require.NoError(t, err)
+		l.held(1)
+		cancel()
+		if half, ok := resp.Body.(interface{ CloseWrite() error }); assert.Equal(t, status == 101, ok) && ok {
+			assert.ErrorIs(t, half.CloseWrite(), errors.ErrUnsupported)
+			l.held(1)
+			_, err = resp.Body.Read(make([]byte, 1))
+			require.ErrorIs(t, err, reset.err)
+		}
+		l.ended(want)
+		require.NoError(t, resp.Body.Close())
+	}
+}
+
+// warden is a guard that keeps what it was asked, and what it heard.
+type warden struct {
+	mu       sync.Mutex
+	attempts []int
+	outcomes []window.Outcome
+	refuse   error
+}
+
+func (w *warden) Admit(_ context.Context, attempt int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return w.refuse
+	}
+	w.attempts = append(w.attempts, attempt)
+	return nil
+}
+
+func (w *warden) Ended(_ context.Context, o window.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.outcomes = append(w.outcomes, o)
+}
+
+// A throttle is a guard of a Transport. The service answers 503 to background work and 404, which is an
+// accept, to the rest.
+func TestAThrottleInTheDoor(t *testing.T) {
+	th, err := throttle.New(throttle.Config{})
+	require.NoError(t, err)
+	tr := httplimit.New(base(func(req *http.Request) (*http.Response, error) {
+		status := http.StatusNotFound
+		if tag.FromContext(req.Context()).Criticality == tag.SheddablePlus {
+			status = http.StatusServiceUnavailable
+		}
+		return answers(status, nil, http.NoBody)(req)
+	}), narrow(t, aimd.WithGuard(th), aimd.WithPause(0, -1)))
+	throttled := 0
+	const each = 300
+	for range each {
+		if _, err := tr.RoundTrip(get(tag.WithCriticality(t.Context(), tag.SheddablePlus), anyURL)); err != nil {
+			require.ErrorIs(t, err, throttle.ErrThrottled)
+			throttled++
+		}
+		_, err := tr.RoundTrip(get(t.Context(), anyURL))
+		require.NoError(t, err)
+	}
+	assert.Greater(t, throttled, each/2)
+	requests, accepts, _ := th.Counts(tag.Critical)
+	assert.Equal(t, [2]int{each, each}, [2]int{requests, accepts})
+}
+
+var refusedDial error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
