@@ -54,12 +54,13 @@ func WriteFile(flag, name string, write func(io.Writer) error) error {
 }
 
 // Reason is the first cause of an error, without the words around it. The cause of a file
-// error does not name the path, which the message names already.
+// error does not name the path, which the message names already. An attempt.Error has its
+// cause as the last of several.
 func Reason(err error) error {
 	for {
 		inner := errors.Unwrap(err)
 		if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) > 0 {
-			inner = several.Unwrap()[0]
+			inner = several.Unwrap()[len(several.Unwrap())-1]
 		}
 		if inner == nil {
 			return err

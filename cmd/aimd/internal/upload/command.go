@@ -20,7 +20,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -39,13 +38,12 @@ type Config struct {
 	// Watch, if it is not nil, is called with the limiter before the first request.
 	Watch func(*aimd.Limiter)
 
-	Endpoint, From, Law, Checksum    string
-	VirtualHost, Force, DryRun       bool
-	JSON, Quiet, Verbose             bool
-	Factor, InitialWindow, MaxWindow float64
-	Timeout                          time.Duration
-	MaxAttempts                      int
-	PartSize                         int64
+	Endpoint, From, Law, Checksum string
+	Force, DryRun, JSON, Quiet    bool
+	MaxWindow                     float64
+	Timeout                       time.Duration
+	MaxAttempts                   int
+	PartSize                      int64
 }
 
 // Command is aimd upload.
@@ -58,8 +56,7 @@ func Command() *cobra.Command {
 	c.flags(cmd)
 	live := livepage.Flag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		factor := strategy.CheckFactor(cmd.Flags().Changed("factor"), "--law", c.Law)
-		if err := errors.Join(c.arguments(args), factor); err != nil {
+		if err := c.arguments(args); err != nil {
 			return cli.Usage(cmd, err)
 		}
 		// A reader that goes away, as head does, must not end the program before its parts are removed.
@@ -90,8 +87,7 @@ const md5Only = "md5"
 // defaults is the configuration without any flag.
 func defaults() Config {
 	return Config{
-		Law: "probe", Factor: 0.9, InitialWindow: 20, MaxWindow: 256, Timeout: 5 * time.Minute,
-		PartSize: 8 << 20, Checksum: checksums[0],
+		Law: "probe", MaxWindow: 256, Timeout: 5 * time.Minute, PartSize: 8 << 20, Checksum: checksums[0],
 	}
 }
 
@@ -106,13 +102,11 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f := cli.Flags(cmd)
 	endpoint := "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)"
 	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
-	f.BoolVar(&c.VirtualHost, "virtual-host", false, "with --endpoint: the bucket goes into the host's name")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
 	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline, as find DIR prints them")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
-	f.BoolVarP(&c.Verbose, "verbose", "v", false, "a line for every file")
 	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
 	cli.Complete(cmd, "checksum", checksums)
 	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "larger files go in parts of this size; it grows so that there are at most 10000")
@@ -120,8 +114,6 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
 	f.Var(value.Choice(&c.Law, sim.Laws()), "law", "how the window adapts; probe needs no tuning")
 	cli.Complete(cmd, "law", sim.Laws())
-	f.Var(value.Factor(&c.Factor), "factor", "what a cut of reno or tahoe keeps of the window; 0.5 for a store whose limit varies much")
-	f.Var(value.Decimal(&c.InitialWindow, 1, windowMost), "initial-window", "requests in flight to begin with")
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")
 }
 
@@ -139,10 +131,6 @@ func (c *Config) arguments(args []string) (err error) {
 		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
 	case c.From != "" && !info.IsDir():
 		return fmt.Errorf("--from: want a directory that its paths are below, not %s", c.Source)
-	case c.VirtualHost && c.Endpoint == "":
-		return errors.New("--virtual-host: goes only with --endpoint; AWS has it so anyway")
-	case c.Quiet && c.Verbose:
-		return errors.New("--quiet and --verbose: want one of them at most")
 	}
 	return nil
 }

@@ -2,10 +2,8 @@ package upload
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -28,13 +26,12 @@ const probeTime = 15 * time.Second
 
 // connect makes the limiter and the client.
 func (u *run) connect(ctx context.Context) (err error) {
-	w := sim.Window{Law: u.Law, Initial: min(u.InitialWindow, u.MaxWindow), Max: u.MaxWindow}
+	// A wrong endpoint shows at once.
+	c := limiter.Config{Name: "upload", Rules: limiter.Rules{MaxWindow: u.MaxWindow, FirstContact: time.Nanosecond}}
 	if strategy.TakesFactor(u.Law) {
-		w.Factor = u.Factor
+		c.Factor = 0.9
 	}
-	c := strategy.Config(w)
-	c.Name, c.FirstContact = "upload", time.Nanosecond // a wrong endpoint shows at once
-	if u.limiter, err = limiter.New(w.MakeLaw(), c); err != nil {
+	if u.limiter, err = limiter.New(sim.Window{Law: u.Law}.MakeLaw(), c); err != nil {
 		return err
 	}
 	if u.Watch != nil {
@@ -53,7 +50,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 	u.wire = &wire{HTTPClient: cfg.HTTPClient}
 	cfg.HTTPClient, cfg.RetryMaxAttempts, cfg.RetryMode = u.wire, u.MaxAttempts, ""
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" && !u.VirtualHost })
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })
 	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
 	return u.probe(ctx)
 }
@@ -93,8 +90,8 @@ func (u *run) where() string {
 	return "--endpoint " + u.Endpoint
 }
 
-// probe finds out with one request whether the bucket can be used, before thousands find
-// out that it cannot. Its error says in one line what is wrong.
+// probe asks with one request whether the bucket can be used, before thousands of requests
+// fail. Its error says in one line what is wrong.
 func (u *run) probe(parent context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(parent, probeTime)
 	defer cancel()
@@ -114,33 +111,10 @@ func (u *run) probe(parent context.Context) (err error) {
 	case code(err) == "AccessDenied":
 		return fmt.Errorf("%s: the credentials do not allow to list bucket %s, as is needed to skip what is there; "+
 			"--force uploads without: %w", where, u.Bucket, cli.Reason(err))
-	default:
-		return explain(where, err)
-	}
-}
-
-// explain is an error in one line for a request that failed within probeTime.
-func explain(where string, err error) error {
-	var dns *net.DNSError
-	var op *net.OpError
-	var plain tls.RecordHeaderError
-	var certificate *tls.CertificateVerificationError
-	status := status(err)
-	switch {
-	case errors.As(err, &dns):
-		return fmt.Errorf("%s: no such host: %w", where, dns)
-	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Errorf("%s: no service answers there: %w", where, op)
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &plain):
-		return fmt.Errorf("%s: the server there does not speak TLS; want http:// in place of https://, or another port", where)
-	case errors.As(err, &certificate):
-		return fmt.Errorf("%s: its certificate is not trusted; AWS_CA_BUNDLE names a file with others: %w", where, certificate.Err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no answer within %v: %w", where, probeTime, cli.Reason(err))
-	case status == http.StatusForbidden, status == http.StatusUnauthorized:
-		return fmt.Errorf("%s: the credentials are not accepted: %w", where, cli.Reason(err))
+		return fmt.Errorf("%s: no answer within %v", where, probeTime)
 	}
-	return fmt.Errorf("%s: %w", where, err)
+	return fmt.Errorf("%s: %w", where, cli.Reason(err))
 }
 
 // status is the status of the answer in the error, 0 if there was no answer.

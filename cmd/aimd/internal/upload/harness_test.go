@@ -148,7 +148,6 @@ func (w *world) runWithin(ctx context.Context, change ...func(*Config)) outcome 
 			o.lines[filepath.ToSlash(rel)] = x.result
 			continue
 		}
-		x.Summary.left = o.left
 		require.Equal(w.t, o.Summary, x.Summary)
 	}
 	return o

@@ -30,8 +30,6 @@ type Summary struct {
 	Interrupted bool    `json:"interrupted"`
 	// Incomplete are uploads in parts that are in the store, or may be, of this run or others.
 	Incomplete []incomplete `json:"incomplete_uploads,omitempty"`
-	// left is the size of the files that were not sent.
-	left int64
 }
 
 // The status of a file.
@@ -96,11 +94,10 @@ func newReporter(c Config, stop func(error)) *reporter {
 func (r *reporter) add(x result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch r.left += x.Size; x.Status {
+	switch x.Status {
 	case stored:
 		r.Stored++
 		r.Bytes += x.Size
-		r.left -= x.Size
 	case planned:
 		r.Planned++
 		r.Bytes += x.Size
@@ -115,9 +112,10 @@ func (r *reporter) add(x result) {
 	switch {
 	case r.JSON:
 		r.json(x)
-	case r.Verbose, x.Status == skipped && x.Error != "" && !r.Quiet:
+	case r.Quiet:
+	case x.Status == skipped && x.Error != "":
 		r.stderr(x.String())
-	case x.Status == planned && !r.Quiet:
+	case x.Status == planned:
 		r.stdout(x.String())
 	}
 }

@@ -2,7 +2,8 @@ package upload
 
 import (
 	"encoding/pem"
-	"net/http"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -32,17 +33,18 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// A protocol that is not the server's is named, not the SDK's words around it.
-func TestExplainTLS(t *testing.T) {
-	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewTLSServer(http.NotFoundHandler())
-	defer plain.Close()
+// A server without TLS, and one whose certificate is not trusted, are named in one line, without
+// the SDK's words around it.
+func TestTheReasonOfTLSIsNamed(t *testing.T) {
+	w := newWorld(t)
+	secure := httptest.NewTLSServer(w.Next)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer secure.Close()
-	for address, want := range map[string]string{
-		strings.Replace(plain.URL, "http:", "https:", 1): "there: the server there does not speak TLS; want http:// in place of https://, or another port",
-		secure.URL: "there: its certificate is not trusted; AWS_CA_BUNDLE names a file with others: x509: certificate signed by unknown authority",
+	for endpoint, want := range map[string]string{
+		strings.Replace(w.URL, "http:", "https:", 1): "http: server gave HTTP response to HTTPS client",
+		secure.URL: "x509: certificate signed by unknown authority",
 	} {
-		_, err := http.Get(address)
-		require.Error(t, err)
-		assert.EqualError(t, explain("there", err), want)
+		o := w.run(func(c *Config) { c.Endpoint = endpoint })
+		assert.EqualError(t, o.err, "--endpoint "+endpoint+": "+want)
 	}
 }

@@ -16,9 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"time"
 	"unicode/utf8"
 
 	"go.uber.org/atomic"
@@ -26,13 +24,9 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-const (
-	// deniedMost is how many files may be denied before a file was stored. Our choice: one
-	// denial may come from a rule for the key, more come from the credentials.
-	deniedMost = 16
-	// patienceTime is how long a stopped run may take before it says that it waits.
-	patienceTime = time.Second
-)
+// deniedMost is how many files may be denied before a file was stored. Our choice: one
+// denial may come from a rule for the key, more come from the credentials.
+const deniedMost = 16
 
 type run struct {
 	Config
@@ -52,24 +46,26 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u := &run{Config: c, stop: stop, report: newReporter(c, stop)}
-	var list io.Reader
+	var list []byte
 	if c.From != "" {
-		f, err := os.Open(c.From)
-		if err != nil {
+		var err error
+		if list, err = os.ReadFile(c.From); err != nil {
 			return Summary{}, fmt.Errorf("--from: %w", err)
 		}
-		defer f.Close()
-		list = f
 	}
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	ended := make(chan struct{})
-	defer close(ended)
-	context.AfterFunc(stopped, func() { u.patience(ended) })
-	hide := u.progress(stopped)
-	u.all(stopped, list)
-	hide()
+	said := make(chan struct{})
+	unstopped := context.AfterFunc(stopped, func() {
+		defer close(said)
+		fmt.Fprintln(u.Stderr, stopping)
+	})
+	hide := u.progress()
+	u.all(stopped, string(list))
+	if hide(); !unstopped() {
+		<-said
+	}
 
 	s := u.report.now()
 	s.Interrupted, s.Incomplete = ctx.Err() != nil, u.store.remains(ctx, u.Prefix)
@@ -87,19 +83,10 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	return s, nil
 }
 
-// patience says that a stopped run waits, if it does not end soon.
-func (u *run) patience(ended chan struct{}) {
-	select {
-	case <-ended:
-	case <-time.After(patienceTime):
-		fmt.Fprintln(u.Stderr, "stopped; waiting for the store, or for the reader of standard output; Ctrl-C again ends it at once")
-	}
-}
-
 // all uploads every file, until the context ends. It begins twice as many as the window
 // has slots, and two: each waits for slots with its requests. (aimd.Each would give each
 // file a slot, and the requests of the file would share it.)
-func (u *run) all(ctx context.Context, list io.Reader) {
+func (u *run) all(ctx context.Context, list string) {
 	objects := &listing{store: u.store}
 	ended, begun := make(chan struct{}), 0
 	w := walker{u.Prefix, func(e entry) bool {
@@ -111,7 +98,7 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		switch {
 		case u.Force:
 			found = absent
-		case e.err == nil && list == nil && ctx.Err() == nil:
+		case e.err == nil && u.From == "" && ctx.Err() == nil:
 			var err error
 			if found, err = objects.find(ctx, e.key); err != nil {
 				u.stop(fmt.Errorf("listing the bucket: %w", err))
@@ -127,15 +114,19 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		}()
 		return true
 	}}
-	if list == nil {
+	if u.From == "" {
 		w.argument(u.Source)
-	} else if err := w.listed(list, u.Source); err != nil {
-		u.stop(fmt.Errorf("--from %s: %w", u.From, err))
+	} else {
+		w.listed(list, u.Source)
 	}
 	for ; begun > 0; begun-- {
 		<-ended
 	}
 }
+
+// stopping is written when a run is stopped. The run may then wait for the store, or for the
+// reader of standard output.
+const stopping = "stopping; Ctrl-C again ends it at once"
 
 // errStopped is the error of a file that was under way when the run was stopped.
 const errStopped = "not done: the upload was stopped"

@@ -156,15 +156,12 @@ func TestPartThatFailsAbortsTheUpload(t *testing.T) {
 
 func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 	for _, size := range []int{100, large} { // in one request, in parts
-		for name, c := range map[string]struct {
-			do   func(path string) error
-			want string
-		}{
-			"shrinks":  {func(p string) error { return os.Truncate(p, 50) }, "the file changed while it was read"},
-			"grows":    {func(p string) error { return appendTo(p, "more") }, "the file changed while it was read"},
-			"vanishes": {os.Remove, "the file vanished while it was read"},
-			"replaced": {func(p string) error { return replace(p, size) }, "another file took its place while it was read"},
-			"touched":  {func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) }, "the file changed while it was read"},
+		for name, change := range map[string]func(path string) error{
+			"shrinks":  func(p string) error { return os.Truncate(p, 50) },
+			"grows":    func(p string) error { return appendTo(p, "more") },
+			"vanishes": os.Remove,
+			"replaced": func(p string) error { return replace(p, size) },
+			"touched":  func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) },
 		} {
 			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
 				w := newWorld(t)
@@ -173,13 +170,17 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 				var once sync.Once
 				w.set(func(_ http.ResponseWriter, r *http.Request) bool {
 					if (isPut(r) || isPart(r)) && strings.HasSuffix(r.URL.Path, "/victim") {
-						once.Do(func() { assert.NoError(t, c.do(path)) })
+						once.Do(func() { assert.NoError(t, change(path)) })
 					}
 					return false
 				})
 				o := w.run()
 				require.EqualError(t, o.err, "1 of 2 files failed")
-				assert.Equal(t, c.want, o.lines["victim"].Error)
+				want := errChanged.Error()
+				if name == "vanishes" {
+					want = "stat " + path + ": no such file or directory"
+				}
+				assert.Equal(t, want, o.lines["victim"].Error)
 				assert.Equal(t, stored, o.status("other"))
 				assert.Zero(t, w.openUploads())
 			})
@@ -274,7 +275,7 @@ func TestPartsThatAreLeftAreNamed(t *testing.T) {
 	require.Len(t, o.Incomplete, 1)
 	left := o.Incomplete[0]
 	assert.Equal(t, "p/large", left.Key)
-	assert.Equal(t, "incomplete: parts of p/large are in the store, or may be (upload "+left.ID+")\n", o.stderr)
+	assert.Equal(t, stopping+"\nincomplete: parts of p/large are in the store, or may be (upload "+left.ID+")\n", o.stderr)
 	assert.Equal(t, 1, w.openUploads())
 }
 
@@ -309,7 +310,7 @@ func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	r := &run{Config: c, report: newReporter(c, nil)}
 	require.NoError(t, r.connect(t.Context()))
 	u = r
-	u.all(t.Context(), nil)
+	u.all(t.Context(), "")
 	assert.EqualValues(t, 200, u.report.now().Stored)
 	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
 	assert.Zero(t, u.limiter.Snapshot().InFlight)
@@ -347,19 +348,19 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	c := w.config()
 	u := &run{Config: c, report: newReporter(c, nil)}
 	require.NoError(t, u.connect(t.Context()))
-	assert.NotContains(t, u.line(total{}), "waiting")
+	assert.NotContains(t, u.line(), "waiting")
 	said := ""
 	w.set(func(http.ResponseWriter, *http.Request) bool {
-		if line := u.line(total{}); strings.Contains(line, "waiting: ") {
+		if line := u.line(); strings.Contains(line, "waiting: ") {
 			said = line
 			w.set(nil)
 		}
 		panic(http.ErrAbortHandler)
 	})
-	u.all(t.Context(), nil)
+	u.all(t.Context(), "")
 	assert.Contains(t, said, "waiting: EOF")
 	assert.EqualValues(t, 20, u.report.now().Stored)
-	assert.NotContains(t, u.line(total{}), "waiting")
+	assert.NotContains(t, u.line(), "waiting")
 }
 
 // The answer to the completion is lost: the second try finds no upload, but the object.

@@ -1,12 +1,8 @@
 package upload
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,14 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	// keyMost is the length of the longest key of S3, in bytes of UTF-8.
-	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
-	keyMost = 1024
-	// pathMost is the length of the longest path in a list, in bytes. Our choice: 16 times
-	// Linux's PATH_MAX.
-	pathMost = 64 << 10
-)
+// keyMost is the length of the longest key of S3, in bytes of UTF-8.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+const keyMost = 1024
 
 // entry is a file to upload. err is why it cannot be uploaded.
 type entry struct {
@@ -98,10 +89,6 @@ func (w walker) file(path, key string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-	case info.Mode()&fs.ModeNamedPipe != 0:
-		err = ignored("named pipe, not a regular file")
-	case info.Mode()&fs.ModeDevice != 0:
-		err = ignored("device, not a regular file")
 	case !info.Mode().IsRegular():
 		err = ignored("not a regular file")
 	case !utf8.ValidString(key):
@@ -112,46 +99,27 @@ func (w walker) file(path, key string) bool {
 	return w.yield(entry{path, key, err})
 }
 
-// listed yields the files that the list names, in its order. The names are separated by
-// NUL if the list has one, as find -print0 writes them, else by newlines.
-func (w walker) listed(list io.Reader, dir string) error {
-	lines, end := bufio.NewScanner(list), byte('\n')
-	lines.Buffer(make([]byte, pathMost), pathMost)
-	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
-		if bytes.IndexByte(data, 0) >= 0 {
-			end = 0
-		}
-		if i := bytes.IndexByte(data, end); i >= 0 {
-			return i + 1, data[:i], nil
-		}
-		if atEnd && len(data) > 0 {
-			return len(data), data, nil
-		}
-		return 0, nil, nil
-	})
-	for lines.Scan() {
-		if path := lines.Text(); path != "" && !w.below(path, dir) {
-			return nil
+// listed yields the files that the list names, in its order, if they are below dir. Names
+// end in NUL if the list has one, as find -print0 writes them, else in a newline.
+func (w walker) listed(list, dir string) {
+	end := "\n"
+	if strings.Contains(list, "\x00") {
+		end = "\x00"
+	}
+	for path := range strings.SplitSeq(list, end) {
+		if path != "" && !w.below(path, dir) {
+			return
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("a path of more than %d bytes: no list of paths", pathMost)
-	}
-	return lines.Err()
 }
 
 // below yields the file, or the files below the directory, if the path is below dir.
 func (w walker) below(path, dir string) bool {
-	root, rootErr := filepath.Abs(dir)
-	abs, absErr := filepath.Abs(path)
-	rel, err := filepath.Rel(root, abs)
-	if err = cmp.Or(rootErr, absErr, err); err == nil && !filepath.IsLocal(rel) {
-		err = fmt.Errorf("is not below %s; want paths as find %s prints them", dir, dir)
-	}
+	rel, err := filepath.Rel(dir, path)
 	key := filepath.ToSlash(rel)
 	switch {
-	case err != nil:
-		return w.yield(entry{path, "", err})
+	case err != nil || !filepath.IsLocal(rel):
+		return w.yield(entry{path, "", fmt.Errorf("is not below %s; want paths as find %s prints them", dir, dir)})
 	case isDirectory(path):
 		return w.directory(path, strings.TrimPrefix(key+"/", "./"), nil)
 	}

@@ -22,13 +22,13 @@ const (
 	answerTime = 5 * time.Second
 )
 
-// wire is the HTTP client below the SDK. It counts the bytes of files as they are sent,
-// and ends a request that changes the store in order. If the context ends while a request
+// wire is the HTTP client below the SDK. It counts the bytes that the store has taken, and
+// ends a request that changes the store in order. If the context ends while a request
 // is sent, wire cuts it off, so that the store drops it. If a request was sent as a whole,
 // the store may keep it, so wire waits for the answer.
 type wire struct {
 	aws.HTTPClient
-	// sent is how many bytes went out. Bytes that are sent again count once.
+	// sent is how many bytes of files the store has taken.
 	sent atomic.Int64
 	// trouble is the error of the last request; nil: it was answered.
 	trouble atomic.Error
@@ -37,20 +37,16 @@ type wire struct {
 // Do implements the SDK's HTTP client.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	body := &sending{ReadCloser: r.Body, ctx: ctx, length: r.ContentLength, sent: &w.sent}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, end) })()
 		r = r.WithContext(lasting)
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = body
+			r.Body = &sending{ReadCloser: r.Body, ctx: ctx, left: r.ContentLength}
 		}
 	}
 	resp, err := w.HTTPClient.Do(r)
-	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
-		w.sent.Add(-body.n.Load())
-	}
 	if err != nil {
 		if ctx.Err() == nil {
 			w.trouble.Store(cli.Reason(err))
@@ -58,6 +54,9 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	w.trouble.Store(nil)
+	if r.Method == http.MethodPut && resp.StatusCode < http.StatusMultipleChoices {
+		w.sent.Add(r.ContentLength)
+	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMost))
 	resp.Body = io.NopCloser(bytes.NewReader(answer))
@@ -67,20 +66,18 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 // sending is the body of a request on its way.
 type sending struct {
 	io.ReadCloser
-	ctx    context.Context
-	length int64
-	sent   *atomic.Int64
-	n      atomic.Int64
+	ctx context.Context
+	// left is how many bytes of the body were not read yet.
+	left int64
 }
 
 // Read fails once the context has ended, but not behind the end of the body: the HTTP client
 // reads there too, maybe after the store has answered.
 func (s *sending) Read(p []byte) (int, error) {
-	if err := context.Cause(s.ctx); err != nil && s.n.Load() != s.length {
+	if err := context.Cause(s.ctx); err != nil && s.left > 0 {
 		return 0, err
 	}
 	n, err := s.ReadCloser.Read(p)
-	s.n.Add(int64(n))
-	s.sent.Add(int64(n))
+	s.left -= int64(n)
 	return n, err
 }
