@@ -20,7 +20,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 )
 
-// sent runs clients against the handler until it got that number of requests.
+// sent runs clients against the handler until it got that number of requests. Further requests get no answer.
 func sent(t *testing.T, c *clients, name string, requests int64, h http.HandlerFunc) (stdout string) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -28,8 +28,12 @@ func sent(t *testing.T, c *clients, name string, requests int64, h http.HandlerF
 	defer end()
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked.Add(1) == requests {
+		switch n := asked.Add(1); {
+		case n == requests:
 			defer end()
+		case n > requests:
+			<-r.Context().Done()
+			return
 		}
 		h(w, r)
 	}))
@@ -102,10 +106,15 @@ func TestWhatAttemptsComeTo(t *testing.T) {
 	givenUp(n.TimedOut)
 	assert.Equal(t, clientCounts{TimedOut: n.TimedOut, GaveUp: n.GaveUp}, n)
 
-	ctx, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer end()
 	nobody := jsonLines(0)
 	nobody.url = "http://127.0.0.1:1/"
+	ctx, end := context.WithCancel(t.Context())
+	go func() {
+		defer end()
+		for nobody.now().GaveUp == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	n = summary(t, runClients(t, ctx, nobody, "none"))
 	givenUp(n.Errors)
 	assert.Equal(t, clientCounts{Errors: n.Errors, GaveUp: n.GaveUp}, n)

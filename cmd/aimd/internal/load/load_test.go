@@ -127,5 +127,5 @@ func TestDurationEndsTheServer(t *testing.T) {
 	got := aimd(t, "server", "-address", "127.0.0.1:0", "-duration", "10ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stderr, "Listening at http://127.0.0.1:")
-	assert.Regexp(t, `^Served 0 requests in `, got.Stdout)
+	assert.Regexp(t, `(?m)^Served 0 requests in `, got.Stdout)
 }
