@@ -179,8 +179,8 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 		require.Zero(t, q.FailedTotal)
 		return q.Size
 	}
-	eventually(t, 20*time.Second, func() bool { return size("free") == 0 }, "the other queue starves")
+	eventually(t, func() bool { return size("free") == 0 }, "the other queue starves")
 	require.Equal(t, 20, size("stuck"))
 	require.NoError(t, p.Done(aimd.Success))
-	eventually(t, 20*time.Second, func() bool { return size("stuck") == 0 }, "handed back, and lost")
+	eventually(t, func() bool { return size("stuck") == 0 }, "handed back, and lost")
 }

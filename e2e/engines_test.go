@@ -197,11 +197,11 @@ func (r *engineRun) run(t *testing.T) cost {
 		all = append(all, r.start(t, a, len(all)))
 	}
 	if r.fault != nil {
-		eventually(t, time.Minute, func() bool { n, _ := a.count(); return n > engineJobs/3 }, "the jobs do not begin")
+		eventually(t, func() bool { n, _ := a.count(); return n > engineJobs/3 }, "the jobs do not begin")
 		r.fault(t, a, all[0])
 	}
 	aged := 0
-	eventually(t, 5*time.Minute, func() bool {
+	eventually(t, func() bool {
 		time.Sleep(50 * time.Millisecond)
 		open := r.engine.open()
 		if _, last := a.count(); r.orphans && aged == 0 && open > 0 && time.Since(last) > 4*time.Second {

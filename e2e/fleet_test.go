@@ -42,9 +42,9 @@ func TestFleet(t *testing.T) {
 		machine("sh", "-c", `"$@" & read -r end; kill "$!"; wait "$!"`, "sh", fleetBinary.path(t), "-work")
 	}
 	uploaded := func() int { return len(g.files(t)) }
-	eventually(t, time.Minute, func() bool { return uploaded() > files/3 }, "nothing is uploaded")
+	eventually(t, func() bool { return uploaded() > files/3 }, "nothing is uploaded")
 	first.kill()
-	eventually(t, time.Minute, func() bool {
+	eventually(t, func() bool {
 		before := uploaded()
 		time.Sleep(2 * time.Second)
 		return uploaded() == before

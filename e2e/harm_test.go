@@ -91,10 +91,11 @@ func TestOneOfFourBackendsRefuses(t *testing.T) {
 // quiet machine.
 func TestHalfOfTheRequestsRefused(t *testing.T) {
 	const gets = 200
+	within := amount(10*time.Second, 30*time.Second)
 	for _, w := range laws {
 		t.Run(w.name, func(t *testing.T) {
 			beside(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			var came, answered atomic.Int64
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -127,7 +128,7 @@ func TestHalfOfTheRequestsRefused(t *testing.T) {
 			figures.log(t, "%d of %d GETs in %v, %d requests", answered.Load(), gets, time.Since(began).Round(time.Millisecond), came.Load())
 			c.CloseIdleConnections()
 			requireIdle(t, l)
-			assert.EqualValues(t, gets, answered.Load(), "answered in 10 s")
+			assert.EqualValues(t, gets, answered.Load(), "answered within %v", within)
 		})
 	}
 }
@@ -148,8 +149,8 @@ func TestUploadVersusReno(t *testing.T) {
 				return large
 			}
 			return small
-		}, 440, false, amount(1.05, 1.2)},
-		{"stopped for 30 ms", func(int) int { return small }, 1000, true, amount(1.06, 1.3)},
+		}, 440, false, amount(1.05, 1.4)},
+		{"stopped for 30 ms", func(int) int { return small }, 1000, true, amount(1.06, 1.5)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			beside(t)

@@ -64,17 +64,18 @@ func beside(t *testing.T) {
 	}
 }
 
-// begin bounds a test's time, which grows with its runs.
+// begin bounds a test's time, which grows with its runs. Call it when the test no longer waits for other tests.
 func begin(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute*time.Duration(1+runs(t)))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute*time.Duration(1+runs(t)))
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// eventually polls until the condition holds.
-func eventually(t *testing.T, within time.Duration, holds func() bool, what string, args ...any) {
+// eventually polls until the condition holds. It gives up so late that the machine cannot be the reason.
+func eventually(t *testing.T, holds func() bool, what string, args ...any) {
 	t.Helper()
+	const within = 5 * time.Minute
 	// Not require.Eventually, which leaves a goroutine behind when it is late.
 	for deadline := time.Now().Add(within); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

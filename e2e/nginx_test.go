@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"text/template"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,7 +74,7 @@ func (p *proxy) setCap(t *testing.T, slots int) {
 	require.NoError(t, err)
 	workers := strings.Count(p.errorLog(t), "start worker process ")
 	require.NoError(t, syscall.Kill(n, syscall.SIGHUP))
-	eventually(t, 10*time.Second, func() bool {
+	eventually(t, func() bool {
 		return strings.Count(p.errorLog(t), "start worker process ") > workers
 	}, "no new worker")
 }

@@ -111,7 +111,7 @@ func (r *rush) good(alone, mixed *phase, s admission.Snapshot) bool {
 		interactive.Shed(), interactive.Shed()+interactive.Admitted,
 		background.Shed(), background.Shed()+background.Admitted, each)
 	return interactive.Shed() == 0 && background.Shed() > 0 &&
-		p99.Seconds() <= mostSlower*calmP99.Seconds() && each <= mostAttemptsEach
+		p99.Seconds() <= amount(1.0, noise)*mostSlower*calmP99.Seconds() && each <= mostAttemptsEach
 }
 
 func percentile(all []time.Duration, p float64) time.Duration {

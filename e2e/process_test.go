@@ -55,7 +55,7 @@ func startProcessTo(t *testing.T, cmd *exec.Cmd, stdout *os.File) *process {
 func (p *process) stop() {
 	p.once.Do(func() {
 		p.stdin.Close()
-		late := time.AfterFunc(10*time.Second, func() { _ = p.cmd.Process.Kill() })
+		late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
 		_ = p.cmd.Wait()
 		late.Stop()
 	})
@@ -112,7 +112,7 @@ func freeAddress(t *testing.T) string {
 // listening waits until a server listens at the address.
 func listening(t *testing.T, address string, by *process) {
 	t.Helper()
-	eventually(t, 20*time.Second, func() bool {
+	eventually(t, func() bool {
 		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err != nil {
 			return false

@@ -12,7 +12,6 @@ import (
 // at once, since they mostly wait.
 func TestRateLimits(t *testing.T) {
 	beside(t)
-	ctx := begin(t)
 	for _, c := range []struct {
 		name           string
 		rate, requests int
@@ -33,7 +32,7 @@ func TestRateLimits(t *testing.T) {
 			judge(t, c.most, onlyProbe, func(t *testing.T, w law) cost {
 				b := startBackend(t, 20*time.Millisecond)
 				j := job{address: c.start(t, b.address), requests: requests}
-				d := j.run(ctx, t, w)
+				d := j.run(begin(t), t, w)
 				require.Equal(t, requests, b.paths())
 				got := d.cost(requests, float64(c.rate))
 				figures.log(t, "%v, %v, %d refused in %d bursts", got, d.took.Round(10*time.Millisecond), d.Overloads, d.Cuts)

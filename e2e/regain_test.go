@@ -26,7 +26,6 @@ var before, after = amount(4*time.Second, 3*time.Second), amount(8*time.Second, 
 func TestBackendOutage(t *testing.T) {
 	beside(t)
 	outage := amount(10*time.Second, 5*time.Second)
-	ctx := begin(t)
 	for _, c := range []struct {
 		name  string
 		delay time.Duration
@@ -39,7 +38,7 @@ func TestBackendOutage(t *testing.T) {
 			t.Parallel()
 			attempt(t, func(t *testing.T) bool {
 				b := startBackend(t, c.delay)
-				d := interrupted(ctx, t, b, c.front, outage)
+				d := interrupted(begin(t), t, b, c.front, outage)
 				gone, back := d.began.Add(before), d.began.Add(before+outage)
 				rate := d.successes(gone.Add(-2*time.Second), gone) / 2
 				require.Positive(t, rate, "all is well before the outage")

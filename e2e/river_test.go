@@ -60,7 +60,7 @@ func startPostgres(t *testing.T) *postgres {
 	p.pool, err = pgxpool.New(t.Context(), p.url())
 	require.NoError(t, err)
 	t.Cleanup(p.pool.Close)
-	eventually(t, 20*time.Second, func() bool { return p.pool.Ping(t.Context()) == nil }, "PostgreSQL does not answer")
+	eventually(t, func() bool { return p.pool.Ping(t.Context()) == nil }, "PostgreSQL does not answer")
 	m, err := rivermigrate.New(riverpgxv5.New(p.pool), &rivermigrate.Config{Logger: quiet})
 	require.NoError(t, err)
 	_, err = m.Migrate(t.Context(), rivermigrate.DirectionUp, nil)

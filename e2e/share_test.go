@@ -32,7 +32,7 @@ func TestTwoProcesses(t *testing.T) {
 		a, b := startProcess(t, commands[0]), startProcess(t, commands[1])
 		stored := func(p *process) int { return strings.Count(p.output.String(), `"status":"stored"`) }
 		var first, second int
-		eventually(t, time.Minute, func() bool {
+		eventually(t, func() bool {
 			first, second = stored(a), stored(b)
 			return max(first, second) == files
 		}, "neither is done")

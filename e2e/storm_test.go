@@ -36,7 +36,7 @@ const (
 	stormRate = 100
 	// Lines that the client writes, two a second: before the stop, during it, and
 	// after it while the server does not come back.
-	stormBefore, stormDuring, stormAfter = 6, 10, 12
+	stormBefore, stormDuring, stormAfter = 6, 8, 12
 )
 
 // "Repeating at a fixed interval may not allow the server to 'rise', and using
@@ -44,7 +44,6 @@ const (
 func TestStorm(t *testing.T) {
 	beside(t)
 	requireBacklog(t)
-	begin(t)
 	for _, c := range []struct {
 		strategy string
 		flags    []string
@@ -57,8 +56,11 @@ func TestStorm(t *testing.T) {
 		t.Run(c.strategy, func(t *testing.T) {
 			t.Parallel()
 			attempt(t, func(t *testing.T) bool {
-				s := startStorm(t, append([]string{"-strategy", c.strategy}, c.flags...)...)
-				if c.recovers {
+				s, well := startStorm(t, append([]string{"-strategy", c.strategy}, c.flags...)...)
+				switch {
+				case !well:
+					return false
+				case c.recovers:
 					return s.recovers(t)
 				}
 				return s.staysDown(t)
@@ -77,26 +79,28 @@ type storm struct {
 	continued int
 }
 
-// startStorm starts both processes, and stops the server for a while.
-func startStorm(t *testing.T, flags ...string) *storm {
+// startStorm starts both processes, and stops the server for a while. If the machine is too busy for the
+// test, it reports that all was not well before the stop.
+func startStorm(t *testing.T, flags ...string) (s *storm, well bool) {
 	t.Helper()
-	s := &storm{server: startAimd(t, stormServer...)}
+	s = &storm{server: startAimd(t, stormServer...)}
 	s.client = startAimd(t, slices.Concat(stormClient, []string{"-url", s.url(t)}, flags)...)
 
 	s.await(t, stormBefore)
-	for _, l := range s.lines(t)[2:] {
+	for _, l := range s.lines(t)[2:stormBefore] {
 		s.usual += l.ok / (stormBefore - 2)
 	}
-	require.Greater(t, s.usual, 0.5*stormRate, "all is well before the stop")
 	require.NoError(t, s.server.cmd.Process.Signal(syscall.SIGSTOP))
-	s.await(t, stormBefore+stormDuring)
-	for _, l := range s.lines(t)[stormBefore+1:] {
+	// The client may be late with two lines, and the line after those has the last answers.
+	stopped := len(s.lines(t)) + 3
+	s.await(t, stopped+stormDuring)
+	for _, l := range s.lines(t)[stopped:] {
 		require.Zero(t, l.ok, "a stopped server answers nothing")
 		s.sent += l.timedout * 0.5
 	}
 	require.NoError(t, s.server.cmd.Process.Signal(syscall.SIGCONT))
 	s.continued = len(s.lines(t))
-	return s
+	return s, s.usual > 0.5*stormRate
 }
 
 // staysDown reports whether the server answers at most a few requests after the stop.
@@ -143,7 +147,7 @@ func (s *storm) interrupt(t *testing.T) {
 func (s *storm) url(t *testing.T) string {
 	t.Helper()
 	said := regexp.MustCompile(`Listening at (\S+),`)
-	eventually(t, 20*time.Second, func() bool { return said.MatchString(s.server.output.String()) }, "the server does not say where it is")
+	eventually(t, func() bool { return said.MatchString(s.server.output.String()) }, "the server does not say where it is")
 	return said.FindStringSubmatch(s.server.output.String())[1]
 }
 
@@ -183,7 +187,7 @@ func (s *storm) lines(t *testing.T) (all []line) {
 // await waits for n lines.
 func (s *storm) await(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, 30*time.Second, func() bool { return strings.Count(s.client.output.String(), " timedout: ") >= n }, "the client writes no more lines")
+	eventually(t, func() bool { return strings.Count(s.client.output.String(), " timedout: ") >= n }, "the client writes no more lines")
 }
 
 // startAimd starts our own tool. It is interrupted when the test ends.

@@ -104,7 +104,7 @@ func (u *load) count() int {
 // reached waits until that many objects were reported.
 func (u *load) reached(t *testing.T, objects int) {
 	t.Helper()
-	eventually(t, time.Minute, func() bool { return u.count() >= objects }, "%d objects uploaded, %d wanted", u.count(), objects)
+	eventually(t, func() bool { return u.count() >= objects }, "%d objects uploaded, %d wanted", u.count(), objects)
 }
 
 // requireStored requires that the store has each object that was reported as stored, and that

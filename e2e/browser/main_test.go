@@ -52,7 +52,7 @@ type tab struct {
 func browse(t *testing.T, url string) *tab {
 	t.Helper()
 	options := append(append(chromedp.DefaultExecAllocatorOptions[:], flags...), chromedp.ExecPath(program.Path(t, "chromium", "chromium")), chromedp.UserDataDir(t.TempDir()))
-	bound, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	bound, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	allocator, end := chromedp.NewExecAllocator(bound, options...)
 	ctx, quit := chromedp.NewContext(allocator)
 	b := &tab{t: t, ctx: ctx}
@@ -101,7 +101,7 @@ func (b *tab) until(script string) time.Duration {
 	b.t.Helper()
 	began := time.Now()
 	for !run[bool](b, script) {
-		require.Less(b.t, time.Since(began), 20*time.Second, "%s\nconsole: %v\npage: %s", script, b.said(),
+		require.Less(b.t, time.Since(began), time.Minute, "%s\nconsole: %v\npage: %s", script, b.said(),
 			run[string](b, `document.body.innerText`))
 		time.Sleep(5 * time.Millisecond)
 	}
