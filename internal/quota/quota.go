@@ -156,7 +156,7 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 	if r.Reset >= 0 {
 		back = now + r.Reset
 	}
-	if ordered || r.Left < d.left(now) && back+2*exact >= d.back {
+	if ordered || r.Left < d.left(now) {
 		d.compare(now, back, r, over)
 		d.Report, d.at, d.read = r, now, last
 	}
