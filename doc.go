@@ -45,9 +45,8 @@
 // argument that is nil is an error of a constructor that returns errors, and a panic with a sentence in a
 // constructor that does not.
 //
-// Below this package: [github.com/aimd-go/aimd/limiter] has the limiter,
-// [github.com/aimd-go/aimd/window] the window and the contract of a control law. The laws
-// are here: [Probe], which needs no tuning, and [Tahoe] and [Reno] of "Improve on exponential backoff".
-// The file docs/sources.md lists the texts behind all this, docs/design.md the rules and the
-// measurements.
+// Below this package: [github.com/aimd-go/aimd/limiter] has the limiter, [github.com/aimd-go/aimd/window] the
+// window and the contract of a control law. The laws are here: [Probe], which needs no tuning, and [Tahoe]
+// and [Reno] of "Improve on exponential backoff". The file docs/sources.md lists the texts behind all this,
+// docs/design.md the rules and the measurements.
 package aimd

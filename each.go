@@ -134,8 +134,7 @@ func (p *panicked) Unwrap() error {
 	return err
 }
 
-// errExited is the error of an item whose fn ended its goroutine, and the panic of a loop whose items
-// did.
+// errExited is the error of an item whose fn ended its goroutine, and the panic of a loop whose items did.
 var errExited = errors.New("aimd: the function called runtime.Goexit")
 
 type ended[T any] struct {

@@ -19,35 +19,30 @@ type settings struct {
 	law window.NewLaw
 }
 
-// WithLaw sets the control law: [Probe], [Reno], [Tahoe], or one from elsewhere.
-// Default: Probe.
+// WithLaw sets the control law: [Probe], [Reno], [Tahoe], or one from elsewhere. Default: Probe.
 func WithLaw(law window.NewLaw) Option {
 	return func(s *settings) { s.law = law }
 }
 
-// WithName names the limiter in logs, metrics and on the live page: any text.
-// Default: no name.
+// WithName names the limiter in logs, metrics and on the live page: any text. Default: no name.
 func WithName(name string) Option {
 	return func(s *settings) { s.Name = name }
 }
 
-// WithInitialWindow sets the window at the start, in attempts: from 1 to
-// the maximum window. Default 20.
+// WithInitialWindow sets the window at the start, in attempts: from 1 to the maximum window. Default 20.
 func WithInitialWindow(attempts float64) Option {
 	return func(s *settings) { s.InitialWindow = attempts }
 }
 
-// WithInitialSsthresh sets the slow-start threshold at the start, in attempts,
-// from 1. Default 1024.
+// WithInitialSsthresh sets the slow-start threshold at the start, in attempts, from 1. Default 1024.
 func WithInitialSsthresh(attempts float64) Option {
 	return func(s *settings) { s.InitialSsthresh = attempts }
 }
 
-// WithFactor sets the part of the window that a cut keeps, for [NewReno], [NewTahoe] and laws
-// of WithLaw that have a factor; with Probe, the law of New, it is an error. Greater than 0,
-// less than 1. Default 0.5; 0.9 for a service whose limit is fairly stable. Refusals per
-// success come to about 1/((1-factor) * limit^2), so 0.9 is very good from a limit of 16
-// and noisy below 8.
+// WithFactor sets the part of the window that a cut keeps, for [NewReno], [NewTahoe] and laws of WithLaw that
+// have a factor; with Probe, the law of New, it is an error. Greater than 0, less than 1. Default 0.5; 0.9
+// for a service whose limit is fairly stable. Refusals per success come to about 1/((1-factor) * limit^2), so
+// 0.9 is very good from a limit of 16 and noisy below 8.
 func WithFactor(factor float64) Option {
 	return func(s *settings) { s.Factor = factor }
 }
@@ -57,8 +52,7 @@ func WithMinWindow(attempts float64) Option {
 	return func(s *settings) { s.MinWindow = attempts }
 }
 
-// WithMaxWindow sets the most the window grows to, in attempts. Default and
-// most: 1048576.
+// WithMaxWindow sets the most the window grows to, in attempts. Default and most: 1048576.
 func WithMaxWindow(attempts float64) Option {
 	return func(s *settings) { s.MaxWindow = attempts }
 }
@@ -69,9 +63,8 @@ func WithState(state limiter.State) Option {
 	return func(s *settings) { s.Restore = state }
 }
 
-// WithStateFile keeps the limiter's State in a file over restarts: New starts from a state
-// that is no older than maxAge (0 means 1 h, negative: of any age), Close and Drain write
-// it. Default: no file.
+// WithStateFile keeps the limiter's State in a file over restarts: New starts from a state that is no older
+// than maxAge (0 means 1 h, negative: of any age), Close and Drain write it. Default: no file.
 func WithStateFile(path string, maxAge time.Duration) Option {
 	return func(s *settings) { s.StateFile, s.RestoreAge = path, maxAge }
 }
@@ -82,8 +75,7 @@ func WithQueueBound(operations int) Option {
 	return func(s *settings) { s.QueueBound = operations }
 }
 
-// WithMaxAttempts sets the most attempts for one operation of Do and Each. Default: no
-// limit.
+// WithMaxAttempts sets the most attempts for one operation of Do and Each. Default: no limit.
 func WithMaxAttempts(attempts int) Option {
 	return func(s *settings) { s.MaxAttempts = attempts }
 }
@@ -95,17 +87,15 @@ func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) { s.AttemptTimeout = d }
 }
 
-// WithFirstContact sets how long operations try to reach a service that has never answered
-// before they fail with ErrNoContact; see limiter.Rules.FirstContact. Default 10 s,
-// negative: for ever.
+// WithFirstContact sets how long operations try to reach a service that has never answered before they fail
+// with ErrNoContact; see limiter.Rules.FirstContact. Default 10 s, negative: for ever.
 func WithFirstContact(d time.Duration) Option {
 	return func(s *settings) { s.FirstContact = d }
 }
 
-// WithPause bounds the pauses that double while cut follows cut without an
-// accepted answer, and an operation's own backoff: 1 ms <= shortest <=
-// longest <= 1 h. Default 50 ms and 5 s. A negative longest turns both off: a service that
-// answers errors fast is then asked as fast as it answers; for measurements.
+// WithPause bounds the pauses that double while cut follows cut without an accepted answer, and an
+// operation's own backoff: 1 ms <= shortest <= longest <= 1 h. Default 50 ms and 5 s. A negative longest
+// turns both off: a service that answers errors fast is then asked as fast as it answers; for measurements.
 func WithPause(shortest, longest time.Duration) Option {
 	return func(s *settings) { s.PauseMin, s.PauseMax = shortest, longest }
 }
@@ -124,9 +114,8 @@ func WithMaxRetryAfter(d time.Duration) Option {
 	return func(s *settings) { s.MaxRetryAfter = d }
 }
 
-// WithGiveUpAfter sets the longest wait before an attempt: if the service asks for more, or a
-// pause for all lasts for longer, the operation ends at once, with attempt.ErrQuota. Default:
-// no bound.
+// WithGiveUpAfter sets the longest wait before an attempt: if the service asks for more, or a pause for all
+// lasts for longer, the operation ends at once, with attempt.ErrQuota. Default: no bound.
 func WithGiveUpAfter(d time.Duration) Option {
 	return func(s *settings) { s.GiveUpAfter = d }
 }
@@ -145,18 +134,16 @@ func WithPolicy(p attempt.Policy) Option {
 	return func(s *settings) { s.Policy = p }
 }
 
-// WithGuard adds a guard, which is asked before each attempt of Do and Each, and by
-// the integrations: a throttle.Throttle, a retry.Budget. Guards are asked in the order
-// in which they were added. Add a budget last, since it counts what is sent.
-// Default: no guard.
+// WithGuard adds a guard, which is asked before each attempt of Do and Each, and by the integrations: a
+// throttle.Throttle, a retry.Budget. Guards are asked in the order in which they were added. Add a budget
+// last, since it counts what is sent. Default: no guard.
 func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 
-// WithObserver adds a function that is called for every event, after the limiter's lock is
-// released, by the goroutine that caused the event. It must be safe for several goroutines,
-// must not panic, and should be quick. Observers are called in the order in which they were
-// added; nil is ignored. Default: no observer.
+// WithObserver adds a function that is called for every event, after the limiter's lock is released, by the
+// goroutine that caused the event. It must be safe for several goroutines, must not panic, and should be
+// quick. Observers are called in the order in which they were added; nil is ignored. Default: no observer.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {
 		switch before := s.Observer; {

@@ -41,9 +41,8 @@ func New(l Limit, c Config) (*Controller, error) {
 	return &Controller{clock: source, observer: c.Observer, made: source.Now(), core: core}, nil
 }
 
-// Admit returns the permit to serve a request. If the limit is reached the request waits, for no longer
-// than Config.QueueTime. If it is shed, the error is a [*Shed]. If the context ends first, the error is
-// ctx.Err().
+// Admit returns the permit to serve a request. If the limit is reached the request waits, for no longer than
+// Config.QueueTime. If it is shed, the error is a [*Shed]. If the context ends first, the error is ctx.Err().
 //
 // Within a request that has a permit of this controller already (see [NewContext]) it returns the zero
 // Permit at once: to wait for a second place with the first in hand could last for ever.

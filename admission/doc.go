@@ -18,9 +18,8 @@
 // A place that comes free goes to the most critical request that waits, among equals to the oldest; a
 // critical retry goes before a less critical first attempt. When the queue is full, the least critical
 // request is shed, among equals a retry before a first attempt ("Retry or initial request?", Safe Client
-// Behaviour), and then the latest. A request that has waited for the queue time is shed too: in an
-// overload that lasts, its client has given up or soon will. A [Rule] puts requests with certain tags
-// first or last.
+// Behaviour), and then the latest. A request that has waited for the queue time is shed too: in an overload
+// that lasts, its client has given up or soon will. A [Rule] puts requests with certain tags first or last.
 //
 // The Retry-After of a shed request is 0.5 to 1.5 times a mean: the time that it takes to serve all
 // requests that were shed and are not due yet. So a thousand that were shed in an outage come back over

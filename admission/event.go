@@ -43,8 +43,7 @@ const (
 	Admitted Kind = iota + 1
 	// Queued: the request waits.
 	Queued
-	// Full: the request was shed. The queue was full, and no request in it was to be shed before this
-	// one.
+	// Full: the request was shed. The queue was full, and no request in it was to be shed before this one.
 	Full
 	// Displaced: the request was shed. It waited in a full queue, and a more important one came.
 	Displaced

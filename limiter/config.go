@@ -22,16 +22,14 @@ type Rules struct {
 	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <=
 	// MaxWindow <= window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
-	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0
-	// means 0.5. A law that measures, such as aimd.Probe, has no factor: New returns an error
-	// for one, and Reconfigure ignores it.
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. A law that
+	// measures, such as aimd.Probe, has no factor: New returns an error for one, and Reconfigure ignores it.
 	Factor float64
 	// QueueBound is the most new operations that may wait; 0: no bound.
 	QueueBound int
-	// PauseMin and PauseMax bound the pauses that double while cut follows cut with no
-	// answer accepted in between, and an operation's own backoff:
-	// 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative PauseMax
-	// turns both off.
+	// PauseMin and PauseMax bound the pauses that double while cut follows cut with no answer accepted in
+	// between, and an operation's own backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
+	// negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
 	// Patience is the number of overloads in a row after which an operation backs off by
 	// itself, and the number of cuts in a row from which a Retry-After pauses all
@@ -40,14 +38,12 @@ type Rules struct {
 	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one counts as
 	// MaxRetryAfter: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
-	// Reserve is the share of each quota of the service that is not sent at once but evenly up
-	// to the reset, for others that spend the same quota: 0 to 1. It needs a door that reads
-	// the service's reports, such as package httplimit. 0 means a tenth, and only if more
-	// operations wait than are left.
+	// Reserve is the share of each quota of the service that is not sent at once but evenly up to the reset,
+	// for others that spend the same quota: 0 to 1. It needs a door that reads the service's reports, such as
+	// package httplimit. 0 means a tenth, and only if more operations wait than are left.
 	Reserve float64
-	// GiveUpAfter is the longest wait before an attempt: an operation whose service asks for
-	// more, or that finds a pause for all that lasts for longer, ends with attempt.ErrQuota at
-	// once; 0: no bound.
+	// GiveUpAfter is the longest wait before an attempt: an operation whose service asks for more, or that
+	// finds a pause for all that lasts for longer, ends with attempt.ErrQuota at once; 0: no bound.
 	GiveUpAfter time.Duration
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit, an
 	// operation ends by success, by a final error, or with its context.
@@ -55,16 +51,14 @@ type Rules struct {
 	// AttemptTimeout ends the context of a single attempt of Do and Each; an attempt that
 	// ends by it counts as Timeout. 0: no timeout.
 	AttemptTimeout time.Duration
-	// FirstContact is how long operations try to reach a service that has never answered,
-	// from the first attempt that found no service: a refused connection, an address that
-	// does not exist, a connection closed without an answer. Then operations fail with
-	// attempt.ErrNoContact until an attempt is answered. Once the service has answered,
-	// operations wait through its outages. 0 means 10 s, negative: for ever.
+	// FirstContact is how long operations try to reach a service that has never answered, from the first
+	// attempt that found no service: a refused connection, an address that does not exist, a connection
+	// closed without an answer. Then operations fail with attempt.ErrNoContact until an attempt is answered.
+	// Once the service has answered, operations wait through its outages. 0 means 10 s, negative: for ever.
 	FirstContact time.Duration
 }
 
-// Config has the settings of a new Limiter. The zero value of every field means the
-// documented default.
+// Config has the settings of a new Limiter. The zero value of every field means the documented default.
 type Config struct {
 	Rules
 
@@ -76,8 +70,7 @@ type Config struct {
 	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no
-	// name.
+	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
 	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -99,9 +92,8 @@ type Config struct {
 	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: no age. A
 	// state without a time is never too old.
 	RestoreAge time.Duration
-	// Policy decides which failed attempts of Do and Each are followed by another, and
-	// when; nil: as Do says. If the policy has guards (a method Guards() []attempt.Guard),
-	// they are asked after the limiter's own.
+	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
+	// If the policy has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy
 	// Guards are asked before each attempt of Do and Each, and by integrations: a throttle,
 	// a retry budget. A budget comes last, since it counts what is sent.

@@ -24,11 +24,10 @@ import (
 // The guards (Config.Guards) are asked before each attempt, before it waits for a slot. A guard that
 // refuses ends the operation at once.
 //
-// The context of fn is ctx, with the attempt's timeout if there is one; it says that the attempt has a
-// slot and which attempt it is (attempt.Number). A Do or Each of the same limiter within fn, or a client
-// that uses an integration of the limiter, makes its attempts under that slot. Such a Do asks the guards
-// for its retries only, backs off by itself from its first failure, and does not count for the window:
-// fn's end does.
+// The context of fn is ctx, with the attempt's timeout if there is one; it says that the attempt has a slot
+// and which attempt it is (attempt.Number). A Do or Each of the same limiter within fn, or a client that uses
+// an integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its
+// retries only, backs off by itself from its first failure, and does not count for the window: fn's end does.
 //
 // If the attempt's timeout passes before ctx ends, the attempt is a timeout and is tried again, whatever
 // error fn returns, unless the classifier knows the error. If ctx's deadline passes, the attempt is a

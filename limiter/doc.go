@@ -31,9 +31,8 @@
 //     another; without a policy the classifier does. Package retry has one.
 //   - there are guards ([attempt.Guard]), such as a throttle or a retry budget: they are asked before
 //     each attempt waits for a slot. An attempt that a guard refuses fails at once.
-//   - a waiting caller's context ends: the caller returns at once, at a deadline with its place in the
-//     queue, its wait and the window. If its turn came at that moment the slot goes to the next
-//     operation.
+//   - a waiting caller's context ends: the caller returns at once, at a deadline with its place in the queue,
+//     its wait and the window. If its turn came at that moment the slot goes to the next operation.
 //   - fn begins another operation of this limiter with the context that it was given: that operation runs
 //     under the slot of fn.
 //   - fn panics: the permit is released, and the panic continues.

@@ -68,30 +68,26 @@ var kindOf = [...]Kind{
 type Event struct {
 	// Name is the limiter's, Config.Name.
 	Name string
-	// Seq numbers a limiter's events 1, 2, 3... in the order in which they happened.
-	// Observers are called without the lock, so of two goroutines' events the later may
-	// arrive first.
+	// Seq numbers a limiter's events 1, 2, 3... in the order in which they happened. Observers are called
+	// without the lock, so of two goroutines' events the later may arrive first.
 	Seq  uint64
 	Time time.Time
 	Kind Kind
-	// Window is the window after the event, Before and GapBefore are cwnd and the gap before
-	// it.
+	// Window is the window after the event, Before and GapBefore are cwnd and the gap before it.
 	Window    window.State
 	Before    float64
 	GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Outcome and RTT are the outcome and the round-trip time of an answer; of other
-	// events, zero.
+	// Outcome and RTT are the outcome and the round-trip time of an answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
 	// Wait is how long the pause lasts (Paused), the operation waited (Admitted), or the quota
 	// needs to be whole again (UsedUp).
 	Wait time.Duration
-	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if
-	// the service asked for the pause, and then lasts a little longer: the end is spread,
-	// so that not all clients come back at once. MaxRetryAfter is the setting if a pause was cut
-	// to it, otherwise 0.
+	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if the service asked for
+	// the pause, and then lasts a little longer: the end is spread, so that not all clients come back at
+	// once. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
 	// Err is the error of the kinds Away and Suspect, and of a pause that the service asked for.
 	Err error
@@ -99,8 +95,7 @@ type Event struct {
 	Quota *Quota
 }
 
-// String says what happened and why, in words for people:
-// "cut: first refusal of a burst, 32 -> 29".
+// String says what happened and why, in words for people: "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
 	switch e.Kind {
 	case Cut:

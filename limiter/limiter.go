@@ -29,8 +29,7 @@ var (
 // in, first out. It is safe for any number of goroutines. Make one with New of package aimd, or with New
 // of this one.
 //
-// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that make each attempt
-// themselves.
+// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that make each attempt themselves.
 type Limiter struct {
 	// These are set once.
 

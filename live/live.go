@@ -9,27 +9,23 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limiters yields the limiters that there are now, each with a name to show; the
-// first ones are shown if there are too many. It is called several times a second
-// while a page is open, by one goroutine at a time. If a
-// name is "", the limiter's own name is shown. A name may change.
+// Limiters yields the limiters that there are now, each with a name to show; the first ones are shown if
+// there are too many. It is called several times a second while a page is open, by one goroutine at a time.
+// If a name is "", the limiter's own name is shown. A name may change.
 //
-// The methods httplimit.Transport.Limiters and limiter.Keyed[string].All are
-// Limiters as they are.
+// The methods httplimit.Transport.Limiters and limiter.Keyed[string].All are Limiters as they are.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
 // Handler returns a handler that serves the page of the limiters. It works below any
 // prefix, which must end in a slash: every path that does is the page, and in the same
 // folder are events, the server-sent events that it shows, and its other files.
 //
-// GET events?every=250ms reports how the limiters are, as often as that: 100ms to 1s,
-// default 250ms. At most 16 pages are served at a time. At most 50 limiters are shown,
-// and the page says how many are left out. http.Server.Shutdown does not wait for open
-// pages.
+// GET events?every=250ms reports how the limiters are, as often as that: 100ms to 1s, default 250ms. At most
+// 16 pages are served at a time. At most 50 limiters are shown, and the page says how many are left out.
+// http.Server.Shutdown does not wait for open pages.
 //
-// Requests that the page of another site sends are refused, as are requests for another
-// host: see the package's section on who may look. Hosts are further names under which
-// the page is reached, without a port.
+// Requests that the page of another site sends are refused, as are requests for another host: see the
+// package's section on who may look. Hosts are further names under which the page is reached, without a port.
 //
 // It is safe for any number of goroutines. It panics if limiters is nil.
 func Handler(limiters Limiters, hosts ...string) http.Handler {

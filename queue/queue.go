@@ -49,8 +49,7 @@ func (q *Queue[T]) PutBack(i *Item[T]) {
 	q.returned = i
 }
 
-// Remove takes the item out of the queue wherever it stands, and reports false if it is not in this
-// queue.
+// Remove takes the item out of the queue wherever it stands, and reports false if it is not in this queue.
 func (q *Queue[T]) Remove(i *Item[T]) bool {
 	if i.queue != q {
 		return false
@@ -73,8 +72,7 @@ func (q *Queue[T]) Remove(i *Item[T]) bool {
 	return true
 }
 
-// Ends returns the items at the front and at the end, nil if the queue is empty. They stay where they
-// are.
+// Ends returns the items at the front and at the end, nil if the queue is empty. They stay where they are.
 func (q *Queue[T]) Ends() (first, last *Item[T]) { return q.head, q.tail }
 
 // All yields the items from the front to the end. An item may be taken out when it is yielded.

@@ -30,10 +30,9 @@ type Settings struct {
 	// Timeout bounds one look at the source, the look in Start included: 1 ms to 10 min; 0
 	// means 10 s. Our choice: a program may start while its source is down.
 	Timeout time.Duration
-	// Store is the path of a file, in a directory that exists, that keeps the last good
-	// document for the next start, with mode 0600; "": no file. A device, a pipe or a
-	// directory of that name is left alone, and Snapshot.StoreError names it. A link is
-	// followed once.
+	// Store is the path of a file, in a directory that exists, that keeps the last good document for the next
+	// start, with mode 0600; "": no file. A device, a pipe or a directory of that name is left alone, and
+	// Snapshot.StoreError names it. A link is followed once.
 	Store string
 	// Observer, if not nil, is called with the state after each look at the source, by the
 	// goroutine that looked. It should be quick, and must not call Refresh or Close.
@@ -47,8 +46,7 @@ type Snapshot struct {
 	// Document is in force, and Version is its version; zero at first.
 	Document Document `json:"document,omitzero"`
 	Version  uint64   `json:"version"`
-	// From is where the document came from: the source, or the store. Applied is when it
-	// was put in force.
+	// From is where the document came from: the source, or the store. Applied is when it was put in force.
 	From    string    `json:"from,omitempty"`
 	Applied time.Time `json:"applied,omitzero"`
 	// Source is the name of the source.
@@ -96,9 +94,8 @@ type Client struct {
 	polling sync.WaitGroup
 }
 
-// New returns a Client that brings the source's documents to the appliers, or an error
-// that names the setting that is wrong, its value and the values allowed. It begins
-// at Start.
+// New returns a Client that brings the source's documents to the appliers, or an error that names the setting
+// that is wrong, its value and the values allowed. It begins at Start.
 func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	if s.Clock == nil {
 		s.Clock = clock.New()
@@ -186,9 +183,8 @@ func (c *Client) refresh(ctx context.Context, first bool) error {
 	return err
 }
 
-// Close ends the looks at the source, and waits for a look under way. The document stays in
-// force. It may be called more than once, but not by an Applier, a Source or the
-// Observer.
+// Close ends the looks at the source, and waits for a look under way. The document stays in force. It may be
+// called more than once, but not by an Applier, a Source or the Observer.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.close()

@@ -30,17 +30,15 @@
 //     trouble is asked no more than one that is well.
 //   - it is away at the start: the stored document counts, else the program's own settings.
 //     Start waits for at most Settings.Timeout, and returns no error.
-//   - the document is bad, or does not fit one of the appliers: it is refused as a whole with
-//     an error that names the field, the value and the values allowed. A field that the
-//     reader does not know is refused as well, since it may be a mistyped one. So publish
-//     fields for newer clients at another address.
+//   - the document is bad, or does not fit one of the appliers: it is refused as a whole with an error that
+//     names the field, the value and the values allowed. A field that the reader does not know is refused as
+//     well, since it may be a mistyped one. So publish fields for newer clients at another address.
 //   - the version is lower than the one in force, or the same with other contents: refused. A
 //     server that lags behind must not undo what was decided later. To go back, publish the
 //     old contents with a new version. The stored document counts too; if a mistake used up
 //     the highest versions, delete the store and start again.
-//   - the service is malicious: a valid document can make a client slow, or turn features
-//     off, and no more. Sizes, times and names are bounded. The document steers all clients,
-//     so serve it by https.
+//   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
+//     Sizes, times and names are bounded. The document steers all clients, so serve it by https.
 //   - the disk is full, or the stored document is broken: Snapshot.StoreError has the reason,
 //     and the client works without a store.
 //   - other code changes a setting that an applier steers: the next document sets it to its

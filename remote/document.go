@@ -17,13 +17,11 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Bounds of a document, our choice: room for any sensible use, and too little to harm a
-// reader.
+// Bounds of a document, our choice: room for any sensible use, and too little to harm a reader.
 const (
 	format  = 1
 	maxSize = 256 << 10 // bytes
-	// maxVersion is the highest whole number that all readers of JSON agree on (RFC 8259,
-	// section 6).
+	// maxVersion is the highest whole number that all readers of JSON agree on (RFC 8259, section 6).
 	maxVersion = 1<<53 - 1
 	// maxFeature is in bytes of a name.
 	maxFeatures, maxFeature = 1000, 128
@@ -48,14 +46,11 @@ type Document struct {
 	} `json:"window,omitzero"`
 	// Retry is for all that tries again.
 	Retry struct {
-		// MaxAttempts is the most attempts for one operation, the first one included: 1 (no
-		// retries) to 1000.
+		// MaxAttempts is the most attempts for one operation, the first one included: 1 (no retries) to 1000.
 		MaxAttempts int
-		// MaxPause is the longest pause between attempts that clients choose by themselves:
-		// 1 ms to 1 h.
+		// MaxPause is the longest pause between attempts that clients choose by themselves: 1 ms to 1 h.
 		MaxPause time.Duration
-		// BudgetShare is the most of all requests that may be retries: greater than 0, less
-		// than 1.
+		// BudgetShare is the most of all requests that may be retries: greater than 0, less than 1.
 		BudgetShare float64
 	} `json:"retry,omitzero"`
 	// Schedule is for work that repeats.
@@ -70,8 +65,7 @@ type Document struct {
 
 type plain Document
 
-// written is a Document as JSON: the parts with durations, which are text, take the place of
-// the plain ones.
+// written is a Document as JSON: the parts with durations, which are text, take the place of the plain ones.
 type written struct {
 	plain
 	Retry struct {
@@ -84,9 +78,8 @@ type written struct {
 	} `json:"schedule,omitzero"`
 }
 
-// MarshalJSON writes a document that Parse reads: an absent field is left out, and a
-// duration is text, as "1m30s". The error is about the first field whose value is not
-// allowed.
+// MarshalJSON writes a document that Parse reads: an absent field is left out, and a duration is text, as
+// "1m30s". The error is about the first field whose value is not allowed.
 func (d Document) MarshalJSON() ([]byte, error) {
 	if err := d.validate(); err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
@@ -208,10 +201,9 @@ func (d Document) clone() Document {
 	return d
 }
 
-// once refuses the texts that encoding/json takes and a strict reader does not: a field that
-// is there twice, a name in capital letters, and a null, a zero or an empty text, which would
-// count as an absent field. The text was decoded before, so it has known fields only and no
-// errors.
+// once refuses the texts that encoding/json takes and a strict reader does not: a field that is there twice,
+// a name in capital letters, and a null, a zero or an empty text, which would count as an absent field. The
+// text was decoded before, so it has known fields only and no errors.
 func once(dec *json.Decoder, field string) error {
 	t, _ := dec.Token()
 	switch t {
@@ -269,8 +261,7 @@ func unknown(name string) error {
 	return setting.Wrong(text(name), "a field of that name", "one that the package's document lists")
 }
 
-// text is a value of JSON for an error: short, and without characters that a terminal would
-// obey.
+// text is a value of JSON for an error: short, and without characters that a terminal would obey.
 func text(v any) string {
 	if v == nil {
 		return "null"

@@ -17,9 +17,8 @@ import (
 // names the feature. Limiters count it as neutral and final.
 var ErrFeatureOff = errors.New("remote: feature is off")
 
-// Features refuses the requests of features that a document has in features_off. A request
-// belongs to the feature of its context's tags (tag.WithFeature); a request without a
-// feature is never refused.
+// Features refuses the requests of features that a document has in features_off. A request belongs to the
+// feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
 //
 // It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the
 // integrations ask it before each attempt), and makes a RoundTripper. It is safe for any
@@ -52,10 +51,9 @@ func (f *Features) Apply(d Document) {
 	f.off.Store(&off)
 }
 
-// Transport returns a RoundTripper that refuses requests of features that are off, and
-// sends the others with base; nil means http.DefaultTransport. Within a
-// httplimit.Transport it also refuses requests that waited for a slot while their feature
-// was turned off:
+// Transport returns a RoundTripper that refuses requests of features that are off, and sends the others with
+// base; nil means http.DefaultTransport. Within a httplimit.Transport it also refuses requests that waited
+// for a slot while their feature was turned off:
 //
 //	features.Transport(httplimit.New(features.Transport(nil), lim))
 func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {

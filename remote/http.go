@@ -24,15 +24,13 @@ type webSource struct {
 	header http.Header
 }
 
-// NewHTTP returns the source that fetches the document at an address with GET, and with
-// the last ETag in If-None-Match: an unchanged document is a 304 without a body (RFC 9110,
-// section 13.1.2). It reads 256 KiB at most, after decompression, of a 200 of type
-// application/json (or a type that ends in +json).
+// NewHTTP returns the source that fetches the document at an address with GET, and with the last ETag in
+// If-None-Match: an unchanged document is a 304 without a body (RFC 9110, section 13.1.2). It reads 256 KiB
+// at most, after decompression, of a 200 of type application/json (or a type that ends in +json).
 //
-// The client does the sending; nil: one that keeps no connection open from one fetch to the
-// next. No redirect is followed, since the next host could read the header, unless the
-// client has a CheckRedirect. The header is sent along: "Authorization", say; NewHTTP sets
-// Accept, Accept-Encoding and If-None-Match. It may be nil.
+// The client does the sending; nil: one that keeps no connection open from one fetch to the next. No redirect
+// is followed, since the next host could read the header, unless the client has a CheckRedirect. The header
+// is sent along: "Authorization", say; NewHTTP sets Accept, Accept-Encoding and If-None-Match. It may be nil.
 //
 // The error says what is wrong with the address. String is the address without user,
 // password and query; the mark is the ETag.
@@ -125,8 +123,7 @@ func (h *webSource) get(ctx context.Context, have string) (data []byte, mark str
 	return data, mark, nil
 }
 
-// isMark reports whether an ETag is fit to be kept and sent back: short, and of visible
-// ASCII.
+// isMark reports whether an ETag is fit to be kept and sent back: short, and of visible ASCII.
 func isMark(etag string) bool {
 	return len(etag) <= maxMark && !strings.ContainsFunc(etag, func(r rune) bool { return r < ' ' || r > '~' })
 }

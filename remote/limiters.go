@@ -10,16 +10,14 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limiters brings documents to limiters: window.min, max and factor, retry.max_attempts
-// and retry.max_pause, which turns pauses on. If a document lacks a field, the limiter has
-// the setting that it had when it was added. Attempts in flight stay. With a retry.Policy a
-// limiter keeps to the lower of both attempt limits: bring the document to the policy too,
-// with ToPolicy.
+// Limiters brings documents to limiters: window.min, max and factor, retry.max_attempts and retry.max_pause,
+// which turns pauses on. If a document lacks a field, the limiter has the setting that it had when it was
+// added. Attempts in flight stay. With a retry.Policy a limiter keeps to the lower of both attempt limits:
+// bring the document to the policy too, with ToPolicy.
 //
-// Limiters may be added at any time, as a [limiter.Keyed] makes them. They are not kept
-// alive: a limiter without other references is forgotten. It is safe for any number of
-// goroutines, but the observer of a limiter must not call it. The zero value has no
-// limiters.
+// Limiters may be added at any time, as a [limiter.Keyed] makes them. They are not kept alive: a limiter
+// without other references is forgotten. It is safe for any number of goroutines, but the observer of a
+// limiter must not call it. The zero value has no limiters.
 type Limiters struct {
 	mu sync.Mutex
 	// all is guarded by mu, as is the document in force, at first zero.

@@ -15,11 +15,10 @@
 //	client 1 | start     |  run      |       run |run        |
 //	client 2 | start     |       run |   run     |      run  |
 //
-// A client runs once in each cell, and each time of the cell is as likely as any other. So all
-// clients together send at a steady rate from the first cell after a common start. Two runs of
-// one client are up to two periods apart, one on average. The order of the two lines matters:
-// if the random part is added first, all clients run at the instants of the grid, which the
-// text calls "Introducing synchronization by mistake".
+// A client runs once in each cell, and each time of the cell is as likely as any other. So all clients
+// together send at a steady rate from the first cell after a common start. Two runs of one client are up to
+// two periods apart, one on average. The order of the two lines matters: if the random part is added first,
+// all clients run at the instants of the grid, which the text calls "Introducing synchronization by mistake".
 //
 // Config.JitterPeriod is the form before, "wait(period * random(.5, 1.5))", for work that needs
 // at least half a period between two runs. Clients that start together then come in waves that

@@ -25,9 +25,8 @@ type Config struct {
 	// clients start together it should be about a period or more. 0: the first run is in the
 	// first whole cell of the grid, up to two periods from the start.
 	StartWithin time.Duration
-	// JitterPeriod makes each run begin a period times U(0.5, 1.5) after the end of the run
-	// before, without a grid, and the first run that long after the start unless StartWithin is
-	// set.
+	// JitterPeriod makes each run begin a period times U(0.5, 1.5) after the end of the run before, without a
+	// grid, and the first run that long after the start unless StartWithin is set.
 	JitterPeriod bool
 	// Rand is the source of jitter, which no other code may use at the same time; nil means one
 	// with a random seed.

@@ -16,8 +16,7 @@ type Criticality int8
 const (
 	// Sheddable may fail often: work that can be done any time later.
 	Sheddable Criticality = iota - 2
-	// SheddablePlus may fail now and then: batch work that is tried again. Background work is of this
-	// kind.
+	// SheddablePlus may fail now and then: batch work that is tried again. Background work is of this kind.
 	SheddablePlus
 	// Critical is for interactive requests, which a user notices. The default.
 	Critical

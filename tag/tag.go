@@ -11,8 +11,7 @@ package tag
 
 import "context"
 
-// Tags describe a request. The zero value is an unknown client, no feature, Critical, and an unknown
-// attempt.
+// Tags describe a request. The zero value is an unknown client, no feature, Critical, and an unknown attempt.
 type Tags struct {
 	// Client and Version name the program that sends: "backup", "1.4.2".
 	Client, Version string

@@ -67,9 +67,8 @@ func New(c Config) (*Throttle, error) {
 	return t, nil
 }
 
-// Do runs fn, once, unless the request is rejected: then it returns an [*Error], which is an
-// ErrThrottled. Else it returns what fn returned, and counts that as the classifier says. A panic in fn
-// does not count.
+// Do runs fn, once, unless the request is rejected: then it returns an [*Error], which is an ErrThrottled.
+// Else it returns what fn returned, and counts that as the classifier says. A panic in fn does not count.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx)
 	if err != nil {

@@ -5,13 +5,11 @@ import "time"
 // State is the decision of a law: the congestion window, its threshold and its gap. It is a plain value.
 // The window keeps it, and gives it to the law with every answer.
 type State struct {
-	// Cwnd is the congestion window: how many attempts may be in flight. It is a real number; whole
-	// attempts are admitted.
-	// Invariant: Settings.Min <= Cwnd <= Settings.Max, so never below 1.
+	// Cwnd is the congestion window: how many attempts may be in flight. It is a real number; whole attempts
+	// are admitted. Invariant: Settings.Min <= Cwnd <= Settings.Max, so never below 1.
 	Cwnd float64 `json:"cwnd"`
 	// Ssthresh is the slow-start threshold, in attempts: below it every success widens the window by one,
-	// from there on by 1/cwnd (RFC 5681, section 3.1).
-	// Invariant: 1 <= Ssthresh <= MaxWindow.
+	// from there on by 1/cwnd (RFC 5681, section 3.1). Invariant: 1 <= Ssthresh <= MaxWindow.
 	Ssthresh float64 `json:"ssthresh"`
 	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A law that paces
 	// sets it. A window below one is a gap, too: a window of 1/4 over a round trip of 100 ms is Cwnd 1
@@ -56,11 +54,10 @@ type Answer struct {
 // A law may keep state of its own (a CUBIC, a latency baseline); then each window needs its own law. It
 // is called by one goroutine at a time, and must not panic: it is called under the limiter's lock.
 //
-// The window does this for every law: it counts the attempts in flight, marks the overloads of a burst
-// that counted already, and keeps the result in its bounds. If a law returns nonsense (NaN, an infinity),
-// the window stays as it was. A law that is not Timed is not asked about an accepted answer
-// (Outcome.Accepted) while Flying + 1 <= Cwnd: the window does not limit then, so growth would be without
-// evidence.
+// The window does this for every law: it counts the attempts in flight, marks the overloads of a burst that
+// counted already, and keeps the result in its bounds. If a law returns nonsense (NaN, an infinity), the
+// window stays as it was. A law that is not Timed is not asked about an accepted answer (Outcome.Accepted)
+// while Flying + 1 <= Cwnd: the window does not limit then, so growth would be without evidence.
 //
 // A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an error of
 // the constructor.

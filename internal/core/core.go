@@ -38,8 +38,7 @@ func (c *Core[T]) Tried(now time.Duration) (Ticket, bool) {
 // Queued puts a new operation at the end of the queue, and reports false if the queue is full.
 func (c *Core[T]) Queued(i *queue.Item[T]) bool { return c.queue.Push(i) }
 
-// Rejoined puts an operation whose last attempt failed at the front of the queue, behind others of its
-// kind.
+// Rejoined puts an operation whose last attempt failed at the front of the queue, behind others of its kind.
 func (c *Core[T]) Rejoined(i *queue.Item[T]) { c.queue.PutBack(i) }
 
 // Cancelled takes an operation out of the queue, and reports false if it is not in the queue.

@@ -12,9 +12,8 @@ import (
 // a window, the pauses for all, and the gap of a law that spaces its sends. It is pure: no
 // goroutine, lock, context, clock or global randomness.
 //
-// now is the time of the event, counted from any start that stays the same. A time before
-// the last one counts as the last one; so 0 will do for an event that needs no time: see
-// Timed.
+// now is the time of the event, counted from any start that stays the same. A time before the last one counts
+// as the last one; so 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	Window
 	rules Settings
@@ -38,9 +37,8 @@ type Gate struct {
 	waiting int
 }
 
-// lateness is how late a timer may be without delaying the sends after it. A timer of a
-// busy machine is many milliseconds late: with 2 ms here, a law with a gap of 3 ms took a
-// twentieth more time for a store.
+// lateness is how late a timer may be without delaying the sends after it. A timer of a busy machine is many
+// milliseconds late: with 2 ms here, a law with a gap of 3 ms took a twentieth more time for a store.
 const lateness = 20 * time.Millisecond
 
 // NewGate returns a gate in its initial state, or an error that names the wrong setting,
@@ -104,9 +102,8 @@ func (g *Gate) Quotas(now time.Duration) []quota.State {
 	return g.quotas.States(g.seen(now))
 }
 
-// Answered ends an attempt, with the service's Retry-After (0: no header), and returns what
-// that changed. An attempt that is not in flight is Late and changes nothing: a
-// second answer, or a late one.
+// Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
+// attempt that is not in flight is Late and changes nothing: a second answer, or a late one.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
 	if g.quotas != nil && g.quotas.Ended(t.id, o.Accepted()) {
 		o = window.Neutral
@@ -120,11 +117,10 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 
 // overloaded begins a pause for all, if it is time to.
 //
-// The first cut after an accepted answer begins no pause: the window alone reacts. A
-// second cut, without an accepted answer since and all attempts of the first one answered,
-// shows that the window is not enough. Each such cut pauses all sends, twice as long as the
-// one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that spaces its sends
-// at a window of one has that in its gap, and gets no pause.
+// The first cut after an accepted answer begins no pause: the window alone reacts. A second cut, without an
+// accepted answer since and all attempts of the first one answered, shows that the window is not enough. Each
+// such cut pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5).
+// A law that spaces its sends at a window of one has that in its gap, and gets no pause.
 //
 // A Retry-After pauses all only if these pauses did not help either (Settings.Patience). A
 // service with a smooth rate cap and short answers refuses twice within milliseconds and
@@ -160,8 +156,7 @@ func (g *Gate) Stopped(now, d time.Duration) {
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an
 // error that names the wrong setting, and the old rules stay.
 //
-//   - The window and its law change as Window.Reconfigured says, and only if
-//     Settings.Window did change.
+//   - The window and its law change as Window.Reconfigured says, and only if Settings.Window did change.
 //   - A pause that is longer than the new rules allow ends as if it had begun now under
 //     them. So a pause or a Retry-After that was set too long can be called off.
 //
@@ -189,8 +184,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 
 // Effects.
 
-// Next books the attempt of the next operation of the queue, and reports false if no
-// operation may go now.
+// Next books the attempt of the next operation of the queue, and reports false if no operation may go now.
 func (g *Gate) Next(now time.Duration, waiting int) (Ticket, bool) {
 	g.waiting = waiting
 	if waiting == 0 || !g.open(now) {
@@ -208,9 +202,8 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
-// RetryDelay returns how long an operation waits by itself after that many failures in a
-// row, without a slot and outside the queue, before it rejoins. last is the outcome of the
-// latest one.
+// RetryDelay returns how long an operation waits by itself after that many failures in a row, without a slot
+// and outside the queue, before it rejoins. last is the outcome of the latest one.
 //
 // A Retry-After delays the operation that got it. Besides, the window paces overloads, so
 // an operation backs off by itself only after several overloads (Settings.Patience); a
@@ -282,10 +275,9 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting)
 }
 
-// spacedUntil is the end of the gap of a law that spaces its sends: the gap of now after the
-// last send. With the gap at the send, a change would come one send too late. While refusals
-// follow one another the gap is spread at random by half: many clients that stopped together
-// would otherwise stay in step.
+// spacedUntil is the end of the gap of a law that spaces its sends: the gap of now after the last send. With
+// the gap at the send, a change would come one send too late. While refusals follow one another the gap is
+// spread at random by half: many clients that stopped together would otherwise stay in step.
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.state.Gap
 	if gap > 0 && g.streak > 0 && g.spaces() {

@@ -17,16 +17,13 @@ const (
 	// that comes back is found again within seconds.
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
-	// DefaultPatience: our choice. With fewer, operations that lose their place in an
-	// ordinary overshoot already back off, and with 2 a client gets a fifteenth of a
-	// smooth rate cap with short answers and a Retry-After
-	// (TestRetryAfterOfASmoothRateCap in package sim).
+	// DefaultPatience: our choice. With fewer, operations that lose their place in an ordinary overshoot
+	// already back off, and with 2 a client gets a fifteenth of a smooth rate cap with short answers and a
+	// Retry-After (TestRetryAfterOfASmoothRateCap in package sim).
 	DefaultPatience = 5
-	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client
-	// for good.
+	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client for good.
 	DefaultMaxRetryAfter = 5 * time.Minute
-	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential
-	// backoff).
+	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential backoff).
 	defaultInitial = 20
 	// defaultFactor: "set sshthres to cwnd * 0.5" (the same text); RFC 5681, equation 4.
 	defaultFactor = 0.5
@@ -45,9 +42,8 @@ type Settings struct {
 	Rand               *rand.Rand
 }
 
-// Backoffs is how many times an operation has to have backed off by itself after n failures
-// in a row, the latest with the outcome last: the number of the delay that is due now, 0
-// for no delay. See Gate.RetryDelay.
+// Backoffs is how many times an operation has to have backed off by itself after n failures in a row, the
+// latest with the outcome last: the number of the delay that is due now, 0 for no delay. See Gate.RetryDelay.
 func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	if !last.Overloaded() {
 		return failures
@@ -55,8 +51,7 @@ func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	return max(0, failures-cmp.Or(s.Patience, DefaultPatience))
 }
 
-// WithDefaults returns s with defaults instead of zeros, or an error that names the first
-// wrong setting.
+// WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
 func (s Settings) WithDefaults() (Settings, error) {
 	err := windowDefaults(&s.Window)
 	if s.PauseMax >= 0 {
@@ -76,8 +71,7 @@ func (s Settings) WithDefaults() (Settings, error) {
 	return s, err
 }
 
-// windowDefaults puts defaults instead of zeros, or returns an error that names the first
-// wrong setting.
+// windowDefaults puts defaults instead of zeros, or returns an error that names the first wrong setting.
 func windowDefaults(s *window.Settings) error {
 	err := setting.Number("Min", &s.Min, window.MinWindow, window.MinWindow, window.MaxWindow)
 	err = cmp.Or(err, setting.Number("Max", &s.Max, window.MaxWindow, s.Min, window.MaxWindow))

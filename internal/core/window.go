@@ -64,14 +64,12 @@ type Window struct {
 	// set flying into the set ignored at each reaction. As ids rise, "flying then and answered later" is
 	// "id <= last at the reaction", without a copy.
 	ignored uint64
-	// pending is how many such ids are still in flight. Until all are answered, a success may be on its
-	// way.
+	// pending is how many such ids are still in flight. Until all are answered, a success may be on its way.
 	pending int
 	// streak is the number of cuts since the last accepted answer, each after all attempts in flight at
 	// the cut before it were answered.
 	streak int
-	// rtt is the round-trip time of the last answer; 0 before the first one, and if the window is not
-	// timed.
+	// rtt is the round-trip time of the last answer; 0 before the first one, and if the window is not timed.
 	rtt time.Duration
 }
 
@@ -197,9 +195,8 @@ func (w *Window) Restored(s window.State) error {
 // names the wrong setting, and the old ones stay.
 //
 // There is a new law, so a law that keeps state of its own starts with an empty one. Cwnd moves to the
-// nearest new bound; ssthresh, the gap, the attempts in flight, the burst that counted last and the
-// streak stay. If more attempts are in flight than the new window allows, the window opens once enough
-// are answered.
+// nearest new bound; ssthresh, the gap, the attempts in flight, the burst that counted last and the streak
+// stay. If more attempts are in flight than the new window allows, the window opens once enough are answered.
 //
 // s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh, s.Timed and the factor of a law
 // that has none have no effect.
@@ -252,8 +249,7 @@ func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// made puts a new law into the window, with defaults instead of zeros in its settings, or returns an
-// error.
+// made puts a new law into the window, with defaults instead of zeros in its settings, or returns an error.
 func (w *Window) made(newLaw window.NewLaw, s window.Settings) error {
 	if err := windowDefaults(&s); err != nil {
 		return err

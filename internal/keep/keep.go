@@ -13,8 +13,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Read returns the contents of the regular file, or an error if they are more than most
-// bytes.
+// Read returns the contents of the regular file, or an error if they are more than most bytes.
 func Read(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -31,8 +30,7 @@ func Read(path string, most int64) ([]byte, error) {
 	return ReadAll(f, most, path)
 }
 
-// ReadAll reads to the end. If that is more than most bytes it returns an error, which
-// names what was read.
+// ReadAll reads to the end. If that is more than most bytes it returns an error, which names what was read.
 func ReadAll(r io.Reader, most int64, what string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
@@ -41,9 +39,8 @@ func ReadAll(r io.Reader, most int64, what string) ([]byte, error) {
 	return data, err
 }
 
-// File is the path of the regular file that is kept: path itself or, if that is a link, the
-// file behind it, so that the link stays. A link to a link, a device, a pipe and a directory
-// are errors.
+// File is the path of the regular file that is kept: path itself or, if that is a link, the file behind it,
+// so that the link stays. A link to a link, a device, a pipe and a directory are errors.
 func File(path string) (string, error) {
 	if to, err := os.Readlink(path); err == nil {
 		if !filepath.IsAbs(to) {

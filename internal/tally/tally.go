@@ -57,9 +57,8 @@ func New(limiters ...Limiters) *Tally {
 	return &Tally{limiters: limiters, members: map[weak.Pointer[limiter.Limiter]]*member{}}
 }
 
-// Read returns the sums in the order of their names. Counters never fall: the next Read also has the
-// counts of a limiter up to its eviction. A limiter that came and went between two Reads needs a call of
-// Evicted.
+// Read returns the sums in the order of their names. Counters never fall: the next Read also has the counts
+// of a limiter up to its eviction. A limiter that came and went between two Reads needs a call of Evicted.
 func (t *Tally) Read() []Sum {
 	type named struct {
 		name    string
