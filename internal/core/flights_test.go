@@ -2,74 +2,73 @@ package core
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFlightsAgainstASet drives the bits and a plain set with the same steps.
+// FuzzFlightsAgainstASet drives the places and a plain map with the same steps.
 func FuzzFlightsAgainstASet(f *testing.F) {
-	f.Add([]byte{0, 1, 255, 255, 255, 255, 2, 40, 200, 255, 255, 9})
+	f.Add([]byte{0, 1, 255, 254, 255, 254, 2, 40, 200, 255, 254, 9})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		if len(steps) > 60 {
 			return
 		}
 		var f flights
-		set := map[uint64]bool{}
+		var given []Ticket
+		set := map[Ticket]time.Duration{}
 		for _, step := range steps {
-			switch n := uint64(step >> 1); {
-			case step%2 == 0: // up to 127 * 11 more are sent
-				for id := f.last + 1; id <= f.last+n*11; id++ {
-					set[id] = true
+			if n := int(step >> 1); step%2 == 0 { // up to 127 more are sent
+				for range n {
+					now := time.Duration(len(given))
+					k := f.sent(now)
+					require.EqualValues(t, len(given)+1, k.id, "ids rise by one")
+					given, set[k] = append(given, k), now
 				}
-				for range n * 11 {
-					f.sent()
-				}
-			default: // all of one remainder land, twice
-				for id := range f.last + 3 {
-					if id%(1+n%7) == 0 {
-						// Not by require: it would take most of the time.
-						if has, landed, again := f.has(id), f.landed(id), f.landed(id); has != set[id] || landed != set[id] || again {
-							t.Fatalf("id %d: in the set %v, has %v, landed %v, again %v", id, set[id], has, landed, again)
-						}
-						delete(set, id)
-					}
-				}
+				continue
 			}
-			require.Equal(t, len(set), f.n)
-			if f.last > 10_000 {
-				break
+			for i, k := range given { // all of one remainder land, twice
+				if i%(1+int(step>>1)%7) != 0 {
+					continue
+				}
+				want, flies := set[k]
+				has := f.has(k)
+				sent, landed := f.landed(k)
+				_, again := f.landed(k)
+				// Not by require: it would take most of the time.
+				if has != flies || landed != flies || sent != want || again {
+					t.Fatalf("%v: in the set %v, has %v, landed %v, again %v, sent at %v, want %v", k, flies, has, landed, again, sent, want)
+				}
+				delete(set, k)
 			}
+			require.Equal(t, len(set), f.n())
 		}
-		for id := range f.last + 2 {
-			if f.has(id) != set[id] {
-				t.Fatalf("id %d: in the set %v, has %v", id, set[id], f.has(id))
-			}
-			if f.landed(id) {
-				delete(set, id)
-			}
+		for _, k := range given {
+			_, flies := set[k]
+			require.Equal(t, flies, f.has(k), "%v", k)
 		}
-		require.Empty(t, set)
-		require.Zero(t, f.n)
-		require.Empty(t, f.old, "what has landed takes no room")
 	})
 }
 
-// One attempt that never ends costs the memory of a chunk, not of all sent since.
-func TestFlightsKeepOldOnesAside(t *testing.T) {
+// An attempt that never ends costs the memory of one place, and a ticket that was never given is not in
+// flight.
+func TestFlightsTakeTheRoomOfTheMostAtATime(t *testing.T) {
 	var f flights
-	for range 5 {
-		f.sent()
-	}
-	for id := uint64(1); id < 1_000_000; id++ {
-		require.Equal(t, id+5, f.sent())
-		if id%100_000 != 0 {
-			require.True(t, f.landed(id))
+	never := f.sent(7)
+	for range 1_000_000 {
+		a, b := f.sent(0), f.sent(0)
+		for _, k := range []Ticket{a, b} {
+			if _, ok := f.landed(k); !ok {
+				t.Fatal(k)
+			}
 		}
 	}
-	require.Equal(t, 9+5, f.n)
-	require.Len(t, f.old, 9)
-	require.True(t, f.has(300_000))
-	require.False(t, f.has(300_001))
-	require.False(t, f.has(0))
-	require.False(t, f.has(1_000_005))
+	require.Len(t, f.places, 3)
+	require.Equal(t, 1, f.n())
+	for _, k := range []Ticket{{}, {id: 2_000_002}, {id: never.id, place: 1}, {id: 1, place: 99}, {place: 1}} {
+		require.False(t, f.has(k), "%v", k)
+	}
+	sent, ok := f.landed(never)
+	require.True(t, ok)
+	require.EqualValues(t, 7, sent)
 }

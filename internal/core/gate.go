@@ -78,7 +78,7 @@ func (g *Gate) Withdrawn(t Ticket) bool {
 // for a quota that is used up is then no reason to cut the window. It returns the quota that
 // is used up since then, if there is one.
 func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) (used quota.State, ok bool) {
-	if len(a.Reports) == 0 || !g.flying.has(t.id) {
+	if len(a.Reports) == 0 || !g.flying.has(t) {
 		return used, false
 	}
 	if g.quotas == nil {

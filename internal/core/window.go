@@ -29,11 +29,11 @@ const (
 	Ignored
 )
 
-// Ticket names one attempt in flight: a fresh id, given at send, and the time of the send. It is a small
-// value; copies name the same attempt. The zero Ticket names no attempt.
+// Ticket names one attempt in flight by a fresh id, given at send. It is a small value; copies name the same
+// attempt. The zero Ticket names no attempt.
 type Ticket struct {
-	id   uint64
-	sent time.Duration
+	id    uint64
+	place uint32
 }
 
 // ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the zero Ticket.
@@ -91,7 +91,7 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 
 // Sent books an attempt and returns its ticket. The caller asks Open first; Sent itself never refuses.
 // now is of no use unless the window is Timed.
-func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(), now} }
+func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
 
 // Answered ends an attempt, and returns what that changed. The order is the one that the text's formulas
 // need: read flying with the answered attempt in it, ask the law, then remove the attempt. now is of no
@@ -99,12 +99,13 @@ func (w *Window) Sent(now time.Duration) Ticket { return Ticket{w.flying.sent(),
 //
 // An attempt that is not in flight is Late: a second answer, or one after Withdrawn.
 func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
-	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n}
-	if !w.Withdrawn(t) {
+	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
+	sent, ok := w.landed(t)
+	if !ok {
 		return Late
 	}
 	if w.timed {
-		w.rtt = max(0, now-t.sent)
+		w.rtt = max(0, now-sent)
 		a.RTT = w.rtt
 	}
 	before := w.state.Cwnd
@@ -122,7 +123,7 @@ func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change 
 		if w.pending == 0 {
 			w.streak++
 		}
-		w.ignored, w.pending = w.flying.last, w.flying.n
+		w.ignored, w.pending = w.flying.last, w.flying.n()
 		return Cut
 	}
 	switch {
@@ -163,13 +164,15 @@ func (w *Window) bounded(most float64) {
 // Withdrawn takes back an attempt that was booked and then not sent, without a trace in the window. It
 // reports false if the attempt is not in flight.
 func (w *Window) Withdrawn(t Ticket) bool {
-	if !w.flying.landed(t.id) {
-		return false
-	}
-	if t.id <= w.ignored {
+	_, ok := w.landed(t)
+	return ok
+}
+
+func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
+	if sent, ok = w.flying.landed(t); ok && t.id <= w.ignored {
 		w.pending--
 	}
-	return true
+	return sent, ok
 }
 
 // Restarted makes the window as small as it may be, with ssthresh kept, so that slow start finds the way
@@ -221,7 +224,7 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 // outstanding requests (size of flying) is less than the current value of cwnd". With 20 in flight and
 // cwnd 20.5 that sends a 21st. To the letter Reno 0.9 takes 2088 attempts in the text's simulation, and
 // the text has 2085, as this has.
-func (w *Window) Open() bool { return w.flying.n < w.limit }
+func (w *Window) Open() bool { return w.flying.n() < w.limit }
 
 // Law is the type of the law: "aimd.reno".
 func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.law), "*") }
@@ -233,7 +236,7 @@ func (w *Window) State() window.State { return w.state }
 func (w *Window) Gap() time.Duration { return w.state.Gap }
 
 // Flying is the number of attempts in flight.
-func (w *Window) Flying() int { return w.flying.n }
+func (w *Window) Flying() int { return w.flying.n() }
 
 // Streak is the number of cuts since the last accepted answer, each after all attempts in flight at the
 // cut before it were answered. An overshoot of slow start makes several cuts within a moment, while the
