@@ -125,7 +125,7 @@ func (c *Controller) decide(r *request, now time.Duration) {
 		return
 	}
 	r.permit = Permit{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
-	c.counts.of[rank(r.tags.Criticality)].Delayed++
+	c.counts.of[rank(r.tags.Criticality)][delayed]++
 	c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited})
 }
 
@@ -158,6 +158,6 @@ func (c *Controller) note(e Event) {
 	}
 	c.seq++
 	e.Seq, e.Time, e.Window = c.seq, c.clock.Now(), c.core.gate.State()
-	e.InFlight, e.Queued = c.core.gate.Flying(), c.core.line.len()
+	e.InFlight, e.Queued = c.core.gate.Flying(), c.core.line.n
 	c.events = append(c.events, e)
 }

@@ -49,7 +49,7 @@ func newCore(l Limit, c Config) (core, error) {
 // for Queued.
 func (c *core) Tried(now time.Duration) (gate.Ticket, bool) {
 	c.seen(now)
-	if c.line.len() > 0 {
+	if c.line.n > 0 {
 		return gate.Ticket{}, false
 	}
 	return c.gate.Tried(c.now)
@@ -61,7 +61,7 @@ func (c *core) Queued(now time.Duration, r *request) bool {
 	c.seen(now)
 	r.since, r.level = c.now, levelOf(c.config.Rules, r.tags)
 	c.line.push(r)
-	if c.line.len() <= c.config.QueueBound {
+	if c.line.n <= c.config.QueueBound {
 		return true
 	}
 	least, why := c.line.least(), Displaced
@@ -103,7 +103,7 @@ func (c *core) Next(now time.Duration) *request {
 		return r
 	}
 	r := c.line.next()
-	t, ok := c.gate.Next(c.now, c.line.len())
+	t, ok := c.gate.Next(c.now, c.line.n)
 	if !ok {
 		return nil
 	}
@@ -115,12 +115,12 @@ func (c *core) Next(now time.Duration) *request {
 // Deadline returns when to call Next again without an event, and false if no request waits. Its value may
 // change with every event.
 func (c *core) Deadline() (time.Duration, bool) {
-	r := c.line.oldest()
+	r := oldest(c.line.levels[:])
 	if r == nil {
 		return 0, false
 	}
 	at := r.since + c.config.QueueTime
-	if due, ok := c.gate.Deadline(c.line.len()); ok {
+	if due, ok := c.gate.Deadline(c.line.n); ok {
 		at = min(at, due)
 	}
 	return at, true
@@ -132,7 +132,7 @@ func (c *core) Waited(r *request) time.Duration { return c.now - r.since }
 // seen notes the time, and sheds what has waited too long.
 func (c *core) seen(now time.Duration) {
 	c.now = max(c.now, now)
-	for r := c.line.oldest(); r != nil && c.Waited(r) >= c.config.QueueTime; r = c.line.oldest() {
+	for r := oldest(c.line.levels[:]); r != nil && c.Waited(r) >= c.config.QueueTime; r = oldest(c.line.levels[:]) {
 		c.drop(r, Expired)
 	}
 }

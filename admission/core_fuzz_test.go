@@ -245,7 +245,7 @@ func (m *model) late(which int) {
 
 func (m *model) check() {
 	require.Equal(m.t, len(m.flying), m.core.gate.Flying())
-	require.Equal(m.t, len(m.waiting), m.core.line.len())
+	require.Equal(m.t, len(m.waiting), m.core.line.n)
 	require.LessOrEqual(m.t, len(m.waiting), m.bound, "the queue is bounded in number")
 	require.False(m.t, len(m.waiting) > 0 && m.open(), "nobody waits while a place is free")
 	if m.limit > 0 {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"time"
 
 	gate "github.com/aimd-go/aimd/internal/core"
@@ -11,11 +12,12 @@ import (
 // request is a request that waits. It must not be copied.
 type request struct {
 	tags tag.Tags
-	// since is when it began to wait, level how important it is, 0 the least.
-	since time.Duration
+	// since is when it began to wait, number its place in the order of arrival.
+	since  time.Duration
+	number uint64
+	// level is the queue of the line that it waits in, item its place there.
 	level int
-	// arrival, turn and retry are its places in the lists of the line.
-	arrival, turn, retry queue.Item[*request]
+	item  queue.Item[*request]
 
 	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets permit then. It
 	// closes ready in both cases.
@@ -25,29 +27,37 @@ type request struct {
 	ready  chan struct{}
 }
 
-// line is the queue. Requests are served from the highest level down, within a level first come, first
-// served. They are shed from the lowest level up, within a level retries before the others, among equals
-// the latest first: it has waited the least.
+// line is the queue. Requests are served by turn and criticality from the highest down, among equals first
+// come, first served. They are shed from the lowest up, among equals retries before the others, and then the
+// latest first: it has waited the least.
 //
 // The zero value is an empty line. All methods take constant time.
 type line struct {
-	// arrivals has all requests, the oldest first.
-	arrivals queue.Queue[*request]
-	// levels have the requests of a level, and its retries, the oldest first.
-	levels [int(Last-First+1) * len(tag.Criticalities)]struct{ all, retries queue.Queue[*request] }
+	// levels are in the order in which requests are shed: for each turn and criticality a queue of the
+	// retries and one of the others, each with the oldest first.
+	levels [2 * int(Last-First+1) * len(tag.Criticalities)]queue.Queue[*request]
+	// n is the number of requests, arrived of all that ever came.
+	n       int
+	arrived uint64
 }
 
 // levelOf is the level of a request: by the first rule that matches, then by criticality.
 func levelOf(rules []Rule, t tag.Tags) int {
-	for _, r := range rules {
-		if r.matches(t) {
-			return level(r.Shed, t.Criticality)
-		}
+	turn := ordinary
+	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.matches(t) }); i >= 0 {
+		turn = rules[i].Shed
 	}
-	return level(ordinary, t.Criticality)
+	level := retries(turn, t.Criticality)
+	if !t.Retry() {
+		level++
+	}
+	return level
 }
 
-func level(t Turn, c tag.Criticality) int { return int(t-First)*len(tag.Criticalities) + rank(c) }
+// retries is the level of the retries, which are shed just before the others.
+func retries(t Turn, c tag.Criticality) int {
+	return 2 * (int(t-First)*len(tag.Criticalities) + rank(c))
+}
 
 // rank is the criticality's place among all there are, 0 the least. One that does not exist counts as the
 // nearest.
@@ -56,65 +66,53 @@ func rank(c tag.Criticality) int {
 }
 
 func (l *line) push(r *request) {
-	r.arrival.Value, r.turn.Value, r.retry.Value = r, r, r
-	l.arrivals.Push(&r.arrival)
-	l.levels[r.level].all.Push(&r.turn)
-	if r.tags.Retry() {
-		l.levels[r.level].retries.Push(&r.retry)
-	}
+	l.arrived++
+	l.n++
+	r.number, r.item.Value = l.arrived, r
+	l.levels[r.level].Push(&r.item)
 }
 
 // remove reports false if the request is not in the line.
 func (l *line) remove(r *request) bool {
-	if !l.arrivals.Remove(&r.arrival) {
+	if !l.levels[r.level].Remove(&r.item) {
 		return false
 	}
-	l.levels[r.level].all.Remove(&r.turn)
-	l.levels[r.level].retries.Remove(&r.retry)
+	l.n--
 	return true
 }
 
-// oldest, next and least are the request that has waited the longest, the one to serve next and the one
-// to shed next; nil if the line is empty.
-func (l *line) oldest() *request { return of(l.arrivals.Ends()).first }
-
-func (l *line) next() *request {
-	for n := len(l.levels) - 1; n >= 0; n-- {
-		if first := of(l.levels[n].all.Ends()).first; first != nil {
-			return first
+// oldest is the request of some levels that has waited the longest, nil if they are empty.
+func oldest(levels []queue.Queue[*request]) (r *request) {
+	for n := range levels {
+		if first, _ := levels[n].Ends(); first != nil && (r == nil || first.Value.number < r.number) {
+			r = first.Value
 		}
 	}
-	return nil
+	return r
 }
 
+// next is the request to serve next, nil if the line is empty.
+func (l *line) next() (r *request) {
+	for n := len(l.levels) - 2; n >= 0 && r == nil; n -= 2 {
+		r = oldest(l.levels[n : n+2])
+	}
+	return r
+}
+
+// least is the request to shed next. The line must not be empty.
 func (l *line) least() *request {
-	for n := range l.levels {
-		if last := of(l.levels[n].retries.Ends()).last; last != nil {
-			return last
-		}
-		if last := of(l.levels[n].all.Ends()).last; last != nil {
-			return last
-		}
+	n := 0
+	for l.levels[n].Len() == 0 {
+		n++
 	}
-	return nil
+	_, last := l.levels[n].Ends()
+	return last.Value
 }
-
-type ends struct{ first, last *request }
-
-// of is the requests of two places, nil for no place.
-func of(first, last *queue.Item[*request]) ends {
-	if first == nil {
-		return ends{}
-	}
-	return ends{first.Value, last.Value}
-}
-
-func (l *line) len() int { return l.arrivals.Len() }
 
 // waiting is the number of requests of a criticality in the line.
 func (l *line) waiting(c tag.Criticality) (n int) {
 	for t := First; t <= Last; t++ {
-		n += l.levels[level(t, c)].all.Len()
+		n += l.levels[retries(t, c)].Len() + l.levels[retries(t, c)+1].Len()
 	}
 	return n
 }

@@ -66,45 +66,36 @@ func (c *Controller) Snapshot() Snapshot {
 	state, n := c.core.gate.State(), &c.counts.outcomes
 	s := Snapshot{
 		Limit: state.Cwnd, Ssthresh: state.Ssthresh,
-		InFlight: c.core.gate.Flying(), Queued: c.core.line.len(), Service: c.core.service,
+		InFlight: c.core.gate.Flying(), Queued: c.core.line.n, Service: c.core.service,
 		Successes: n[window.Success], Overloads: n[window.Overload], Timeouts: n[window.Timeout],
 		Neutrals: n[window.Neutral], ClientErrors: n[window.ClientError],
 		ByCriticality: make(map[tag.Criticality]Counts, len(tag.Criticalities)),
 	}
 	for _, of := range tag.Criticalities {
-		counts := c.counts.of[rank(of)]
-		counts.Queued = c.core.line.waiting(of)
-		s.ByCriticality[of] = counts
+		n := &c.counts.of[rank(of)]
+		s.ByCriticality[of] = Counts{
+			Queued: c.core.line.waiting(of), Admitted: n[Admitted], Delayed: n[delayed],
+			Full: n[Full], Displaced: n[Displaced], Expired: n[Expired], ShedRetries: n[retried], Vanished: n[Vanished],
+		}
 	}
 	return s
 }
 
-// counts counts requests.
+// counts counts events: by criticality, the least critical first, and kind, and how the admitted requests
+// ended.
 type counts struct {
-	// of are by criticality, the least critical first, without those that wait.
-	of [len(tag.Criticalities)]Counts
-	// outcomes counts how the admitted requests ended.
+	of       [len(tag.Criticalities)][retried + 1]uint64
 	outcomes [window.ClientError + 1]uint64
 }
 
-// note counts an event.
+// delayed and retried count as kinds: an Admitted request that had waited, and a retry that was shed.
+const delayed, retried = Released + 1, Released + 2
+
 func (c *counts) note(e Event) {
 	n := &c.of[rank(e.Tags.Criticality)]
+	n[e.Kind]++
+	c.outcomes[e.Outcome]++
 	if e.RetryAfter > 0 && e.Tags.Retry() {
-		n.ShedRetries++
-	}
-	switch e.Kind {
-	case Admitted:
-		n.Admitted++
-	case Full:
-		n.Full++
-	case Displaced:
-		n.Displaced++
-	case Expired:
-		n.Expired++
-	case Vanished:
-		n.Vanished++
-	case Released:
-		c.outcomes[e.Outcome]++
+		n[retried]++
 	}
 }
