@@ -111,7 +111,7 @@ func queuedClosure(n int) (float64, error) {
 	before := heap()
 	for i := range n {
 		done := 0
-		core.Queued(&queue.Item[func()]{Value: func() { done += i }})
+		core.Queue.Push(&queue.Item[func()]{Value: func() { done += i }})
 	}
 	used := heap() - before
 	runtime.KeepAlive(&core)

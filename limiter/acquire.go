@@ -78,13 +78,13 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	}
 	switch {
 	case retry:
-		l.core.Rejoined(&w.item)
+		l.core.Queue.PutBack(&w.item)
 		l.passed--
-	case !l.core.Queued(&w.item):
+	case !l.core.Queue.Push(&w.item):
 		l.note(now, Event{Kind: Full})
 		return attempt.ErrQueueFull
 	default:
-		w.place = l.core.Waiting() + l.passed
+		w.place = l.core.Queue.Len() + l.passed
 	}
 	return nil
 }
@@ -112,8 +112,8 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	l.mu.Lock()
 	now := l.time()
-	waiting, place, cwnd := l.core.Waiting(), w.place-l.passed, l.core.State().Cwnd
-	waits := l.core.Cancelled(&w.item)
+	waiting, place, cwnd := l.core.Queue.Len(), w.place-l.passed, l.core.State().Cwnd
+	waits := l.core.Queue.Remove(&w.item)
 	l.unlock(now)
 	err := ctx.Err()
 	if waits {

@@ -38,7 +38,7 @@ func (l *Limiter) close() {
 		if l.timer != nil {
 			l.timer.Stop()
 		}
-		for i := l.core.Dismissed(); i != nil; i = l.core.Dismissed() {
+		for i := l.core.Queue.Pop(); i != nil; i = l.core.Queue.Pop() {
 			w := i.Value
 			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
 		}

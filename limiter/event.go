@@ -223,7 +223,7 @@ func (l *Limiter) note(now time.Duration, e Event) {
 	}
 	l.seq++
 	e.Name, e.Seq, e.Time = l.name, l.seq, l.made.Add(now)
-	e.InFlight, e.Queued = l.core.Flying(), l.core.Waiting()
+	e.InFlight, e.Queued = l.core.Flying(), l.core.Queue.Len()
 	if l.observer != nil {
 		l.events = append(l.events, e)
 	}

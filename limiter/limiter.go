@@ -128,7 +128,7 @@ func (l *Limiter) time() time.Duration {
 // unlock ends an event: it admits all operations that may go, sets the timer for the others, releases the
 // lock, and only then wakes those admitted and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
-	if l.core.Waiting() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
+	if l.core.Queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()
 		return
 	}

@@ -39,8 +39,9 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	l.note(now, Event{
 		Kind: Paused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
 	})
-	for w := range l.core.All() {
-		if err := l.hopeless(now, w.deadline); err != nil && l.core.Cancelled(&w.item) {
+	for i := range l.core.Queue.All() {
+		w := i.Value
+		if err := l.hopeless(now, w.deadline); err != nil && l.core.Queue.Remove(i) {
 			w.dismissed, w.next, l.woken = err, l.woken, w
 		}
 	}

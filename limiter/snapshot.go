@@ -88,7 +88,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	defer l.mu.Unlock()
 	s, state := l.counts, l.core.State()
 	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
-	s.Gap, s.InFlight, s.Queued = state.Gap, l.core.Flying(), l.core.Waiting()
+	s.Gap, s.InFlight, s.Queued = state.Gap, l.core.Flying(), l.core.Queue.Len()
 	now := l.now()
 	if until := l.core.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)

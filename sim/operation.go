@@ -130,7 +130,7 @@ func (e *engine) bear(c *client) {
 	case c.core == nil:
 		e.try(op)
 	default:
-		c.core.Queued(&op.item)
+		c.core.Queue.Push(&op.item)
 		e.drain(c.party)
 	}
 }
@@ -305,7 +305,7 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 // retried: an operation's wait is over.
 func (e *engine) retried(op *operation) {
 	if c := op.client; c.core != nil {
-		c.core.Rejoined(&op.item)
+		c.core.Queue.PutBack(&op.item)
 		e.drain(c.party)
 		return
 	}

@@ -35,7 +35,7 @@ func newCoreTrace(t *testing.T, law window.NewLaw, s core.Settings) *coreTrace {
 func (t *coreTrace) arrive(from, to int) {
 	for op := from; op <= to; op++ {
 		t.items[op] = &queue.Item[int]{Value: op}
-		t.Queued(t.items[op])
+		t.Queue.Push(t.items[op])
 		t.drain()
 	}
 }
@@ -47,7 +47,7 @@ func (t *coreTrace) answer(op int, o window.Outcome, retryAfter time.Duration) {
 	require.NotEqual(t, core.Late, c, "operation %d is in flight", op)
 	delete(t.flying, op)
 	if o.Overloaded() {
-		t.Rejoined(t.items[op])
+		t.Queue.PutBack(t.items[op])
 	}
 	t.drain()
 }
@@ -66,7 +66,7 @@ func (t *coreTrace) refuseAll(retryAfter time.Duration) (cuts int, pause time.Du
 		if t.Answered(t.now, k, window.Overload, retryAfter) == core.Cut {
 			cuts++
 		}
-		t.Rejoined(t.items[op])
+		t.Queue.PutBack(t.items[op])
 		delete(t.flying, op)
 	}
 	t.drain()
@@ -89,7 +89,7 @@ func TestCoreSendsInOrderAsTheWindowAdmits(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Window: window.Settings{Initial: 3}})
 	c.arrive(1, 6)
 	require.Equal(t, []int{1, 2, 3}, c.sent)
-	require.Equal(t, 3, c.Waiting())
+	require.Equal(t, 3, c.Queue.Len())
 	c.answer(2, window.Success, 0) // cwnd 4: one for the answered, one for the growth
 	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
 	require.EqualValues(t, 4, c.State().Cwnd)
@@ -472,9 +472,9 @@ func TestCoreReconfiguredLetsWhoWaitsGo(t *testing.T) {
 	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{Window: window.Settings{Initial: 4, Min: 4}, QueueBound: 1}))
 	c.drain()
 	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
-	require.Equal(t, 2, c.Waiting(), "a lower bound sends nobody away who waits")
+	require.Equal(t, 2, c.Queue.Len(), "a lower bound sends nobody away who waits")
 	c.arrive(7, 7)
-	require.Equal(t, 2, c.Waiting(), "and lets nobody in")
+	require.Equal(t, 2, c.Queue.Len(), "and lets nobody in")
 }
 
 // A law keeps what it learned when nothing that it is made from has changed.

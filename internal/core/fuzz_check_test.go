@@ -41,7 +41,7 @@ func (m *model) check() {
 	require.Equal(m.t, m.twin.cwnd, s.Cwnd)
 	require.Equal(m.t, m.twin.ssthresh, s.Ssthresh)
 	require.Equal(m.t, len(m.twin.flying), m.core.Flying())
-	require.Equal(m.t, len(m.twin.queue), m.core.Waiting())
+	require.Equal(m.t, len(m.twin.queue), m.core.Queue.Len())
 	require.Equal(m.t, m.twin.cuts, m.cuts, "exactly one cut per burst")
 
 	require.GreaterOrEqual(m.t, m.core.Flying(), 0)
@@ -50,10 +50,10 @@ func (m *model) check() {
 	require.LessOrEqual(m.t, s.Cwnd, m.twin.max)
 	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
 	if m.core.PausedUntil() <= m.now {
-		require.False(m.t, m.core.Waiting() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
+		require.False(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
 	} else {
 		at, ok := m.core.Deadline()
-		require.Equal(m.t, m.core.Waiting() > 0, ok, "in a pause there is a time to look again")
+		require.Equal(m.t, m.core.Queue.Len() > 0, ok, "in a pause there is a time to look again")
 		require.True(m.t, !ok || at == m.core.PausedUntil())
 	}
 }
@@ -61,7 +61,7 @@ func (m *model) check() {
 // settle lets everything succeed: nobody is stranded.
 func (m *model) settle() {
 	for range 10 * (m.ops + 1) {
-		if m.core.Flying() == 0 && m.core.Waiting() == 0 {
+		if m.core.Flying() == 0 && m.core.Queue.Len() == 0 {
 			break
 		}
 		m.now += time.Second
@@ -71,7 +71,7 @@ func (m *model) settle() {
 		m.check()
 	}
 	require.Zero(m.t, m.core.Flying())
-	require.Zero(m.t, m.core.Waiting())
+	require.Zero(m.t, m.core.Queue.Len())
 }
 
 func without(ops []int, op int) []int {

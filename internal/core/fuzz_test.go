@@ -169,7 +169,7 @@ func (m *model) arrive() {
 	m.seen = m.at(m.core.Timed())
 	i := &queue.Item[int]{Value: m.ops}
 	m.items = append(m.items, i)
-	require.True(m.t, m.core.Queued(i))
+	require.True(m.t, m.core.Queue.Push(i))
 	m.twin.arrived(m.ops)
 	m.waiting = append(m.waiting, m.ops)
 	m.ops++
@@ -180,7 +180,7 @@ func (m *model) arrive() {
 func (m *model) try(n int) {
 	for range n {
 		m.seen = m.at(m.core.Timed())
-		open := m.core.Waiting() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
+		open := m.core.Queue.Len() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
 		k, ok := m.core.Tried(m.seen)
 		require.Equal(m.t, open, ok)
 		if !ok {
@@ -221,7 +221,7 @@ func (m *model) answer(which int, o window.Outcome) {
 		m.twin.gone(f.ticket.ID())
 	default:
 		m.twin.failed(f.ticket.ID())
-		m.core.Rejoined(m.items[f.op])
+		m.core.Queue.PutBack(m.items[f.op])
 		m.twin.rejoined(f.op)
 		m.waiting = append(m.waiting, f.op)
 	}
@@ -246,8 +246,8 @@ func (m *model) cancel(which int) {
 	i := which % len(m.waiting)
 	op := m.waiting[i]
 	m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
-	require.True(m.t, m.core.Cancelled(m.items[op]))
-	require.False(m.t, m.core.Cancelled(m.items[op]))
+	require.True(m.t, m.core.Queue.Remove(m.items[op]))
+	require.False(m.t, m.core.Queue.Remove(m.items[op]))
 	m.twin.cancelled(op)
 }
 

@@ -125,7 +125,7 @@ func (w *world) run() {
 		}
 		w.after(time.Duration(w.random.Float64()*float64(10*time.Millisecond)), func() {
 			for i := range n {
-				c.core.Queued(&queue.Item[int]{Value: i})
+				c.core.Queue.Push(&queue.Item[int]{Value: i})
 			}
 			w.drain(c)
 		})
@@ -222,14 +222,14 @@ func (w *world) answered(c *client, i *queue.Item[int], t core.Ticket, refused b
 	if refused {
 		c.fails[i.Value]++
 		d := c.core.RetryDelay(c.fails[i.Value], o, ra)
-		w.after(d, func() { c.core.Rejoined(i); w.drain(c) })
+		w.after(d, func() { c.core.Queue.PutBack(i); w.drain(c) })
 	} else {
 		w.accepted++
 		c.done++
 		w.done = w.now
 		delete(c.fails, i.Value)
 		if w.jobs == 0 {
-			c.core.Queued(i)
+			c.core.Queue.Push(i)
 		}
 	}
 	w.drain(c)
