@@ -45,11 +45,6 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if p, ok := l.TryAcquire(); ok {
 		return p, nil
 	}
-	return l.queued(ctx, retry)
-}
-
-// queued is acquire for a caller that found no free slot.
-func (l *Limiter) queued(ctx context.Context, retry bool) (Permit, error) {
 	w := l.waiters.Get().(*waiter) // not under the lock
 	if at, bounded := ctx.Deadline(); bounded {
 		w.deadline = max(1, at.Sub(l.made))

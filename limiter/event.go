@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -206,8 +207,8 @@ func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []Event
-	for i := range l.recent {
-		if e := l.recent[(l.oldest+i)%len(l.recent)]; e.Seq > after {
+	for _, e := range l.recent {
+		if e.Seq > after {
 			all = append(all, e)
 		}
 	}
@@ -227,13 +228,12 @@ func (l *Limiter) note(now time.Duration, e Event) {
 	if l.observer != nil {
 		l.events = append(l.events, e)
 	}
-	e.Err = nil // an error may hold much
-	switch {
-	case !decision:
-	case len(l.recent) < decisions:
-		l.recent = append(l.recent, e)
-	default:
-		l.recent[l.oldest] = e
-		l.oldest = (l.oldest + 1) % decisions
+	if !decision {
+		return
 	}
+	if len(l.recent) == decisions {
+		l.recent = slices.Delete(l.recent, 0, 1)
+	}
+	e.Err = nil // an error may hold much
+	l.recent = append(l.recent, e)
 }

@@ -79,9 +79,8 @@ type guarded struct {
 	woken  *waiter
 	events []Event
 	seq    uint64
-	// recent is a ring of the latest decisions, the first one at oldest.
+	// recent are the latest decisions, the oldest first.
 	recent []Event
-	oldest int
 }
 
 // New returns a limiter with the law, or an error that names the wrong setting, its value and the allowed

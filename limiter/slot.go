@@ -52,10 +52,10 @@ func (s *slots) Backoffs(failures int, last window.Outcome) int {
 }
 
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
-	pause := s.Paused()
 	l := s.limiter()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	pause := l.core.PausedUntil() - l.now()
 	if asked := min(retryAfter, l.config.Load().MaxRetryAfter); asked > 0 && pause >= asked {
 		return max(pause, l.core.RetryDelay(failures, last, 0)) // the pause has the Retry-After, with its jitter
 	}
