@@ -45,8 +45,7 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 	})
 }
 
-// Rule 1: "Jitter everything!" Many clients that start together do not look
-// together after that.
+// Rule 1: "Jitter everything!" Many clients that start together do not look together after that.
 func TestLooksAreJittered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients = 200
@@ -100,8 +99,7 @@ func TestWhileTheSourceIsAwayTheDocumentStays(t *testing.T) {
 	})
 }
 
-// A bad document is refused with an error that names the field and changes
-// nothing.
+// A bad document is refused with an error that names the field and changes nothing.
 func TestABadDocumentChangesNothing(t *testing.T) {
 	source, a := &script{data: version(5, 8)}, &applied{}
 	c := started(t, source, remote.Settings{}, a)

@@ -143,8 +143,7 @@ func TestSlowServers(t *testing.T) {
 	}
 }
 
-// The next host could read the header, so no redirect is followed, unless the Client's
-// own rule decides.
+// The next host could read the header, so no redirect is followed, unless the Client's own rule decides.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v2" {

@@ -193,8 +193,7 @@ func TestTheSameVersionSaysTheSame(t *testing.T) {
 	}
 }
 
-// FuzzParse: it never panics, accepts only documents that can be written, and every refusal
-// names a field.
+// FuzzParse: it never panics, accepts only documents that can be written, and every refusal names a field.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(full))
 	for _, s := range []string{

@@ -208,8 +208,7 @@ func TestCoreRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 	}
 }
 
-// docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with the second such
-// cut".
+// docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with the second such cut".
 func TestCoreCutsWithoutSuccessPauseEverybody(t *testing.T) {
 	c := newCoreTrace(t, aimd.Tahoe, core.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)
