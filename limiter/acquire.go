@@ -10,12 +10,11 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-// Acquire waits for a slot, at the end of the queue. It returns an error that wraps ctx.Err() if the
-// context ends first, or at once if its deadline ends before a pause for all does. It returns an error
-// that wraps attempt.ErrQuota if the pause lasts for longer than Rules.GiveUpAfter, ErrClosed if the
-// limiter is closed, attempt.ErrQueueFull if the queue is at its bound, and ErrHasSlot if ctx belongs to
-// an attempt of Do, Each or Begin that has a slot of this limiter: to wait for a second slot with the
-// first in hand could last for ever. The request belongs under the slot in hand.
+// Acquire waits for a slot, at the end of the queue. It returns an error that wraps ctx.Err() if the context
+// ends first, or at once if its deadline ends before a pause for all does; one that wraps attempt.ErrQuota if
+// the pause lasts for longer than Rules.GiveUpAfter; ErrClosed; attempt.ErrQueueFull; and ErrHasSlot if ctx
+// belongs to an attempt that has a slot of this limiter, since a wait for a second slot with the first in
+// hand could last for ever.
 //
 // A client that tries again uses Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
@@ -95,10 +94,10 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 			return Permit{}, l.leave(ctx, w)
 		}
 	}
-	t, dismissed := w.ticket, w.dismissed
+	t, err := w.ticket, w.dismissed
 	l.recycle(w)
-	if dismissed != nil {
-		return Permit{}, dismissed
+	if err != nil {
+		return Permit{}, err
 	}
 	return Permit{l, t}, nil
 }
@@ -143,8 +142,8 @@ type waiter struct {
 	since time.Duration
 	// deadline is its context's, since the limiter was made; 0: it has none.
 	deadline time.Duration
-	// place is its place in the queue, plus the limiter's passed; a retry has none. It counts those
-	// before it that gave up meanwhile.
+	// place is its place in the queue plus the limiter's passed; 0 for a retry. It counts those before it
+	// that gave up meanwhile.
 	place int
 	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
 	dismissed error

@@ -6,17 +6,16 @@ import (
 	"fmt"
 )
 
-// Close takes no new work: callers that wait, and later ones, get ErrClosed. Attempts in flight continue
-// and are to be released as always. With Config.StateFile it writes the state, and returns the error of
-// the write. It may be called more than once.
+// Close takes no new work: callers that wait, and later ones, get ErrClosed. Attempts in flight are released
+// as always. With Config.StateFile it writes the state, and returns the error of the write. It may be called
+// more than once.
 func (l *Limiter) Close() error {
 	l.close()
 	return l.save()
 }
 
-// Drain closes the limiter and waits until no attempt is in flight. If the context ends first, the error
-// says how many attempts still are. With Config.StateFile it then writes the state, and also returns the
-// error of the write.
+// Drain is Close, and waits until no attempt is in flight before it writes the state. If the context ends
+// first, the error says how many attempts still are.
 func (l *Limiter) Drain(ctx context.Context) error {
 	l.close()
 	var err error

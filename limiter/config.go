@@ -19,11 +19,11 @@ import (
 // Rules are the settings that may change while a limiter is at work: see Reconfigure. The
 // zero value of every field means the documented default.
 type Rules struct {
-	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <=
-	// MaxWindow <= window.MaxWindow. 0 means 1 and window.MaxWindow.
+	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
+	// window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
 	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. A law that
-	// measures, such as aimd.Probe, has no factor: New returns an error for one, and Reconfigure ignores it.
+	// measures, such as aimd.Probe, has no factor: New returns an error for one, Reconfigure ignores it.
 	Factor float64
 	// QueueBound is the most new operations that may wait; 0: no bound.
 	QueueBound int
@@ -31,30 +31,28 @@ type Rules struct {
 	// between, and an operation's own backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
 	// negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
-	// Patience is the number of overloads in a row after which an operation backs off by
-	// itself, and the number of cuts in a row from which a Retry-After pauses all
-	// operations (never less than two): 1 or more; 0 means 5.
+	// Patience is the number of overloads in a row from which an operation backs off by itself, and of cuts
+	// in a row (never less than two) from which a Retry-After pauses all operations: 1 or more; 0 means 5.
 	Patience int
-	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one counts as
-	// MaxRetryAfter: 1 ms to 24 h; 0 means 5 min.
+	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one counts as MaxRetryAfter: 1 ms to
+	// 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
-	// Reserve is the share of each quota of the service that is not sent at once but evenly up to the reset,
-	// for others that spend the same quota: 0 to 1. It needs a door that reads the service's reports, such as
-	// package httplimit. 0 means a tenth, and only if more operations wait than are left.
+	// Reserve is the share of each quota of the service, 0 to 1, that is sent not at once but evenly up to
+	// the reset, for others that spend the same quota. It needs a door that reads the service's reports, such
+	// as package httplimit. 0 means a tenth, and only if more operations wait than are left.
 	Reserve float64
-	// GiveUpAfter is the longest wait before an attempt: an operation whose service asks for more, or that
-	// finds a pause for all that lasts for longer, ends with attempt.ErrQuota at once; 0: no bound.
+	// GiveUpAfter is the longest wait before an attempt: an operation that would wait for longer, for the
+	// service or for the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.
 	GiveUpAfter time.Duration
-	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit, an
-	// operation ends by success, by a final error, or with its context.
+	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit.
 	MaxAttempts int
-	// AttemptTimeout ends the context of a single attempt of Do and Each; an attempt that
-	// ends by it counts as Timeout. 0: no timeout.
+	// AttemptTimeout ends the context of a single attempt of Do and Each, which then counts as Timeout. 0: no
+	// timeout.
 	AttemptTimeout time.Duration
 	// FirstContact is how long operations try to reach a service that has never answered, from the first
-	// attempt that found no service: a refused connection, an address that does not exist, a connection
-	// closed without an answer. Then operations fail with attempt.ErrNoContact until an attempt is answered.
-	// Once the service has answered, operations wait through its outages. 0 means 10 s, negative: for ever.
+	// attempt that found no service: a refused connection, an unknown address, a connection closed without an
+	// answer. After it they fail with attempt.ErrNoContact until an attempt is answered. 0 means 10 s,
+	// negative: for ever.
 	FirstContact time.Duration
 }
 
@@ -74,34 +72,31 @@ type Config struct {
 	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the goroutine
-	// that caused the event: the limiter is then already as the event says, and calls back
-	// into it are fine. Several goroutines may call it at once. It should be quick, and
-	// must not panic: it runs on the goroutine that released a permit, ran out of time or
-	// fired a timer. With an observer the limiter reads the clock at every event. It may be nil.
+	// Observer is called for every event, after the lock is released, by the goroutine that caused the event:
+	// the limiter is then already as the event says, and calls back into it are fine. Several goroutines may
+	// call it at once. It should be quick, and must not panic. With an observer the limiter reads the clock
+	// at every event. It may be nil.
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
-	// Restore is a state learned earlier, to start from. The zero State, and a state older
-	// than RestoreAge, are ignored.
+	// Restore is a state learned earlier, to start from. The zero State, and one older than RestoreAge, are
+	// ignored.
 	Restore State
-	// StateFile is a file that keeps the state over restarts. New starts from it, if it
-	// holds a state that is not too old, else from Restore; a file that New cannot read
-	// is ignored. Close and Drain write it. "": no file.
+	// StateFile keeps the state over restarts. New starts from the state in the file if it can be read and is
+	// not too old, else from Restore; Close and Drain write it. "": no file.
 	StateFile string
-	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: no age. A
-	// state without a time is never too old.
+	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: no age. A state without a
+	// time is never too old.
 	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
 	// If the policy has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy
-	// Guards are asked before each attempt of Do and Each, and by integrations: a throttle,
-	// a retry budget. A budget comes last, since it counts what is sent.
+	// Guards are asked before each attempt of Do and Each, and by integrations: a throttle, a retry budget. A
+	// budget comes last, since it counts what is sent.
 	Guards []attempt.Guard
 }
 
-// firstContact is long enough for a service that starts together with its client, and
-// short enough for somebody that waits for the word that the port is wrong. Our choice.
+// firstContact is long enough for a service that starts together with its client. Our choice.
 const firstContact = 10 * time.Second
 
 // withDefaults fills in what the core has no default for.

@@ -6,42 +6,42 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help. It
-// returns nil once fn did, otherwise an *attempt.Error with the number of attempts, the reason to give
-// up, and the last error. It retries what fn does, so fn must be safe to repeat.
+// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help, so fn
+// must be safe to repeat. It returns nil once fn did, otherwise an *attempt.Error with the number of
+// attempts, the reason to give up, and the last error.
 //
-// After an overload or a timeout the slot goes to another operation, and this one waits at the front of
-// the queue once the service's Retry-After is over. After several failures, and after the first neutral
-// one, the operation backs off by itself before it queues. Without MaxAttempts Do ends by success, by a
-// final error, or with ctx: bulk work loses no item, and interactive callers give a deadline. With
-// GiveUpAfter a wait that is longer ends it with attempt.ErrQuota.
+// After an overload or a timeout the slot goes to another operation, and this one waits at the front of the
+// queue once the service's Retry-After is over. After several failures, and after the first neutral one, the
+// operation backs off by itself before it queues. Without MaxAttempts and GiveUpAfter, Do ends by success, by
+// a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
 //
-// A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and
-// how a Retry-After is obeyed. After an overload or a timeout an operation backs off only when the
-// limiter's patience is over, since the window paces it. A pause for all operations follows the limiter's
-// rules, and the lower of the two attempt limits holds.
+// A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a
+// Retry-After is obeyed. Pauses for all operations follow the limiter's rules, after an overload or a timeout
+// an operation backs off only when the limiter's patience is over, and the lower of the two attempt limits
+// holds.
 //
-// The guards (Config.Guards) are asked before each attempt, before it waits for a slot. A guard that
-// refuses ends the operation at once.
+// The guards (Config.Guards) are asked before each attempt waits for a slot. A guard that refuses ends the
+// operation at once.
 //
-// The context of fn is ctx, with the attempt's timeout if there is one; it says that the attempt has a slot
-// and which attempt it is (attempt.Number). A Do or Each of the same limiter within fn, or a client that uses
+// The context of fn is ctx, with the attempt's timeout if there is one. It says that the attempt has a slot
+// and which attempt it is (attempt.Number): a Do or Each of the same limiter within fn, or a client that uses
 // an integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its
-// retries only, backs off by itself from its first failure, and does not count for the window: fn's end does.
+// retries only, backs off by itself from its first failure, and does not count for the window: the end of fn
+// does.
 //
-// If the attempt's timeout passes before ctx ends, the attempt is a timeout and is tried again, whatever
-// error fn returns, unless the classifier knows the error. If ctx's deadline passes, the attempt is a
-// timeout if it had at least half of the time from the call of Do to the deadline. A cancellation by the
-// caller is neutral. If fn panics, the slot is released and the panic continues.
+// If the attempt's timeout passes before ctx ends, the attempt is a timeout and is tried again, unless the
+// classifier knows the error of fn. If ctx's deadline passes, the attempt is a timeout if it had at least
+// half of the time from the call of Do to the deadline. A cancellation by the caller is neutral. If fn
+// panics, the slot is released and the panic continues.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
 	return l.runner.Do(ctx, fn)
 }
 
-// Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards,
-// waits for a slot and returns an attempt, which has to be ended (attempt.Attempt.End) and may be
-// followed by another (Next). The context says which attempt of its operation it is (attempt.Number); a
-// retry waits at the front of the queue (attempt.WithRetry). With an error, of the context, of a guard or
-// of the limiter, no attempt was begun.
+// Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards, waits
+// for a slot and returns an attempt, which has to be ended (attempt.Attempt.End) and may be followed by
+// another (Next). The context says which attempt of its operation it is; a retry waits at the front of the
+// queue (attempt.WithRetry). With an error, of the context, of a guard or of the limiter, no attempt was
+// begun.
 //
 // If ctx holds a slot of the limiter already, the attempt is part of the one that took it: Begin asks no
 // guard and does not wait.

@@ -1,9 +1,8 @@
 // Package limiter bounds the attempts in flight by a congestion window; other operations wait in a queue.
 //
-// A [Limiter] is a driver around a pure core (internal/core): window, queue and pauses, driven by events
-// with the time as an argument. The driver has one lock, goroutines that wait, contexts, a clock. Begin
-// with New of [github.com/aimd-go/aimd], and use Do or aimd.Each; Acquire is for programs that make each
-// attempt themselves.
+// A [Limiter] drives a pure core (internal/core): window, queue and pauses. The driver adds a lock,
+// goroutines that wait, contexts and a clock. Begin with New of [github.com/aimd-go/aimd], and use Do or
+// aimd.Each; Acquire is for programs that make each attempt themselves.
 //
 //	     Acquire, Do, Each                                  the service
 //	            |                                                ^
@@ -17,24 +16,15 @@
 // What happens if
 //   - the service refuses: the first refusal of a burst cuts the window, the others count as part of the
 //     burst; the operations wait at the front of the queue.
-//   - the service continues to refuse: from the second cut in a row, with no answer accepted in between,
-//     all operations pause, from 50 ms to 5 s, twice as long each time; a law that spaces its sends does
-//     that by its gap. From the fifth cut a Retry-After, if there is one, pauses all operations, and then
-//     the window starts small.
-//   - a wait cannot be met, since the deadline of its context ends before a pause for all or the wait for
-//     a quota does: the operation fails at once, with the answer that asked for the pause. With
-//     Rules.GiveUpAfter a wait that is longer fails with attempt.ErrQuota.
+//   - the service continues to refuse: from the second cut in a row, with no answer accepted in between, all
+//     operations pause, from 50 ms to 5 s, twice as long each time; a law that spaces its sends does that by
+//     its gap. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
+//   - a wait cannot be met, since the deadline of its context ends before a pause for all or the wait for a
+//     quota does: the operation fails at once, with the answer that asked for the pause.
 //   - the service has never answered: operations fail after 10 s (Rules.FirstContact). Once it has
 //     answered, operations wait through outages until the context ends. "No such host" counts as an
 //     outage: some systems report a dead network that way.
-//   - there is an [attempt.Policy]: it decides which failed attempts of Do and Each are followed by
-//     another; without a policy the classifier does. Package retry has one.
-//   - there are guards ([attempt.Guard]), such as a throttle or a retry budget: they are asked before
-//     each attempt waits for a slot. An attempt that a guard refuses fails at once.
-//   - a waiting caller's context ends: the caller returns at once, at a deadline with its place in the queue,
-//     its wait and the window. If its turn came at that moment the slot goes to the next operation.
-//   - fn begins another operation of this limiter with the context that it was given: that operation runs
-//     under the slot of fn.
-//   - fn panics: the permit is released, and the panic continues.
+//   - a waiting caller's context ends: the caller returns at once. If its turn came at that moment the slot
+//     goes to the next operation.
 //   - a permit is released twice: the second release returns [ErrReleased] and is ignored.
 package limiter

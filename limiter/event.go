@@ -19,11 +19,10 @@ const (
 	Grew Kind = iota + 1
 	// Shrank: the law narrowed the window without an overload.
 	Shrank
-	// Cut: the first overload of a burst; the law reacted. A law that measures, such as
-	// aimd.Probe, may leave the window as it was.
+	// Cut: the first overload of a burst; the law reacted. A law that measures may leave the window as it
+	// was.
 	Cut
-	// Ignored: an overload of a burst that counted already. A law may narrow the window a
-	// little more for it, as aimd.Probe does.
+	// Ignored: an overload of a burst that counted already. A law may narrow the window a little more for it.
 	Ignored
 	// Steady: an answer that left the window as it was.
 	Steady
@@ -39,11 +38,11 @@ const (
 	Closed
 	// Reconfigured: the limiter is under new rules.
 	Reconfigured
-	// Away: an attempt found no service, for the reason in Event.Err. There is one such
-	// event until the service answers again; operations wait meanwhile.
+	// Away: an attempt found no service, for the reason in Event.Err. There is one such event until the
+	// service answers.
 	Away
-	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal,
-	// so the classifier may not know it. There is one such event for each limiter.
+	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal, so the classifier
+	// may not know it. There is one such event for each limiter.
 	Suspect
 	// UsedUp: the quota in Event.Quota is used up for Event.Wait.
 	UsedUp
@@ -87,8 +86,8 @@ type Event struct {
 	// needs to be whole again (UsedUp).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if the service asked for
-	// the pause, and then lasts a little longer: the end is spread, so that not all clients come back at
-	// once. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
+	// the pause, which then lasts a little longer, so that not all clients come back at once. MaxRetryAfter
+	// is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
 	// Err is the error of the kinds Away and Suspect, and of a pause that the service asked for.
 	Err error
@@ -199,10 +198,9 @@ func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Bef
 // decisions is how many events Decisions keeps.
 const decisions = 32
 
-// Decisions returns the latest decisions with a Seq greater than after, oldest first:
-// events of the kinds Cut, Shrank, Paused, Reconfigured, UsedUp and Closed, and of the kind Ignored
-// those that narrowed the window. The limiter keeps 32, whether it has an observer or not,
-// so that a late look shows how it came to its window.
+// Decisions returns the latest decisions with a Seq greater than after, oldest first: events of the kinds
+// Cut, Shrank, Paused, Reconfigured, UsedUp and Closed, and of the kind Ignored those that narrowed the
+// window. The limiter keeps 32, with an observer or without.
 func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()

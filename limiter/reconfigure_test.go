@@ -259,6 +259,7 @@ func ExampleLimiter_Reconfigure() {
 	fmt.Println("error:", l.Reconfigure(r))
 	fmt.Println("factor:", l.Config().Factor)
 	// Output:
-	// error: <nil> cwnd: 10 error: limiter: Factor: 2 is not allowed, want a number greater than 0 and less
-	// than 1 factor: 0.9
+	// error: <nil> cwnd: 10
+	// error: limiter: Factor: 2 is not allowed, want a number greater than 0 and less than 1
+	// factor: 0.9
 }

@@ -52,7 +52,8 @@ func TestBothEnds(t *testing.T) {
 	require.Zero(t, q.Len())
 }
 
-// "A failed operation rejoins the queue at the front", and of several the one that failed first goes first.
+// "A failed operation rejoins the queue at the front", and of several the one that failed first goes
+// first.
 func TestPutBackGoesToTheFrontInOrder(t *testing.T) {
 	var q queue.Queue[int]
 	all := items(6)
@@ -154,5 +155,6 @@ func Example() {
 	q.Remove(a) // its caller gave up
 	fmt.Println(pop(&q).Value)
 	// Output:
-	// 2 b
+	// 2
+	// b
 }

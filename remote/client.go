@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/schedule"
@@ -23,19 +24,19 @@ var ErrClosed = errors.New("remote: closed")
 
 // Settings are for New. Zero fields take the documented default.
 type Settings struct {
-	// Period is the time from one look at the source to the next, on average: looks are
-	// jittered (package schedule), so that many clients never ask together. 1 s to 24 h; 0
-	// means 5 min: "period = 300 // Once every 5 minutes" (Safe Client Behaviour).
+	// Period is the mean time from one look at the source to the next: looks are jittered (package schedule),
+	// so that many clients never ask together. 1 s to 24 h; 0 means 5 min: "period = 300 // Once every 5
+	// minutes" (Safe Client Behaviour).
 	Period time.Duration
-	// Timeout bounds one look at the source, the look in Start included: 1 ms to 10 min; 0
-	// means 10 s. Our choice: a program may start while its source is down.
+	// Timeout bounds one look at the source, the look of Start included: 1 ms to 10 min; 0 means 10 s, our
+	// choice.
 	Timeout time.Duration
 	// Store is the path of a file, in a directory that exists, that keeps the last good document for the next
-	// start, with mode 0600; "": no file. A device, a pipe or a directory of that name is left alone, and
-	// Snapshot.StoreError names it. A link is followed once.
+	// start, with mode 0600; "": no file. A link is followed once. Snapshot.StoreError names a path that is
+	// no regular file; such a path is never written.
 	Store string
-	// Observer, if not nil, is called with the state after each look at the source, by the
-	// goroutine that looked. It should be quick, and must not call Refresh or Close.
+	// Observer is called with the state after each look at the source, by the goroutine that looked. It
+	// should be quick, and must not call Refresh or Close. It may be nil.
 	Observer func(Snapshot)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -43,23 +44,22 @@ type Settings struct {
 
 // Snapshot is how a Client stood at one moment.
 type Snapshot struct {
-	// Document is in force, and Version is its version; zero at first.
+	// Document is in force, Version is its version; zero at first.
 	Document Document `json:"document,omitzero"`
 	Version  uint64   `json:"version"`
-	// From is where the document came from: the source, or the store. Applied is when it was put in force.
+	// From is the source or the store that the document came from, Applied the time when it was put in force.
 	From    string    `json:"from,omitempty"`
 	Applied time.Time `json:"applied,omitzero"`
 	// Source is the name of the source.
 	Source string `json:"source"`
-	// Looked is when the source was last looked at, and Confirmed when a look last showed
-	// that the document in force is the present one.
+	// Looked is the time of the last look, Confirmed the time of the last look that found the document in
+	// force.
 	Looked    time.Time `json:"looked,omitzero"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
-	// Looks counts the looks at the source since the start, Failures the looks that failed.
+	// Looks counts the looks at the source, Failures the looks that failed.
 	Looks    uint64 `json:"looks"`
 	Failures uint64 `json:"failures"`
-	// LastError is why the last look failed, StoreError why the store was not written, or
-	// its document not used; or "".
+	// LastError is the error of the last look, StoreError of the last use of the store; "": no error.
 	LastError  string `json:"last_error,omitempty"`
 	StoreError string `json:"store_error,omitempty"`
 }
@@ -70,9 +70,9 @@ func (s Snapshot) String() string {
 		s.Version, s.From, s.Looks, s.Failures, s.LastError, s.StoreError)
 }
 
-// Client keeps a program's settings as its source has them. It looks at the source at
-// Start and then on a jittered schedule, and puts each new good document in force: whole,
-// or not at all. It is safe for any number of goroutines. Make one with New.
+// Client keeps the settings of a program as its source has them: it looks at the source at Start and then on
+// a jittered schedule, and puts each new good document in force as a whole. It is safe for any number of
+// goroutines. Make one with New.
 type Client struct {
 	source   Source
 	settings Settings
@@ -83,15 +83,16 @@ type Client struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	// turn has an element while the source or the store is looked at. It guards mark, by which
-	// the source knows the document in force, and the writes of state.
+	// turn has an element during a look. It guards mark, by which the source knows the document in force, and
+	// the writes of state.
 	turn chan struct{}
 	mark string
 
-	mu      sync.Mutex
-	state   Snapshot // guarded by mu, as is started
-	started bool
+	started atomic.Bool
 	polling sync.WaitGroup
+
+	mu    sync.Mutex
+	state Snapshot // guarded by mu
 }
 
 // New returns a Client that brings the source's documents to the appliers, or an error that names the setting
@@ -126,18 +127,15 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	return c, nil
 }
 
-// Start puts the stored document in force, if there is one, looks at the source once, and
-// then at each time of its schedule until Close. It returns after the first look, within
-// Settings.Timeout or when ctx ends, whichever is first; ctx bounds that look only.
+// Start puts the stored document in force, if there is one, looks at the source once, and from then on at
+// each time of its schedule until Close. It returns after the first look, which ctx and Settings.Timeout
+// bound.
 //
-// If the source is away, or has no good document, Start returns no error: the program runs
-// with the stored document, or with its own settings, and Snapshot has the reason. Start
-// returns ErrClosed after Close, and an error if it is called a second time.
+// If the source has no good document, Start returns no error: the program runs with the stored document, or
+// with its own settings, and Snapshot has the reason. Start returns ErrClosed after Close, and an error if it
+// is called a second time.
 func (c *Client) Start(ctx context.Context) error {
-	c.mu.Lock()
-	again := c.started
-	c.started = true
-	c.mu.Unlock()
+	again := c.started.Swap(true)
 	if c.closing.Err() != nil {
 		return ErrClosed
 	} else if again {
@@ -154,8 +152,8 @@ func (c *Client) Start(ctx context.Context) error {
 	return nil
 }
 
-// Refresh looks at the source now, or after a look that is under way. It returns nil if
-// the document in force is now the source's, and else the reason.
+// Refresh looks at the source now, or after a look that is under way. It returns nil if the source's document
+// is in force, otherwise the reason.
 func (c *Client) Refresh(ctx context.Context) error { return c.refresh(ctx, false) }
 
 func (c *Client) refresh(ctx context.Context, first bool) error {
@@ -183,8 +181,8 @@ func (c *Client) refresh(ctx context.Context, first bool) error {
 	return err
 }
 
-// Close ends the looks at the source, and waits for a look under way. The document stays in force. It may be
-// called more than once, but not by an Applier, a Source or the Observer.
+// Close ends the looks, and waits for a look under way. The document stays in force. It may be called more
+// than once, but not by an Applier, a Source or the Observer.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.close()

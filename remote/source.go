@@ -2,8 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +13,10 @@ import (
 
 // Source is where documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
-	// Fetch returns the document as it is now, and a mark by which the source knows the
-	// document again (an ETag), or "". have is the mark of the document in force, "" at
-	// first: if the mark is still the same, the data may be nil. One goroutine at a time
-	// calls it. It must end when ctx ends, and should read no more than 256 KiB.
+	// Fetch returns the present document, and a mark by which the source knows the document again (an ETag),
+	// or "". have is the mark of the document in force, "" at first: if the mark is still the same, the data
+	// may be nil. One goroutine at a time calls it. It must end when ctx ends, and should read at most 256
+	// KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors, in Snapshot and in the store. It holds no secrets.
 	String() string
@@ -27,10 +25,9 @@ type Source interface {
 // fileSource is the Source of NewFile: a path.
 type fileSource string
 
-// NewFile returns the source that reads a local file, which need not exist yet. Its mark
-// is a hash of the contents. Each look reads the whole file, of 256 KiB at most, since
-// notices of changes do not work on every system and drive. Replace the file by renaming
-// another one over it: a file that is half written is refused until the next look.
+// NewFile returns the source that reads a local file, which need not exist yet. Each look reads the whole
+// file, of 256 KiB at most, since notices of changes do not work on every system. Replace the file by
+// renaming another one over it: a half-written file is refused until the next look.
 func NewFile(path string) (Source, error) {
 	if path == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
@@ -41,17 +38,15 @@ func NewFile(path string) (Source, error) {
 // String is the path.
 func (f fileSource) String() string { return string(f) }
 
-// Fetch reads the file. The mark is a hash of its contents.
+// Fetch reads the file. It has no mark: a document is compared as a whole.
 func (f fileSource) Fetch(ctx context.Context, _ string) (data []byte, mark string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	data, err = keep.Read(string(f), maxSize)
-	if err != nil {
-		return nil, "", fmt.Errorf("remote: %w", err)
+	if data, err = keep.Read(string(f), maxSize); err != nil {
+		err = fmt.Errorf("remote: %w", err)
 	}
-	sum := sha256.Sum256(data)
-	return data, hex.EncodeToString(sum[:]), nil
+	return data, "", err
 }
 
 // record is the contents of the store: a document, the name of its source, and the mark by
@@ -95,8 +90,8 @@ func read(path, source string) (r record, err error) {
 // write puts the record into the file.
 func write(path string, r record) error {
 	data, err := json.Marshal(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = keep.Write(path, data)
 	}
-	return keep.Write(path, data)
+	return err
 }
