@@ -32,15 +32,10 @@ func (b *arrivals) init(e *engine) {
 			b.first(e, &e.clients[i])
 		}
 	case b.conf.Arrivals == poisson:
-		b.at(e, b.gap(e))
+		e.at(b.gap(e), bornKind, 0, 0)
 	default:
-		b.at(e, 0)
+		e.at(0, bornKind, 0, 0)
 	}
-}
-
-// at makes the next birth happen at that time, before all other events of the time.
-func (b *arrivals) at(e *engine, t time.Duration) {
-	e.queue.push(event{at: t, seq: firstBirth + uint64(b.n), kind: bornKind})
 }
 
 // next: an operation of the clients as a whole is born.
@@ -58,9 +53,9 @@ func (b *arrivals) next(e *engine) {
 	switch {
 	case b.left == 0:
 	case b.conf.Arrivals == poisson:
-		b.at(e, e.now+b.gap(e))
+		e.at(e.now+b.gap(e), bornKind, 0, 0)
 	case b.conf.Arrivals == steadyWord:
-		b.at(e, stretched(time.Duration(b.n)*time.Second, 1/b.conf.Rate))
+		e.at(stretched(time.Duration(b.n)*time.Second, 1/b.conf.Rate), bornKind, 0, 0)
 	}
 }
 

@@ -29,6 +29,6 @@
 //
 // Files refer to files that stand later in this order: run, optimum, check, arrivals, operation,
 // service, quota, rate, station, meter, result, tracer, random, scenario, strategies, strategy, clients,
-// server, capacity, heap. The exceptions are the engine, which is in run, and the types of
+// server, capacity, calendar. The exceptions are the engine, which is in run, and the types of
 // operation.
 package sim

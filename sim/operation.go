@@ -7,7 +7,6 @@ import (
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
-	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/internal/run"
@@ -283,21 +282,14 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 		Attempt: op.failures, Last: op.waited, Elapsed: e.now - since,
 		Verdict: loop.Verdict{Outcome: o, Retry: true, RetryAfter: retryAfter},
 	}
-	s := e.strategy.Retry
-	var decide func(loop.Failure) loop.Decision
-	if e.backoff != nil {
-		decide = policy.Rules{
-			MaxAttempts: s.Attempts, Backoff: e.backoff, MaxRetryAfter: core.DefaultMaxRetryAfter, Rand: e.random,
-		}.Decide
-		if !s.RetryAfter { // a client that does not read it
-			f.Verdict.RetryAfter = 0
-		}
+	if e.decide != nil && !e.strategy.Retry.RetryAfter { // a client that does not read it
+		f.Verdict.RetryAfter = 0
 	}
 	var pacing run.Pacing
 	if op.client.core != nil {
 		pacing = op.client.core
 	}
-	d := run.Decide(f, decide, pacing, s.Attempts)
+	d := run.Decide(f, e.decide, pacing, e.strategy.Retry.Attempts)
 	op.waited = d.Delay
 	return max(d.Delay, d.RetryAfter), d.Retry
 }

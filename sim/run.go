@@ -4,7 +4,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aimd-go/aimd/backoff"
+	loop "github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/policy"
 )
 
 // Run plays the scenario once, with one strategy and one seed. The error joins a [FieldError]
@@ -21,7 +23,7 @@ func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	e.run()
 	r := e.meter.result(e)
 	r.Scenario, r.Strategy, r.Seed = s.Name, st.Name, seed
-	if s.Clients.Operations > 0 {
+	if r.Optimum = s.Optimum; r.Optimum == 0 && s.Clients.Operations > 0 {
 		r.Optimum = optimum(s, seed)
 	}
 	return r, nil
@@ -35,8 +37,7 @@ type engine struct {
 	clairvoyant bool
 
 	now    time.Duration
-	queue  heap[time.Duration]
-	seq    uint64
+	queue  calendar
 	random random
 	ended  string
 	events int
@@ -45,29 +46,26 @@ type engine struct {
 	operations pool[operation]
 	parties    []*party
 	clients    []client
-	backoff    backoff.Backoff
-	server     server
-	born       arrivals
-	meter      meter
+	// decide is the policy of the strategy's Retry; nil without one.
+	decide func(loop.Failure) loop.Decision
+	server server
+	born   arrivals
+	meter  meter
 }
 
 // stopEvery is after how many events Scenario.Stop is asked.
 const stopEvery = 4096
 
-// Of events at the same time the server's outages and changes come first, then births, then all
-// others, each in the order in which they were made.
-const (
-	firstBirth = 1 << 32
-	firstOther = 1 << 48
-)
-
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
-	e.backoff = st.Retry.Delays()
+	if b := st.Retry.Delays(); b != nil {
+		e.decide = policy.Rules{
+			MaxAttempts: st.Retry.Attempts, Backoff: b, MaxRetryAfter: core.DefaultMaxRetryAfter, Rand: e.random,
+		}.Decide
+	}
 	e.clients = make([]client, s.Clients.Count)
 	e.meter.init(s, st.Window.on())
 	e.server.init(e, s.Server)
-	e.seq = firstOther
 	for i := range e.clients {
 		if len(e.parties) == 0 || !st.Shared {
 			e.parties = append(e.parties, newParty(e, int32(len(e.parties))))
@@ -80,8 +78,7 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 
 // at makes an event happen at that time, or now if that time has passed.
 func (e *engine) at(t time.Duration, k kind, id int32, gen uint32) {
-	e.seq++
-	e.queue.push(event{at: max(t, e.now), seq: e.seq, id: id, gen: gen, kind: k})
+	e.queue.push(newEvent(max(t, e.now), k, id, gen))
 }
 
 // after makes an event happen after a while. No sum of a time within the horizon and a
@@ -111,7 +108,7 @@ func (e *engine) run() {
 func (e *engine) step() {
 	next, ok := e.queue.pop()
 	switch {
-	case !ok || next.at > e.scenario.Horizon:
+	case !ok || next.at() > e.scenario.Horizon:
 		e.ended = endedHorizon
 		e.meter.tracer.passed(e, e.scenario.Horizon)
 		e.now = e.scenario.Horizon
@@ -120,8 +117,8 @@ func (e *engine) step() {
 		e.ended = endedEvents
 		return
 	}
-	e.meter.tracer.passed(e, next.at)
-	e.now = next.at
+	e.meter.tracer.passed(e, next.at())
+	e.now = next.at()
 	e.events++
 	e.handle(next)
 	switch {
@@ -172,7 +169,7 @@ func (e *engine) attempted(v event, a *attempt) {
 		switch {
 		case e.server.stopped():
 			// It continues from there when the process does.
-			e.at(v.at+e.server.down.For, v.kind, v.id, v.gen)
+			e.at(e.now+e.server.down.For, v.kind, v.id, v.gen)
 		case v.kind == refusedKind:
 			e.server.refused(e, a)
 		case a.phase == serving:

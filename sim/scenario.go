@@ -44,6 +44,9 @@ type Scenario struct {
 	Trace time.Duration `yaml:"trace" in:"1ms 1h"`
 	// NoTraces leaves the traces out.
 	NoTraces bool `yaml:"-"`
+	// Optimum is Result.Optimum, if a run of the same scenario with the same seed has shown it: no
+	// strategy changes it. 0: Run works it out.
+	Optimum time.Duration `yaml:"-"`
 	// Stop is asked every 4096 events, and ends the run if it returns true; nil never does.
 	Stop func() bool `yaml:"-"`
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -27,9 +28,15 @@ type station struct {
 
 	// works are the attempts at a knee, by the work at which they are done; work is how much
 	// an attempt could have had by the time worked.
-	works  heap[float64]
+	works  []work
 	work   float64
 	worked time.Duration
+}
+
+// work is an attempt at a knee, and the work at which it is done.
+type work struct {
+	done float64
+	id   int32
 }
 
 const (
@@ -55,7 +62,14 @@ func (s *station) begin(e *engine, a *attempt) {
 		s.look(e)
 	case s.conf.Knee.At > 0:
 		s.settle(e)
-		s.works.push(entry[float64]{at: s.work + float64(a.takes), seq: e.seq, id: a.id})
+		w := work{s.work + float64(a.takes), a.id}
+		after, _ := slices.BinarySearchFunc(s.works, w.done, func(x work, done float64) int {
+			if x.done <= done {
+				return -1
+			}
+			return 1
+		})
+		s.works = slices.Insert(s.works, after, w)
 		s.look(e)
 	default:
 		e.after(a.takes, servedKind, a.id, a.gen)
@@ -93,8 +107,9 @@ func (s *station) done(e *engine) *attempt {
 			return a
 		}
 	}
-	if len(s.works) > 0 && s.works[0].at <= s.work+missing {
-		first, _ := s.works.pop()
+	if len(s.works) > 0 && s.works[0].done <= s.work+missing {
+		first := s.works[0]
+		s.works = s.works[1:]
 		return e.attempts.at(first.id)
 	}
 	return nil
@@ -108,7 +123,7 @@ func (s *station) look(e *engine) {
 	case len(s.ages) > 0:
 		due = e.attempts.at(s.ages[0]).began + s.delay(len(s.ages))
 	case len(s.works) > 0:
-		left := float64(max(0, s.works[0].at-s.work) * s.stretch(len(s.works)))
+		left := float64(max(0, s.works[0].done-s.work) * s.stretch(len(s.works)))
 		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(maxDuration)))
 	}
 	if due < s.looks {

@@ -61,6 +61,8 @@ type job struct {
 	results  []sim.Result
 	// done is how many of the results are there.
 	done int
+	// first is the first job of the same point, whose runs have the same optima.
+	first *job
 }
 
 // Count is how many runs the scenario makes.
@@ -96,8 +98,10 @@ func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
 		full := p.WithDefaults()
 		p.NoTraces = true
 		p.Stop = func() bool { return ctx.Err() != nil }
-		for _, st := range full.Strategies {
-			all = append(all, &job{point: p, strategy: st, results: make([]sim.Result, full.Runs)})
+		for i, st := range full.Strategies {
+			j := &job{point: p, strategy: st, results: make([]sim.Result, full.Runs)}
+			all = append(all, j)
+			j.first = all[len(all)-1-i]
 		}
 	}
 	return all
@@ -109,8 +113,8 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 	var mu sync.Mutex // of the results and ran
 	var wg sync.WaitGroup
 	room := make(chan struct{}, runtime.GOMAXPROCS(0))
-	run := func(j *job, i int) {
-		r, err := sim.Run(j.point.Scenario.Scenario, j.strategy, j.point.Seed+uint64(i))
+	run := func(j *job, i int, s sim.Scenario) {
+		r, err := sim.Run(s, j.strategy, j.point.Seed+uint64(i))
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -126,7 +130,11 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 	for _, j := range jobs {
 		for i := 0; i < len(j.results) && ctx.Err() == nil; i++ {
 			room <- struct{}{}
-			wg.Go(func() { run(j, i) })
+			s := j.point.Scenario.Scenario
+			mu.Lock()
+			s.Optimum = j.first.results[i].Optimum
+			mu.Unlock()
+			wg.Go(func() { run(j, i, s) })
 		}
 	}
 	wg.Wait()
@@ -154,7 +162,7 @@ func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 		return row, nil
 	}
 	s := j.point.Scenario.Scenario
-	s.NoTraces = false
+	s.NoTraces, s.Optimum = false, row.Typical.Optimum
 	again, err := sim.Run(s, j.strategy, row.Typical.Seed)
 	row.Typical = again
 	return row, err
