@@ -22,13 +22,8 @@ import (
 )
 
 func TestAsynq(t *testing.T) {
-	testEngine(t, func(t *testing.T) engine { return startRedis(t) })
-}
-
-// What the engine's own recipe costs, next to the figures of TestAsynq. Nothing is lost with it either.
-func TestAsynqRecipe(t *testing.T) {
 	beside(t)
-	(&engineRun{engine: startRedis(t), workers: 1, recipe: true}).run(t)
+	testEngine(t, startRedis(t))
 }
 
 // redisServer is asynq on a redis-server that appends to its file.
@@ -58,8 +53,15 @@ func (r *redisServer) start(t *testing.T) {
 func (r *redisServer) restart(t *testing.T) {
 	t.Helper()
 	r.process.stop()
-	time.Sleep(time.Second)
+	time.Sleep(amount(time.Second, 300*time.Millisecond))
 	r.start(t)
+}
+
+func (r *redisServer) clear(t *testing.T) {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: r.address})
+	defer c.Close()
+	require.NoError(t, c.FlushAll(t.Context()).Err())
 }
 
 func (r *redisServer) insert(t *testing.T, n, attempts int) {
@@ -113,7 +115,7 @@ func (r *redisServer) worker() worker { return worker{Engine: "asynq", Server: r
 // asynq starts a worker of asynq.
 func (w *worker) asynq(l *limiter.Limiter) (stop func(), err error) {
 	cfg := asynq.Config{
-		Concurrency: w.Jobs, LogLevel: asynq.ErrorLevel,
+		Concurrency: w.Jobs, LogLevel: asynq.ErrorLevel, DelayedTaskCheckInterval: amount(5*time.Second, 500*time.Millisecond),
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Second },
 	}
 	mux := asynq.NewServeMux()
@@ -126,7 +128,7 @@ func (w *worker) asynq(l *limiter.Limiter) (stop func(), err error) {
 		cfg.IsFailure = func(err error) bool { return !limited(err) }
 		cfg.RetryDelayFunc = func(n int, err error, t *asynq.Task) time.Duration {
 			if limited(err) {
-				return time.Duration(rand.IntN(10)) * time.Second
+				return time.Duration(rand.IntN(10)) * amount(time.Second, 100*time.Millisecond)
 			}
 			return asynq.DefaultRetryDelayFunc(n, err, t)
 		}

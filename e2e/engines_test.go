@@ -33,11 +33,17 @@ const (
 	heldJobs = 3 * slots
 )
 
-// engineJobs are the jobs of a run. Few jobs pay a larger part for slow start.
-var engineJobs = amount(2000, 640)
+// engineJobs are the jobs of a run whose figures count. Few jobs pay a larger part for slow start.
+// faultJobs are those of a run whose figures do not.
+var (
+	engineJobs = amount(2000, 640)
+	faultJobs  = amount(2000, 320)
+)
 
 // engine is a job engine on its server. Its jobs are numbers.
 type engine interface {
+	// clear removes all jobs.
+	clear(t *testing.T)
 	// insert inserts the jobs 0 to n-1, each with that number of attempts for the engine.
 	insert(t *testing.T, n, attempts int)
 	// open counts the jobs that have not come to an end.
@@ -178,7 +184,9 @@ func (a *api) count() (int, time.Time) {
 type engineRun struct {
 	engine  engine
 	workers int
-	recipe  bool
+	jobs    int
+	// recipe: the workers have no limiter, and do as the engine's documentation advises.
+	recipe bool
 	// attempts are those that the engine has for each job.
 	attempts int
 	// fault happens once a third of the jobs is done. It may be nil.
@@ -191,31 +199,39 @@ type engineRun struct {
 func (r *engineRun) run(t *testing.T) cost {
 	t.Helper()
 	a := startAPI(t)
-	r.engine.insert(t, engineJobs, r.attempts)
+	r.engine.clear(t)
+	r.engine.insert(t, r.jobs, r.attempts)
 	var all []*process
 	for range r.workers {
 		all = append(all, r.start(t, a, len(all)))
 	}
 	if r.fault != nil {
-		eventually(t, func() bool { n, _ := a.count(); return n > engineJobs/3 }, "the jobs do not begin")
+		eventually(t, func() bool { n, _ := a.count(); return n > r.jobs/3 }, "the jobs do not begin")
 		r.fault(t, a, all[0])
 	}
 	aged := 0
 	eventually(t, func() bool {
 		time.Sleep(50 * time.Millisecond)
 		open := r.engine.open()
-		if _, last := a.count(); r.orphans && aged == 0 && open > 0 && time.Since(last) > 4*time.Second {
+		if _, last := a.count(); r.orphans && aged == 0 && open > 0 && time.Since(last) > amount(4*time.Second, 2*time.Second) {
 			// The engine waits for a minute, or an hour, before it takes a job for an orphan. A worker
 			// that starts looks for orphans at once.
-			for _, p := range all {
-				p.stop()
-			}
+			stopAll(all)
 			aged = r.engine.age(t)
 			all = append(all, r.start(t, a, len(all)))
 		}
 		return open == 0
 	}, "jobs are left")
+	stopAll(all)
 	return r.cost(t, a, aged)
+}
+
+func stopAll(all []*process) {
+	var ends sync.WaitGroup
+	for _, p := range all {
+		ends.Go(p.stop)
+	}
+	ends.Wait()
 }
 
 func (r *engineRun) start(t *testing.T, a *api, number int) *process {
@@ -239,12 +255,12 @@ func (r *engineRun) cost(t *testing.T, a *api, aged int) cost {
 	}
 	got := cost{
 		span:     ratio(a.last.Sub(a.first), a.busy/time.Duration(slots)),
-		attempts: float64(a.attempts) / float64(engineJobs),
+		attempts: float64(a.attempts) / float64(r.jobs),
 	}
 	figures.log(t, "%v; %d of %d done, %d twice, %d given up; %d refused, %d failures of the engine, %d jobs of crashes; by worker %v",
-		got, len(a.done), engineJobs, twice, dead, a.refused, failures, aged, a.by)
-	require.Len(t, a.done, engineJobs, "lost")
-	require.Equal(t, engineJobs, done)
+		got, len(a.done), r.jobs, twice, dead, a.refused, failures, aged, a.by)
+	require.Len(t, a.done, r.jobs, "lost")
+	require.Equal(t, r.jobs, done)
 	require.Zero(t, dead)
 	if !r.recipe {
 		assert.LessOrEqual(t, failures, aged, "a refusal costs no attempt of the engine, a crash one")
@@ -255,28 +271,27 @@ func (r *engineRun) cost(t *testing.T, a *api, aged int) cost {
 	return got
 }
 
-// testEngine runs the jobs of an engine with and without faults.
-func testEngine(t *testing.T, start func(t *testing.T) engine) {
-	beside(t)
-	var e engine
+// testEngine runs the jobs of an engine with and without faults, and by the engine's own recipe.
+func testEngine(t *testing.T, e engine) {
+	whole := t // a server that restarts outlives the run
 	for _, c := range []struct {
 		name string
 		engineRun
 		most cost
 	}{
-		{"one worker", engineRun{workers: 1}, cost{span: 1.10, attempts: 1.03}},
-		{"three workers", engineRun{workers: 3}, cost{span: 1.20, attempts: 1.10}},
-		{"a worker is killed", engineRun{workers: 3, orphans: true, fault: func(_ *testing.T, _ *api, first *process) { first.kill() }}, cost{}},
-		{"the server restarts", engineRun{workers: 3, orphans: true, fault: func(t *testing.T, _ *api, _ *process) { e.restart(t) }}, cost{}},
-		{"the API is down, on the last attempt", engineRun{workers: 3, attempts: 1, fault: func(t *testing.T, a *api, _ *process) {
+		{"one worker", engineRun{workers: 1, jobs: engineJobs}, cost{span: 1.10, attempts: 1.03}},
+		{"three workers", engineRun{workers: 3, jobs: engineJobs}, cost{span: 1.20, attempts: 1.10}},
+		{"the engine's own recipe", engineRun{workers: 1, jobs: faultJobs, recipe: true}, cost{}},
+		{"a worker is killed", engineRun{workers: 3, jobs: faultJobs, orphans: true, fault: func(_ *testing.T, _ *api, first *process) { first.kill() }}, cost{}},
+		{"the server restarts", engineRun{workers: 3, jobs: faultJobs, orphans: true, fault: func(*testing.T, *api, *process) { e.restart(whole) }}, cost{}},
+		{"the API is down, on the last attempt", engineRun{workers: 3, jobs: faultJobs, attempts: 1, fault: func(t *testing.T, a *api, _ *process) {
 			a.close()
-			time.Sleep(amount(10*time.Second, 3*time.Second))
+			time.Sleep(amount(10*time.Second, time.Second))
 			a.open(t)
 		}}, cost{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			attempt(t, func(t *testing.T) bool {
-				e = start(t)
 				c.engine = e
 				got := c.run(t)
 				return c.most == cost{} || got.within(amount(c.most, cost{span: noise * c.most.span, attempts: c.most.attempts + strays}))

@@ -21,7 +21,7 @@ func TestFleet(t *testing.T) {
 	ctx := begin(t)
 	g, r := startGateway(t, slots), startRedis(t)
 	steward(ctx, t, g.address)
-	files, tree := amount(2000, 600), t.TempDir()
+	files, tree := amount(2000, 300), t.TempDir()
 	want := map[string]string{}
 	for i := range files {
 		b := body(i, 4096)

@@ -28,13 +28,8 @@ import (
 )
 
 func TestRiver(t *testing.T) {
-	testEngine(t, func(t *testing.T) engine { return startPostgres(t) })
-}
-
-// What the engine's own recipe costs, next to the figures of TestRiver. Nothing is lost with it either.
-func TestRiverRecipe(t *testing.T) {
 	beside(t)
-	(&engineRun{engine: startPostgres(t), workers: 1, recipe: true}).run(t)
+	testEngine(t, startPostgres(t))
 }
 
 // postgres is river on a PostgreSQL of its own.
@@ -107,8 +102,14 @@ func (p *postgres) start(t *testing.T) {
 func (p *postgres) restart(t *testing.T) {
 	t.Helper()
 	p.process.stop()
-	time.Sleep(time.Second)
+	time.Sleep(amount(time.Second, 300*time.Millisecond))
 	p.start(t)
+}
+
+func (p *postgres) clear(t *testing.T) {
+	t.Helper()
+	_, err := p.pool.Exec(t.Context(), `TRUNCATE river_job`)
+	require.NoError(t, err)
 }
 
 // riverJob is the arguments of a job.
@@ -140,6 +141,9 @@ func (p *postgres) age(t *testing.T) int {
 	t.Helper()
 	done, err := p.pool.Exec(t.Context(), `UPDATE river_job SET attempted_at = attempted_at - interval '2 hours' WHERE state = 'running'`)
 	require.NoError(t, err)
+	// Only a leader looks for orphans, and the dead one's term lasts for 15 seconds.
+	_, err = p.pool.Exec(t.Context(), `DELETE FROM river_leader`)
+	require.NoError(t, err)
 	return int(done.RowsAffected())
 }
 
@@ -163,7 +167,7 @@ func (r *riverWorker) Work(ctx context.Context, j *river.Job[riverJob]) error {
 	err := r.worker.do(ctx, j.Args.Number)
 	var s *httplimit.StatusError
 	if r.worker.Recipe && errors.As(err, &s) && s.StatusCode == http.StatusServiceUnavailable {
-		return river.JobSnooze(time.Second) // river's documentation, "Snoozing jobs"
+		return river.JobSnooze(amount(time.Second, 200*time.Millisecond)) // river's documentation, "Snoozing jobs"
 	}
 	return err
 }
