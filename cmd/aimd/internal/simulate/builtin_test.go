@@ -6,6 +6,7 @@
 package simulate
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -19,9 +20,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // big are the scenarios that take seconds each with all strategies and runs.
@@ -34,6 +36,9 @@ var harmful = []string{
 	"harm-one-of-four-down", "harm-each-third-refused", "harm-first-attempt-refused", "harm-up-and-down",
 	"harm-half-unanswered",
 }
+
+// whole are the scenarios of the story all of whose lines of --json are compared with something.
+var whole = []string{"window-vs-backoff", "backoff-or-window"}
 
 // All built-in scenarios, with all their runs, show what they expect: the numbers of
 // the texts, and those by which laws are judged. The big ones of these are run once,
@@ -60,30 +65,72 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 // builtins runs all scenarios, and returns their lines of --json in any order.
 func builtins(t *testing.T) string {
 	var mu sync.Mutex
-	var stdout strings.Builder
+	var stdout bytes.Buffer
 	t.Run("each", func(t *testing.T) {
 		for _, name := range scenario.Builtins() {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // or one core would wait for each one's last run
-				args := []string{"sim", "run", "--json", name}
-				if slices.Contains(big, name) {
-					args = append(args, "--runs", "1", "--set", "strategies=[reno-0.5]", "--set", "expect=[]", "--set", "plot=[]")
+				s, err := load(name, nil)
+				require.NoError(t, err)
+				study, err := experiment.Run(t.Context(), asserted(s), func() {})
+				require.NoError(t, err)
+				problems, expected := []string{}, 0
+				for _, v := range study.Verdicts() {
+					expected++
+					if !v.Met {
+						problems = append(problems, v.Problem)
+					}
 				}
-				got := clitest.Here(t.Context(), commands(), args...)
+				for _, e := range study.Expect {
+					if expected--; len(e.At) == 0 {
+						expected -= len(study.Points()) - 1
+					}
+				}
+				assert.Zero(t, expected, "each expectation has its verdicts")
 				if slices.Contains(harmful, name) {
-					assert.Equal(t, cli.Failed, got.Status, "its expectations are met: take it out of the list")
-					assert.Contains(t, got.Stderr, "not as expected: probe: makespan_s over that of reno-0.9 or backoff")
+					assert.NotEmpty(t, problems, "its expectations are met: take it out of the list")
+					for _, p := range problems {
+						assert.Contains(t, p, "probe: makespan_s over that of reno-0.9 or backoff")
+					}
 				} else {
-					assert.Zero(t, got.Status, got.Stderr)
+					assert.Empty(t, problems)
 				}
-				assert.Contains(t, got.Stdout, `{"scenario":"`+name+`",`)
 				mu.Lock()
 				defer mu.Unlock()
-				stdout.WriteString(got.Stdout)
+				assert.NoError(t, study.JSON(&stdout))
 			})
 		}
 	})
 	return stdout.String()
+}
+
+// asserted is a scenario without the points, runs and strategies with which nothing is compared.
+func asserted(s scenario.Scenario) scenario.Scenario {
+	s.NoTraces = true
+	law := strings.HasPrefix(s.Name, "law-") // has all points in a table, or in the means
+	var names []string
+	all := true
+	for _, e := range s.Expect {
+		names = append(append(names, e.Strategy), e.Others()...)
+		all = all && len(e.At) > 0
+	}
+	switch {
+	case slices.Contains(big, s.Name):
+		s.Expect, s.Runs, names = nil, 1, []string{"reno-0.5"}
+		s.Strategies = sim.Strategies()
+	case slices.Contains(whole, s.Name), law && len(s.Sweep) == 0:
+		return s
+	case law:
+		names = append(names, "probe")
+	}
+	s.Strategies = slices.DeleteFunc(s.WithDefaults().Strategies, func(st sim.Strategy) bool { return !slices.Contains(names, st.Name) })
+	s.Sweep = slices.Clone(s.Sweep)
+	for i, w := range s.Sweep {
+		s.Sweep[i].Values = slices.DeleteFunc(slices.Clone(w.Values), func(v string) bool {
+			return all && !law && !slices.ContainsFunc(s.Expect, func(e scenario.Expectation) bool { return e.At[i] == w.Field+"="+v })
+		})
+	}
+	return s
 }
 
 // means are the geometric means of a strategy over the points of law-sweep-20, -100 and
