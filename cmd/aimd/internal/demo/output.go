@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -96,11 +95,10 @@ func (o *output) write(c *cobra.Command, r Report) error {
 	if o.html != "" {
 		fmt.Fprintln(say, "Page with the curves:", o.html)
 	}
-	files, err := figure.Write("figures", o.figures, r.figures(), figure.SVG, figure.PNG)
-	if err == nil && o.figures != "" {
-		fmt.Fprintln(say, "Figures:", strings.Join(files, " "))
+	if o.figures != "" {
+		fmt.Fprintln(say, "Figures:", o.figures)
 	}
-	return err
+	return errors.Join(figure.Write(o.figures, ".svg", r.figures()), figure.Write(o.figures, ".png", r.figures()))
 }
 
 // watcher shows the runs, one after the other, and writes a line at the end of each.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"html"
 	"image/color"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -111,55 +111,44 @@ const frame = `<svg class="figure" xmlns="http://www.w3.org/2000/svg" xmlns:xlin
 
 // SVG returns the figure as a file, or as an element of a page.
 func (f Figure) SVG() ([]byte, error) {
-	canvas := vgsvg.New(width, f.height())
-	f.draw(draw.New(canvas))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	_, picture, _ := strings.Cut(b.String(), "<svg ") // without the head of a file
-	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+picture), nil
+	picture, err := f.render(vgsvg.New(width, f.height()))
+	_, picture, _ = bytes.Cut(picture, []byte("<svg ")) // without the head of a file
+	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+string(picture)), err
 }
 
 // PNG returns the figure as a picture on white.
 func (f Figure) PNG() ([]byte, error) {
-	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(168))}
+	return f.render(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(168))})
+}
+
+func (f Figure) render(canvas interface {
+	vg.CanvasSizer
+	io.WriterTo
+}) ([]byte, error) {
 	f.draw(draw.New(canvas))
 	var b bytes.Buffer
 	_, err := canvas.WriteTo(&b)
 	return b.Bytes(), err
 }
 
-// Form is a form of a figure's file: SVG or PNG.
-type Form struct {
-	extension string
-	draw      func(Figure) ([]byte, error)
-}
-
-// The forms of Write.
-var (
-	SVG = Form{".svg", Figure.SVG}
-	PNG = Form{".png", Figure.PNG}
-)
-
-// Write writes the figures into the directory that a flag names, in each of the forms,
-// and returns the names of the files. If dir is "", it returns at once.
-func Write(flag, dir string, figures []Figure, forms ...Form) (files []string, _ error) {
+// Write writes the figures into the directory, as SVG or PNG by the extension: ".svg" or
+// ".png". If dir is "", Write is a no-op.
+func Write(dir, extension string, figures []Figure) error {
 	if dir == "" {
-		return nil, nil
+		return nil
 	}
 	for _, f := range figures {
-		for _, form := range forms {
-			file := filepath.Join(dir, f.Name+form.extension)
-			b, err := form.draw(f)
-			if err == nil {
-				err = os.WriteFile(file, b, 0o644)
-			}
-			if err != nil {
-				return files, fmt.Errorf("--%s: %w", flag, err)
-			}
-			files = append(files, file)
+		draw := f.SVG
+		if extension == ".png" {
+			draw = f.PNG
+		}
+		b, err := draw()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, f.Name+extension), b, 0o644)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return files, nil
+	return nil
 }

@@ -34,7 +34,7 @@ func figuresCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		count, files := progress.NewCount(c.ErrOrStderr(), "runs", runs), 0
+		count, drawn := progress.NewCount(c.ErrOrStderr(), "runs", runs), 0
 		// draw runs scenarios and writes their figures. It leaves what it has when it is interrupted.
 		draw := func(all []subject) (studies []experiment.Study) {
 			for _, x := range all {
@@ -43,8 +43,9 @@ func figuresCommand() *cobra.Command {
 				}
 				var study experiment.Study
 				study, err = x.run(c.Context(), count.Step)
-				written, failed := figure.Write("out", out, chart.Figures(study), figure.SVG, figure.PNG)
-				studies, files, err = append(studies, study), files+len(written), errors.Join(err, failed)
+				figures := chart.Figures(study)
+				err = errors.Join(err, figure.Write(out, ".svg", figures), figure.Write(out, ".png", figures))
+				studies, drawn = append(studies, study), drawn+len(figures)
 			}
 			return studies
 		}
@@ -55,7 +56,7 @@ func figuresCommand() *cobra.Command {
 		if failed := cli.WriteFile("out", file, page.HTML); failed != nil {
 			return errors.Join(err, failed)
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", files/2, file)
+		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", drawn, file)
 		return err
 	}
 	return c

@@ -141,9 +141,7 @@ func (r *run) files(s experiment.Study) error {
 		return nil
 	}
 	figures := chart.Figures(s)
-	_, err := figure.Write("svg", r.svg, figures, figure.SVG)
-	_, failed := figure.Write("png", r.png, figures, figure.PNG)
-	return errors.Join(err, failed)
+	return errors.Join(figure.Write(r.svg, ".svg", figures), figure.Write(r.png, ".png", figures))
 }
 
 // unfit matches characters that a file's name should not have.

@@ -63,7 +63,6 @@ func TestText(t *testing.T) {
 	golden(t, "runs.txt", shown(t, base))
 	golden(t, "sweep.txt", shown(t, base+sweep+"plot: [{kind: curve, measure: efficiency}]\n"))
 	golden(t, "grid.txt", shown(t, base+two+"plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n"))
-	golden(t, "delays.txt", shown(t, "server: {}\nclients: {}\nruns: 1\nstrategies: [last-try, none]\nplot: [{kind: delays}]\n"))
 }
 
 // Every kind of figure can be drawn, names its axes with units, and is what it was
@@ -74,18 +73,18 @@ func TestFigures(t *testing.T) {
 		names []string
 		has   []string
 	}{
-		"as it suits":                  {base, []string{"small-answers", "small-cwnd"}, []string{"time (s)", "requests per second", "succeeded", "refused or failed", "service down", "capacity (100/s)"}},
+		"as it suits":                  {base, []string{"small-answers", "small-cwnd"}, []string{"time (s)", "requests per second", "succeeded", "refused", "service down", "capacity (100/s)"}},
 		"as it suits without a window": {strings.Replace(base, ", reno-0.9", "", 1), []string{"small-answers"}, nil},
 		"as it suits a sweep":          {base + sweep, []string{"small-attempts", "small-p99"}, []string{"attempts per operation", "operations", "bars: their least and most"}},
 		"as it suits a grid":           {base + two, nil, nil},
-		"requests":                     {base + "plot: [{kind: requests, per: 300ms}]\n", []string{"small"}, []string{"retries among them", " while the service is down)"}},
-		"requests of one":              {base + "plot: [{kind: requests, log_y: true, strategies: [backoff]}]\n", []string{"small"}, []string{"peak over mean: "}},
+		"requests":                     {base + "plot: [{kind: requests, per: 300ms}]\n", []string{"small"}, []string{"retries among them", "backoff: requests per second"}},
+		"requests of one":              {base + "plot: [{kind: requests, log_y: true, strategies: [backoff]}]\n", []string{"small"}, []string{"requests per second"}},
 		"a part of the time":           {base + "plot: [{kind: requests, from: 500ms, to: 600ms, strategies: [backoff]}]\n", []string{"small"}, []string{"requests per second"}},
 		"window":                       {base + "plot: [{name: w, kind: window}]\n", []string{"small-w"}, []string{"cwnd", "ssthresh", "limit (5)", "requests at a time"}},
 		"load":                         {base + "plot: [{kind: load, top: 10}]\n", []string{"small"}, []string{"requests at the service"}},
 		"delays":                       {"server: {}\nclients: {}\nstrategies: [last-try, backoff-compound]\nplot: [{kind: delays, log_y: true}]\n", []string{"small"}, []string{"wait before the attempt (s)", "number of the attempt"}},
-		"curve":                        {base + sweep + "plot: [{kind: curve, measure: makespan_s, log_x: true, log_y: true}]\n", []string{"small"}, []string{"time for all operations (s)"}},
-		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage (s)", "requests sent while the service is down"}},
+		"curve":                        {base + sweep + "plot: [{kind: curve, measure: makespan_s, log_y: true}]\n", []string{"small"}, []string{"time for all operations (s)"}},
+		"curve over durations":         {base + "sweep: [{field: \"server.outages[0].for\", values: [1ms, 2s]}]\nplot: [{kind: curve, measure: outage_sent}]\n", []string{"small"}, []string{"length of the outage", "1ms", "2s", "requests sent while the service is down"}},
 		"curve over words":             {base + "sweep: [{field: server.spread.kind, values: [constant, exponential]}]\nplot: [{kind: curve, measure: jain}]\n", []string{"small"}, []string{"constant", "exponential"}},
 		"curve of nothing":             {base + sweep + "plot: [{kind: curve, measure: timed_out, log_y: true}]\n", []string{"small"}, []string{"timed out"}},
 		"map":                          {base + two + "plot: [{kind: map, measure: attempts, strategies: [backoff, reno-0.9]}]\n", []string{"small"}, []string{"slots of the service", "clients", "lower with reno-0.9", "attempts: backoff divided by reno-0.9"}},
@@ -151,9 +150,7 @@ func TestFiguresOfWhatWasInterrupted(t *testing.T) {
 func TestPage(t *testing.T) {
 	s := study(t, base+"claim: it <works>\nexpect:\n  - {strategy: backoff, measure: done, is: 40, says: \"40 & more\"}\n  - {strategy: backoff, measure: done, is: 41}\n")
 	p := Page([]experiment.Study{s}, "aimd sim run small.yaml")
-	require.Len(t, p.Verdict, 2)
-	assert.Regexp(t, `^(backoff|reno-0.9): all done in \S+ s, \S+ times the optimum, with \d+ attempts; (reno-0.9|backoff): \S+ s with \d+\.$`, p.Verdict[0])
-	assert.Equal(t, "1 of 2 expectations do not hold.", p.Verdict[1])
+	assert.Equal(t, []string{"1 of 2 expectations do not hold."}, p.Verdict)
 	var b bytes.Buffer
 	require.NoError(t, p.HTML(&b))
 	html := b.String()
@@ -170,8 +167,6 @@ func TestNoRatioWhereWorkWasLost(t *testing.T) {
 	assert.Equal(t, "–", cell(s.Rows[0], "span").Text)
 	assert.True(t, cell(s.Rows[0], "given_up").Bad)
 	assert.NotEqual(t, "–", cell(s.Rows[1], "span").Text)
-	assert.Regexp(t, `^reno-0.9: all done in `, verdict(s), "who lost work is not in it")
-	assert.NotContains(t, verdict(s), "none")
 }
 
 func TestTheStoryHasEveryScenarioOnce(t *testing.T) {

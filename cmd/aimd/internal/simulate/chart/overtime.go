@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -18,21 +19,13 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// course is a curve over time: the sum of some series of a run.
-type course struct {
-	text   string
-	series []string
-}
-
-// courses are the curves of the figures over time. The scale of the windows fits cwnd: ssthresh
-// begins far above it.
-var courses = map[string][]course{
-	scenario.Window:   {{"cwnd", []string{"cwnd"}}, {"ssthresh", []string{"ssthresh"}}},
-	scenario.Load:     {{"requests at the service", []string{"concurrency"}}},
-	scenario.Requests: {{"requests", []string{"requests"}}, {"retries among them", []string{"retries"}}},
-	scenario.Answers: {
-		{"succeeded", []string{"successes"}}, {"refused or failed", []string{"refusals", "failures"}}, {"no answer in time", []string{"timeouts"}},
-	},
+// courses are the curves of the figures over time: each the name of a series, and its name in the
+// legend. The scale of the windows fits cwnd: ssthresh begins far above it.
+var courses = map[string][][2]string{
+	scenario.Window:   {{"cwnd", "cwnd"}, {"ssthresh", "ssthresh"}},
+	scenario.Load:     {{"concurrency", "requests at the service"}},
+	scenario.Requests: {{"requests", "requests"}, {"retries", "retries among them"}},
+	scenario.Answers:  {{"successes", "succeeded"}, {"refusals", "refused"}, {"timeouts", "no answer in time"}, {"failures", "failed"}},
 }
 
 // overTime draws each row in a plot of its own, the first on top, all to one scale.
@@ -44,7 +37,11 @@ func (d drawing) overTime() {
 	y := map[bool]string{true: "requests per second", false: "requests at a time"}[rates]
 	top := d.Top
 	for i, r := range d.rows {
-		p := d.figure.Plot(d.title(r, y))
+		title := y
+		if len(d.rows) > 1 || d.Measured {
+			title = r.Strategy.Name + ": " + y
+		}
+		p := d.figure.Plot(title)
 		d.draw(p, r, i == 0, rates)
 		p.X.Min, p.X.Max = d.From.Seconds(), max(d.end(), d.From.Seconds()+0.001)
 		p.X.Padding, p.Y.Padding = 0, 0
@@ -76,7 +73,7 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 		}
 	}
 	if text, times := d.trouble(); len(times) > 0 {
-		add(text, times)
+		add(text, &plotter.Polygon{XYs: times, Color: color.Gray{0xE2}})
 	}
 	p.Y.Max = 1
 	if text, steps := d.limits(rates); len(steps) > 0 {
@@ -85,13 +82,14 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 		add(text, &plotter.Line{XYs: steps, StepStyle: plotter.PostStep, LineStyle: line})
 	}
 	for i, c := range courses[d.Kind] {
-		if !slices.ContainsFunc(d.rows, func(r experiment.Row) bool { return slices.Max(append(sum(r.Typical.Traces, c.series), 0)) > 0 }) {
+		series := c[0]
+		if !slices.ContainsFunc(d.rows, func(r experiment.Row) bool { return slices.Max(append(r.Typical.Traces.Of(series), 0)) > 0 }) {
 			continue
 		}
-		line := &plotter.Line{XYs: d.points(c, r.Typical.Traces)}
+		line := &plotter.Line{XYs: d.points(series, r.Typical.Traces)}
 		line.LineStyle, _ = figure.Nth(i)
 		highest := p.Y.Max
-		if add(c.text, line); c.text == "ssthresh" {
+		if add(c[1], line); series == "ssthresh" {
 			p.Y.Max = highest
 		}
 	}
@@ -100,22 +98,6 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 			XYs: plotter.XYs{{X: n.At.Seconds(), Y: n.Y}}, Labels: []string{n.Text}, TextStyle: []draw.TextStyle{p.Legend.TextStyle},
 		})
 	}
-}
-
-// title returns the name of the strategy, unless it is the only one, y, and the number
-// that belongs to its requests.
-func (d drawing) title(r experiment.Row, y string) string {
-	if len(d.rows) > 1 || d.Measured {
-		y = r.Strategy.Name + ": " + y
-	}
-	switch {
-	case d.Kind != scenario.Requests:
-	case len(d.rows) > 1 && r.Of("outage_sent").Applies:
-		y += fmt.Sprintf(" (%s while the service is down)", r.Of("outage_sent").Median)
-	case d.From == 0:
-		y += fmt.Sprintf(" (peak over mean: %s)", r.Of("peak_over_mean").Median)
-	}
-	return y
 }
 
 // end returns the end of the axis of time, in seconds.
@@ -160,28 +142,15 @@ func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
 	return text, append(steps, plotter.XY{X: d.end(), Y: steps[len(steps)-1].Y})
 }
 
-// sum adds up series of a run.
-func sum(t sim.Traces, names []string) (all []float64) {
-	for _, name := range names {
-		for i, v := range t.Of(name) {
-			if i == len(all) {
-				all = append(all, 0)
-			}
-			all[i] += v
-		}
-	}
-	return all
-}
-
-// points returns the points of the course that are on the axis of time, each in the middle of its
+// points returns the points of the series that are on the axis of time, each in the middle of its
 // interval. The numbers are means over d.Per, if that is longer than the interval of the traces.
-func (d drawing) points(c course, t sim.Traces) (xys plotter.XYs) {
+func (d drawing) points(series string, t sim.Traces) (xys plotter.XYs) {
 	n := max(1, int(d.Per/max(t.Interval, 1)))
 	least := 0.0
 	if d.LogY {
 		least = 1 // the lower end of the axis
 	}
-	for i, v := range means(sum(t, c.series), n) {
+	for i, v := range means(t.Of(series), n) {
 		at := (float64(i) + 0.5) * float64(n) * t.Interval.Seconds()
 		if d.From.Seconds() <= at && at <= d.end() {
 			xys = append(xys, plotter.XY{X: at, Y: max(v, least)})
@@ -205,36 +174,23 @@ func means(values []float64, n int) (all []float64) {
 	return all
 }
 
-// stretches are stretches of time, each from its begin to its end in seconds. They are grey from
-// the bottom of a plot to its top.
-type stretches [][2]float64
-
-var grey = color.Gray{0xE2}
-
-// Plot implements plot.Plotter.
-func (s stretches) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
-	for _, t := range s {
-		c.FillPolygon(grey, c.ClipPolygonXY([]vg.Point{{X: x(t[0]), Y: c.Min.Y}, {X: x(t[1]), Y: c.Min.Y}, {X: x(t[1]), Y: c.Max.Y}, {X: x(t[0]), Y: c.Max.Y}}))
+// trouble returns the times of outages or failures as rectangles that are higher than any plot,
+// and their name.
+func (d drawing) trouble() (text string, times []plotter.XYs) {
+	stretch := func(from, length time.Duration) {
+		const bottom, top = 1e-9, 1e9
+		a, b := from.Seconds(), (from + length).Seconds()
+		times = append(times, plotter.XYs{{X: a, Y: bottom}, {X: a, Y: top}, {X: b, Y: top}, {X: b, Y: bottom}})
 	}
-}
-
-// Thumbnail implements plot.Thumbnailer.
-func (s stretches) Thumbnail(c *draw.Canvas) {
-	c.FillPolygon(grey, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
-}
-
-// trouble returns the times of outages or failures, and their name.
-func (d drawing) trouble() (text string, times stretches) {
 	for _, o := range d.Server.Outages {
-		times = append(times, [2]float64{o.From.Seconds(), (o.From + o.For).Seconds()})
+		stretch(o.From, o.For)
 	}
 	if len(times) > 0 {
 		return "service down", times
 	}
 	f := d.Server.Failures
 	if f.Rate > 0 {
-		times = stretches{{f.From.Seconds(), (f.From + f.For).Seconds()}}
+		stretch(f.From, f.For)
 	}
 	return fmt.Sprintf("%s%% of %s fail", experiment.Show(100*f.Rate), map[bool]string{true: "clients", false: "requests"}[f.Sticky]), times
 }

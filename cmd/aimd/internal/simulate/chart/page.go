@@ -14,16 +14,10 @@ import (
 
 // Page is the page of the studies, under the title of the one that there is.
 func Page(studies []experiment.Study, command string) page.Page {
-	p := page.Page{Title: "aimd sim", Chapters: []page.Chapter{{Sections: sections(studies)}}, Command: command}
+	p := page.Page{Title: "aimd sim", Verdict: score(studies), Chapters: []page.Chapter{{Sections: sections(studies)}}, Command: command}
 	if len(studies) == 1 && studies[0].Title != "" {
 		p.Title = studies[0].Title
 	}
-	for _, s := range studies {
-		if v := verdict(s); v != "" {
-			p.Verdict = append(p.Verdict, v)
-		}
-	}
-	p.Verdict = append(p.Verdict, score(studies)...)
 	return p
 }
 
@@ -44,33 +38,6 @@ func score(studies []experiment.Study) []string {
 		return []string{fmt.Sprintf("All %d expectations hold.", all)}
 	}
 	return nil
-}
-
-// verdict is the result in a line: the strategies that did all of a bounded work, the
-// quickest first. "" means that no strategy did.
-func verdict(s experiment.Study) string {
-	if len(s.Sweep) > 0 {
-		return ""
-	}
-	rows := slices.DeleteFunc(slices.Clone(s.Rows), func(r experiment.Row) bool {
-		return !r.Of("makespan_s").Applies || r.Of("makespan_s").Median.AtLeast || r.GaveUp()
-	})
-	if len(rows) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(rows, func(a, b experiment.Row) int {
-		return cmp.Compare(a.Of("makespan_s").Median.Value, b.Of("makespan_s").Median.Value)
-	})
-	best, worst := rows[0], rows[len(rows)-1]
-	line := fmt.Sprintf("%s: all done in %s s", best.Strategy.Name, best.Of("makespan_s").Median)
-	if x := best.Of("span"); x.Applies {
-		line += fmt.Sprintf(", %s times the optimum", x.Median)
-	}
-	line += fmt.Sprintf(", with %s attempts", best.Of("attempts").Median)
-	if len(rows) > 1 {
-		line += fmt.Sprintf("; %s: %s s with %s", worst.Strategy.Name, worst.Of("makespan_s").Median, worst.Of("attempts").Median)
-	}
-	return line + "."
 }
 
 func sections(studies []experiment.Study) (all []page.Section) {
@@ -114,7 +81,7 @@ func Story(studies, families []experiment.Study, command string) page.Page {
 	p := page.Page{
 		Title:   "Retries, backoff and windows: what five authors claim, simulated",
 		Intro:   []string{"Every figure is made by this library's own code on virtual time, from a scenario whose name stands beside its title: aimd sim run NAME shows it again, with randomness and settings of your own. Numbers are medians over runs with different seeds of randomness."},
-		Command: command,
+		Verdict: score(studies), Command: command,
 	}
 	for _, c := range scenario.Chapters() {
 		told := slices.DeleteFunc(slices.Clone(studies), func(s experiment.Study) bool { return !slices.Contains(c.Scenarios, s.Name) })
@@ -127,6 +94,5 @@ func Story(studies, families []experiment.Study, command string) page.Page {
 			"The laws of the window against backoff, at services of every kind: one point for each scenario and strategy, the median of a few runs. Lower is better in all of them.",
 		}})
 	}
-	p.Verdict = append(p.Verdict, score(studies)...)
 	return p
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -30,12 +30,12 @@ type curve struct {
 // add adds a strategy's curve to the plot, and its name to the legend.
 func (d drawing) add(p *plot.Plot, name string, c curve, joined bool) {
 	line, glyph := figure.Nth(slices.Index(d.strategies(), name))
-	shown := []plot.Thumbnailer{&plotter.Scatter{XYs: c.XYs, GlyphStyle: glyph}}
-	if joined {
-		shown = append(shown, &plotter.Line{XYs: c.XYs, LineStyle: line})
-	}
-	for _, s := range shown {
-		p.Add(s.(plot.Plotter))
+	points := &plotter.Scatter{XYs: c.XYs, GlyphStyle: glyph}
+	shown := []plot.Thumbnailer{points}
+	if p.Add(points); joined {
+		curve := &plotter.Line{XYs: c.XYs, LineStyle: line}
+		p.Add(curve)
+		shown = append(shown, curve)
 	}
 	line.Width, line.Dashes = vg.Points(0.8), nil
 	p.Add(&plotter.YErrorBars{XYs: c.XYs, YErrors: c.YErrors, LineStyle: line, CapWidth: vg.Points(5)})
@@ -55,68 +55,37 @@ func (d drawing) scale(p *plot.Plot) {
 	}
 }
 
-// sweepAxis sets the axis of a sweep, and returns the place of each of its values and whether
-// they are numbers.
-func (d drawing) sweepAxis(p *plot.Plot, w scenario.Sweep) (at []float64, numbers bool) {
-	p.X.Label.Text = label(w.Field)
-	for _, s := range w.Values {
-		v, err := strconv.ParseFloat(s, 64)
-		if d, failed := time.ParseDuration(s); err != nil && failed == nil {
-			v, err, p.X.Label.Text = d.Seconds(), nil, strings.TrimSuffix(p.X.Label.Text, " (s)")+" (s)"
-		}
-		if err != nil || d.LogX && v <= 0 {
-			return d.words(p, w.Values), false
-		}
-		at = append(at, v)
-	}
-	if p.X.Min, p.X.Max = min(0, slices.Min(at)), slices.Max(at)*1.03; d.LogX {
-		p.X.Min = slices.Min(at)
-		figure.Log(&p.X)
-	}
-	return at, true
-}
-
-// words sets an axis of names, and returns their places. Many names are slanted.
-func (d drawing) words(p *plot.Plot, names []string) (at []float64) {
-	for i := range names {
-		at = append(at, float64(i))
-	}
-	p.NominalX(names...)
-	if p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5; len(strings.Join(names, " ")) > 60 {
-		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/8, draw.XRight, draw.YTop
-	}
-	return at
-}
-
 // curve draws a measure of each strategy over the values of the sweep: the median, and a
-// bar from the least to the most.
+// bar from the least to the most. The values are at even distances. Numbers are joined by
+// lines; the points of words are side by side.
 func (d drawing) curve() {
 	sweep, title := d.Sweep[0], label(d.Measure)
 	if runs := d.WithDefaults().Runs; runs > 1 {
 		title += fmt.Sprintf(", the median of %d runs; bars: their least and most", runs)
 	}
 	p := d.figure.Plot(title)
-	at, numbers := d.sweepAxis(p, sweep)
-	x := p.X
-	low := d.lowest()
-	names := d.strategies()
+	low, names := d.lowest(), d.strategies()
+	numbers := strings.IndexAny(sweep.Values[0], "0123456789") == 0
 	for i, s := range names {
 		var c curve
 		for j, v := range sweep.Values {
 			row, ok := d.Row(s, []string{sweep.Field + "=" + v})
-			if ok && row.Of(d.Measure).Applies {
-				r := row.Of(d.Measure)
-				median, beside := max(r.Median.Value, low), 0.0
+			if r := row.Of(d.Measure); ok && r.Applies {
+				at := plotter.XY{X: float64(j), Y: max(r.Median.Value, low)}
 				if !numbers {
-					beside = 0.1 * (float64(i) - float64(len(names)-1)/2)
+					at.X += 0.1 * (float64(i) - float64(len(names)-1)/2)
 				}
-				c.XYs = append(c.XYs, plotter.XY{X: at[j] + beside, Y: median})
-				c.YErrors = append(c.YErrors, struct{ Low, High float64 }{median - max(r.Min.Value, low), max(r.Max.Value, median) - median})
+				c.XYs = append(c.XYs, at)
+				c.YErrors = append(c.YErrors, struct{ Low, High float64 }{at.Y - max(r.Min.Value, low), max(r.Max.Value, at.Y) - at.Y})
 			}
 		}
 		d.add(p, s, c, numbers)
 	}
-	p.X.Min, p.X.Max = x.Min, x.Max
+	p.NominalX(sweep.Values...)
+	p.X.Label.Text, p.X.Min, p.X.Max = label(sweep.Field), -0.5, float64(len(sweep.Values))-0.5
+	if len(strings.Join(sweep.Values, " ")) > 60 { // many names are slanted
+		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/8, draw.XRight, draw.YTop
+	}
 	d.scale(p)
 }
 
@@ -198,14 +167,11 @@ func (g grid) ratio(column, row int) float64 {
 
 // text is the ratio as text.
 func (g grid) text(column, row int) string {
-	switch r := g.ratio(column, row); {
-	case math.IsNaN(r):
+	r := g.ratio(column, row)
+	if math.IsNaN(r) {
 		return "–"
-	case r >= 9.995:
-		return strconv.FormatFloat(r, 'f', 1, 64)
-	default:
-		return strconv.FormatFloat(r, 'f', 2, 64)
 	}
+	return strconv.FormatFloat(r, 'f', 2, 64)
 }
 
 // Dims, X, Y and Z implement plotter.GridXYZ. Z is the logarithm of the ratio: from -1, an
@@ -215,6 +181,23 @@ func (g grid) X(column int) float64      { return float64(column) }
 func (g grid) Y(row int) float64         { return float64(row) }
 func (g grid) Z(column, row int) float64 {
 	return max(-1, min(math.Log(g.ratio(column, row))/math.Log(8), 1))
+}
+
+// table is the map as a table.
+func (g grid) table() (t table.Table) {
+	columns, rows := g.Dims()
+	t.Columns = []table.Column{{Head: g.Sweep[0].Field + " \\ " + g.Sweep[1].Field, Left: true}}
+	for _, v := range g.Sweep[1].Values {
+		t.Columns = append(t.Columns, table.Column{Head: v})
+	}
+	for j := range rows {
+		line := []table.Cell{{Text: g.Sweep[0].Values[j]}}
+		for i := range columns {
+			line = append(line, table.Cell{Text: g.text(i, j)})
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
 }
 
 // heat draws a map: a measure of the first strategy divided by the second strategy's.

@@ -55,7 +55,6 @@ type Plot struct {
 	Caption    string        `yaml:"caption"`
 	Strategies []string      `yaml:"strategies"`
 	Measure    string        `yaml:"measure"`
-	LogX       bool          `yaml:"log_x"`
 	LogY       bool          `yaml:"log_y"`
 	From       time.Duration `yaml:"from"`
 	To         time.Duration `yaml:"to"`
