@@ -72,9 +72,10 @@ func TestEveryStrategyDoesEverything(t *testing.T) {
 
 func TestRefusedWorkIsNotLost(t *testing.T) {
 	u, j := smallUploads(), smallJobs()
-	u.Operations, u.Goroutines, u.slots = 100, 20, 4
-	// More than the burst, so that some are refused; a refusal asks for no whole second.
-	j.Operations, j.rate, j.burst, j.retryAfter = 30, 1000, 5, 0
+	// So long that even a slow machine sends more than the slots at a time, and more than the rate after the
+	// burst. A refusal asks for no whole second.
+	u.Operations, u.Goroutines, u.slots, u.service = 40, 20, 4, 20*time.Millisecond
+	j.Operations, j.rate, j.burst, j.retryAfter = 30, 100, 5, 0
 	for _, w := range []work{u, j} {
 		for _, r := range done(t, t.Context(), w, nil, "reno", "tahoe", "probe", "backoff") {
 			assert.Zero(t, r.Lost, r.Strategy)
