@@ -103,7 +103,6 @@ func (p *patient) again(ctx context.Context, f attempt.Failure) (bool, error) {
 		p.unavailable && answer.StatusCode == http.StatusServiceUnavailable && f.Verdict.RetryAfter > 0) {
 		ctx = retry.WithIdempotent(ctx) // the work was not done
 	}
-	f.Attempt = 1
 	d := sendable.Decide(ctx, f)
 	return d.Retry, d.Reason
 }

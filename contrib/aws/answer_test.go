@@ -19,15 +19,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fakes3"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // deletion is an operation with a body in its answer.
@@ -81,80 +77,6 @@ func TestAnswers(t *testing.T) {
 				requireOutcomes(t, l, c.want)
 			})
 		}
-	}
-}
-
-func TestMissingBucketIsFinal(t *testing.T) {
-	s := newStore(t)
-	l := newLimiter(t)
-	_, err := s.client(l).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("missing"), Key: aws.String("k"), Body: strings.NewReader("x")})
-	requireCode(t, err, "NoSuchBucket")
-	requests, _ := s.Counts()
-	require.Equal(t, 1, requests)
-	requireOutcomes(t, l, outcomes{clientErrors: 1})
-}
-
-func TestRetryAfterDelaysTheOperation(t *testing.T) {
-	synctest.Test(t, testRetryAfterDelaysTheOperation)
-}
-
-func testRetryAfterDelaysTheOperation(t *testing.T) {
-	now := clock.NewMock()
-	var times []time.Time
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
-		times = append(times, now.Now())
-		if len(times) > 1 {
-			return false
-		}
-		w.Header().Set("Retry-After", "60")
-		fakes3.Answer(w, r, http.StatusTooManyRequests, "")
-		return true
-	}))
-	l, err := limiter.New(aimd.Reno, limiter.Config{Clock: now})
-	require.NoError(t, err)
-	done := make(chan error)
-	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
-	require.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits")
-	for {
-		select {
-		case err := <-done:
-			require.NoError(t, err)
-			// What the SDK itself slept on the real clock is taken off; half is plenty.
-			require.GreaterOrEqual(t, times[1].Sub(times[0]), 30*time.Second)
-			requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
-			return
-		default:
-			now.Add(time.Second)
-		}
-	}
-}
-
-// A failure that says nothing about load is backed off for once, by the limiter.
-func TestNeutralFailureBacksOffOnce(t *testing.T) { synctest.Test(t, testNeutralFailureBacksOffOnce) }
-
-func testNeutralFailureBacksOffOnce(t *testing.T) {
-	s := newStore(t, once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, http.StatusInternalServerError, "") }))
-	l := newLimiter(t)
-	start := time.Now()
-	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
-	require.LessOrEqual(t, time.Since(start), 2*core.DefaultPauseMin)
-	require.Positive(t, time.Since(start))
-	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
-}
-
-func TestConnectionsAsOverload(t *testing.T) { synctest.Test(t, testConnectionsAsOverload) }
-
-func testConnectionsAsOverload(t *testing.T) {
-	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	for want, classify := range map[outcomes]attempt.Classifier{
-		{successes: 1, neutrals: 1}:  attempt.Classify,
-		{successes: 1, overloads: 1}: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify),
-	} {
-		s := newStore(t, once(cut))
-		l := newLimiter(t, aimd.WithClassifier(classify))
-		require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
-		requireOutcomes(t, l, want)
 	}
 }
 
@@ -237,19 +159,6 @@ func testAWrongPort(t *testing.T) {
 	time.AfterFunc(time.Hour, func() { away.Store(false) })
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
 	requireIdle(t, l)
-}
-
-// "Don't retry on out of quota."
-func TestOutOfQuota(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
-		fakes3.Answer(w, r, http.StatusServiceUnavailable, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
-		return true
-	}))
-	l := newLimiter(t)
-	err := put(t.Context(), s.client(l), "k", "x")
-	require.ErrorIs(t, err, attempt.ErrQuota)
-	requireCode(t, err, "QuotaExceeded")
-	requireOutcomes(t, l, outcomes{neutrals: 1})
 }
 
 // resetting is a connection that the other side resets where it ends.

@@ -194,7 +194,7 @@ func TestTransferManager(t *testing.T) {
 				tm := transfermanager.New(s.client(l), func(o *transfermanager.Options) {
 					o.PartSizeBytes, o.Concurrency = 5<<20, 8
 				})
-				content := make([]byte, 31<<20)
+				content := make([]byte, 21<<20)
 				_, _ = rand.NewChaCha8([32]byte{}).Read(content)
 
 				_, err := tm.UploadObject(t.Context(), &transfermanager.UploadObjectInput{
@@ -203,8 +203,8 @@ func TestTransferManager(t *testing.T) {
 				require.Equal(t, 2, completed)
 				requests, refused := s.Counts()
 				require.EqualValues(t, requests, l.Snapshot().Attempts())
-				// Create, 7 parts, Complete; and the SlowDown in the 200.
-				requireOutcomes(t, l, outcomes{successes: 9, overloads: uint64(refused) + 1})
+				// Create, 5 parts, Complete; and the SlowDown in the 200.
+				requireOutcomes(t, l, outcomes{successes: 7, overloads: uint64(refused) + 1})
 
 				into := &bytesAt{b: make([]byte, len(content))}
 				_, err = tm.DownloadObject(t.Context(), &transfermanager.DownloadObjectInput{

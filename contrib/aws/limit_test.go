@@ -44,18 +44,6 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
 }
 
-func TestRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
-	synctest.Test(t, testRetryMaxAttemptsAfterLimitIsHeeded)
-}
-
-func testRetryMaxAttemptsAfterLimitIsHeeded(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
-	l := newLimiter(t)
-	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 }), "k", "x")
-	requireCode(t, err, "SlowDown")
-	requireOutcomes(t, l, outcomes{overloads: 4})
-}
-
 func TestPartsOfLimitOnOneClient(t *testing.T) {
 	s := newStore(t, once(fakes3.Refuse))
 	l := newLimiter(t)
@@ -142,63 +130,40 @@ func TestCredentialsFromWithinAnAttempt(t *testing.T) {
 	requireOutcomes(t, l, outcomes{successes: 1})
 }
 
-// What fails before it is sent says nothing about the service, and is not tried for ever: here,
-// credentials that another service refuses.
-func TestMissingCredentials(t *testing.T) { synctest.Test(t, testMissingCredentials) }
-
-func testMissingCredentials(t *testing.T) {
-	s := newStore(t)
-	l := newLimiter(t)
-	asked := 0
-	c := s.client(l, func(cfg *aws.Config) {
-		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			asked++
-			return aws.Credentials{}, &smithy.GenericAPIError{Code: "RequestTimeout"}
+// A failure before the request is sent says nothing about the service, and the operation is not tried for
+// ever: here, credentials that another service refuses. Only failures in a row count.
+func TestMissingCredentials(t *testing.T) {
+	for name, c := range map[string]struct {
+		every int // how often the credentials come
+		asked int
+		want  outcomes
+	}{
+		"missing":     {every: 1000, asked: 3, want: outcomes{neutrals: 3}},
+		"come and go": {every: 3, asked: 6, want: outcomes{successes: 1, overloads: 1, neutrals: 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, l, asked := newStore(t, once(fakes3.Refuse)), newLimiter(t), 0
+				err := put(t.Context(), s.client(l, func(cfg *aws.Config) {
+					cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+						if asked++; asked%c.every != 0 {
+							return aws.Credentials{}, &smithy.GenericAPIError{Code: "RequestTimeout"}
+						}
+						return fixedCredentials(ctx)
+					})
+				}), "k", "x")
+				if c.want.successes == 0 {
+					requireCode(t, err, "RequestTimeout")
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, c.asked, asked)
+				requests, _ := s.Counts()
+				require.EqualValues(t, c.want.successes+c.want.overloads, requests)
+				requireOutcomes(t, l, c.want)
+			})
 		})
-	})
-	requireCode(t, put(t.Context(), c, "k", "x"), "RequestTimeout")
-	require.Equal(t, 3, asked)
-	requests, _ := s.Counts()
-	require.Zero(t, requests)
-	requireOutcomes(t, l, outcomes{neutrals: 3})
-}
-
-// Only failures in a row count against what fails before it is sent.
-func TestCredentialsThatComeAndGo(t *testing.T) { synctest.Test(t, testCredentialsThatComeAndGo) }
-
-func testCredentialsThatComeAndGo(t *testing.T) {
-	s := newStore(t, once(fakes3.Refuse))
-	l := newLimiter(t)
-	asked := 0
-	c := s.client(l, func(cfg *aws.Config) {
-		cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
-			asked++
-			if asked%3 != 0 {
-				return aws.Credentials{}, &smithy.GenericAPIError{Code: "RequestTimeout"}
-			}
-			return fixedCredentials(ctx)
-		})
-	})
-	require.NoError(t, put(t.Context(), c, "k", "x"))
-	require.Equal(t, 6, asked)
-	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1, neutrals: 4})
-}
-
-// A middleware that answers without asking the service.
-func TestAnswerWithoutARequestIsNeutral(t *testing.T) {
-	s := newStore(t)
-	l := newLimiter(t)
-	c := s.client(l, func(cfg *aws.Config) {
-		cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Finalize.Add(middleware.FinalizeMiddlewareFunc("cache", func(context.Context, middleware.FinalizeInput, middleware.FinalizeHandler) (
-				middleware.FinalizeOutput, middleware.Metadata, error,
-			) {
-				return middleware.FinalizeOutput{Result: &s3.PutObjectOutput{}}, middleware.Metadata{}, nil
-			}), middleware.After)
-		})
-	})
-	require.NoError(t, put(t.Context(), c, "k", "x"))
-	requireOutcomes(t, l, outcomes{neutrals: 1})
+	}
 }
 
 // responseError is an error as the SDK makes it.

@@ -2,8 +2,11 @@ package aimdaws_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
@@ -17,100 +20,46 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
 
-// gate is a script that holds every request until it is told what to do with it.
-type gate struct {
-	arrived chan string // paths
-	refuse  chan bool
-}
-
-func newGate() gate { return gate{make(chan string), make(chan bool)} }
-
-func (g gate) script(w http.ResponseWriter, r *http.Request) bool {
-	g.arrived <- r.URL.Path
-	if <-g.refuse {
-		fakes3.Refuse(w, r)
-		return true
-	}
-	return false
-}
-
-func TestRefusedOperationGoesBeforeNewOnes(t *testing.T) {
-	synctest.Test(t, testRefusedOperationGoesBeforeNewOnes)
-}
-
-func testRefusedOperationGoesBeforeNewOnes(t *testing.T) {
-	g := newGate()
-	s := newStore(t, scripted(g.script))
-	l := oneSlot(t)
-	c := s.client(l)
-	var wg sync.WaitGroup
-	start := func(key string) {
-		wg.Go(func() {
-			if err := put(t.Context(), c, key, key); err != nil {
-				t.Errorf("%s: %v", key, err)
-			}
+// The clock of a signature counts from the signing, so that comes after the wait for the slot.
+func TestSigningComesAfterTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var signed atomic.Int64
+		var order []string
+		l := oneSlot(t)
+		c := newStore(t).client(l, func(cfg *aws.Config) {
+			cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+				order = stack.Finalize.List()
+				return nil
+			}, after("Signing", func() { signed.Inc() }))
 		})
-	}
-	start("first")
-	require.Equal(t, "/bucket/first", <-g.arrived)
-	start("second")
-	settled(t, l, queued(1))
-	start("third")
-	settled(t, l, queued(2))
-
-	g.refuse <- true
-	require.Equal(t, "/bucket/second", <-g.arrived, "the slot goes to the next one while the refused one waits")
-	time.Sleep(time.Second) // longer than its delay
-	settled(t, l, queued(2))
-	g.refuse <- false
-	require.Equal(t, "/bucket/first", <-g.arrived)
-	g.refuse <- false
-	require.Equal(t, "/bucket/third", <-g.arrived)
-	g.refuse <- false
-	wg.Wait()
-	requireOutcomes(t, l, outcomes{successes: 3, overloads: 1})
-}
-
-func TestSigningComesAfterTheWait(t *testing.T) { synctest.Test(t, testSigningComesAfterTheWait) }
-
-func testSigningComesAfterTheWait(t *testing.T) {
-	g := newGate()
-	s := newStore(t, scripted(g.script))
-	l := oneSlot(t)
-	var signed atomic.Int64
-	var order []string
-	c := s.client(l, func(cfg *aws.Config) {
-		cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-			order = stack.Finalize.List()
-			return nil
-		}, after("Signing", func() { signed.Inc() }))
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		done := make(chan error)
+		go func() { done <- put(t.Context(), c, "k", "x") }()
+		settled(t, l, queued(1))
+		require.Zero(t, signed.Load(), "nothing is signed while it waits")
+		require.NoError(t, p.Done(window.Success))
+		require.NoError(t, <-done)
+		require.EqualValues(t, 1, signed.Load())
+		at := slices.IndexFunc(order, func(id string) bool { return strings.HasPrefix(id, "aimd") })
+		require.Equal(t, slices.Index(order, "Retry")+1, at, "right after Retry in %v", order)
 	})
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = put(t.Context(), c, "first", "1") })
-	<-g.arrived
-	require.EqualValues(t, 1, signed.Load())
-	wg.Go(func() { _ = put(t.Context(), c, "second", "2") })
-	settled(t, l, queued(1))
-	require.EqualValues(t, 1, signed.Load(), "nothing is signed while it waits")
-	g.refuse <- false
-	<-g.arrived
-	require.EqualValues(t, 2, signed.Load())
-	g.refuse <- false
-	wg.Wait()
-	at := slices.IndexFunc(order, func(id string) bool { return strings.HasPrefix(id, "aimd") })
-	require.Equal(t, slices.Index(order, "Retry")+1, at, "right after Retry in %v", order)
 }
 
 // after is an API option that calls f at that place of the Finalize step.
@@ -125,175 +74,284 @@ func after(id string, f func()) func(*middleware.Stack) error {
 	}
 }
 
-func TestContextOverBeforeTheStart(t *testing.T) {
-	s := newStore(t)
-	l := newLimiter(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, put(ctx, s.client(l), "k", "x"), context.Canceled)
-	requests, _ := s.Counts()
-	require.Zero(t, requests)
-	requireOutcomes(t, l, outcomes{})
-}
-
-func TestCancelledWhileQueued(t *testing.T) { synctest.Test(t, testCancelledWhileQueued) }
-
-func testCancelledWhileQueued(t *testing.T) {
-	s := newStore(t)
-	l := oneSlot(t)
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- put(ctx, s.client(l), "k", "x") }()
-	settled(t, l, queued(1))
-	cancel()
-	err = <-done
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "gave up before the first attempt")
-	require.NoError(t, p.Done(window.Success))
-	requireOutcomes(t, l, outcomes{successes: 1})
-}
-
-func TestCancelledInFlight(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	s := newStore(t, scripted(func(_ http.ResponseWriter, r *http.Request) bool {
-		cancel()
-		hang(r)
-		return true
-	}))
-	l := newLimiter(t)
-	_, err := get(ctx, s.client(l), "k")
-	require.ErrorIs(t, err, context.Canceled)
-	requireOutcomes(t, l, outcomes{neutrals: 1})
-}
-
-// The attempt had all of the time: see attempt.Attempt for less of it.
-func TestDeadlineInFlightIsATimeout(t *testing.T) { synctest.Test(t, testDeadlineInFlightIsATimeout) }
-
-func testDeadlineInFlightIsATimeout(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	s := newStore(t, scripted(func(_ http.ResponseWriter, r *http.Request) bool {
-		hang(r)
-		return true
-	}))
-	l := newLimiter(t)
-	_, err := get(ctx, s.client(l), "k")
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	requireOutcomes(t, l, outcomes{timeouts: 1})
-}
-
-// The attempt's own time is up: the HTTP client's, say.
-func TestTimeoutOfOneAttempt(t *testing.T) { synctest.Test(t, testTimeoutOfOneAttempt) }
-
-func testTimeoutOfOneAttempt(t *testing.T) {
-	s := newStore(t, once(func(_ http.ResponseWriter, r *http.Request) { hang(r) }))
-	s.transport.ResponseHeaderTimeout = 500 * time.Millisecond
-	l := newLimiter(t)
-	require.NoError(t, put(t.Context(), s.client(l), "k", ""))
-	requireOutcomes(t, l, outcomes{successes: 1, timeouts: 1})
-}
-
-func TestClosedLimiter(t *testing.T) {
-	s := newStore(t)
-	l := newLimiter(t)
-	l.Close()
-	err := put(t.Context(), s.client(l), "k", "x")
-	require.ErrorIs(t, err, limiter.ErrClosed)
-	requests, _ := s.Counts()
-	require.Zero(t, requests)
-	requireOutcomes(t, l, outcomes{})
-}
-
-// Not even a classifier that finds everything worth another try keeps an operation going whose limiter is
-// closed or whose context is over.
-func TestNoRetryOfWhatIsOver(t *testing.T) { synctest.Test(t, testNoRetryOfWhatIsOver) }
-
-func testNoRetryOfWhatIsOver(t *testing.T) {
-	s := newStore(t)
-	l := oneSlot(t, aimd.WithClassifier(func(error) attempt.Verdict {
-		return attempt.Verdict{Outcome: window.Overload, Retry: true}
-	}))
-	c := s.client(l)
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, put(ctx, c, "k", "x"), context.DeadlineExceeded)
-	l.Close()
-	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
-	require.NoError(t, p.Done(window.Success))
-	requireOutcomes(t, l, outcomes{successes: 1})
-}
-
-// The limiter closes while an operation waits for its second attempt.
-func TestClosedBetweenAttempts(t *testing.T) { synctest.Test(t, testClosedBetweenAttempts) }
-
-func testClosedBetweenAttempts(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool {
+// The ends of an operation, and what the limiter learns. The slot is given back once in each.
+func TestHowAnOperationEnds(t *testing.T) {
+	object := &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k")}
+	big := strings.Repeat("x", 1<<20)
+	always := func(answer http.HandlerFunc) func(*store) {
+		return scripted(func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true })
+	}
+	hangs := func(_ http.ResponseWriter, r *http.Request) { hang(r) }
+	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	refusedLater := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		fakes3.Refuse(w, r)
-		return true
-	}))
-	l := newLimiter(t)
-	done := make(chan error)
-	go func() { done <- put(t.Context(), s.client(l), "k", "x") }()
-	settled(t, l, func(s limiter.Snapshot) bool { return s.Overloads == 1 })
-	l.Close()
-	err := <-done
-	require.ErrorIs(t, err, limiter.ErrClosed)
-	requireCode(t, err, "SlowDown")
-	require.ErrorContains(t, err, "gave up after 1 attempt: limiter: closed; last error: ")
-	requireOutcomes(t, l, outcomes{overloads: 1})
-}
-
-func TestFullQueue(t *testing.T) { synctest.Test(t, testFullQueue) }
-
-func testFullQueue(t *testing.T) {
-	s := newStore(t)
-	l := oneSlot(t, aimd.WithQueueBound(1))
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	c := s.client(l)
-	done := make(chan error)
-	go func() { done <- put(t.Context(), c, "waits", "x") }()
-	settled(t, l, queued(1))
-	require.ErrorIs(t, put(t.Context(), c, "too many", "x"), attempt.ErrQueueFull)
-	require.NoError(t, p.Done(window.Neutral))
-	require.NoError(t, <-done)
-	requireOutcomes(t, l, outcomes{successes: 1, neutrals: 1})
-}
-
-func TestPanicReleases(t *testing.T) {
-	s := newStore(t)
-	l := newLimiter(t)
-	c := s.client(l, func(cfg *aws.Config) {
-		cfg.APIOptions = append(cfg.APIOptions, after("Signing", func() { panic("inner") }))
-	})
-	require.PanicsWithValue(t, "inner", func() { _ = put(t.Context(), c, "k", "x") })
-	requireOutcomes(t, l, outcomes{neutrals: 1})
-}
-
-// The SDK goes on trying while nobody listens, and forgets why when the time is up; the caller gets to
-// know.
-func TestRefusedConnection(t *testing.T) { synctest.Test(t, testRefusedConnection) }
-
-func testRefusedConnection(t *testing.T) {
-	s := newStore(t)
-	s.transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	}
-	l := newLimiter(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	err := put(ctx, s.client(l), "k", "x")
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	var story *attempt.Error
-	require.True(t, errors.As(err, &story))
-	require.NotZero(t, story.Attempts)
-	requireOutcomes(t, l, outcomes{neutrals: uint64(story.Attempts)})
+	stored := func(s *store) { require.NoError(t, s.put("k", big)) }
+	// begins an answer, and then does that.
+	begins := func(then http.HandlerFunc) func(*store) {
+		return always(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, "begins")
+			_ = http.NewResponseController(w).Flush()
+			then(w, r)
+		})
+	}
+	// unread checks that an answer that is not read holds its slot.
+	unread := func(t *testing.T, l *limiter.Limiter, c *s3.Client, ctx context.Context) io.ReadCloser {
+		out, err := c.GetObject(ctx, object)
+		require.NoError(t, err)
+		require.Equal(t, 1, l.Snapshot().InFlight)
+		return out.Body
+	}
+	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	require.NoError(t, err)
+	everything := aimd.WithClassifier(func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Overload, Retry: true} })
+	connections := aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify))
+	for name, c := range map[string]struct {
+		store  func(*store)
+		opts   []aimd.Option
+		config func(*aws.Config)
+		call   func(*testing.T, *limiter.Limiter, *s3.Client)
+		want   outcomes
+	}{
+		"the context is over": {call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
+		}},
+		"the limiter is closed": {call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			l.Close()
+			require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+		}},
+		"cancelled in the queue": {call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			err = put(ctx, c, "k", "x")
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorContains(t, err, "gave up before the first attempt")
+			require.NoError(t, p.Done(window.Success))
+		}, want: outcomes{successes: 1}},
+		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			done := make(chan error)
+			go func() { done <- put(t.Context(), c, "waits", "x") }()
+			settled(t, l, queued(1))
+			require.ErrorIs(t, put(t.Context(), c, "too many", "x"), attempt.ErrQueueFull)
+			require.NoError(t, p.Done(window.Neutral))
+			require.NoError(t, <-done)
+		}, want: outcomes{successes: 1, neutrals: 1}},
+		// A classifier that finds everything worth another try does not keep an operation going whose limiter
+		// is closed or whose context is over.
+		"what is over is not tried again": {opts: []aimd.Option{everything}, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, put(ctx, c, "k", "x"), context.DeadlineExceeded)
+			l.Close()
+			require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+			require.NoError(t, p.Done(window.Success))
+		}, want: outcomes{successes: 1}},
+		"cancelled in flight": {store: always(hangs), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			_, err := c.GetObject(ctx, object)
+			require.ErrorIs(t, err, context.Canceled)
+		}, want: outcomes{neutrals: 1}},
+		"a deadline in flight": {store: always(hangs), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := c.GetObject(ctx, object)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}, want: outcomes{timeouts: 1}},
+		"a timeout of the HTTP client's": {store: func(s *store) {
+			once(hangs)(s)
+			s.transport.ResponseHeaderTimeout = time.Second
+		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			require.NoError(t, put(t.Context(), c, "k", ""))
+		}, want: outcomes{successes: 1, timeouts: 1}},
+		"the limiter closes between two attempts": {store: always(refusedLater), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			time.AfterFunc(time.Second, func() { _ = l.Close() })
+			err := put(t.Context(), c, "k", "x")
+			require.ErrorIs(t, err, limiter.ErrClosed)
+			requireCode(t, err, "SlowDown")
+			require.ErrorContains(t, err, "gave up after 1 attempt: limiter: closed; last error: ")
+		}, want: outcomes{overloads: 1}},
+		"a panic": {config: func(cfg *aws.Config) {
+			cfg.APIOptions = append(cfg.APIOptions, after("Signing", func() { panic("inner") }))
+		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			require.PanicsWithValue(t, "inner", func() { _ = put(t.Context(), c, "k", "x") })
+		}, want: outcomes{neutrals: 1}},
+		"a connection that is cut": {store: once(cut), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			require.NoError(t, put(t.Context(), c, "k", "x"))
+		}, want: outcomes{successes: 1, neutrals: 1}},
+		"a connection that is cut, as overload": {store: once(cut), opts: []aimd.Option{connections}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			require.NoError(t, put(t.Context(), c, "k", "x"))
+		}, want: outcomes{successes: 1, overloads: 1}},
+		// The SDK forgets why it tried when the time is up; the caller gets the reason.
+		"nobody listens": {config: func(cfg *aws.Config) {
+			cfg.HTTPClient.(*http.Client).Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+			}
+		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			err := put(ctx, c, "k", "x")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+			var story *attempt.Error
+			require.ErrorAs(t, err, &story)
+			require.Equal(t, 1, story.Attempts)
+		}, want: outcomes{neutrals: 1}},
+		// A failure that says nothing about load is backed off for once, by the limiter.
+		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, 500, "") }), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			start := time.Now()
+			require.NoError(t, put(t.Context(), c, "k", "x"))
+			require.LessOrEqual(t, time.Since(start), 2*core.DefaultPauseMin)
+			require.Positive(t, time.Since(start))
+		}, want: outcomes{successes: 1, neutrals: 1}},
+		"a Retry-After": {store: once(refusedLater), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			start := time.Now()
+			time.AfterFunc(time.Second, func() { assert.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits") })
+			require.NoError(t, put(t.Context(), c, "k", "x"))
+			require.GreaterOrEqual(t, time.Since(start), 5*time.Minute, "the longest that is obeyed")
+		}, want: outcomes{successes: 1, overloads: 1}},
+		"a missing bucket": {call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			_, err := c.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("missing"), Key: aws.String("k"), Body: strings.NewReader("x")})
+			requireCode(t, err, "NoSuchBucket")
+		}, want: outcomes{clientErrors: 1}},
+		"out of quota": {store: always(func(w http.ResponseWriter, r *http.Request) {
+			fakes3.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
+		}), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			err := put(t.Context(), c, "k", "x")
+			require.ErrorIs(t, err, attempt.ErrQuota)
+			requireCode(t, err, "QuotaExceeded")
+		}, want: outcomes{neutrals: 1}},
+		"a retry budget is exhausted, and the SDK does not try again": {store: always(fakes3.Refuse), opts: []aimd.Option{aimd.WithGuard(budget)},
+			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+				err := put(t.Context(), c, "k", "x")
+				require.ErrorIs(t, err, retry.ErrBudget)
+				requireCode(t, err, "SlowDown")
+			}, want: outcomes{overloads: 1 + 3}},
+		"RetryMaxAttempts that is set after Limit": {store: always(fakes3.Refuse), config: func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 },
+			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+				requireCode(t, put(t.Context(), c, "k", "x"), "SlowDown")
+			}, want: outcomes{overloads: 4}},
+
+		"a stream, closed": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			body := unread(t, l, c, t.Context())
+			done := make(chan error)
+			go func() { done <- put(t.Context(), c, "k2", "x") }()
+			settled(t, l, queued(1))
+			require.NoError(t, body.Close())
+			require.NoError(t, <-done)
+			require.NoError(t, body.Close(), "closing twice is harmless")
+		}, want: outcomes{successes: 2}},
+		"a stream, read": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			body := unread(t, l, c, t.Context())
+			b, err := io.ReadAll(body)
+			require.NoError(t, err)
+			require.Equal(t, big, string(b))
+			require.Zero(t, l.Snapshot().InFlight, "released at the end, though not closed")
+			require.NoError(t, body.Close())
+		}, want: outcomes{successes: 1}},
+		"a stream whose context ends": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			ctx, cancel := context.WithCancel(t.Context())
+			body := unread(t, l, c, ctx)
+			cancel()
+			settled(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
+			_ = body.Close()
+		}, want: outcomes{neutrals: 1}},
+		// The SDK wraps the body once more when it verifies a checksum.
+		"a stream with a checksum": {store: always(func(w http.ResponseWriter, _ *http.Request) {
+			sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte("content")))
+			w.Header().Set("X-Amz-Checksum-Crc32", base64.StdEncoding.EncodeToString(sum))
+			_, _ = io.WriteString(w, "content")
+		}), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			out, err := c.GetObject(t.Context(), &s3.GetObjectInput{Bucket: object.Bucket, Key: object.Key, ChecksumMode: types.ChecksumModeEnabled})
+			require.NoError(t, err)
+			require.Equal(t, 1, l.Snapshot().InFlight)
+			_, err = io.ReadAll(out.Body)
+			require.NoError(t, err)
+			requireIdle(t, l)
+			require.NoError(t, out.Body.Close())
+		}, want: outcomes{successes: 1}},
+		"a stream that is cut": {store: begins(cut), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			body := unread(t, l, c, t.Context())
+			_, err := io.ReadAll(body)
+			require.Error(t, err)
+			requireIdle(t, l)
+			_ = body.Close()
+		}, want: outcomes{neutrals: 1}},
+		"a stream, and a timeout of the client's": {store: begins(hangs), config: func(cfg *aws.Config) { cfg.HTTPClient.(*http.Client).Timeout = time.Second },
+			call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+				body := unread(t, l, c, t.Context())
+				_, err := io.ReadAll(body)
+				require.Error(t, err)
+				requireIdle(t, l)
+				_ = body.Close()
+			}, want: outcomes{timeouts: 1}},
+		"a stream that an interceptor spoils": {store: stored, config: func(cfg *aws.Config) { cfg.Interceptors.AddAfterExecution(spoilsport{}) },
+			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+				_, err := c.GetObject(t.Context(), object)
+				require.ErrorContains(t, err, "spoiled")
+			}, want: outcomes{successes: 1}},
+		"nothing to read": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			require.NoError(t, put(t.Context(), c, "empty", ""))
+			out, err := get(t.Context(), c, "empty")
+			require.NoError(t, err)
+			requireIdle(t, l)
+			require.NoError(t, out.Body.Close())
+			for key, found := range map[string]bool{"k": true, "none": false} {
+				_, err = c.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
+				require.Equal(t, found, err == nil)
+			}
+			_, err = get(t.Context(), c, "none")
+			requireCode(t, err, "NoSuchKey")
+			_, err = c.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
+			require.NoError(t, err)
+		}, want: outcomes{successes: 4, clientErrors: 2}},
+		// A middleware that answers in the place of the service.
+		"an answer without a request": {config: func(cfg *aws.Config) {
+			cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Finalize.Add(middleware.FinalizeMiddlewareFunc("cache", func(context.Context, middleware.FinalizeInput, middleware.FinalizeHandler) (
+					middleware.FinalizeOutput, middleware.Metadata, error,
+				) {
+					return middleware.FinalizeOutput{Result: &s3.PutObjectOutput{}}, middleware.Metadata{}, nil
+				}), middleware.After)
+			})
+		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			require.NoError(t, put(t.Context(), c, "k", "x"))
+		}, want: outcomes{neutrals: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var change []func(*store)
+				if c.store != nil {
+					change = append(change, c.store)
+				}
+				s, l := newStore(t, change...), oneSlot(t, c.opts...)
+				config := c.config
+				if config == nil {
+					config = func(*aws.Config) {}
+				}
+				c.call(t, l, s.client(l, config))
+				requireOutcomes(t, l, c.want)
+				requests, _ := s.Counts()
+				require.LessOrEqual(t, uint64(requests), l.Snapshot().Attempts())
+			})
+		})
+	}
+}
+
+type spoilsport struct{}
+
+func (spoilsport) AfterExecution(context.Context, *smithyhttp.InterceptorContext) error {
+	return errors.New("spoiled")
 }
 
 // A body that cannot be rewound gets one attempt; the error still tells what was wrong with it.
@@ -368,18 +426,4 @@ func testGuards(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
 	require.Empty(t, w.told())
-}
-
-// Exhausted means fail at once, and the SDK does not try again.
-func TestARetryBudget(t *testing.T) { synctest.Test(t, testARetryBudget) }
-
-func testARetryBudget(t *testing.T) {
-	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-	require.NoError(t, err)
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
-	l := newLimiter(t, aimd.WithGuard(budget))
-	err = put(t.Context(), s.client(l), "k", "x")
-	require.ErrorIs(t, err, retry.ErrBudget)
-	requireCode(t, err, "SlowDown")
-	requireOutcomes(t, l, outcomes{overloads: 1 + 3})
 }

@@ -55,7 +55,6 @@ type answerError struct {
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 func (e *answerError) Verdict() attempt.Verdict   { return e.verdict }
-func (e *answerError) RetryAfter() time.Duration  { return e.verdict.RetryAfter }
 func (e *answerError) Unreached() bool            { return e.unreached }
 
 // read returns the error with the information of its status and the call's trailer beyond the code, or

@@ -25,8 +25,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/internal/core"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -102,25 +101,6 @@ func TestRetryInfoOfAServer(t *testing.T) {
 	assert.Equal(t, time.Minute, aimdgrpc.Classify(err).RetryAfter)
 }
 
-func TestRetryAfterPausesEverybody(t *testing.T) {
-	var held time.Duration
-	l, err := aimd.NewReno(aimd.WithPause(time.Millisecond, time.Millisecond), aimd.WithObserver(func(e limiter.Event) {
-		if e.Kind == limiter.Paused {
-			held = e.Wait
-		}
-	}))
-	require.NoError(t, err)
-	refuse := func(context.Context) error {
-		return withRetryInfo(codes.ResourceExhausted, durationpb.New(time.Minute))
-	}
-	for range core.DefaultPatience - 1 {
-		require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
-		assert.Less(t, held, time.Second, "at most a pause")
-	}
-	require.Error(t, invoke(t.Context(), watched{Limiter: l}, refuse))
-	assert.Greater(t, held, 59*time.Second, "the pauses did not help")
-}
-
 func TestPushback(t *testing.T) {
 	forbidden := attempt.Verdict{Outcome: window.Overload}
 	for _, c := range []struct {
@@ -175,41 +155,22 @@ func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
 	l.told(window.Overload)
 }
 
-// A service that forbids a retry is not asked again.
-func TestDoGivesUpWhereRetriesAreForbidden(t *testing.T) {
-	l := one(t)
-	client := limited(t, l, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
-		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1"))
-		return refused
-	}})
-	err := l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) })
-	l.told(window.Overload)
-	var story *attempt.Error
-	require.ErrorAs(t, err, &story)
-	assert.Equal(t, 1, story.Attempts)
-	requireCode(t, codes.ResourceExhausted, err)
-}
-
 // A message that is too large is RESOURCE_EXHAUSTED too, and no overload.
 func TestAMessageThatIsTooLarge(t *testing.T) {
 	big := &pb.SimpleRequest{Payload: &pb.Payload{Body: make([]byte, 1<<10)}}
-	l := one(t)
-	address := start(t, &service{}, grpc.MaxRecvMsgSize(1<<9))
-	for _, c := range []struct {
-		name   string
-		client *grpc.CallOption
-	}{{"for the server", nil}, {"to send", ref(grpc.MaxCallSendMsgSize(1 << 8))}, {"to receive", ref(grpc.MaxCallRecvMsgSize(1 << 8))}} {
-		t.Run(c.name, func(t *testing.T) {
-			var opts []grpc.CallOption
-			if c.client != nil {
-				opts = append(opts, *c.client)
-			}
-			if c.name == "to receive" {
-				address = start(t, &service{})
-			}
-			client, _ := dial(t, address, aimdgrpc.Limit(l.Limiter)...)
+	for name, c := range map[string]struct {
+		server []grpc.ServerOption
+		client []grpc.CallOption
+	}{
+		"for the server": {server: []grpc.ServerOption{grpc.MaxRecvMsgSize(1 << 9)}},
+		"to send":        {client: []grpc.CallOption{grpc.MaxCallSendMsgSize(1 << 8)}},
+		"to receive":     {client: []grpc.CallOption{grpc.MaxCallRecvMsgSize(1 << 8)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := one(t)
+			client, _ := dial(t, start(t, &service{}, c.server...), aimdgrpc.Limit(l.Limiter)...)
 			err := l.Do(t.Context(), func(ctx context.Context) error {
-				_, err := client.UnaryCall(ctx, big, opts...)
+				_, err := client.UnaryCall(ctx, big, c.client...)
 				return err
 			})
 			requireCode(t, codes.ResourceExhausted, err)
@@ -217,8 +178,6 @@ func TestAMessageThatIsTooLarge(t *testing.T) {
 		})
 	}
 }
-
-func ref[T any](v T) *T { return &v }
 
 func FuzzPushback(f *testing.F) {
 	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
@@ -276,21 +235,21 @@ func TestLimitAndRetryInBothOrders(t *testing.T) {
 	}
 }
 
-// A wrong port is told within 10 s, and a server that goes away later ends no call.
+// A wrong port is reported within 10 s, and a server that goes away later ends no call.
 func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
 		away.Store(true)
 		l, err := aimd.NewReno()
 		require.NoError(t, err)
-		server := inMemoryDialer(t, &service{})
-		client, conn := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		listener := pipenet.Listen()
+		t.Cleanup(serve(listener, &service{}))
+		client, _ := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), dialing(func(ctx context.Context, _, _ string) (net.Conn, error) {
 			if away.Load() {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: net.UnknownNetworkError("refused")}
 			}
-			return server(ctx)
+			return listener.DialContext(ctx, "", "")
 		})}, aimdgrpc.Limit(l)...)...)
-		defer conn.Close()
 		start := time.Now()
 		err = call(t.Context(), client)
 		require.ErrorIs(t, err, attempt.ErrNoContact)
@@ -330,46 +289,41 @@ func quotaFailure(details ...*errdetails.RetryInfo) error {
 	return s.Err()
 }
 
-// A QuotaFailure is final, unless the service says when to come back.
+// A QuotaFailure is final, unless the service says when to come back. A call that is tried again by a
+// limiter says so, and a stream with the answer or with the header before it.
 func TestOutOfQuota(t *testing.T) {
 	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}, aimdgrpc.Classify(quotaFailure()))
 	soon := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
 	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: time.Second}, aimdgrpc.Classify(quotaFailure(soon)))
 
-	l := one(t)
-	f := &failing{errs: []error{quotaFailure(), quotaFailure()}}
-	client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
-	err := call(t.Context(), client)
-	require.ErrorIs(t, err, attempt.ErrQuota)
-	requireCode(t, codes.ResourceExhausted, err)
-	require.ErrorContains(t, err, "out of quota")
-	assert.Equal(t, 1, f.calls)
-	l.told(window.Neutral)
-}
-
-// A stream says so too, with the answer or with the header before it.
-func TestAStreamThatIsOutOfQuota(t *testing.T) {
-	for name, read := range map[string]func(grpc.ServerStreamingClient[pb.StreamingOutputCallResponse]) error{
-		"Recv": func(s grpc.ServerStreamingClient[pb.StreamingOutputCallResponse]) error {
-			_, err := s.Recv()
+	for name, send := range map[string]func(context.Context, pb.TestServiceClient) error{
+		"a call": func(ctx context.Context, c pb.TestServiceClient) error { return call(ctx, c) },
+		"a stream": func(ctx context.Context, c pb.TestServiceClient) error {
+			stream, err := c.FullDuplexCall(ctx)
+			require.NoError(t, err)
+			_, err = stream.Recv()
 			return err
 		},
-		"Header": func(s grpc.ServerStreamingClient[pb.StreamingOutputCallResponse]) error {
-			_, _ = s.Header() // an answer that is nothing but an error has none
-			_, err := s.Recv()
+		"a stream and its header": func(ctx context.Context, c pb.TestServiceClient) error {
+			stream, err := c.FullDuplexCall(ctx)
+			require.NoError(t, err)
+			_, _ = stream.Header() // an answer that is only an error has no header
+			_, err = stream.Recv()
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := one(t)
-			none := &service{output: func(grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error { return quotaFailure() }}
-			client, _ := dial(t, start(t, none), aimdgrpc.Limit(l.Limiter)...)
-			stream, err := client.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
-			require.NoError(t, err)
-			err = read(stream)
+			l, calls := one(t), 0
+			none := &service{
+				unary:  func(context.Context, *pb.SimpleRequest) error { calls++; return quotaFailure() },
+				duplex: func(duplexServer) error { calls++; return quotaFailure() },
+			}
+			client, _ := dial(t, start(t, none), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
+			err := send(t.Context(), client)
 			require.ErrorIs(t, err, attempt.ErrQuota)
 			require.ErrorContains(t, err, "out of quota")
 			requireCode(t, codes.ResourceExhausted, err)
+			assert.Equal(t, 1, calls)
 			l.told(window.Neutral)
 		})
 	}
@@ -380,7 +334,7 @@ func TestAPortThatHangsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.New()
 		require.NoError(t, err)
-		client, conn := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
+		client, conn := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), dialing(func(context.Context, string, string) (net.Conn, error) {
 			here, there := net.Pipe()
 			return here, there.Close()
 		})}, aimdgrpc.Limit(l)...)...)

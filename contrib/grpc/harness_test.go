@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// watched is a limiter that tells how every attempt ended.
+// watched is a limiter that reports how every attempt ended.
 type watched struct {
 	*limiter.Limiter
 	t *testing.T
@@ -43,7 +43,7 @@ type watched struct {
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
-	l, err := aimd.NewReno(append(opts, aimd.WithObserver(func(e limiter.Event) {
+	l, err := aimd.NewReno(append(opts[:len(opts):len(opts)], aimd.WithObserver(func(e limiter.Event) {
 		if e.Kind != limiter.Late && e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
 		}
@@ -63,7 +63,7 @@ func watch(t *testing.T, opts ...aimd.Option) watched {
 // one returns a limiter with a single slot.
 func one(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
-	return watch(t, append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithPause(time.Millisecond, time.Millisecond))...)
+	return watch(t, append(opts[:len(opts):len(opts)], aimd.WithInitialWindow(1), aimd.WithMaxWindow(1), aimd.WithPause(time.Millisecond, time.Millisecond))...)
 }
 
 // ended waits until the next attempt ended, and says how.
@@ -170,17 +170,10 @@ func (s *service) FullDuplexCall(stream duplexServer) error {
 // start starts a server on the loopback.
 func start(t testing.TB, s *service, opts ...grpc.ServerOption) (address string) {
 	t.Helper()
-	address, stop := startUntil(t, s, opts...)
-	t.Cleanup(stop)
-	return address
-}
-
-// startUntil is start for those who stop the server themselves.
-func startUntil(t testing.TB, s *service, opts ...grpc.ServerOption) (address string, stop func()) {
-	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	return listener.Addr().String(), serve(listener, s, opts...)
+	t.Cleanup(serve(listener, s, opts...))
+	return listener.Addr().String()
 }
 
 // serve serves until stop.
@@ -189,22 +182,21 @@ func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop f
 	pb.RegisterTestServiceServer(server, s)
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	served := async(func() error { return server.Serve(listener) })
-	return func() { server.Stop(); <-served }
+	return sync.OnceFunc(func() { server.Stop(); <-served })
 }
 
 // inMemory starts a server whose connections are pipes, for a test on virtual time, and returns what
 // dials it.
 func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
 	t.Helper()
-	dial := inMemoryDialer(t, s, opts...)
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) })
-}
-
-func inMemoryDialer(t *testing.T, s *service, opts ...grpc.ServerOption) func(context.Context) (net.Conn, error) {
-	t.Helper()
 	listener := pipenet.Listen()
 	t.Cleanup(serve(listener, s, opts...))
-	return func(ctx context.Context) (net.Conn, error) { return listener.DialContext(ctx, "", "") }
+	return dialing(listener.DialContext)
+}
+
+// dialing dials in that way, whatever the address.
+func dialing(dial func(context.Context, string, string) (net.Conn, error)) grpc.DialOption {
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx, "", "") })
 }
 
 // dial returns a client of the server, and its connection.
@@ -242,32 +234,4 @@ func async(f func() error) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()
 	return ended
-}
-
-// term is a context whose end the test decides. Its deadline is only what it says.
-type term struct {
-	context.Context
-	deadline time.Time
-	done     chan struct{}
-	err      atomic.Pointer[error]
-}
-
-func newTerm() *term {
-	return &term{Context: context.Background(), deadline: time.Now().Add(time.Hour), done: make(chan struct{})}
-}
-
-func (c *term) Deadline() (time.Time, bool) { return c.deadline, true }
-func (c *term) Done() <-chan struct{}       { return c.done }
-
-func (c *term) Err() error {
-	if err := c.err.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// end ends the context.
-func (c *term) end(err error) {
-	c.err.Store(&err)
-	close(c.done)
 }

@@ -125,18 +125,6 @@ func TestAMessageThatIsOvertaken(t *testing.T) {
 	l.told(window.Success)
 }
 
-func TestARefusedMessageIsAnOverload(t *testing.T) {
-	l := one(t)
-	stream, _ := perMessage(t, l, &service{duplex: func(s duplexServer) error {
-		_, _ = s.Recv()
-		return refused
-	}})
-	require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
-	_, err := stream.Recv()
-	requireCode(t, codes.ResourceExhausted, err)
-	l.told(window.Overload)
-}
-
 func TestAMessageThatGetsNoSlotEndsTheStream(t *testing.T) {
 	t.Run("closed", func(t *testing.T) {
 		l := one(t)

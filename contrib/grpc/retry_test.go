@@ -52,28 +52,25 @@ func (f *failing) service() *service {
 	}}
 }
 
-// Each attempt takes its own slot, those after the first at the front.
-func TestACallIsTriedAgainByAPolicy(t *testing.T) {
-	l, g := guarded(t)
-	f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
-	client, _ := dial(t, start(t, f.service()),
-		append([]grpc.DialOption{aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do)}, aimdgrpc.Limit(l.Limiter)...)...)
-	require.NoError(t, call(t.Context(), client))
-	l.told(window.Overload)
-	l.told(window.Timeout)
-	l.told(window.Success)
-	assert.Equal(t, []int{1, 2, 3}, g.attempts)
-}
-
-func TestACallIsAnOperationOfTheLimiter(t *testing.T) {
-	l, g := guarded(t)
-	f := &failing{errs: []error{refused, refused}}
-	client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
-	require.NoError(t, call(t.Context(), client))
-	l.told(window.Overload)
-	l.told(window.Overload)
-	l.told(window.Success)
-	assert.Equal(t, []int{1, 2, 3}, g.attempts)
+// A policy, or a limiter: each attempt takes its own slot, or uses the one of its Do.
+func TestACallIsTriedAgain(t *testing.T) {
+	for name, do := range map[string]func(*limiter.Limiter) func(context.Context, func(context.Context) error) error{
+		"by a policy": func(*limiter.Limiter) func(context.Context, func(context.Context) error) error {
+			return policy(t, retry.Config{Idempotent: true}).Runner().Do
+		},
+		"by a limiter": func(l *limiter.Limiter) func(context.Context, func(context.Context) error) error { return l.Do },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, g := guarded(t)
+			f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
+			client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(do(l.Limiter))}, aimdgrpc.Limit(l.Limiter)...)...)
+			require.NoError(t, call(t.Context(), client))
+			l.told(window.Overload)
+			l.told(window.Timeout)
+			l.told(window.Success)
+			assert.Equal(t, []int{1, 2, 3}, g.attempts)
+		})
+	}
 }
 
 // Also without the interceptors of Limit.
@@ -107,12 +104,10 @@ func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 
 func TestTheErrorOfACallWhoseContextEnds(t *testing.T) {
 	for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {
-		ctx := newTerm()
 		client, _ := dial(t, start(t, &service{}), aimdgrpc.Retry(func(context.Context, func(context.Context) error) error {
-			ctx.end(end)
-			return &attempt.Error{Attempts: 2, Reason: ctx.Err(), Cause: refused}
+			return &attempt.Error{Attempts: 2, Reason: end, Cause: refused}
 		}))
-		err := call(ctx, client)
+		err := call(t.Context(), client)
 		requireCode(t, want, err)
 		require.ErrorIs(t, err, end)
 		require.ErrorIs(t, err, refused)

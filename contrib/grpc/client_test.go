@@ -1,0 +1,623 @@
+package aimdgrpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
+	"github.com/aimd-go/aimd/internal/pipenet"
+	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// invoke calls through the interceptor, with the function in the place of gRPC.
+func invoke(ctx context.Context, l watched, f func(context.Context) error) error {
+	return aimdgrpc.UnaryClientInterceptor(l.Limiter)(ctx, "/service/method", nil, nil, nil,
+		func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+			return f(ctx)
+		})
+}
+
+// openStream opens a stream through the interceptor, with the function in the place of gRPC.
+func openStream(ctx context.Context, l watched, f func(context.Context) (grpc.ClientStream, error), opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, nil, "/service/method",
+		func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+			return f(ctx)
+		}, opts...)
+}
+
+// handmade is a stream of another interceptor; gRPC reports nothing about it.
+type handmade struct {
+	grpc.ClientStream
+	recv, send, header func() error
+}
+
+func (h *handmade) RecvMsg(any) error            { return h.recv() }
+func (h *handmade) SendMsg(any) error            { return h.send() }
+func (h *handmade) Header() (metadata.MD, error) { return nil, h.header() }
+func (h *handmade) Trailer() metadata.MD         { return nil }
+
+// The codes of a service, of a call and of a stream: RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
+// DEADLINE_EXCEEDED is a timeout, a final answer a client error, the rest neutral.
+func TestWhatTheCodesMean(t *testing.T) {
+	l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
+	var code codes.Code
+	client := limited(t, l, &service{
+		unary:  func(context.Context, *pb.SimpleRequest) error { return status.Error(code, "") },
+		duplex: func(duplexServer) error { return status.Error(code, "") },
+	})
+	for code = codes.OK; code <= codes.Unauthenticated; code++ {
+		want := window.Neutral
+		switch code {
+		case codes.OK:
+			want = window.Success
+		case codes.ResourceExhausted, codes.Unavailable:
+			want = window.Overload
+		case codes.DeadlineExceeded:
+			want = window.Timeout
+		case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
+			codes.FailedPrecondition, codes.OutOfRange, codes.Unauthenticated:
+			want = window.ClientError
+		}
+		assert.Equal(t, code, status.Code(call(t.Context(), client)))
+		l.told(want)
+		stream, err := client.FullDuplexCall(t.Context())
+		require.NoError(t, err)
+		if _, err = stream.Recv(); code != codes.OK {
+			assert.Equal(t, code, status.Code(err))
+		}
+		l.told(want)
+	}
+}
+
+// The limiter, its classifier and its guards learn how a call ends, and a stream at each of its methods.
+// The caller gets the error as it is, and what watches the context is gone.
+func TestWhatAnErrorSays(t *testing.T) {
+	mine := errors.New("mine")
+	own := aimd.WithClassifier(func(err error) attempt.Verdict {
+		if status.Code(err) == codes.NotFound {
+			return attempt.Verdict{Outcome: window.Overload}
+		}
+		return attempt.Verdict{}
+	})
+	for name, c := range map[string]struct {
+		err         error
+		want, guard window.Outcome
+		opts        []aimd.Option
+	}{
+		"success":          {nil, window.Success, window.Success, nil},
+		"overload":         {refused, window.Overload, window.Overload, nil},
+		"an answer":        {status.Error(codes.NotFound, ""), window.ClientError, window.ClientError, nil},
+		"by a classifier":  {status.Error(codes.NotFound, ""), window.Overload, window.Overload, []aimd.Option{own}},
+		"no status at all": {mine, window.Neutral, window.Neutral, nil},
+		"not sent":         {aimdgrpc.NotSent(attempt.ErrQueueFull), window.Neutral, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, g := guarded(t, c.opts...)
+			ends := 0
+			ended := func() {
+				t.Helper()
+				l.told(c.want)
+				ends++
+			}
+			require.Equal(t, c.err, invoke(t.Context(), l, func(context.Context) error { return c.err }))
+			ended()
+			if c.err != nil {
+				_, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, c.err })
+				require.Equal(t, c.err, err)
+				ended()
+			}
+			for method, call := range map[string]func(grpc.ClientStream) error{
+				"RecvMsg": func(s grpc.ClientStream) error { return s.RecvMsg(nil) },
+				"SendMsg": func(s grpc.ClientStream) error { return s.SendMsg(nil) },
+				"Header":  func(s grpc.ClientStream) error { _, err := s.Header(); return err },
+			} {
+				err := c.err
+				if err == nil {
+					err = io.EOF
+				}
+				if err == io.EOF && method != "RecvMsg" {
+					continue // it does not end the stream
+				}
+				fail, ctx := func() error { return err }, newCounted()
+				stream, opened := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) {
+					return &handmade{recv: fail, send: fail, header: fail}, nil
+				})
+				require.NoError(t, opened)
+				l.held(1)
+				require.Equal(t, 1, ctx.watching)
+				for range 2 {
+					require.Equal(t, err, call(stream), method)
+				}
+				ended()
+				assert.Zero(t, ctx.watching, "the context is forgotten")
+			}
+			assert.Equal(t, make([]int, ends), g.attempts)
+			for _, o := range g.ended {
+				assert.Equal(t, c.guard, o)
+			}
+			assert.Len(t, g.ended, ends)
+		})
+	}
+	// Without a call of a method, the end of the context ends such a stream.
+	l := one(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) { return &handmade{}, nil })
+	require.NoError(t, err)
+	l.held(1)
+	cancel()
+	l.ended(window.Neutral)
+}
+
+// counted is a context that knows how many watch it by context.AfterFunc.
+type counted struct {
+	context.Context
+	done     chan struct{}
+	watching int
+}
+
+func newCounted() *counted {
+	return &counted{Context: context.Background(), done: make(chan struct{})}
+}
+
+func (c *counted) Done() <-chan struct{} { return c.done }
+
+func (c *counted) AfterFunc(func()) (stop func() bool) {
+	c.watching++
+	return func() bool { c.watching--; return true }
+}
+
+// A stream of which another interceptor says, before it is opened, that it is over.
+func TestAStreamThatEndsWhileItIsOpened(t *testing.T) {
+	l, ctx := one(t), newCounted()
+	_, err := aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{}, nil, "/service/method",
+		func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			for _, o := range opts {
+				if finish, ok := o.(grpc.OnFinishCallOption); ok {
+					finish.OnFinish(refused)
+				}
+			}
+			return &handmade{}, nil
+		})
+	require.NoError(t, err)
+	l.told(window.Overload)
+	assert.Zero(t, ctx.watching)
+}
+
+// The ends of calls and streams of a real client and server, on virtual time.
+func TestHowACallOrAStreamEnds(t *testing.T) {
+	type client struct {
+		pb.TestServiceClient
+		conn *grpc.ClientConn
+		stop func() // the server
+	}
+	// waits is a call that waits for the slot of another one, until that has ended.
+	waits := func(t *testing.T, l watched, c client, end func()) {
+		second := async(func() error { return call(t.Context(), c) })
+		l.waiting(1)
+		l.held(1)
+		end()
+		l.ended(window.Success)
+		require.NoError(t, <-second)
+	}
+	duplex := func(t *testing.T, l watched, c client, ctx context.Context, opts ...grpc.CallOption) duplexClient {
+		stream, err := c.FullDuplexCall(ctx, opts...)
+		require.NoError(t, err)
+		l.held(1)
+		synctest.Wait() // the server has answered, if it does
+		return stream
+	}
+	refuses := &service{duplex: func(duplexServer) error { return refused }}
+	silent := &service{
+		duplex: func(s duplexServer) error { <-s.Context().Done(); return s.Context().Err() },
+		unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { <-ctx.Done(); return ctx.Err() },
+	}
+	type row struct {
+		service *service
+		call    func(*testing.T, watched, client)
+		want    window.Outcome
+	}
+	rows := map[string]row{
+		"a call": {&service{unary: func(context.Context, *pb.SimpleRequest) error { time.Sleep(time.Second); return nil }},
+			func(t *testing.T, l watched, c client) {
+				first := async(func() error { return call(t.Context(), c) })
+				synctest.Wait()
+				waits(t, l, c, func() { require.NoError(t, <-first) })
+			}, window.Success},
+		"a server's stream": {&service{}, func(t *testing.T, l watched, c client) {
+			stream, err := c.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
+			require.NoError(t, err)
+			waits(t, l, c, func() {
+				for range 3 {
+					_, err = stream.Recv()
+					require.NoError(t, err)
+					l.held(1)
+				}
+				_, err = stream.Recv()
+				require.ErrorIs(t, err, io.EOF)
+			})
+			_, err = stream.Recv()
+			require.Error(t, err, "after the end")
+		}, window.Success},
+		"a client's stream": {&service{}, func(t *testing.T, l watched, c client) {
+			stream, err := c.StreamingInputCall(t.Context())
+			require.NoError(t, err)
+			for range 3 {
+				require.NoError(t, stream.Send(&pb.StreamingInputCallRequest{}))
+				l.held(1)
+			}
+			answer, err := stream.CloseAndRecv()
+			require.NoError(t, err)
+			assert.EqualValues(t, 3, answer.GetAggregatedPayloadSize())
+		}, window.Success},
+		"a duplex stream": {&service{}, func(t *testing.T, l watched, c client) {
+			stream := duplex(t, l, c, t.Context())
+			for range 3 {
+				require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
+				_, err := stream.Recv()
+				require.NoError(t, err)
+			}
+			require.NoError(t, stream.CloseSend())
+			l.held(1)
+			_, err := stream.Recv()
+			require.ErrorIs(t, err, io.EOF)
+		}, window.Success},
+		"a refusal, seen by Recv": {refuses, func(t *testing.T, l watched, c client) {
+			_, err := duplex(t, l, c, t.Context()).Recv()
+			requireCode(t, codes.ResourceExhausted, err)
+		}, window.Overload},
+		"a refusal, seen by Header": {refuses, func(t *testing.T, l watched, c client) {
+			md, err := duplex(t, l, c, t.Context()).Header()
+			require.NoError(t, err, "Header itself returns no error")
+			require.Nil(t, md)
+		}, window.Overload},
+		"a refusal after a message": {&service{duplex: func(s duplexServer) error {
+			_ = s.Send(&pb.StreamingOutputCallResponse{})
+			return refused
+		}}, func(t *testing.T, l watched, c client) {
+			stream := duplex(t, l, c, t.Context())
+			_, err := stream.Recv()
+			require.NoError(t, err)
+			l.held(1)
+			_, err = stream.Recv()
+			requireCode(t, codes.ResourceExhausted, err)
+		}, window.Overload},
+		"a Send that fails here": {&service{}, func(t *testing.T, l watched, c client) {
+			err := duplex(t, l, c, t.Context(), grpc.MaxCallSendMsgSize(1)).
+				Send(&pb.StreamingOutputCallRequest{Payload: &pb.Payload{Body: make([]byte, 9)}})
+			requireCode(t, codes.ResourceExhausted, err)
+		}, window.Neutral},
+		"a Send that fails there": {refuses, func(t *testing.T, l watched, c client) {
+			stream := duplex(t, l, c, t.Context())
+			require.ErrorIs(t, stream.Send(&pb.StreamingOutputCallRequest{}), io.EOF)
+			l.held(1) // Recv has what the server said
+			_, err := stream.Recv()
+			requireCode(t, codes.ResourceExhausted, err)
+		}, window.Overload},
+		"the connection is closed, nobody reads": {silent, func(t *testing.T, l watched, c client) {
+			_ = duplex(t, l, c, context.Background())
+			require.NoError(t, c.conn.Close())
+		}, window.Neutral},
+		"the server dies": {&service{duplex: silent.duplex}, func(t *testing.T, l watched, c client) {
+			require.NoError(t, call(t.Context(), c)) // so that the service was there
+			l.told(window.Success)
+			stream := duplex(t, l, c, context.Background())
+			c.stop()
+			_, err := stream.Recv()
+			requireCode(t, codes.Unavailable, err)
+		}, window.Overload},
+	}
+	for name, end := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"a deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		},
+		"cancelled": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		},
+	} {
+		code, want := codes.Canceled, window.Neutral
+		if name == "a deadline" {
+			code, want = codes.DeadlineExceeded, window.Timeout
+		}
+		rows[name+" of a call"] = row{silent, func(t *testing.T, _ watched, c client) {
+			ctx, cancel := end(t.Context())
+			defer cancel()
+			requireCode(t, code, call(ctx, c))
+		}, want}
+		rows[name+", somebody reads"] = row{silent, func(t *testing.T, l watched, c client) {
+			ctx, cancel := end(t.Context())
+			defer cancel()
+			stream := duplex(t, l, c, ctx)
+			require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
+			require.NoError(t, stream.CloseSend())
+			l.held(1)
+			_, err := stream.Recv()
+			requireCode(t, code, err)
+		}, want}
+		rows[name+", nobody reads"] = row{silent, func(t *testing.T, l watched, c client) {
+			ctx, cancel := end(t.Context())
+			defer cancel()
+			stream := duplex(t, l, c, ctx)
+			time.Sleep(time.Second)
+			l.ended(window.Neutral) // the reader was slow, not the service
+			_, err := stream.Recv()
+			requireCode(t, code, err)
+			require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+		}, window.Success}
+	}
+	for name, c := range rows {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, listener := one(t), pipenet.Listen()
+				stop := serve(listener, c.service)
+				t.Cleanup(stop)
+				stub, conn := dial(t, "any", append(aimdgrpc.Limit(l.Limiter), dialing(listener.DialContext))...)
+				c.call(t, l, client{stub, conn, stop})
+				synctest.Wait()
+				l.told(c.want)
+			})
+		})
+	}
+}
+
+// A panic of a call, a classifier, or a method of a stream gives the slot back.
+func TestAPanicGivesTheSlotBack(t *testing.T) {
+	boom := func() error { panic("mine") }
+	for name, call := range map[string]func(watched){
+		"call": func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return boom() }) },
+		"classifier": func(l watched) {
+			_ = invoke(t.Context(), l, func(context.Context) error { return refused })
+		},
+		"open": func(l watched) {
+			_, _ = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, boom() }, aimdgrpc.SlotPerMessage())
+		},
+		"RecvMsg": func(l watched) {
+			stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return &handmade{recv: boom}, nil })
+			require.NoError(t, err)
+			assert.PanicsWithValue(t, "mine", func() { _ = stream.RecvMsg(nil) })
+			_ = stream.RecvMsg(nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := one(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
+			assert.PanicsWithValue(t, "mine", func() { call(l) })
+			l.told(window.Neutral)
+		})
+	}
+}
+
+func TestAServiceThatIsAway(t *testing.T) {
+	l := one(t)
+	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l.Limiter)...)
+	requireCode(t, codes.Unavailable, call(t.Context(), client))
+	l.told(window.Neutral) // of a service that was never there nothing is known
+	require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+	l.told(window.Success)
+	requireCode(t, codes.Unavailable, call(t.Context(), client))
+	l.told(window.Overload)
+}
+
+// A call and a stream without a slot are not sent. The error says why, and is neutral to limiters.
+func TestNotSent(t *testing.T) {
+	mine := errors.New("mine")
+	same := func(ctx context.Context, _ watched) context.Context { return ctx }
+	for name, c := range map[string]struct {
+		opts []aimd.Option
+		ctx  func(context.Context, watched) context.Context
+		code codes.Code
+		want error
+	}{
+		"the context is over": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx
+		}, code: codes.Canceled, want: context.Canceled},
+		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx },
+			code: codes.Canceled, want: limiter.ErrClosed},
+		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, ctx: func(ctx context.Context, l watched) context.Context {
+			queued, cancel := context.WithTimeout(ctx, time.Second)
+			go func() { defer cancel(); _, _ = l.Acquire(queued) }()
+			l.waiting(1)
+			return ctx
+		}, code: codes.ResourceExhausted, want: attempt.ErrQueueFull},
+		"a guard refuses": {opts: []aimd.Option{aimd.WithGuard(&guard{refusal: mine})}, ctx: same, code: codes.ResourceExhausted, want: mine},
+		"cancelled in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx
+		}, code: codes.Canceled, want: context.Canceled},
+		"a deadline in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			context.AfterFunc(ctx, cancel)
+			return ctx
+		}, code: codes.DeadlineExceeded, want: context.DeadlineExceeded},
+	} {
+		for kind, send := range map[string]func(context.Context, watched) error{
+			"a call": func(ctx context.Context, l watched) error {
+				return invoke(ctx, l, func(context.Context) error { panic("sent") })
+			},
+			"a stream": func(ctx context.Context, l watched) error {
+				_, err := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) { panic("opened") })
+				return err
+			},
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := one(t, c.opts...)
+					p, err := l.Acquire(t.Context())
+					require.NoError(t, err)
+					err = send(c.ctx(t.Context(), l), l)
+					var story *attempt.Error
+					require.ErrorAs(t, err, &story)
+					assert.True(t, story.NotSent())
+					requireCode(t, c.code, err)
+					assert.ErrorIs(t, err, c.want)
+					assert.EqualError(t, err, "rpc error: code = "+c.code.String()+" desc = aimdgrpc: not sent: "+story.Reason.Error())
+					assert.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(err), "whatever its code")
+					l.held(1)
+					time.Sleep(time.Second)
+					synctest.Wait() // the other operation has left the queue
+					require.NoError(t, p.Done(window.Neutral))
+					l.told(window.Neutral)
+				})
+			})
+		}
+	}
+}
+
+// No operation with the only slot waits for a second one: Do around a call or a stream, a call within a
+// call, a call that the opening of a stream makes (fetching credentials, say).
+func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
+	l := one(t)
+	f := &failing{errs: []error{refused}}
+	client := limited(t, l, f.service())
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
+	l.told(window.Overload)
+	l.told(window.Success)
+	require.NoError(t, invoke(t.Context(), l, func(ctx context.Context) error { return call(ctx, client) }))
+	l.told(window.Success)
+	stream, err := openStream(t.Context(), l, func(ctx context.Context) (grpc.ClientStream, error) {
+		return &handmade{recv: func() error { return io.EOF }}, call(ctx, client)
+	})
+	require.NoError(t, err)
+	l.held(1)
+	require.Equal(t, io.EOF, stream.RecvMsg(nil))
+	l.told(window.Success)
+	for _, opts := range [][]grpc.CallOption{nil, {aimdgrpc.SlotPerMessage()}} {
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+			stream, err := client.FullDuplexCall(ctx, opts...)
+			if err == nil && opts == nil {
+				err = stream.CloseSend()
+				require.NoError(t, err)
+				_, err = stream.Recv()
+				require.ErrorIs(t, err, io.EOF)
+				return nil
+			}
+			return err // without an end: the stream has no slot of its own to give back
+		}))
+		l.told(window.Success)
+	}
+}
+
+func TestTwoLimiters(t *testing.T) {
+	service1, account := one(t), one(t, aimd.WithQueueBound(1))
+	client := limited(t, account, &service{}, aimdgrpc.Limit(service1.Limiter)...)
+	require.NoError(t, call(t.Context(), client))
+	account.told(window.Success)
+	service1.told(window.Success)
+
+	service1.Close()
+	err := call(t.Context(), client)
+	assert.ErrorIs(t, err, limiter.ErrClosed)
+	account.told(window.Neutral)
+	assert.PanicsWithValue(t, "aimdgrpc: the limiter is nil", func() { aimdgrpc.Limit(nil) })
+}
+
+// guard keeps what it was asked, and what it heard.
+type guard struct {
+	refusal  error
+	mu       sync.Mutex
+	attempts []int
+	ended    []window.Outcome
+}
+
+func (g *guard) Admit(_ context.Context, attempt int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.attempts = append(g.attempts, attempt)
+	return g.refusal
+}
+
+func (g *guard) Ended(_ context.Context, o window.Outcome) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = append(g.ended, o)
+}
+
+func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
+	t.Helper()
+	g := &guard{}
+	return one(t, append(opts, aimd.WithGuard(g))...), g
+}
+
+// A loop without the limiter numbers its attempts: those after the first wait at the front of the queue,
+// whatever its bound, and the server learns the number.
+func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := guarded(t, aimd.WithQueueBound(1))
+		client, seen := heard(t, append(aimdgrpc.Limit(l.Limiter), tagged(t, "loop", "1")...)...)
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		first := async(func() error { return call(t.Context(), client) })
+		l.waiting(1)
+		tries := 0
+		loop := run.Runner{Policy: again{}}
+		second := async(func() error {
+			return loop.Do(t.Context(), func(ctx context.Context) error {
+				if tries++; tries == 1 {
+					return refused
+				}
+				return call(ctx, client)
+			})
+		})
+		l.waiting(2)
+		require.NoError(t, p.Done(window.Success))
+		for _, attempt := range []int{2, 0} { // one slot: one at a time
+			tags, err := aimdgrpc.ParseTags(<-seen)
+			require.NoError(t, err)
+			assert.Equal(t, attempt, tags.Attempt)
+		}
+		require.NoError(t, <-second)
+		require.NoError(t, <-first)
+		assert.Equal(t, []int{0, 2}, g.attempts)
+		for range 3 {
+			l.told(window.Success)
+		}
+	})
+}
+
+// A stream may be opened as a retry, but its later messages are no retries.
+func TestTheLaterMessagesOfAStreamAreNoRetries(t *testing.T) {
+	l, g := guarded(t)
+	client := limited(t, l, &service{})
+	err := (&run.Runner{Policy: again{}}).Do(t.Context(), func(ctx context.Context) error {
+		if attempt.Number(ctx) == 1 {
+			return refused
+		}
+		stream, err := client.FullDuplexCall(ctx, aimdgrpc.SlotPerMessage())
+		require.NoError(t, err)
+		exchanged(t, l, stream)
+		exchanged(t, l, stream)
+		require.NoError(t, stream.CloseSend())
+		_, err = stream.Recv()
+		require.Equal(t, io.EOF, err)
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 1}, g.attempts)
+}
+
+// again is a policy that tries everything again at once.
+type again struct{}
+
+func (again) Decide(context.Context, attempt.Failure) attempt.Decision {
+	return attempt.Decision{Retry: true}
+}
