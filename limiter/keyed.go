@@ -2,16 +2,17 @@ package limiter
 
 import (
 	"cmp"
-	"container/list"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/queue"
 )
 
 // Defaults of KeyedConfig. Both are our choice.
@@ -29,37 +30,37 @@ type KeyedConfig struct {
 	// Keys is the most limiters at a time, from 1; 0 means 10 000. To make room for one more, the least
 	// recently used idle limiter is evicted.
 	Keys int
-	// Evicted is called with each evicted limiter, by the goroutine that asked for another one, after
-	// that was found: to keep its State, or to count it (contrib/prometheus). Several goroutines may call
-	// it at once. It may be nil.
+	// Evicted is called with each evicted limiter, by the goroutine that asked for another one: to keep its
+	// State, or to count it (contrib/prometheus). Several goroutines may call it at once. It may be nil.
 	Evicted func(*Limiter)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 }
 
-// Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when its key is
-// first asked for, and evicts limiters that were not asked for in a while and are idle: no attempt in
-// flight, no operation waiting. It keeps no more than its bound. It is safe for any number of goroutines.
-// Make one with NewKeyed.
+// Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when its key is first
+// asked for, and evicts limiters that were not asked for in a while and are idle: no attempt in flight, no
+// operation waiting. It is safe for any number of goroutines. Make one with NewKeyed.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
 
-	// mu guards those below. It is never held while a limiter's lock is taken.
+	// mu guards those below. It is held while a key's limiter is made, and while a limiter's lock is taken.
 	mu sync.Mutex
-	// used has the entries, the one asked for last at the front.
-	used  *list.List
-	byKey map[K]*list.Element
+	// used has the entries, the one asked for last at the end.
+	used  queue.Queue[*entry[K]]
+	byKey map[K]*entry[K]
 }
 
 type entry[K comparable] struct {
+	item    queue.Item[*entry[K]]
 	key     K
 	limiter *Limiter
-	at      time.Time
+	// at is when it was last asked for.
+	at time.Time
 }
 
-// NewKeyed returns a Keyed that makes limiters with the function, or an error that names the wrong
-// setting, its value and the allowed values.
+// NewKeyed returns a Keyed that makes limiters with the function, which must not call For, or an error that
+// names the wrong setting, its value and the allowed values.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
 		return nil, wrong(setting.Nil("make"))
@@ -73,14 +74,12 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}
-	return &Keyed[K]{make: make, config: c, used: list.New(), byKey: map[K]*list.Element{}}, nil
+	return &Keyed[K]{make: make, config: c, byKey: map[K]*entry[K]{}}, nil
 }
 
-// For returns the key's limiter. Ask for it again for every operation: a limiter that is not asked for
-// may be evicted meanwhile.
-//
-// The error is the error of the function that makes limiters, or says that the Keyed is at its bound and
-// all limiters are in use.
+// For returns the key's limiter. Ask for it again for every operation: it may be evicted meanwhile. The error
+// is the error of the function that makes limiters, or says that the Keyed is at its bound and all limiters
+// are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	var gone []*Limiter
 	l, err := k.find(key, &gone)
@@ -97,18 +96,20 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	now := k.config.Clock.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for e := k.used.Back(); e != nil && now.Sub(e.Value.(*entry[K]).at) >= k.config.Idle; e = k.used.Back() {
-		k.drop(e, now, gone)
+	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.at) >= k.config.Idle; i, _ = k.used.Ends() {
+		k.drop(i.Value, now, gone)
 	}
-	if e, ok := k.byKey[key]; ok {
-		return k.use(e, now).limiter, nil
+	if e := k.byKey[key]; e != nil {
+		k.use(e, now)
+		return e.limiter, nil
 	}
-	// Each entry is looked at once: a limiter in use comes to the front.
+	// Each entry is looked at once: a limiter in use comes to the end.
 	for looks := k.used.Len(); k.used.Len() >= k.config.Keys; looks-- {
 		if looks == 0 {
 			return nil, fmt.Errorf("limiter: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
 		}
-		k.drop(k.used.Back(), now, gone)
+		oldest, _ := k.used.Ends()
+		k.drop(oldest.Value, now, gone)
 	}
 	l, err := k.make(key)
 	if err == nil && l == nil {
@@ -117,42 +118,40 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.byKey[key] = k.used.PushFront(&entry[K]{key, l, now})
+	e := &entry[K]{key: key, limiter: l}
+	e.item.Value = e
+	k.byKey[key] = e
+	k.use(e, now)
 	return l, nil
 }
 
 // use counts an entry as asked for now.
-func (k *Keyed[K]) use(e *list.Element, now time.Time) *entry[K] {
-	x := e.Value.(*entry[K])
-	x.at = now
-	k.used.MoveToFront(e)
-	return x
+func (k *Keyed[K]) use(e *entry[K], now time.Time) {
+	e.at = now
+	k.used.Remove(&e.item)
+	k.used.Push(&e.item)
 }
 
-// drop evicts an entry, or counts it as used now if it is busy. So the search for idle limiters looks at
-// no more entries than it moves.
-func (k *Keyed[K]) drop(e *list.Element, now time.Time, gone *[]*Limiter) {
-	x := e.Value.(*entry[K])
-	if s := x.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
+// drop evicts an entry, or counts it as used now if it is busy. So the search for idle limiters looks at no
+// more entries than it moves.
+func (k *Keyed[K]) drop(e *entry[K], now time.Time, gone *[]*Limiter) {
+	if s := e.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
 		k.use(e, now)
 		return
 	}
-	k.used.Remove(e)
-	delete(k.byKey, x.key)
-	*gone = append(*gone, x.limiter)
+	k.used.Remove(&e.item)
+	delete(k.byKey, e.key)
+	*gone = append(*gone, e.limiter)
 }
 
 // All yields the keys and their limiters, the one asked for last first.
 func (k *Keyed[K]) All() iter.Seq2[K, *Limiter] {
 	return func(yield func(K, *Limiter) bool) {
 		k.mu.Lock()
-		var all []*entry[K]
-		for e := k.used.Front(); e != nil; e = e.Next() {
-			all = append(all, e.Value.(*entry[K]))
-		}
+		all := slices.Collect(k.used.All())
 		k.mu.Unlock()
-		for _, e := range all {
-			if !yield(e.key, e.limiter) {
+		for _, i := range slices.Backward(all) {
+			if !yield(i.Value.key, i.Value.limiter) {
 				return
 			}
 		}

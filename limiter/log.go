@@ -9,71 +9,53 @@ import (
 	"time"
 )
 
-// attrs are the attributes of a log record.
-type attrs []slog.Attr
-
-func (a *attrs) always(key string, v any) { *a = append(*a, slog.Any(key, v)) }
-
-// add adds a value that is not zero.
-func (a *attrs) add(key string, v any) {
-	if !reflect.ValueOf(v).IsZero() {
-		a.always(key, v)
+// group is a group of pairs of a key and a value, without the values that are zero. in_flight and queued are
+// always in it.
+func group(pairs ...any) slog.Value {
+	var attrs []slog.Attr
+	for i := 0; i < len(pairs); i += 2 {
+		key, v := pairs[i].(string), pairs[i+1]
+		if key == "in_flight" || key == "queued" || !reflect.ValueOf(v).IsZero() {
+			attrs = append(attrs, slog.Any(key, v))
+		}
 	}
+	return slog.GroupValue(attrs...)
 }
 
-// LogValue is the snapshot as a group of log/slog. Counters that are zero are left out.
+// LogValue is the snapshot as a group of log/slog, without the fields that are zero.
 func (s Snapshot) LogValue() slog.Value {
-	var a attrs
-	a.add("limiter", s.Name)
-	a.add("cwnd", s.Cwnd)
-	a.add("ssthresh", s.Ssthresh)
-	a.add("gap", s.Gap)
-	a.add("paused_until", s.PausedUntil)
-	a.always("in_flight", s.InFlight)
-	a.always("queued", s.Queued)
-	a.add("successes", s.Successes)
-	a.add("overloads", s.Overloads)
-	a.add("timeouts", s.Timeouts)
-	a.add("neutrals", s.Neutrals)
-	a.add("client_errors", s.ClientErrors)
-	a.add("cuts", s.Cuts)
-	a.add("pauses", s.Pauses)
-	a.add("late", s.Late)
-	return slog.GroupValue(a...)
+	return group(
+		"limiter", s.Name, "cwnd", s.Cwnd, "ssthresh", s.Ssthresh, "gap", s.Gap, "paused_until", s.PausedUntil,
+		"in_flight", s.InFlight, "queued", s.Queued, "successes", s.Successes, "overloads", s.Overloads,
+		"timeouts", s.Timeouts, "neutrals", s.Neutrals, "client_errors", s.ClientErrors,
+		"cuts", s.Cuts, "pauses", s.Pauses, "late", s.Late,
+	)
 }
 
 // LogValue is the event as a group of log/slog, without the fields that are zero and without its time,
 // which the record has.
 func (e Event) LogValue() slog.Value {
-	var a attrs
-	a.add("limiter", e.Name)
-	a.always("kind", e.Kind.String())
-	a.add("before", e.Before)
-	a.always("cwnd", e.Window.Cwnd)
-	a.always("ssthresh", e.Window.Ssthresh)
-	a.add("gap", e.Window.Gap)
-	a.always("in_flight", e.InFlight)
-	a.always("queued", e.Queued)
+	outcome, err := "", ""
 	if e.Outcome.Valid() {
-		a.always("outcome", e.Outcome.String())
+		outcome = e.Outcome.String()
 	}
-	a.add("rtt", e.RTT)
-	a.add("wait", e.Wait)
-	a.add("retry_after", e.RetryAfter)
 	if e.Err != nil {
-		a.always("err", e.Err.Error())
+		err = e.Err.Error()
 	}
-	return slog.GroupValue(a...)
+	return group(
+		"limiter", e.Name, "kind", e.Kind.String(), "before", e.Before, "cwnd", e.Window.Cwnd,
+		"ssthresh", e.Window.Ssthresh, "gap", e.Window.Gap, "in_flight", e.InFlight, "queued", e.Queued,
+		"outcome", outcome, "rtt", e.RTT, "wait", e.Wait, "retry_after", e.RetryAfter, "err", err,
+	)
 }
 
-// Log returns an observer that writes decisions, and what went wrong, to a logger, each in the words of
-// Event.String and with the attributes of Event.LogValue: cuts and other changes of the window or of its
-// gap at the level Info; pauses (Paused), operations turned away (Full), permits released twice (Late), a
-// service that is not there (Away) and errors that look like refusals (Suspect) at Warn.
+// Log returns an observer that writes decisions, and faults, to a logger, each in the words of Event.String
+// and with the attributes of Event.LogValue: changes of the window or of its gap at the level Info; the kinds
+// Paused, Full, Late, Away and Suspect at Warn.
 //
-// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out of a line counts
-// the lines left out before it. If the logger is nil, Log uses slog.Default at each event. The observer
-// is safe for any number of goroutines and limiters; limiters that share it share the lines.
+// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out of a line counts the
+// lines left out before it. If the logger is nil, Log uses slog.Default at each event. The observer is safe
+// for any number of goroutines and limiters; limiters that share it share the lines.
 //
 //	aimd.WithObserver(limiter.Log(slog.Default(), 10))
 func Log(logger *slog.Logger, perSecond int) func(Event) {
@@ -91,9 +73,11 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 		if !ok {
 			return
 		}
-		a := attrs(e.LogValue().Group())
-		a.add("left_out", leftOut)
-		to.LogAttrs(ctx, level, e.String(), a...)
+		attrs := e.LogValue().Group()
+		if leftOut > 0 {
+			attrs = append(attrs, slog.Uint64("left_out", leftOut))
+		}
+		to.LogAttrs(ctx, level, e.String(), attrs...)
 	}
 }
 

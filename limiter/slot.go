@@ -69,9 +69,8 @@ func (s *slots) Paused() time.Duration {
 	return l.core.PausedUntil() - l.now()
 }
 
-// HasSlot reports whether the context belongs to an attempt that has a slot of the limiter
-// and has not ended. An operation that is begun with it needs no second slot: to wait for
-// one with the first in hand could last for ever.
+// HasSlot reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.
+// An operation that is begun with such a context needs no second slot.
 func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
 
 // contact is the limiter's knowledge of whether the service is there. It is read and
