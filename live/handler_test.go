@@ -123,7 +123,8 @@ func TestEventsSayWhatIsAllowed(t *testing.T) {
 }
 
 func TestHandlerWithoutLimitersPanics(t *testing.T) {
-	require.Panics(t, func() { live.Handler(nil) })
+	require.PanicsWithValue(t, "live: Handler with limiters nil", func() { live.Handler(nil) })
+	require.PanicsWithValue(t, "live: Keyed with limiters nil", func() { live.Keyed[string](nil) })
 }
 
 // ask sends a request to a server as a browser would, and returns the status.

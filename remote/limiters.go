@@ -7,17 +7,17 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
 // Limiters brings documents to limiters: window.min, max and factor, retry.max_attempts and retry.max_pause,
 // which turns pauses on. If a document lacks a field, the limiter has the setting that it had when it was
-// added. Attempts in flight stay. With a retry.Policy a limiter keeps to the lower of both attempt limits:
-// bring the document to the policy too, with ToPolicy.
+// added. With a retry.Policy a limiter keeps to the lower of both attempt limits: bring the document to the
+// policy too, with ToPolicy.
 //
-// Limiters may be added at any time, as a [limiter.Keyed] makes them. They are not kept alive: a limiter
-// without other references is forgotten. It is safe for any number of goroutines, but the observer of a
-// limiter must not call it. The zero value has no limiters.
+// Limiters may be added at any time, as a [limiter.Keyed] makes them, and are not kept alive. It is safe for
+// any number of goroutines, but the observer of a limiter must not call it. The zero value has no limiters.
 type Limiters struct {
 	mu sync.Mutex
 	// all is guarded by mu, as is the document in force, at first zero.
@@ -31,19 +31,22 @@ type tuned struct {
 	own     limiter.Rules
 }
 
-// NewLimiters returns one with these limiters.
+// NewLimiters returns one with these limiters. It panics if one is nil.
 func NewLimiters(all ...*limiter.Limiter) *Limiters {
 	ls := &Limiters{}
 	for _, l := range all {
-		_ = ls.Add(l) // there is no document yet
+		_ = ls.Add(required(l, "NewLimiters with a nil limiter")) // there is no document yet
 	}
 	return ls
 }
 
-// Add adds a limiter and brings the document in force to it. If the document does not fit,
-// the error says why, and the limiter keeps its own settings until the next document: that
-// is worth a line in a log, but no reason to do without the limiter.
+// Add adds a limiter and brings the document in force to it. If the document does not fit, the error says
+// why, and the limiter keeps its own settings until the next document: log it, and use the limiter all the
+// same.
 func (ls *Limiters) Add(l *limiter.Limiter) error {
+	if l == nil {
+		return fmt.Errorf("remote: %w", setting.Nil("limiter"))
+	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	t := tuned{weak.Make(l), l.Config().Rules}
@@ -60,8 +63,8 @@ func (ls *Limiters) Add(l *limiter.Limiter) error {
 	return nil
 }
 
-// Check returns an error if the document does not fit one of the limiters: if it has a min
-// above the limiter's own max, say, and no max.
+// Check returns an error if the document does not fit one of the limiters, such as a min above the limiter's
+// own max.
 func (ls *Limiters) Check(d Document) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()

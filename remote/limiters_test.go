@@ -201,5 +201,13 @@ func TestAppliers(t *testing.T) {
 		assert.Equal(t, want, b.Settings())
 		assert.Equal(t, c.period, s.Snapshot().Period)
 	}
-	require.PanicsWithValue(t, "remote: ToPolicy with a nil policy", func() { remote.ToPolicy(nil) })
+	for want, call := range map[string]func(){
+		"remote: ToPolicy with a nil policy":     func() { remote.ToPolicy(nil) },
+		"remote: ToBudget with a nil budget":     func() { remote.ToBudget(nil) },
+		"remote: ToSchedule with a nil schedule": func() { remote.ToSchedule(nil) },
+		"remote: NewLimiters with a nil limiter": func() { remote.NewLimiters(reno(t), nil) },
+	} {
+		require.PanicsWithValue(t, want, call)
+	}
+	require.EqualError(t, new(remote.Limiters).Add(nil), "remote: limiter: nil is not allowed")
 }
