@@ -8,12 +8,12 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Gate decides when the next attempt may be sent, whatever the order of those that wait:
-// a window, the pauses for all, and the gap of a law that spaces its sends. It is pure: no
-// goroutine, lock, context, clock or global randomness.
+// Gate decides when the next attempt may be sent, whatever the order of those that wait: a window, the pauses
+// for all, the gap of a law that spaces its sends, and the quotas of the service. It is pure: no goroutine,
+// lock, context, clock or global randomness.
 //
-// now is the time of the event, counted from any start that stays the same. A time before the last one counts
-// as the last one; so 0 will do for an event that needs no time: see Timed.
+// now is the time of the event since any start that stays the same. A time before the last one counts as the
+// last one; so 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	Window
 	rules Settings
@@ -22,23 +22,22 @@ type Gate struct {
 	now time.Duration
 	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
 	pausedUntil time.Duration
-	// sent is the last send of a law that spaces its sends: the time it was due, if only
-	// the timer was late. A send that is not timed counts from the time seen last.
+	// sent is the last send of a law that spaces its sends: the time it was due, if only the timer was late.
 	sent time.Duration
-	// spaced: when Next was last asked, the gap alone kept the operation at the front from
-	// being sent. The next send is then as late as the timer.
+	// spaced: when Next was last asked, the gap alone kept back the operation at the front. The next send is
+	// then as late as the timer.
 	spaced bool
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
 
-	// quotas is nil until the service reports a quota. waiting is the number of operations
-	// that waited when the gate was asked last.
+	// quotas is nil until the service reports a quota. waiting is the number of operations that waited at the
+	// last call.
 	quotas  *quota.Quotas
 	waiting int
 }
 
 // lateness is how late a timer may be without delaying the sends after it. A timer of a busy machine is many
-// milliseconds late: with 2 ms here, a law with a gap of 3 ms took a twentieth more time for a store.
+// milliseconds late: with 2 ms here, a store with a gap of 3 ms took a twentieth more time.
 const lateness = 20 * time.Millisecond
 
 // NewGate returns a gate in its initial state, or an error that names the wrong setting,
@@ -55,8 +54,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 
 // Events.
 
-// Tried sends an attempt if no operation waits. It reports false if the attempt has
-// to wait: the window is full, or there is a pause or a gap.
+// Tried sends an attempt if no operation waits. It reports false if the attempt has to wait.
 func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
 	g.waiting = 1
 	if !g.Open() || g.Timed() && !g.open(now) {
@@ -74,9 +72,8 @@ func (g *Gate) Withdrawn(t Ticket) bool {
 	return g.Window.Withdrawn(t)
 }
 
-// Reported notes the quotas that the head of an answer reports, before Answered. A refusal
-// for a quota that is used up is then no reason to cut the window. It returns the quota that
-// is used up since then, if there is one.
+// Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
+// is used up does not cut the window. It returns the quota that is used up since then, if there is one.
 func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) (used quota.State, ok bool) {
 	if len(a.Reports) == 0 || !g.flying.has(t) {
 		return used, false
@@ -103,7 +100,7 @@ func (g *Gate) Quotas(now time.Duration) []quota.State {
 }
 
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
-// attempt that is not in flight is Late and changes nothing: a second answer, or a late one.
+// attempt that is not in flight is Late and changes nothing.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
 	if g.quotas != nil && g.quotas.Ended(t.id, o.Accepted()) {
 		o = window.Neutral
@@ -120,12 +117,11 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 // The first cut after an accepted answer begins no pause: the window alone reacts. A second cut, without an
 // accepted answer since and all attempts of the first one answered, shows that the window is not enough. Each
 // such cut pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5).
-// A law that spaces its sends at a window of one has that in its gap, and gets no pause.
+// A law that spaces its sends at the least window has that in its gap, and gets no pause.
 //
-// A Retry-After pauses all only if these pauses did not help either (Settings.Patience). A
-// service with a smooth rate cap and short answers refuses twice within milliseconds and
-// accepts a moment later: a client that stops for its "1 second" each time gets a
-// fifteenth of the capacity (TestRetryAfterOfASmoothRateCap in package sim).
+// A Retry-After pauses all only if these pauses did not help either (Settings.Patience). A service with a
+// smooth rate cap refuses twice within milliseconds and accepts a moment later: a client that stops for its
+// "1 second" each time gets a fifteenth of the capacity (TestRetryAfterOfASmoothRateCap in package sim).
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
 	if streak < 2 {
@@ -153,14 +149,11 @@ func (g *Gate) Stopped(now, d time.Duration) {
 	g.pausedUntil = max(g.pausedUntil, g.seen(now)+jitter.RetryAfter(d, d, g.rules.Rand))
 }
 
-// Reconfigured puts the gate under new rules while attempts are in flight, or returns an
-// error that names the wrong setting, and the old rules stay.
-//
-//   - The window and its law change as Window.Reconfigured says, and only if Settings.Window did change.
-//   - A pause that is longer than the new rules allow ends as if it had begun now under
-//     them. So a pause or a Retry-After that was set too long can be called off.
-//
-// Settings.Rand and Settings.Window.Timed have no effect.
+// Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
+// wrong setting, and the old rules stay. The window and its law change as Window.Reconfigured says, if
+// Settings.Window did change. A pause that is longer than the new rules allow ends as if it had begun now
+// under them, so that a pause that was set too long can be called off. Settings.Rand and
+// Settings.Window.Timed have no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	s.Rand, s.Window.Timed = g.rules.Rand, g.rules.Window.Timed
 	s, err := s.WithDefaults()
@@ -205,9 +198,9 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 // RetryDelay returns how long an operation waits by itself after that many failures in a row, without a slot
 // and outside the queue, before it rejoins. last is the outcome of the latest one.
 //
-// A Retry-After delays the operation that got it. Besides, the window paces overloads, so
-// an operation backs off by itself only after several overloads (Settings.Patience); a
-// neutral failure is the operation's own affair from the first one.
+// A Retry-After delays the operation that got it. Besides, an operation backs off by itself: after several
+// overloads (Settings.Patience), since the window paces them, and after the first neutral failure, which is
+// its own affair.
 func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
 	if n := g.Backoffs(failures, last); n > 0 {
@@ -218,8 +211,7 @@ func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 
 // Questions.
 
-// Timed reports whether the next event needs the time: round-trip times are measured,
-// there is a pause, or the law spaces its sends. An overload always needs it.
+// Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
 	return g.timed || g.pausedUntil > g.now || g.state.Gap > 0 || g.quotas != nil
 }
@@ -235,8 +227,8 @@ func (g *Gate) Rules() Settings { return g.rules }
 // PausedUntil is when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
-// ClosedUntil is the earliest time of the next send by all that is known: after the pause for
-// all and, if no answer is due that may report more, as the quotas allow.
+// ClosedUntil is the earliest time of the next send by all that is known: after the pause for all and, if no
+// answer is due that may report more, as the quotas allow.
 func (g *Gate) ClosedUntil() time.Duration {
 	if g.Flying() > 0 {
 		return g.pausedUntil
@@ -260,9 +252,8 @@ func (g *Gate) spaces() bool {
 	return g.state.Gap > 0 && g.state.Cwnd <= window.MinWindow
 }
 
-// due is the earliest time of the next send, if the window is open: after the pause for all,
-// after the gap, and as the quotas allow. It is the one place that decides this: a further
-// reason to wait is one more term of the maximum. Timed must report true while there is one.
+// due is the earliest time of the next send, if the window is open. It is the one place that decides this: a
+// further reason to wait is one more term of the maximum, and one more in Timed.
 func (g *Gate) due() time.Duration {
 	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
 }
@@ -275,9 +266,9 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting)
 }
 
-// spacedUntil is the end of the gap of a law that spaces its sends: the gap of now after the last send. With
+// spacedUntil is the end of the gap of a law that spaces its sends: the present gap after the last send. With
 // the gap at the send, a change would come one send too late. While refusals follow one another the gap is
-// spread at random by half: many clients that stopped together would otherwise stay in step.
+// spread at random by half, since many clients that stopped together would stay in step.
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.state.Gap
 	if gap > 0 && g.streak > 0 && g.spaces() {
@@ -299,9 +290,9 @@ func (g *Gate) send() Ticket {
 	return t
 }
 
-// space notes a send that the next gap counts from: the time it was due, if only the timer
-// made it late. If the window was full or the queue empty, that would be a credit, and a
-// burst of two for a bucket that holds one token.
+// space notes a send that the next gap counts from: the time it was due, if only the timer made it late. If
+// the window was full or the queue empty, that would be a credit, and a burst of two for a bucket of one
+// token.
 func (g *Gate) space() {
 	due := g.now
 	if g.spaced {
@@ -317,17 +308,15 @@ func (g *Gate) space() {
 // jitter is a random number from 0.5 to 1.5.
 func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
 
-// pause is the shortest pause doubled n times, at most the longest, times a random number
-// from 0.5 to 1.5, so that many clients that stopped together do not start together
-// ("Jitter Everything!", Safe Client Behaviour).
+// pause is the shortest pause doubled n times, at most the longest, times a random number from 0.5 to 1.5, so
+// that clients that stopped together do not start together ("Jitter Everything!", Safe Client Behaviour).
 func (g *Gate) pause(n int) time.Duration {
 	lo, hi := g.rules.PauseMin, g.rules.PauseMax
 	if hi < 0 {
 		return 0
 	}
 	d := hi
-	// 62 doublings of a nanosecond are 146 years; past that it would overflow.
-	if n <= 62 && lo < hi>>n {
+	if lo < hi>>min(n, 62) { // no overflow
 		d = lo << n
 	}
 	return time.Duration(float64(d) * g.jitter())

@@ -12,14 +12,14 @@ import (
 
 // Defaults of the settings.
 const (
-	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 380
-	// requests of Tahoe 0.9 instead of 8000 (scenario outage-pause of aimd sim), and a service
-	// that comes back is found again within seconds.
+	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 360 requests of Tahoe 0.9 instead
+	// of 8000 (scenario outage-pause of aimd sim), and a service that comes back is found again within
+	// seconds.
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
-	// DefaultPatience: our choice. With fewer, operations that lose their place in an ordinary overshoot
-	// already back off, and with 2 a client gets a fifteenth of a smooth rate cap with short answers and a
-	// Retry-After (TestRetryAfterOfASmoothRateCap in package sim).
+	// DefaultPatience: our choice. With fewer, operations that lose their place in an ordinary overshoot back
+	// off, and with 2 a client gets a fifteenth of a smooth rate cap (TestRetryAfterOfASmoothRateCap in
+	// package sim).
 	DefaultPatience = 5
 	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client for good.
 	DefaultMaxRetryAfter = 5 * time.Minute

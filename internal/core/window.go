@@ -60,16 +60,14 @@ type Window struct {
 	// flying is the text's set flying, and its size.
 	flying flights
 
-	// ignored: ids up to this one were given before the last reaction to an overload. The text copies the
-	// set flying into the set ignored at each reaction. As ids rise, "flying then and answered later" is
-	// "id <= last at the reaction", without a copy.
+	// ignored: ids up to this one were given before the last reaction to an overload. The text copies the set
+	// flying at each reaction. As ids rise, "flying then" is "id <= last at the reaction".
 	ignored uint64
 	// pending is how many such ids are still in flight. Until all are answered, a success may be on its way.
 	pending int
-	// streak is the number of cuts since the last accepted answer, each after all attempts in flight at
-	// the cut before it were answered.
+	// streak is as Streak returns it.
 	streak int
-	// rtt is the round-trip time of the last answer; 0 before the first one, and if the window is not timed.
+	// rtt is as RTT returns it.
 	rtt time.Duration
 }
 
@@ -94,10 +92,8 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
 
 // Answered ends an attempt, and returns what that changed. The order is the one that the text's formulas
-// need: read flying with the answered attempt in it, ask the law, then remove the attempt. now is of no
-// use unless the window is Timed.
-//
-// An attempt that is not in flight is Late: a second answer, or one after Withdrawn.
+// need: read flying with the answered attempt in it, ask the law, then remove the attempt. An attempt that is
+// not in flight is Late: a second answer, or one after Withdrawn.
 func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
 	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
 	sent, ok := w.landed(t)
@@ -175,12 +171,12 @@ func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
 	return sent, ok
 }
 
-// Restarted makes the window as small as it may be, with ssthresh kept, so that slow start finds the way
-// back, as a sender does after it was silent (RFC 5681, section 4.1), here after a pause for everybody.
+// Restarted makes the window as small as it may be and keeps ssthresh, so that slow start finds the way back,
+// as after an idle period (RFC 5681, section 4.1), here after a pause for all.
 func (w *Window) Restarted() { w.resize(w.settings.Min) }
 
-// Restored puts the window to a state that was learned earlier, or returns an error that names the wrong
-// field. A window outside today's bounds is put to the nearest bound.
+// Restored puts the window to a state that was learned earlier, within today's bounds, or returns an error
+// that names the wrong field.
 func (w *Window) Restored(s window.State) error {
 	err := cmp.Or(
 		setting.Number("Cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow),
@@ -197,12 +193,12 @@ func (w *Window) Restored(s window.State) error {
 // Reconfigured puts the window under new settings while attempts are in flight, or returns an error that
 // names the wrong setting, and the old ones stay.
 //
-// There is a new law, so a law that keeps state of its own starts with an empty one. Cwnd moves to the
-// nearest new bound; ssthresh, the gap, the attempts in flight, the burst that counted last and the streak
-// stay. If more attempts are in flight than the new window allows, the window opens once enough are answered.
+// There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; ssthresh, the gap,
+// the attempts in flight, the burst that counted last and the streak stay. If more attempts are in flight
+// than the new window allows, the window opens once enough are answered.
 //
-// s.Initial is where a law restarts (Tahoe) and no new start; s.Ssthresh, s.Timed and the factor of a law
-// that has none have no effect.
+// s.Initial is where a law restarts (Tahoe), no new start; s.Ssthresh, s.Timed and the factor of a law
+// without one have no effect.
 func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 	next := *w
 	if err := next.made(newLaw, s); err != nil {
@@ -220,10 +216,10 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 // Open reports whether one more attempt may be sent: while flying + 1 <= cwnd. As cwnd is never below 1,
 // one may always go when no attempt is in flight, so that no window can stop for good.
 //
-// "Improve on exponential backoff" (Syncmusings, 2019) says it otherwise: "as long as the number of
-// outstanding requests (size of flying) is less than the current value of cwnd". With 20 in flight and
-// cwnd 20.5 that sends a 21st. To the letter Reno 0.9 takes 2088 attempts in the text's simulation, and
-// the text has 2085, as this has.
+// "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
+// (size of flying) is less than the current value of cwnd". With 20 in flight and cwnd 20.5 that sends a
+// 21st, and to the letter Reno 0.9 takes 2088 attempts in the text's simulation; the text has 2085, as this
+// has.
 func (w *Window) Open() bool { return w.flying.n() < w.limit }
 
 // Law is the type of the law: "aimd.reno".
@@ -238,9 +234,8 @@ func (w *Window) Gap() time.Duration { return w.state.Gap }
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n() }
 
-// Streak is the number of cuts since the last accepted answer, each after all attempts in flight at the
-// cut before it were answered. An overshoot of slow start makes several cuts within a moment, while the
-// service still serves accepted attempts; that is no streak.
+// Streak is the number of cuts since the last accepted answer, each after all attempts in flight at the cut
+// before it were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
 
 // RTT is the time from send to answer of the attempt that was answered last; 0 before the first answer,
