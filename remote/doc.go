@@ -4,8 +4,8 @@
 //	periodicity remotely. Maintain a remotely configured client feature
 //	blacklist." (Safe Client Behaviour.)
 //
-// A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), at start and
-// then on a jittered schedule (package schedule). The source has a small [Document] of JSON:
+// A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), at start and then on a jittered
+// schedule (package schedule). The source has a small [Document] of JSON:
 //
 //	{
 //		"format": 1,
@@ -16,31 +16,28 @@
 //		"features_off": ["thumbnails"]
 //	}
 //
-// Only format and version are required: for a field that is absent the program's own setting
-// counts. [Document] has the fields with their allowed values, schema.json the same as a JSON
-// schema (draft 2020-12) for editors and publishers. A document is for one service; a program
+// Only format and version are required. [Document] has the fields with their allowed values, schema.json the
+// same as a JSON schema (draft 2020-12) for editors and publishers. A document is for one service; a program
 // that uses several has a Client for each.
 //
-// Each [Applier] brings the document to a part of the program: [Limiters], [Features],
-// [ToPolicy], [ToBudget], [ToSchedule]. Attempts in flight and operations that wait stay.
+// Each [Applier] brings the document to a part of the program: [Limiters], [Features], [ToPolicy],
+// [ToBudget], [ToSchedule]. Attempts in flight and operations that wait stay.
 //
 // What happens if
-//   - the source is away, slow, or answers something else: the document in force stays. The
-//     next look is the next one on the schedule: there are no retries, so that a source in
-//     trouble is asked no more than one that is well.
-//   - it is away at the start: the stored document counts, else the program's own settings.
-//     Start waits for at most Settings.Timeout, and returns no error.
+//   - the source is away, slow, or answers something else: the document in force stays until the next look of
+//     the schedule. There are no retries, so that a source in trouble is asked no more than one that is well.
+//   - it is away at the start: the stored document counts, else the program's own settings. Start waits for
+//     at most Settings.Timeout, and returns no error.
 //   - the document is bad, or does not fit one of the appliers: it is refused as a whole with an error that
-//     names the field, the value and the values allowed. A field that the reader does not know is refused as
-//     well, since it may be a mistyped one. So publish fields for newer clients at another address.
-//   - the version is lower than the one in force, or the same with other contents: refused. A
-//     server that lags behind must not undo what was decided later. To go back, publish the
-//     old contents with a new version. The stored document counts too; if a mistake used up
-//     the highest versions, delete the store and start again.
+//     names the field, the value and the allowed values. An unknown field is refused as well, since it may be
+//     mistyped; so publish fields for newer clients at another address.
+//   - the version is lower than the one in force, or the same with other contents: refused, since a server
+//     that lags behind must not undo a later decision. To go back, publish the old contents with a new
+//     version. If a mistake used up the highest versions, delete the store and start again.
 //   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
-//     Sizes, times and names are bounded. The document steers all clients, so serve it by https.
-//   - the disk is full, or the stored document is broken: Snapshot.StoreError has the reason,
-//     and the client works without a store.
-//   - other code changes a setting that an applier steers: the next document sets it to its
-//     own value, or else to the value that the applier found when it was made.
+//     Sizes, times and names are bounded. Serve the document by https.
+//   - the disk is full, or the stored document is broken: Snapshot.StoreError has the reason, and the client
+//     works without a store.
+//   - other code changes a setting that an applier steers: the next document sets it to its own value, or
+//     else to the value that the applier found when it was made.
 package remote

@@ -17,7 +17,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Bounds of a document, our choice: room for any sensible use, and too little to harm a reader.
+// Bounds of a document, our choice: room for any sensible use, too little to harm a reader.
 const (
 	format  = 1
 	maxSize = 256 << 10 // bytes
@@ -27,14 +27,14 @@ const (
 	maxFeatures, maxFeature = 1000, 128
 )
 
-// Document has the settings that a service asks of its clients. A field that is absent, in
-// Go zero, leaves the program's own setting in force, or brings it back if the document
-// before had the field. It is a plain value.
+// Document has the settings that a service asks of its clients. An absent field, in Go zero, leaves the
+// program's own setting in force, or brings it back if the document before had the field. It is a plain
+// value.
 type Document struct {
 	// Format must be 1.
 	Format int `json:"format"`
-	// Version orders a source's documents: 1 to 2^53 - 1. A document is put in force only
-	// if its version is above the version in force.
+	// Version orders a source's documents: 1 to 2^53 - 1. Only a document of a higher version than the one in
+	// force is put in force.
 	Version uint64 `json:"version"`
 	// Window is for limiters.
 	Window struct {
@@ -46,7 +46,7 @@ type Document struct {
 	} `json:"window,omitzero"`
 	// Retry is for all that tries again.
 	Retry struct {
-		// MaxAttempts is the most attempts for one operation, the first one included: 1 (no retries) to 1000.
+		// MaxAttempts is the most attempts for one operation: 1 (no retries) to 1000.
 		MaxAttempts int
 		// MaxPause is the longest pause between attempts that clients choose by themselves: 1 ms to 1 h.
 		MaxPause time.Duration
@@ -58,14 +58,14 @@ type Document struct {
 		// Period is the time from one run to the next: 1 s to 168 h, a week.
 		Period time.Duration
 	} `json:"schedule,omitzero"`
-	// FeaturesOff are the features (tag.Tags.Feature) that are off: at most 1000, each
-	// once, of 1 to 128 bytes of printable text with no space at its ends.
+	// FeaturesOff are the features (tag.Tags.Feature) that are off: at most 1000, each once, of 1 to 128
+	// bytes of printable text with no space at its ends.
 	FeaturesOff []string `json:"features_off,omitempty"`
 }
 
 type plain Document
 
-// written is a Document as JSON: the parts with durations, which are text, take the place of the plain ones.
+// written is a Document as JSON: the parts with durations, which are text, replace the plain ones.
 type written struct {
 	plain
 	Retry struct {
@@ -78,7 +78,7 @@ type written struct {
 	} `json:"schedule,omitzero"`
 }
 
-// MarshalJSON writes a document that Parse reads: an absent field is left out, and a duration is text, as
+// MarshalJSON writes a document that Parse reads: an absent field is left out, a duration is text, as
 // "1m30s". The error is about the first field whose value is not allowed.
 func (d Document) MarshalJSON() ([]byte, error) {
 	if err := d.validate(); err != nil {
@@ -104,10 +104,10 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Parse reads a document. It is strict, since a document steers many clients at once: the
-// error is an aimd.SettingError about a field that is unknown, that is there twice, or whose
-// value is not allowed. It names the field ("window.max", "features_off[3]", "document" for
-// the whole), its value and the values allowed.
+// Parse reads a document. It is strict, since a document steers many clients at once: the error is an
+// aimd.SettingError about a field that is unknown, that is there twice, or whose value is not allowed. It
+// names the field ("window.max", "features_off[3]", "document" for the whole), its value and the allowed
+// values.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -120,8 +120,7 @@ func parse(data []byte) (d Document, err error) {
 	if len(data) > maxSize {
 		return d, setting.Wrong("document", fmt.Sprint("a size of ", len(data), " bytes"), "%d bytes at most", maxSize)
 	}
-	// The format first, and with it whether the whole is JSON: in another format the other
-	// fields may mean something else.
+	// The format first: in another format the other fields may mean something else.
 	var head struct{ Format any }
 	if err := json.Unmarshal(data, &head); err != nil {
 		return d, broken(err)
@@ -157,8 +156,8 @@ func duration(field, written string, d *time.Duration) (err error) {
 	return nil
 }
 
-// validate returns an error about the first field whose value is not allowed. The bounds'
-// functions take a zero, which is an absent field, as a value that is allowed.
+// validate returns an error about the first field whose value is not allowed. The functions of setting take a
+// zero, which is an absent field, as allowed.
 func (d Document) validate() error {
 	w, r := &d.Window, &d.Retry
 	err := cmp.Or(
@@ -201,9 +200,9 @@ func (d Document) clone() Document {
 	return d
 }
 
-// once refuses the texts that encoding/json takes and a strict reader does not: a field that is there twice,
-// a name in capital letters, and a null, a zero or an empty text, which would count as an absent field. The
-// text was decoded before, so it has known fields only and no errors.
+// once refuses what encoding/json takes and a strict reader does not: a field that is there twice, a name in
+// capital letters, and a null, a zero or an empty text, which would count as an absent field. The text was
+// decoded before, so it has known fields only and no errors.
 func once(dec *json.Decoder, field string) error {
 	t, _ := dec.Token()
 	switch t {

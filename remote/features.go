@@ -13,16 +13,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrFeatureOff: the feature of the request is off. The text of an error that matches it
-// names the feature. Limiters count it as neutral and final.
+// ErrFeatureOff: the feature of the request is off; the text names it. Limiters count it as neutral and
+// final.
 var ErrFeatureOff = errors.New("remote: feature is off")
 
 // Features refuses the requests of features that a document has in features_off. A request belongs to the
 // feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
 //
-// It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the
-// integrations ask it before each attempt), and makes a RoundTripper. It is safe for any
-// number of goroutines, and answers without a lock. In the zero value no feature is off.
+// It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the integrations ask it
+// before each attempt), and makes a RoundTripper. It is safe for any number of goroutines. In the zero value
+// no feature is off.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }
@@ -51,9 +51,9 @@ func (f *Features) Apply(d Document) {
 	f.off.Store(&off)
 }
 
-// Transport returns a RoundTripper that refuses requests of features that are off, and sends the others with
-// base; nil means http.DefaultTransport. Within a httplimit.Transport it also refuses requests that waited
-// for a slot while their feature was turned off:
+// Transport returns a RoundTripper that sends requests with base (nil: http.DefaultTransport), except
+// requests of features that are off. Within a httplimit.Transport it also refuses requests whose feature was
+// turned off while they waited for a slot:
 //
 //	features.Transport(httplimit.New(features.Transport(nil), lim))
 func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {
@@ -91,8 +91,6 @@ type featureOff string
 func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeatureOff, string(f)) }
 func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 
-// NotSent is for the guards: the service has not answered.
-func (f featureOff) NotSent() bool { return true }
-
-// Verdict is how limiters count it.
+// NotSent and Verdict are for guards and limiters: the service has not answered, and no retry helps.
+func (f featureOff) NotSent() bool            { return true }
 func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

@@ -28,12 +28,12 @@ type webSource struct {
 // If-None-Match: an unchanged document is a 304 without a body (RFC 9110, section 13.1.2). It reads 256 KiB
 // at most, after decompression, of a 200 of type application/json (or a type that ends in +json).
 //
-// The client does the sending; nil: one that keeps no connection open from one fetch to the next. No redirect
-// is followed, since the next host could read the header, unless the client has a CheckRedirect. The header
-// is sent along: "Authorization", say; NewHTTP sets Accept, Accept-Encoding and If-None-Match. It may be nil.
+// The client sends the requests; nil: one that keeps no connection open between fetches. Unless the client
+// has a CheckRedirect, no redirect is followed, since the next host could read the header. The header, such
+// as "Authorization", is sent along; NewHTTP sets Accept, Accept-Encoding and If-None-Match. It may be nil.
 //
-// The error says what is wrong with the address. String is the address without user,
-// password and query; the mark is the ETag.
+// The error says what is wrong with the address. String is the address without user, password and query; the
+// mark is the ETag.
 func NewHTTP(address string, client *http.Client, header http.Header) (Source, error) {
 	u, err := url.Parse(address)
 	if err != nil {

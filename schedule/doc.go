@@ -1,8 +1,8 @@
-// Package schedule runs a job again and again, at times that many clients never share: "Rule 1:
-// Jitter Everything!" ([SafeClients]). Make a [Schedule] with [New] and call Run.
+// Package schedule runs a job again and again, at times that many clients never share: "Rule 1: Jitter
+// Everything!" ([SafeClients]). Make a [Schedule] with [New] and call Run.
 //
-// The period is not random. The time of the run within the period is, on a grid that all
-// clients have in common: "Jitter execution time, not period", the last form of [SafeClients]:
+// The period is not random. The time of the run within the period is, on a grid that all clients have in
+// common: "Jitter execution time, not period", the last form of [SafeClients]:
 //
 //	period = 300; next_execution = now()
 //	while true:
@@ -16,21 +16,19 @@
 //	client 2 | start     |       run |   run     |      run  |
 //
 // A client runs once in each cell, and each time of the cell is as likely as any other. So all clients
-// together send at a steady rate from the first cell after a common start. Two runs of one client are up to
-// two periods apart, one on average. The order of the two lines matters: if the random part is added first,
-// all clients run at the instants of the grid, which the text calls "Introducing synchronization by mistake".
+// together send at a steady rate from the first cell after a common start, and two runs of one client are one
+// period apart on average and two at most. If the random part is added before the time is truncated, all
+// clients run at the instants of the grid: "Introducing synchronization by mistake".
 //
-// Config.JitterPeriod is the form before, "wait(period * random(.5, 1.5))", for work that needs
-// at least half a period between two runs. Clients that start together then come in waves that
-// take several periods to even out.
+// Config.JitterPeriod is the form before, "wait(period * random(.5, 1.5))", for work that needs at least half
+// a period between two runs. Clients that start together then come in waves that take several periods to even
+// out.
 //
-//   - If a run lasts past the time of the next one, the missed runs are dropped, and one run is
-//     planned in the cell after the present one. Two runs never overlap, and clients that the
-//     same outage held up do not catch up together.
-//   - If a run is late by more than a hundredth of the period and more than a second, since the
-//     machine or the process stood still, it is planned again, once.
-//   - If the period changes, the next run is planned on the new grid, but never later than
-//     before, so that no change can delay it for ever.
+//   - If a run lasts past the time of the next one, the missed runs are dropped, and one run is planned in
+//     the next cell. Two runs never overlap, and clients that an outage held up do not catch up together.
+//   - If a run is late by more than a hundredth of the period and more than a second, since the machine or
+//     the process stood still, it is planned again, once.
+//   - If the period changes, the next run is planned on the new grid, but never later than before.
 //   - If the job panics, Run panics, Drain returns, and Run may be called again.
 //   - If the wall clock is set, a wait continues by the monotonic clock; the next plan is made
 //     on the grid of the new time.

@@ -18,18 +18,16 @@ var ErrStopped = errors.New("schedule: stopped")
 
 // Config has the settings of a Schedule.
 type Config struct {
-	// Period is the mean time between two runs and the cell of the grid, which is aligned to the
-	// zero time in UTC: 10 ms to a year. 5 min is common.
+	// Period is the mean time between two runs and the cell of the grid, which is aligned to the zero time in
+	// UTC: 10 ms to a year.
 	Period time.Duration
-	// StartWithin spreads the first run over this time from the start, up to a year; if many
-	// clients start together it should be about a period or more. 0: the first run is in the
-	// first whole cell of the grid, up to two periods from the start.
+	// StartWithin spreads the first run over this time from the start, up to a year; if many clients start
+	// together it should be about a period or more. 0: the first run is in the first whole cell of the grid.
 	StartWithin time.Duration
 	// JitterPeriod makes each run begin a period times U(0.5, 1.5) after the end of the run before, without a
 	// grid, and the first run that long after the start unless StartWithin is set.
 	JitterPeriod bool
-	// Rand is the source of jitter, which no other code may use at the same time; nil means one
-	// with a random seed.
+	// Rand is the source of jitter, which no other code may use; nil means one with a random seed.
 	Rand *rand.Rand
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
@@ -69,13 +67,12 @@ func New(c Config) (*Schedule, error) {
 	return &Schedule{clock: c.Clock, core: core, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
 }
 
-// Run calls the job at the times of the schedule, one call at a time, in this goroutine and
-// with this context, until the context ends or Stop is called. It waits for a job under way,
-// which should honour its context.
+// Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this
+// context, until the context ends or Stop is called. It waits for a job under way.
 //
-// It returns the context's error unwrapped, or nil after Stop; ErrStopped if Stop was called
-// before, and another error while another Run has not returned. After the context's end it may
-// be called again. If the job panics, so does Run.
+// It returns the context's error unwrapped, nil after Stop, ErrStopped if Stop was called before, and another
+// error while another Run has not returned. After the context's end it may be called again. If the job
+// panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -91,8 +88,8 @@ func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	}
 }
 
-// Stop makes Run return: no job begins from now on; a job under way continues. It may be called
-// more than once.
+// Stop makes Run return: no job begins from now on; a job under way continues. It may be called more than
+// once.
 func (s *Schedule) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,9 +99,9 @@ func (s *Schedule) Stop() {
 	}
 }
 
-// Drain stops the schedule and waits until Run, and so the job under way, has returned. If the
-// context ends first it returns an error that matches the context's, and the job continues
-// until the context of Run ends. The job itself must not call Drain, but may call Stop.
+// Drain stops the schedule and waits until Run has returned. If the context ends first it returns an error
+// that matches the context's, and the job continues until the context of Run ends. The job itself must not
+// call Drain, but may call Stop.
 func (s *Schedule) Drain(ctx context.Context) error {
 	s.Stop()
 	s.mu.Lock()
@@ -121,9 +118,8 @@ func (s *Schedule) Drain(ctx context.Context) error {
 	}
 }
 
-// SetPeriod changes the period, or returns an error that says what is allowed. The planned run
-// moves to the new grid if that is sooner; otherwise the change counts from the run after it. A
-// job under way is not affected.
+// SetPeriod changes the period, or returns an error that says what is allowed. The planned run moves to the
+// new grid if that is sooner; otherwise the change counts from the run after it.
 func (s *Schedule) SetPeriod(p time.Duration) error {
 	s.mu.Lock()
 	err := s.core.SetPeriod(s.clock.Now(), p)

@@ -19,8 +19,8 @@ import (
 // Throttle rejects requests at the client while the service refuses most. One Throttle speaks for one
 // service. It is safe for any number of goroutines. Make one with New.
 //
-// It is a guard (attempt.Guard) of limiters and of retry policies, and so of the integrations that have
-// one. Alone, it is used with Do, or with Admit and Ended. A request should pass it once.
+// It is a guard (attempt.Guard) of limiters and of retry policies. Alone, it is used with Do, or with Admit
+// and Ended. A request should pass it once.
 type Throttle struct {
 	clock clock.Clock
 	// runner runs Do.
@@ -67,8 +67,8 @@ func New(c Config) (*Throttle, error) {
 	return t, nil
 }
 
-// Do runs fn, once, unless the request is rejected: then it returns an [*Error], which is an ErrThrottled.
-// Else it returns what fn returned, and counts that as the classifier says. A panic in fn does not count.
+// Do runs fn, once, and returns its error, which counts as the classifier says. If the request is rejected,
+// Do returns an [*Error], which is an ErrThrottled. A panic in fn does not count.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx)
 	if err != nil {
@@ -80,11 +80,9 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 	return err
 }
 
-// Admit says whether a request, with the criticality of the context (tag.WithCriticality), may be sent.
-// It returns nil, and then Ended is to be called once, or an [*Error], which is an ErrThrottled; then the
-// request must not be sent.
-//
-// The attempt's number makes no difference: a retry is a request like others.
+// Admit says whether a request, with the criticality of the context (tag.WithCriticality), may be sent. It
+// returns nil, and then Ended is to be called once, or an [*Error], which is an ErrThrottled. The attempt's
+// number makes no difference.
 func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	of, now := tag.FromContext(ctx).Criticality, t.clock.Now()
 	t.mu.Lock()
@@ -97,9 +95,9 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
 }
 
-// Ended reports the end of an admitted request, with the context that Admit had. The package's comment
-// says which outcomes are accepts. The zero Outcome does not count, and neither does Neutral once the
-// context has ended: then the caller gave up.
+// Ended reports the end of an admitted request, with the context that Admit had. The package's comment says
+// which outcomes are accepts. The zero Outcome does not count, and neither does Neutral once the context has
+// ended: then the caller gave up.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
