@@ -22,22 +22,20 @@ import (
 //		}
 //	}
 //
-// It pulls items only as the window admits them, so a million items cost the memory of a window: at most
-// twice cwnd items, and two, are pulled and not yet yielded. Items are yielded in the order in which they
-// end.
+// It pulls items only as the window admits them: at most twice cwnd items, and two, are pulled and not yet
+// yielded. Items are yielded in the order in which they end.
 //
-// An item that fails does not stop the others. To stop, leave the loop: the context of all running calls
-// is cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused
-// for longer than ctx or WithGiveUpAfter lets items wait, Each pulls no more items, and yields those that
-// it pulled. Then the error of an item says that items may be left: ctx.Err(), limiter.ErrClosed or
-// attempt.ErrQuota.
+// An item that fails does not stop the others. To stop, leave the loop: the context of all running calls is
+// cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused for
+// longer than ctx or WithGiveUpAfter allows, Each pulls no more items, and yields those that it pulled. Then
+// the error of an item says that items may be left: ctx.Err(), limiter.ErrClosed or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
-// The work begins when the result is ranged over. items is pulled on a goroutine of its own; if it can
-// block for long it should heed ctx. A panic in items or in fn stops the pulling; all running calls end
-// and are yielded. Then the panic is raised again from the loop, as an error with the stack of the first
-// panic, which unwraps to the panic's value if that is an error.
+// The work begins when the result is ranged over. items is pulled on a goroutine of its own; if it can block
+// for long it should heed ctx. After a panic in items or in fn, all running calls end and are yielded. Then
+// the panic is raised again from the loop, as an error with the stack of the first panic, which unwraps to
+// the panic's value if that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

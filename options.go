@@ -40,9 +40,9 @@ func WithInitialSsthresh(attempts float64) Option {
 }
 
 // WithFactor sets the part of the window that a cut keeps, for [NewReno], [NewTahoe] and laws of WithLaw that
-// have a factor; with Probe, the law of New, it is an error. Greater than 0, less than 1. Default 0.5; 0.9
-// for a service whose limit is fairly stable. Refusals per success come to about 1/((1-factor) * limit^2), so
-// 0.9 is very good from a limit of 16 and noisy below 8.
+// have a factor; with Probe it is an error. Greater than 0, less than 1. Default 0.5; 0.9 for a service whose
+// limit is fairly stable. Refusals per success come to about 1/((1-factor) * limit^2), so 0.9 is very good
+// from a limit of 16 and noisy below 8.
 func WithFactor(factor float64) Option {
 	return func(s *settings) { s.Factor = factor }
 }
@@ -80,9 +80,8 @@ func WithMaxAttempts(attempts int) Option {
 	return func(s *settings) { s.MaxAttempts = attempts }
 }
 
-// WithAttemptTimeout ends each attempt of Do and Each after that time; it then
-// counts as a timeout, and is tried again. Default: no timeout. Set it if the
-// service may fall silent: without a timeout, an attempt waits for ever.
+// WithAttemptTimeout ends each attempt of Do and Each after that time; it then counts as a timeout, and is
+// tried again. Default: no timeout, so an attempt waits for ever if the service falls silent.
 func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) { s.AttemptTimeout = d }
 }
@@ -95,15 +94,14 @@ func WithFirstContact(d time.Duration) Option {
 
 // WithPause bounds the pauses that double while cut follows cut without an accepted answer, and an
 // operation's own backoff: 1 ms <= shortest <= longest <= 1 h. Default 50 ms and 5 s. A negative longest
-// turns both off: a service that answers errors fast is then asked as fast as it answers; for measurements.
+// turns both off, for measurements.
 func WithPause(shortest, longest time.Duration) Option {
 	return func(s *settings) { s.PauseMin, s.PauseMax = shortest, longest }
 }
 
-// WithReserve sets the share of each quota of the service that is not sent at once but evenly
-// up to the reset, for others that spend the same quota: 0.5 for an account that others share. It
-// needs a door that reads the service's reports, such as package httplimit. Default: a tenth, and
-// only if more operations wait than are left.
+// WithReserve sets the share of each quota of the service that is sent not at once but evenly up to the
+// reset, such as 0.5 for an account that others share. It needs a door that reads the service's reports, such
+// as package httplimit. Default: a tenth, and only if more operations wait than are left.
 func WithReserve(share float64) Option {
 	return func(s *settings) { s.Reserve = share }
 }
@@ -135,15 +133,15 @@ func WithPolicy(p attempt.Policy) Option {
 }
 
 // WithGuard adds a guard, which is asked before each attempt of Do and Each, and by the integrations: a
-// throttle.Throttle, a retry.Budget. Guards are asked in the order in which they were added. Add a budget
-// last, since it counts what is sent. Default: no guard.
+// throttle.Throttle, a retry.Budget. Guards are asked in the order of the options. Add a budget last, since
+// it counts what is sent. Default: no guard.
 func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 
 // WithObserver adds a function that is called for every event, after the limiter's lock is released, by the
 // goroutine that caused the event. It must be safe for several goroutines, must not panic, and should be
-// quick. Observers are called in the order in which they were added; nil is ignored. Default: no observer.
+// quick. Observers are called in the order of the options; nil is ignored. Default: no observer.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {
 		switch before := s.Observer; {

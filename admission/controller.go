@@ -42,10 +42,9 @@ func New(l Limit, c Config) (*Controller, error) {
 }
 
 // Admit returns the permit to serve a request. If the limit is reached the request waits, for no longer than
-// Config.QueueTime. If it is shed, the error is a [*Shed]. If the context ends first, the error is ctx.Err().
-//
-// Within a request that has a permit of this controller already (see [NewContext]) it returns the zero
-// Permit at once: to wait for a second place with the first in hand could last for ever.
+// Config.QueueTime. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). Within a
+// request that has a permit of this controller already (see [NewContext]) it returns the zero Permit: a wait
+// for a second place with the first in hand could last for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
@@ -98,8 +97,8 @@ func (c *Controller) leave(r *request) bool {
 // now is the time since the controller was made.
 func (c *Controller) now() time.Duration { return c.clock.Since(c.made) }
 
-// unlock is the one way out of the lock: it admits and sheds what it can, sets the timer for the rest,
-// releases the lock, and only then wakes the waiters and calls the observer.
+// unlock is the one way out of the lock: it admits and sheds what it can, sets the timer, releases the lock,
+// and only then wakes the waiters and calls the observer.
 func (c *Controller) unlock(now time.Duration) {
 	var decided []*request
 	for r := c.core.Next(now); r != nil; r = c.core.Next(now) {

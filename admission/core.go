@@ -17,19 +17,17 @@ const (
 )
 
 // core decides which requests are served, wait, or are shed. It is pure. After each event its driver, the
-// Controller, calls Next until it returns nil, and then sets one timer for Deadline, at which it calls
-// Next again.
+// Controller, calls Next until it returns nil, and then sets one timer for Deadline.
 //
-// now is the time of the event since any start that stays the same. A time before the last one counts as
-// the last one.
+// now is the time of the event since any start that stays the same. A time before the last one counts as the
+// last one.
 type core struct {
 	gate   gate.Gate
 	line   line
 	config Config
 	// shed has the requests that were shed, until the driver takes them.
 	shed []*request
-	// now is the latest time that was seen, booked the end of the time in which the requests that were
-	// shed come back.
+	// now is the latest time that was seen; until booked the shed requests come back.
 	now, booked time.Duration
 	// service is the smoothed time that a success takes, 0 before the first.
 	service time.Duration
@@ -45,8 +43,7 @@ func newCore(l Limit, c Config) (core, error) {
 	return core{gate: g, config: c}, err
 }
 
-// Tried admits a request if there is a place and no request waits. If it reports false, the request is
-// for Queued.
+// Tried admits a request if there is a place and no request waits.
 func (c *core) Tried(now time.Duration) (gate.Ticket, bool) {
 	c.seen(now)
 	if c.line.n > 0 {
@@ -72,15 +69,14 @@ func (c *core) Queued(now time.Duration, r *request) bool {
 	return least != r
 }
 
-// Cancelled takes a request out of the queue whose client has gone, and reports false if the request is
-// not in the queue.
+// Cancelled takes a request out of the queue, and reports false if it is not in the queue.
 func (c *core) Cancelled(now time.Duration, r *request) bool {
 	c.seen(now)
 	return c.line.remove(r)
 }
 
-// Answered ends an admitted request, and returns what that changed. A request that is not in service is
-// gate.Late and has no effect.
+// Answered ends an admitted request, and returns what that changed: gate.Late if the request is not in
+// service.
 func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate.Change {
 	c.seen(now)
 	change := c.gate.Answered(c.now, t, o, 0)
@@ -93,8 +89,8 @@ func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate
 	return change
 }
 
-// Next returns the next request that left the queue: it was shed, or it may be served now and its place
-// is booked. It returns nil if no request left.
+// Next returns the next request that left the queue: it was shed, or it may be served now and its place is
+// booked.
 func (c *core) Next(now time.Duration) *request {
 	c.seen(now)
 	if len(c.shed) > 0 {
@@ -112,8 +108,7 @@ func (c *core) Next(now time.Duration) *request {
 	return r
 }
 
-// Deadline returns when to call Next again without an event, and false if no request waits. Its value may
-// change with every event.
+// Deadline returns when to call Next again without an event, and false if no request waits.
 func (c *core) Deadline() (time.Duration, bool) {
 	r := oldest(c.line.levels[:])
 	if r == nil {
@@ -146,14 +141,13 @@ func (c *core) drop(r *request, why Kind) {
 	c.shed = append(c.shed, r)
 }
 
-// back returns the Retry-After of one more shed request. each is the time between two returns that the
-// server can bear. It is a leaky bucket (the virtual scheduling of ITU-T I.371): each shed request books
-// its part of the time ahead.
+// back returns the Retry-After of one more shed request. each is the time between two returns that the server
+// can bear. It is a leaky bucket (the virtual scheduling of ITU-T I.371): each shed request books its part of
+// the time ahead.
 //
-// Safe Client Behaviour: "Make sure to jitter retry periods on the server side", and its jitter is
-// "period * random(.5, 1.5)". With this spread N requests that were shed in one moment come back over
-// mean seconds, N / mean in a second, half as many again with those that are shed once more. Without
-// jitter one second sees all N.
+// Safe Client Behaviour: "Make sure to jitter retry periods on the server side", by "period * random(.5,
+// 1.5)". So N requests that were shed in one moment come back over mean seconds, N / mean in a second, half
+// as many again with the ones that are shed once more. Without jitter one second sees all N.
 func (c *core) back(each time.Duration) time.Duration {
 	ahead := min(max(0, c.booked-c.now)+each, c.config.RetryAfterMax)
 	c.booked = c.now + ahead

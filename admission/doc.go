@@ -15,20 +15,18 @@
 //	   v                 |            shed first               |
 //	served               +-------------------------------------+
 //
-// A place that comes free goes to the most critical request that waits, among equals to the oldest; a
-// critical retry goes before a less critical first attempt. When the queue is full, the least critical
-// request is shed, among equals a retry before a first attempt ("Retry or initial request?", Safe Client
-// Behaviour), and then the latest. A request that has waited for the queue time is shed too: in an overload
-// that lasts, its client has given up or soon will. A [Rule] puts requests with certain tags first or last.
+// A place that comes free goes to the most critical request that waits, among equals to the oldest. When the
+// queue is full, the least critical request is shed, among equals a retry before a first attempt ("Retry or
+// initial request?", Safe Client Behaviour), and then the latest. A request that has waited for the queue
+// time is shed too: in an overload that lasts, its client has given up or soon will. A [Rule] puts requests
+// with certain tags first or last.
 //
-// The Retry-After of a shed request is 0.5 to 1.5 times a mean: the time that it takes to serve all
-// requests that were shed and are not due yet. So a thousand that were shed in an outage come back over
-// the time that it takes to serve a thousand.
+// The Retry-After of a shed request is 0.5 to 1.5 times a mean: the time that it takes to serve all requests
+// that were shed and are not due yet.
 //
 // What happens if
-//   - the client goes away while its request waits: the context ends, and the request leaves the queue at
-//     once.
-//   - the client goes away just when a place comes free: the request gets its permit.
+//   - the client goes away: its context ends, and its request leaves the queue at once. If a place came free
+//     just then, the request gets its permit.
 //   - a permit is released twice: the second release is an error and has no effect.
 //   - critical requests alone are too many: they fill the queue, and all others are shed.
 //   - less critical requests never get a place: they are shed after the queue time.

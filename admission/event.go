@@ -76,10 +76,9 @@ type Event struct {
 	Tags tag.Tags
 	// Wait is how long the request has waited.
 	Wait time.Duration
-	// RetryAfter is how long the client of a shed request is asked to wait; of other events, zero.
+	// RetryAfter is how long the client of a shed request is asked to wait.
 	RetryAfter time.Duration
-	// Outcome and Took are how the released request ended, and how long it had its place; of other
-	// events, zero.
+	// Outcome and Took are how the released request ended, and how long it had its place.
 	Outcome window.Outcome
 	Took    time.Duration
 	// Window is the window after the event: the limit is its Cwnd.

@@ -9,8 +9,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Limit is how many requests are served at a time. It is [Fixed] or
-// [Adaptive]; the zero Limit is an error of New.
+// Limit is how many requests are served at a time. It is [Fixed] or [Adaptive]; the zero Limit is an error of
+// New.
 type Limit struct {
 	law      window.NewLaw
 	settings window.Settings
@@ -29,16 +29,15 @@ func Fixed(requests int) Limit {
 // Adaptive is a limit that a law decides, such as aimd.Probe. A success widens the limit while the limit
 // is reached, and the first overload of each burst narrows it.
 //
-// If a load test can show how many requests the service serves at a time, use [Fixed] with that number. A
-// law finds the number only by exceeding it, and a service that then gets slower at once pays for each
-// try. In the simulated overloads of TestWhichLawServes and TestFixedServesMoreThanAdaptive, aimd.Probe
-// serves 0.5 to 1 of the requests that the best fixed limit serves in time. Reno with a factor of 0.5
-// serves 0.2 to 0.85 of that number.
+// If a load test can show how many requests the service serves at a time, use [Fixed] with that number: a law
+// finds it only by exceeding it, and a service that then gets slower pays for each try. In the simulated
+// overloads of TestWhichLawServes and TestFixedServesMoreThanAdaptive, aimd.Probe serves in time 0.5 to 1 of
+// the requests that the best fixed limit does, Reno with a factor of 0.5 0.2 to 0.85.
 //
-// If the number is unknown or changes, use Adaptive with aimd.Probe, which stops growing while answers
-// are slow. Count an answer that takes too long as a Timeout; httplimit.Handler and contrib/grpc have a
-// setting for it. Set Min, so that a short overload does not shut out most clients, and Max, so that the
-// requests fit into memory.
+// If the number is unknown or changes, use Adaptive with aimd.Probe, which stops growing while answers are
+// slow. Count an answer that takes too long as a Timeout (httplimit.Handler and contrib/grpc have a setting).
+// Set Min, so that a short overload does not shut out most clients, and Max, so that the requests fit into
+// memory.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {
 		return Limit{err: setting.Nil("law")}
@@ -54,8 +53,7 @@ func (l Limit) gate(r *rand.Rand) (gate.Gate, error) {
 	case l.law == nil:
 		return gate.Gate{}, setting.Wrong("limit", "the zero Limit", "Fixed or Adaptive")
 	}
-	// The spread of Retry-After goes by how long a request takes. A server has no other pause than the
-	// gap of the law.
+	// Retry-After goes by how long a request takes. A server has no other pause than the gap of the law.
 	l.settings.Timed = true
 	return gate.NewGate(l.law, gate.Settings{Window: l.settings, PauseMax: -1, Rand: r})
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Permit is the place of one request that is served, and the duty to give it back: exactly one call of
-// Done. It is a small value; copies are the same permit, and the first release counts. The zero Permit is
-// released already.
+// Permit is the place of one request that is served, and the duty to give it back: exactly one call of Done.
+// It is a small value; copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	c      *Controller
 	ticket gate.Ticket
@@ -21,10 +20,9 @@ type Permit struct {
 	at, waited time.Duration
 }
 
-// Done gives the place back and says how the request ended: Success if it was served, Overload or Timeout
-// if the service behind was too loaded for it, Neutral if its end is unrelated to load, ClientError if
-// the answer was final and no success. A second call is an error without effect. Done panics if o is not
-// an outcome.
+// Done gives the place back and says how the request ended: Success, Overload or Timeout if the service
+// behind was too loaded for it, Neutral if its end is unrelated to load, ClientError if the answer was final
+// and no success. A second call is an error without effect. Done panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
@@ -71,9 +69,9 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
 }
 
-// FromContext returns the permit of the context's request, and false without one. An application may
-// release it early, when the work is done and only something cheap continues, such as a stream of events.
-// The later release by httplimit.Handler or contrib/grpc then has no effect.
+// FromContext returns the permit of the context's request, and false without one. An application may release
+// it early, when only something cheap continues, such as a stream of events. The later release by
+// httplimit.Handler or contrib/grpc then has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)
 	return p, ok

@@ -11,8 +11,8 @@ import (
 type Turn int8
 
 const (
-	// First: shed before all others, whatever their criticality, and served after them. For a client with
-	// a bug.
+	// First: shed before all others, whatever their criticality, and served after them. For a client with a
+	// bug.
 	First Turn = iota - 1
 	ordinary
 	// Last: shed after all others, and served before them. For a client that answers a refusal with a
@@ -23,16 +23,15 @@ const (
 // Rule says when requests with certain tags are shed. Safe Client Behaviour, on a server that knows its
 // clients: "Avoid dropping requests known to trigger a retry storm", "Work around client bugs".
 //
-// Client, Version and Feature are patterns: a * stands for any number of characters, and every other
-// character for itself. An empty pattern matches all, and an empty tag matches only an empty pattern and
-// *. All three must match.
+// Client, Version and Feature are patterns, and all three must match: a * stands for any number of
+// characters, and every other character for itself. An empty pattern matches all; an empty tag matches only
+// an empty pattern and *.
 //
-// For a client that makes retry storms, use [Last] until the client is mended: to refuse one of its
-// requests costs several more, to serve it costs one. They then go before critical work and, if they are
-// many, starve it. If the client sends more than the server can serve, only [First] helps, or a change at
-// the client (package remote).
+// For a client that makes retry storms, use [Last] until the client is mended: to refuse one of its requests
+// costs several more. If the client sends more than the server can serve, it then starves critical work, and
+// only [First] helps, or a change at the client (package remote).
 //
-// A client makes its own tags. If a client may lie, make its tags from its credentials instead; see
+// A client makes its own tags. If it may lie, make its tags from its credentials; see
 // httplimit.HandlerConfig.Tags.
 type Rule struct {
 	Client, Version, Feature string
@@ -45,8 +44,8 @@ func (r Rule) matches(t tag.Tags) bool {
 	return matches(r.Client, t.Client) && matches(r.Version, t.Version) && matches(r.Feature, t.Feature)
 }
 
-// matches reports whether the pattern matches the text. It takes time in proportion to the product of
-// their lengths at the worst, and no stack.
+// matches reports whether the pattern matches the text, in time in proportion to the product of their
+// lengths.
 func matches(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	text, ok := strings.CutPrefix(text, head)
