@@ -246,14 +246,14 @@ func (e *engine) invariants(t *testing.T) {
 	require.Equal(t, busy, v.busy)
 	require.Equal(t, waited, e.meter.inFlight)
 	m := &e.meter
-	require.Equal(t, m.attempts, m.inFlight+m.outcomes[1]+m.outcomes[2]+m.outcomes[3]+m.outcomes[4], "an attempt ends once")
+	require.Equal(t, m.counts[requests], m.inFlight+m.counts[successes]+m.counts[refusals]+m.counts[failures]+m.counts[timeouts], "an attempt ends once")
 	alive := len(e.operations.all) - len(e.operations.free)
-	require.Equal(t, m.births, m.dones+m.givenUp+alive, "an operation ends once")
+	require.Equal(t, m.Operations, m.Done+m.GivenUp+alive, "an operation ends once")
 	require.LessOrEqual(t, m.inFlight, alive)
-	require.Equal(t, m.outcomes[1], m.dones)
+	require.Equal(t, m.counts[successes], m.Done)
 	for _, p := range e.parties {
 		if p.core != nil {
-			require.LessOrEqual(t, float64(p.core.Flying()), max(p.core.State().Cwnd, float64(e.meter.peakInFlight)))
+			require.LessOrEqual(t, float64(p.core.Flying()), max(p.core.State().Cwnd, float64(e.meter.PeakInFlight)))
 		}
 	}
 	require.LessOrEqual(t, len(v.waiting), v.conf.Queue)

@@ -10,58 +10,54 @@ import (
 
 // meter measures a run.
 type meter struct {
-	births, dones, givenUp, rejected int
-	attempts, retries                int
-	outcomes                         [window.ClientError + 1]int
-	inFlight, peakInFlight           int
-	peakConcurrency                  int
-	makespan                         time.Duration
-	useful, wasted                   time.Duration
-	outageSent                       int
+	// Result has the counts so far.
+	Result
+	// counts are how many attempts were sent and how they ended, in the order of the traces.
+	counts   [rates]int
+	inFlight int
 	// sinceBirth and sinceSend are the latencies of done operations.
 	sinceBirth, sinceSend []time.Duration
 	// requests are the requests sent in each second.
 	requests []int32
-	regained regained
-	watch    watch
-	tracer   tracer
-	// interactive and background count the two kinds of operations.
-	interactive, background fared
+	// watch is the time in which Watched counts, and watchedDone how many operations of each client
+	// were done in that time.
+	watch       Watch
+	watchedDone []float64
+	regained    regained
+	tracer      tracer
 }
 
 func (m *meter) init(s Scenario, windowed bool) {
 	m.regained = newRegained(s)
-	m.watch = watch{conf: s.Watch, dones: make([]int, s.Clients.Count)}
+	m.watch, m.watchedDone = s.Watch, make([]float64, s.Clients.Count)
 	m.tracer.init(s, windowed)
 }
 
 func (m *meter) born(op *operation) {
-	m.births++
+	m.Operations++
 	m.kind(op).Operations++
 }
 
 // kind counts operations like this one.
 func (m *meter) kind(op *operation) *fared {
 	if op.background {
-		return &m.background
+		return &m.Background
 	}
-	return &m.interactive
+	return &m.Interactive
 }
 
 func (m *meter) sent(e *engine, again bool) {
-	m.attempts++
-	m.tracer.counts[requests]++
+	m.counts[requests]++
 	if again {
-		m.retries++
-		m.tracer.counts[retries]++
+		m.counts[retries]++
 	}
 	if m.watch.on(e.now) {
-		m.watch.Attempts++
+		m.Watched.Attempts++
 	}
 	m.inFlight++
-	m.peakInFlight = max(m.peakInFlight, m.inFlight)
+	m.PeakInFlight = max(m.PeakInFlight, m.inFlight)
 	if e.server.down != nil {
-		m.outageSent++
+		m.OutageSent++
 	}
 	second := int(e.now / time.Second)
 	for len(m.requests) <= second {
@@ -74,70 +70,69 @@ func (m *meter) sent(e *engine, again bool) {
 func (m *meter) ended(now time.Duration, o window.Outcome) {
 	m.inFlight--
 	if o != window.Success && m.watch.on(now) {
-		m.watch.Errors++
+		m.Watched.Errors++
 	}
-	m.outcomes[o]++
-	m.tracer.counts[byOutcome[o]]++
+	m.counts[byOutcome[o]]++
 }
 
 func (m *meter) done(now time.Duration, op *operation) {
-	m.dones++
+	m.Done++
 	m.kind(op).Done++
-	m.makespan = now
+	m.Makespan = now
 	m.sinceBirth = append(m.sinceBirth, now-op.born)
 	m.sinceSend = append(m.sinceSend, now-op.sent)
 	m.regained.done(now)
 	if m.watch.on(now) {
-		m.watch.Done++
-		m.watch.dones[op.client.id]++
+		m.Watched.Done++
+		m.watchedDone[op.client.id]++
 	}
 }
 
 // concurrent: the server has n requests.
-func (m *meter) concurrent(n int) { m.peakConcurrency = max(m.peakConcurrency, n) }
+func (m *meter) concurrent(n int) { m.PeakConcurrency = max(m.PeakConcurrency, n) }
 
 // worked: the server spent time on an attempt.
 func (m *meter) worked(d time.Duration, useful bool) {
 	if useful {
-		m.useful += d
+		m.Useful += d
 	} else {
-		m.wasted += d
+		m.Wasted += d
 	}
 }
 
 // over reports whether every operation that was born has ended.
-func (m *meter) over() bool { return m.dones+m.givenUp == m.births }
+func (m *meter) over() bool { return m.Done+m.GivenUp == m.Operations }
 
+// result completes the counts at the end of a run.
 func (m *meter) result(e *engine) Result {
-	r := Result{
-		Ended: e.ended, End: e.now, Events: e.events,
-		Operations: m.births, Done: m.dones, GivenUp: m.givenUp,
-		Attempts: m.attempts, Retries: m.retries, Rejected: m.rejected,
-		Succeeded: m.outcomes[window.Success], Refused: m.outcomes[window.Overload],
-		Failed: m.outcomes[window.Neutral], TimedOut: m.outcomes[window.Timeout],
-		Finite: e.scenario.Clients.Operations > 0, Makespan: m.makespan,
-		SinceBirth: latency(m.sinceBirth), SinceSend: latency(m.sinceSend),
-		PeakInFlight: m.peakInFlight, PeakConcurrency: m.peakConcurrency,
-		Useful: m.useful, Wasted: m.wasted, Jain: jain(e.clients),
-		Find: m.regained.since(0, e.now, 0.9), OutageSent: m.outageSent,
-		Traces: m.tracer.traces(e), Watched: m.watch.watched(e.scenario.Server, e.now),
+	r, s := m.Result, e.scenario
+	r.Scenario, r.Strategy = s.Name, e.strategy.Name
+	r.Ended, r.End, r.Events, r.Finite = e.ended, e.now, e.events, s.Clients.Operations > 0
+	r.Attempts, r.Retries = m.counts[requests], m.counts[retries]
+	r.Succeeded, r.Refused, r.Failed, r.TimedOut = m.counts[successes], m.counts[refusals], m.counts[failures], m.counts[timeouts]
+	r.SinceBirth, r.SinceSend = latency(m.sinceBirth), latency(m.sinceSend)
+	r.Jain = fairness(throughputs(e.clients))
+	r.Find, r.Traces = m.regained.since(0, e.now, 0.9), m.tracer.traces(e)
+	if s.Clients.Background == 0 {
+		r.Interactive = fared{}
 	}
-	for _, q := range e.scenario.Server.Quotas {
-		r.QuotaClients = e.scenario.Clients.Count
+	if w := s.Watch; w.For > 0 && e.now > w.From {
+		r.Watched.Applies, r.Watched.Jain = true, fairness(m.watchedDone)
+		r.Watched.Capacity = s.Server.capacity(w.From, min(e.now, w.From+w.For))
+	}
+	for _, q := range s.Server.Quotas {
+		r.QuotaClients = s.Clients.Count
 		switch {
 		case r.Watched.Applies:
 			r.QuotaShare = float64(r.Watched.Done) / r.Watched.Capacity
 		case e.now >= q.Per:
-			r.QuotaShare = float64(m.dones) / e.scenario.Server.capacity(0, e.now)
+			r.QuotaShare = float64(m.Done) / s.Server.capacity(0, e.now)
 		}
 	}
-	if e.scenario.Clients.Background > 0 {
-		r.Interactive, r.Background = m.interactive, m.background
+	if at, changed := s.Server.lastChange(e.now); changed && s.Regain > 0 {
+		r.Regain = m.regained.since(at, e.now, s.Regain)
 	}
-	if at, changed := e.scenario.Server.lastChange(e.now); changed && e.scenario.Regain > 0 {
-		r.Regain = m.regained.since(at, e.now, e.scenario.Regain)
-	}
-	for _, o := range e.scenario.Server.Outages {
+	for _, o := range s.Server.Outages {
 		if o.From < e.now {
 			r.Outages = true
 		}
@@ -147,7 +142,7 @@ func (m *meter) result(e *engine) Result {
 		}
 	}
 	if e.now > 0 {
-		r.MeanRate = float64(m.attempts) / e.now.Seconds()
+		r.MeanRate = float64(r.Attempts) / e.now.Seconds()
 	}
 	if len(m.requests) > 0 {
 		r.PeakRate = float64(slices.Max(m.requests))
@@ -187,15 +182,15 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// jain is the fairness of the clients' throughputs, each until its last operation was done.
-func jain(clients []client) float64 {
-	shares := make([]float64, len(clients))
+// throughputs are how many operations a second each client had done, until its last one.
+func throughputs(clients []client) []float64 {
+	all := make([]float64, len(clients))
 	for i := range clients {
 		if c := &clients[i]; c.done > 0 {
-			shares[i] = float64(c.done) / max(c.last, 1).Seconds()
+			all[i] = float64(c.done) / max(c.last, 1).Seconds()
 		}
 	}
-	return fairness(shares)
+	return all
 }
 
 // fairness is Jain's index of shares, (sum x)^2 / (n * sum x^2); 0 without shares.
@@ -209,35 +204,6 @@ func fairness(shares []float64) float64 {
 		return 0
 	}
 	return sum * sum / (float64(len(shares)) * squares)
-}
-
-// watch counts in the time of a Watch.
-type watch struct {
-	conf Watch
-	Watched
-	// dones is how many operations of each client were done.
-	dones []int
-}
-
-// on reports whether that time is watched.
-func (w *watch) on(now time.Duration) bool {
-	return now >= w.conf.From && now-w.conf.From < w.conf.For
-}
-
-// watched returns the counts at the end of a run.
-func (w *watch) watched(s Server, end time.Duration) Watched {
-	if w.conf.For == 0 || end <= w.conf.From {
-		return Watched{}
-	}
-	r := w.Watched
-	r.Applies = true
-	r.Capacity = s.capacity(w.conf.From, min(end, w.conf.From+w.conf.For))
-	shares := make([]float64, len(w.dones))
-	for i, n := range w.dones {
-		shares[i] = float64(n)
-	}
-	r.Jain = fairness(shares)
-	return r
 }
 
 // regained says when the throughput was a share of the throughput that is possible.

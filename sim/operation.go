@@ -119,7 +119,7 @@ func checked[T any](v T, err error) *T {
 // bear makes a new operation for a client.
 func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
-	*op = operation{id: id, client: c, born: e.now, sent: -1, number: e.meter.births}
+	*op = operation{id: id, client: c, born: e.now, sent: -1, number: e.meter.Operations}
 	op.item.Value = op
 	op.background = e.scenario.Clients.background(op.number)
 	e.meter.born(op)
@@ -158,8 +158,8 @@ func (e *engine) admitted(op *operation) bool {
 
 // giveUp ends an operation whose attempt the guards refused.
 func (e *engine) giveUp(op *operation) {
-	e.meter.rejected++
-	e.meter.givenUp++
+	e.meter.Rejected++
+	e.meter.GivenUp++
 	e.over(op)
 }
 
@@ -177,7 +177,7 @@ func (e *engine) drain(p *party) {
 // try sends an attempt of an operation without a limiter.
 func (e *engine) try(op *operation) {
 	if e.server.free(e.now) < e.strategy.Sense {
-		e.meter.rejected++
+		e.meter.Rejected++
 		if t := op.client.throttle; t != nil {
 			t.Ended(e.date(), tag.Critical, 0)
 		}
@@ -263,7 +263,7 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 	d, again := e.delay(op, o, retryAfter)
 	switch {
 	case !again:
-		e.meter.givenUp++
+		e.meter.GivenUp++
 		e.over(op)
 	case !e.admitted(op):
 		e.giveUp(op)

@@ -72,5 +72,5 @@ func clairvoyant(s Scenario, most int, seed uint64) time.Duration {
 	if e.ended != endedDone {
 		return 0
 	}
-	return e.meter.makespan
+	return e.meter.Makespan
 }

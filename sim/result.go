@@ -83,8 +83,7 @@ type Result struct {
 
 	// Interactive and Background are how many operations of the two kinds were born and done,
 	// with Clients.Background.
-	Interactive struct{ Operations, Done int } `json:",omitzero"`
-	Background  struct{ Operations, Done int } `json:",omitzero"`
+	Interactive, Background fared `json:",omitzero"`
 
 	// QuotaClients is how many clients share the service's quotas, 0 if it has none. QuotaShare is
 	// the share of the quotas that done operations used, in the time of Scenario.Watch if there is
@@ -198,7 +197,7 @@ func (r Result) Measures() []Measure {
 		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
 		{"refused_per_hour", ratio(float64(r.Refused), r.End.Hours()*float64(r.QuotaClients)), false, r.QuotaClients > 0},
 		{"quota_share", r.QuotaShare, false, r.QuotaShare > 0},
-		fared(r.Interactive).done("interactive_done"),
-		fared(r.Background).done("background_done"),
+		r.Interactive.done("interactive_done"),
+		r.Background.done("background_done"),
 	}
 }

@@ -22,7 +22,7 @@ func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	e := newEngine(s, st, seed)
 	e.run()
 	r := e.meter.result(e)
-	r.Scenario, r.Strategy, r.Seed = s.Name, st.Name, seed
+	r.Seed = seed
 	if r.Optimum = s.Optimum; r.Optimum == 0 && s.Clients.Operations > 0 {
 		r.Optimum = optimum(s, seed)
 	}

@@ -79,10 +79,10 @@ type tracer struct {
 	off      bool
 	windowed bool
 	interval time.Duration
-	// next is the end of the current interval, and counts the events in that interval.
-	next   time.Duration
-	counts [rates]int
-	values [traced][]float64
+	// next is the end of the current interval, and counted the counts of the meter at its start.
+	next    time.Duration
+	counted [rates]int
+	values  [traced][]float64
 }
 
 func (t *tracer) init(s Scenario, windowed bool) {
@@ -105,15 +105,15 @@ func (t *tracer) passed(e *engine, now time.Duration) {
 }
 
 func (t *tracer) sample(e *engine) {
-	for i, n := range t.counts {
-		t.values[i] = append(t.values[i], float64(n))
-	}
-	t.counts = [rates]int{}
 	look := func(i int, v float64) { t.values[i] = append(t.values[i], v) }
 	m := &e.meter
+	for i, n := range m.counts {
+		look(i, float64(n-t.counted[i]))
+	}
+	t.counted = m.counts
 	look(inFlight, float64(m.inFlight))
 	look(concurrency, float64(e.server.concurrency()))
-	look(waiting, float64(m.births-m.dones-m.givenUp-m.inFlight))
+	look(waiting, float64(m.Operations-m.Done-m.GivenUp-m.inFlight))
 	if !t.windowed {
 		return
 	}
@@ -149,7 +149,7 @@ func (t *tracer) traces(e *engine) Traces {
 	if t.off {
 		return Traces{}
 	}
-	if e.now > t.next-t.interval || t.counts != [rates]int{} {
+	if e.now > t.next-t.interval || t.counted != e.meter.counts {
 		t.sample(e)
 	}
 	r := Traces{Interval: t.interval}
