@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -49,9 +50,10 @@ type checker struct {
 	errs *[]error
 }
 
-// fields checks each field of a struct that has a name in files by its tag: in:"0 720h" has the
-// bounds of a number that is not 0, of:"a b" the words that a text may be. If each field is right, the
-// struct's method check checks the rules among the fields.
+// fields checks each field of a struct that has a name in files by its tags: in:"0 720h" has the
+// bounds of a number that is not 0, of:"a b" the words that a text may be, and needs:"slots" the field
+// without which this one has no effect; a field with the tag as:"slots" serves as well. If each
+// field is right, the struct's method check checks the rules among the fields.
 func (c checker) fields(v reflect.Value) {
 	before := len(*c.errs)
 	for i := range v.NumField() {
@@ -71,7 +73,16 @@ func (c checker) fields(v reflect.Value) {
 			c.bounds(name, f, t.Tag.Get("in"))
 		}
 	}
-	if x, ok := v.Interface().(interface{ check(checker) }); ok && len(*c.errs) == before {
+	if len(*c.errs) > before {
+		return
+	}
+	for i := range v.NumField() {
+		tag, f := v.Type().Field(i).Tag, v.Field(i)
+		if needed := tag.Get("needs"); needed != "" && !f.IsZero() && !given(v, needed) {
+			c.fail(tag.Get("yaml"), "%v is not allowed without %s", f, needed)
+		}
+	}
+	if x, ok := v.Interface().(interface{ check(checker) }); ok {
 		x.check(c)
 	}
 }
@@ -107,28 +118,32 @@ func (c checker) fail(field, format string, args ...any) {
 	*c.errs = append(*c.errs, &FieldError{c.in(field).path, fmt.Sprintf(format, args...)})
 }
 
-// wrong notes an error of one of our packages about a setting: fields has the fields of the
-// settings that have another name here. The field of PauseMin is pause_min.
+// inBackoff are the fields of a Retry whose settings have another name in package backoff.
+var inBackoff = map[string]string{
+	"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
+}
+
+// wrong notes an error of one of our packages about a setting: fields has the fields of the settings
+// that have another name here.
 func (c checker) wrong(err error, fields map[string]string) {
 	var s *setting.Error
 	switch {
 	case err == nil:
-	case !errors.As(err, &s):
-		c.fail("", "%v", err)
-	case fields[s.Name] != "":
-		c.fail(fields[s.Name], "%s", s.Problem())
+	case errors.As(err, &s):
+		c.fail(cmp.Or(fields[s.Name], strings.ToLower(s.Name)), "%s", s.Problem())
 	default:
-		c.fail(strings.ToLower(s.Name), "%s", s.Problem())
+		c.fail("", "%v", err)
 	}
 }
 
-// unused refuses settings that have no effect: each is its name and its value.
-func (c checker) unused(without string, settings ...any) {
-	for i := 0; i < len(settings); i += 2 {
-		if v := settings[i+1]; !reflect.ValueOf(v).IsZero() {
-			c.fail(settings[i].(string), "%v is not allowed without %s", v, without)
+// given reports whether a field with that name, or one that serves as well, is set.
+func given(in reflect.Value, name string) bool {
+	for i := range in.NumField() {
+		if tag := in.Type().Field(i).Tag; (tag.Get("yaml") == name || tag.Get("as") == name) && !in.Field(i).IsZero() {
+			return true
 		}
 	}
+	return false
 }
 
 func (s Scenario) check(c checker) {
@@ -143,9 +158,6 @@ func (s Scenario) check(c checker) {
 			}
 		}
 	}
-	if s.Watch.For == 0 {
-		c.in("watch").unused("for", "from", s.Watch.From)
-	}
 	names := map[string]bool{}
 	for i, st := range s.Strategies {
 		if names[st.Name] {
@@ -156,12 +168,7 @@ func (s Scenario) check(c checker) {
 }
 
 func (s Server) check(c checker) {
-	if s.Blocks.Operations == 0 {
-		c.in("blocks").unused("operations", "service", s.Blocks.Service)
-	}
-	if s.Slots == 0 {
-		c.unused("slots", "queue", s.Queue, "reserve", s.Reserve)
-	} else if s.Reserve > 0 && s.Queue > 0 {
+	if s.Reserve > 0 && s.Queue > 0 {
 		c.fail("reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
 	}
 	if n := s.Slowdown.Limit; n > 0 {
@@ -179,11 +186,11 @@ func (s Server) check(c checker) {
 		if i > 0 && ch.At < s.Capacity[i-1].At {
 			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
 		}
-		if s.Slots == 0 {
-			c.unused("server.slots", "slots", ch.Slots)
+		if ch.Slots > 0 && s.Slots == 0 {
+			c.fail("slots", "%d is not allowed without server.slots", ch.Slots)
 		}
-		if s.Rate.PerSecond == 0 {
-			c.unused("server.rate.per_second", "rate", ch.Rate)
+		if ch.Rate > 0 && s.Rate.PerSecond == 0 {
+			c.fail("rate", "%v is not allowed without server.rate.per_second", ch.Rate)
 		}
 		if ch.Service > 0 && s.Slowdown.Limit > 0 {
 			c.fail("service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
@@ -202,9 +209,7 @@ func (s Server) check(c checker) {
 
 func (r Rate) check(c checker) {
 	switch most := r.PerSecond * r.Window.Seconds(); {
-	case r.Window <= 0:
-	case r.PerSecond == 0:
-		c.unused("per_second", "window", r.Window)
+	case r.Window <= 0, r.PerSecond == 0:
 	case r.Burst > 1:
 		c.fail("burst", "%v is not allowed with a window, which has no bucket", r.Burst)
 	case most < 1 || most > maxSlots:
@@ -215,12 +220,6 @@ func (r Rate) check(c checker) {
 func (q Quota) check(c checker) {
 	if q.Limit == 0 || q.Per == 0 {
 		c.fail("", "%v per %v is not allowed, want a limit and a per that are more than 0", q.Limit, q.Per)
-	}
-}
-
-func (s Slowdown) check(c checker) {
-	if f := s.Factor; f != 0 && !(f > 1 && f <= 1000) {
-		c.fail("factor", "%v is not allowed, want a number greater than 1, to 1000", f)
 	}
 }
 
@@ -247,9 +246,6 @@ func (s Clients) check(c checker) {
 	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))), nil)
 	b := c.in("burst")
 	arrivals := s.withDefaults().Arrivals
-	if s.Burst.Operations == 0 {
-		b.unused("operations", "at", s.Burst.At)
-	}
 	rated := arrivals == steadyWord || arrivals == poisson
 	switch {
 	case rated && s.Rate == 0, !rated && s.Rate > 0:
@@ -280,15 +276,8 @@ func (s Strategy) check(c checker) {
 }
 
 func (r Retry) check(c checker) {
-	if r.Kind == "" && r.Backoff == nil {
-		// Attempts bounds the retries of a window without a kind as well.
-		c.unused("kind", "min", r.Min, "max", r.Max, "factor", r.Factor, "jitter", r.Jitter, "cap_last", r.CapLast,
-			"retry_after", r.RetryAfter)
-	}
 	if b := r.Delays(); b != nil {
-		c.wrong(backoff.Check(b), map[string]string{
-			"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
-		})
+		c.wrong(backoff.Check(b), inBackoff)
 	}
 }
 
@@ -296,13 +285,7 @@ func (w Window) check(c checker) {
 	if w.Law != "" && w.Law != withoutIgnoredWord {
 		c.of("law", w.Law, Laws()...)
 	}
-	law := w.MakeLaw()
-	switch {
-	case !w.on():
-		c.unused("law", "factor", w.Factor, "initial", w.Initial, "min", w.Min, "max", w.Max,
-			"patience", w.Patience, "no_pause", w.NoPause, "no_quota", w.NoQuota)
-	case law == nil: // reported above
-	default:
+	if law := w.MakeLaw(); law != nil {
 		_, err := core.New[int](law, w.settings(nil))
 		c.wrong(err, nil)
 	}

@@ -79,7 +79,7 @@ type Clients struct {
 // Burst is operations that are born at once, in addition to Clients.Operations.
 type Burst struct {
 	// At is when they are born.
-	At time.Duration `yaml:"at" in:"0 720h"`
+	At time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
 	// Operations is their number over all clients, who take turns; 0: no burst.
 	Operations int `yaml:"operations" in:"0 10000000"`
 }

@@ -54,7 +54,7 @@ type Scenario struct {
 // Watch is a part of a run: the time after a warm-up, or the seconds after a change.
 type Watch struct {
 	// From is when it begins.
-	From time.Duration `yaml:"from" in:"0 720h"`
+	From time.Duration `yaml:"from" in:"0 720h" needs:"for"`
 	// For is how long it lasts; 0 turns the measure off.
 	For time.Duration `yaml:"for" in:"0 720h"`
 }

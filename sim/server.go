@@ -24,10 +24,10 @@ type Server struct {
 	Slots int `yaml:"slots" in:"0 10000000"`
 	// Queue is how many requests may wait for a slot, first in first out; more are refused. It
 	// needs Slots.
-	Queue int `yaml:"queue" in:"0 10000000"`
+	Queue int `yaml:"queue" in:"0 10000000" needs:"slots"`
 	// Reserve is the share of the slots that background work does not get, 0 to 1. It needs
 	// Slots, and no Queue.
-	Reserve float64 `yaml:"reserve" in:"0 1"`
+	Reserve float64 `yaml:"reserve" in:"0 1" needs:"slots"`
 	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
@@ -54,7 +54,7 @@ type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
 	Operations int `yaml:"operations" in:"0 10000000"`
 	// Service is the mean service time in the second block, the fourth, and so on.
-	Service time.Duration `yaml:"service" in:"0 720h"`
+	Service time.Duration `yaml:"service" in:"0 720h" needs:"operations"`
 }
 
 // large reports whether the nth operation takes Blocks.Service.
@@ -101,7 +101,7 @@ type Rate struct {
 	Burst float64 `yaml:"burst" in:"1 1e7"`
 	// Window makes a sliding window: in any time of this length at most PerSecond times Window
 	// requests pass. 0: the limit is a bucket.
-	Window time.Duration `yaml:"window" in:"0 1h"`
+	Window time.Duration `yaml:"window" in:"0 1h" needs:"per_second"`
 	// CountRefused makes refused requests take a place in the window, or tokens, up to a debt of
 	// one Burst. Some gateways do.
 	CountRefused bool `yaml:"count_refused"`
@@ -143,8 +143,8 @@ func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 type Slowdown struct {
 	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
 	Limit int `yaml:"limit" in:"0 10000000"`
-	// Factor is the base of the growth, more than 1 to 1000; 0 means 1.05, as in the text.
-	Factor float64 `yaml:"factor"`
+	// Factor is the base of the growth, 1.0001 to 1000; 0 means 1.05, as in the text.
+	Factor float64 `yaml:"factor" in:"1.0001 1000"`
 	// Scale is K: the factor applies once for each Scale requests; 0 means 15, as in the text.
 	Scale float64 `yaml:"scale" in:"0.01 1e6"`
 	// Max is the longest time; 0 means 24 h.

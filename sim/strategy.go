@@ -45,22 +45,22 @@ type Retry struct {
 	// operation.
 	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
 	// Min is the first wait, Max the longest.
-	Min time.Duration `yaml:"min" in:"0 876000h"`
-	Max time.Duration `yaml:"max" in:"0 876000h"`
+	Min time.Duration `yaml:"min" in:"0 876000h" needs:"kind"`
+	Max time.Duration `yaml:"max" in:"0 876000h" needs:"kind"`
 	// Factor is the factor of the growth.
-	Factor float64 `yaml:"factor"`
+	Factor float64 `yaml:"factor" needs:"kind"`
 	// Jitter is a text in files: "full", "proportional:0.6"; see [backoff.Jitter].
-	Jitter backoff.Jitter `yaml:"jitter"`
+	Jitter backoff.Jitter `yaml:"jitter" needs:"kind"`
 	// CapLast caps "exponential" after the jitter, as the clients of Exponential Backoff in
 	// Distributed Systems and Improve on exponential backoff do.
-	CapLast bool `yaml:"cap_last"`
+	CapLast bool `yaml:"cap_last" needs:"kind"`
 	// Attempts is the most attempts of an operation, with its first; 0: no limit.
 	Attempts int `yaml:"attempts" in:"0 1000000"`
 	// RetryAfter makes a retry wait at least as long as the service says, with a jitter on top. A
 	// Window without a Kind always does.
-	RetryAfter bool `yaml:"retry_after"`
+	RetryAfter bool `yaml:"retry_after" needs:"kind"`
 	// Backoff is used instead of Kind to CapLast if it is not nil.
-	Backoff backoff.Backoff `yaml:"-"`
+	Backoff backoff.Backoff `yaml:"-" as:"kind"`
 }
 
 // Window is a limiter: the decisions of limiter.Limiter, with a law. Zero fields take the
@@ -70,18 +70,18 @@ type Window struct {
 	// and NewLaw there is no window.
 	Law string `yaml:"law"`
 	// Factor, Initial, Min and Max are the fields of window.Settings.
-	Factor  float64 `yaml:"factor"`
-	Initial float64 `yaml:"initial"`
-	Min     float64 `yaml:"min"`
-	Max     float64 `yaml:"max"`
+	Factor  float64 `yaml:"factor" needs:"law"`
+	Initial float64 `yaml:"initial" needs:"law"`
+	Min     float64 `yaml:"min" needs:"law"`
+	Max     float64 `yaml:"max" needs:"law"`
 	// Patience is the field of limiter.Rules.
-	Patience int `yaml:"patience"`
+	Patience int `yaml:"patience" needs:"law"`
 	// NoPause turns the pauses off.
-	NoPause bool `yaml:"no_pause"`
+	NoPause bool `yaml:"no_pause" needs:"law"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
-	NoQuota bool `yaml:"no_quota"`
+	NoQuota bool `yaml:"no_quota" needs:"law"`
 	// NewLaw is used instead of Law if it is not nil.
-	NewLaw window.NewLaw `yaml:"-"`
+	NewLaw window.NewLaw `yaml:"-" as:"law"`
 }
 
 // on reports whether there is a window.

@@ -24,7 +24,7 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                              func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: "uniform", Width: 2} },
 		"server.spread.width: 2 is not allowed, only a uniform or lognormal spread has a width":         func(s *sim.Scenario) { s.Server.Spread.Width = 2 },
 		"server.rate.per_second: NaN is not allowed, want a number from 0 to 10000000":                  func(s *sim.Scenario) { s.Server.Rate.PerSecond = math.NaN() },
-		"server.slowdown.factor: 1 is not allowed, want a number greater than 1, to 1000":               func(s *sim.Scenario) { s.Server.Slowdown.Factor = 1 },
+		"server.slowdown.factor: 1 is not allowed, want a number from 1.0001 to 1000":                   func(s *sim.Scenario) { s.Server.Slowdown.Factor = 1 },
 		"server.slowdown.limit: 3 is not allowed with a spread: a slowdown has one time for all requests": func(s *sim.Scenario) {
 			s.Server.Slowdown.Limit, s.Server.Spread.Kind = 3, "exponential"
 		},
