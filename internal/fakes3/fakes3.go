@@ -1,6 +1,6 @@
-// Package fakes3 is the S3 server of the tests, but for the objects. It refuses requests
-// above a limit, as S3 does, and runs scripts that answer in its place. The Next handler
-// keeps the objects; it comes from a module that the root module does not require.
+// Package fakes3 is the S3 server of the tests and the demo, but for the objects. It refuses
+// requests above a limit, as S3 does, and runs scripts that answer in its place. The Next
+// handler keeps the objects; it comes from a module that the root module does not require.
 package fakes3
 
 import (
@@ -23,8 +23,8 @@ const SlowDown = `<?xml version="1.0" encoding="UTF-8"?>
 // Script answers a request in the server's place if it returns true.
 type Script = func(http.ResponseWriter, *http.Request) bool
 
-// Store is a server on loopback, or in memory. Set the fields, then Start it; Close
-// it at the end.
+// Store is a server on loopback, or in memory. Set the fields, then Start it; Close or Stop it
+// at the end. Like a real service it continues with a request if the client goes away.
 type Store struct {
 	*httptest.Server
 	// Dial connects to a server in memory: it is for http.Transport.DialContext.
@@ -34,26 +34,45 @@ type Store struct {
 	// Service how long it takes for each.
 	Slots   int
 	Service time.Duration
+	// Admit, if it is not nil, reports whether a request is served, in place of Slots. It is
+	// called by one goroutine at a time. Jitter, if it is not nil, is added to each Service.
+	Admit  func() bool
+	Jitter func() time.Duration
+	// Refusal answers the other requests; nil: Refuse.
+	Refusal http.HandlerFunc
 	// Script, if it is not nil, sees the requests that are not refused.
 	Script Script
 
-	mu                          sync.Mutex
-	requests, refused, inFlight int
+	stopped                           chan struct{}
+	mu                                sync.Mutex
+	requests, refused, inFlight, peak int
 }
 
 // Start listens on a free port.
 func (s *Store) Start() {
 	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Server.Start()
+	s.begin()
 }
 
 // StartInMemory listens on pipes, for tests on virtual time.
 func (s *Store) StartInMemory() {
 	l := pipenet.Listen()
 	s.Dial = l.DialContext
-	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}}
+	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: s}}
+	s.begin()
+}
+
+func (s *Store) begin() {
+	s.stopped = make(chan struct{})
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Server.Start()
+}
+
+// Stop closes the server at once, without the requests that it works on.
+func (s *Store) Stop() {
+	close(s.stopped)
+	s.CloseClientConnections()
+	s.Close()
 }
 
 // Counts is how many requests came, and how many were refused.
@@ -63,29 +82,49 @@ func (s *Store) Counts() (requests, refused int) {
 	return s.requests, s.refused
 }
 
+// Peak is the most requests that were served at a time.
+func (s *Store) Peak() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
 // ServeHTTP implements http.Handler.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
-		Refuse(w, r)
+		if s.Refusal != nil {
+			s.Refusal(w, r)
+		} else {
+			Refuse(w, r)
+		}
 		return
 	}
 	defer s.leave()
 	if s.Script != nil && s.Script(w, r) {
 		return
 	}
-	time.Sleep(s.Service)
-	s.Next.ServeHTTP(w, r)
+	service := s.Service
+	if s.Jitter != nil {
+		service += s.Jitter()
+	}
+	select {
+	case <-time.After(service):
+		s.Next.ServeHTTP(w, r)
+	case <-s.stopped:
+		w.WriteHeader(http.StatusInternalServerError)
+	}
 }
 
 func (s *Store) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	if s.Slots > 0 && s.inFlight >= s.Slots {
+	if s.Slots > 0 && s.inFlight >= s.Slots || s.Admit != nil && !s.Admit() {
 		s.refused++
 		return false
 	}
 	s.inFlight++
+	s.peak = max(s.peak, s.inFlight)
 	return true
 }
 

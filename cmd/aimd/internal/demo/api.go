@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/fakes3"
 )
 
 // jobs is the work of aimd demo api: requests for an API with a token bucket.
@@ -39,7 +40,7 @@ func newJobs() *jobs {
 
 func (j *jobs) race() *race.Race { return &j.Race }
 
-func (j *jobs) rivals() []rival { return []rival{{"plain", "the pool alone"}, {"backoff", "backoff"}} }
+func (j *jobs) rivals() []string { return []string{"plain", "backoff"} }
 
 func (j *jobs) flags(f *pflag.FlagSet) (quick *bool) {
 	f.Var(value.Whole(&j.Operations, 1, 1_000_000), "requests", "how many requests to send")
@@ -80,18 +81,19 @@ func (j *jobs) Optimum(requests int) time.Duration {
 func (j *jobs) Start(_ *strategy.Strategy, client *http.Client) (race.Service, error) {
 	bucket := rate.NewLimiter(rate.Limit(j.rate), j.burst)
 	var done sync.Map
-	api := serve(behavior{
-		admits: func(int) bool { return bucket.Allow() },
-		takes:  func() time.Duration { return j.service },
-		answer: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api := &fakes3.Store{
+		Service: j.service,
+		Admit:   bucket.Allow,
+		Next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			done.Store(path.Base(r.URL.Path), true)
 			w.WriteHeader(http.StatusNoContent)
 		}),
-		refuse: func(w http.ResponseWriter, _ *http.Request) {
+		Refusal: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(j.retryAfter.Seconds()))))
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 		},
-	})
+	}
+	api.Start()
 	return race.Service{
 		Do: func(ctx context.Context, i int) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, api.URL+"/jobs/"+strconv.Itoa(i), nil)
@@ -109,6 +111,6 @@ func (j *jobs) Start(_ *strategy.Strategy, client *http.Client) (race.Service, e
 			_, has := done.Load(strconv.Itoa(i))
 			return has
 		},
-		Peak: api.peaked, Close: api.close,
+		Peak: api.Peak, Close: api.Stop,
 	}, nil
 }

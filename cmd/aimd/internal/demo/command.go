@@ -26,8 +26,8 @@ var help embed.FS
 type work interface {
 	race.Work
 	race() *race.Race
-	// rivals are the strategies without a limiter.
-	rivals() []rival
+	// rivals are the names of the strategies without a limiter: scripts know them.
+	rivals() []string
 	// flags adds the work's own flags, and returns the flag for a short run.
 	flags(f *pflag.FlagSet) (quick *bool)
 	// quick returns the flags of a short run; live: it is to be watched.
@@ -37,17 +37,8 @@ type work interface {
 	report() Report
 }
 
-// rival is a strategy without a limiter. Its name is fixed: scripts know it. words name it in
-// the verdict.
-type rival struct{ name, words string }
-
 // names are the names of all strategies: without a limiter, then with a limiter of each law.
-func names(w work) (all []string) {
-	for _, r := range w.rivals() {
-		all = append(all, r.name)
-	}
-	return append(all, sim.Laws()...)
-}
+func names(w work) []string { return append(w.rivals(), sim.Laws()...) }
 
 // Command is aimd demo, with aimd demo api below it.
 func Command() *cobra.Command {
@@ -82,12 +73,7 @@ func command(w work, page string, c *cobra.Command) *cobra.Command {
 		if r.Limit == 0 {
 			r.Limit = max(time.Minute, 10*w.Optimum(r.Operations))
 		}
-		report := w.report()
-		report.Alone = map[string]string{}
-		for _, x := range w.rivals() {
-			report.Alone[x.name] = x.words
-		}
-		return o.show(c, report, func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error] {
+		return o.show(c, w.report(), func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error] {
 			return r.Run(c.Context(), w, begin)
 		})
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
 type output struct {
@@ -113,20 +112,12 @@ func (w *watcher) begin(strategy string, m *race.Meter) {
 	w.page.Add(strategy, m.Limiter, m.Flow)
 	w.hide = progress.NewLine(w.w, progress.Every, func() string {
 		s := m.Now()
-		line := fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s", strategy, s.At.Seconds(), s.Done, m.Operations, status(s))
-		if terminal.Columns(w.w) > 0 {
-			return progress.Bar(float64(s.Done)/float64(m.Operations)) + line
+		cwnd := ""
+		if s.Cwnd > 0 {
+			cwnd = fmt.Sprintf("cwnd %.1f  ", s.Cwnd)
 		}
-		return line
+		return fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s%d in flight  %d refused", strategy, s.At.Seconds(), s.Done, m.Operations, cwnd, s.InFlight, s.Refused)
 	}).Close
-}
-
-func status(s race.Sample) string {
-	cwnd := ""
-	if s.Cwnd > 0 {
-		cwnd = fmt.Sprintf("cwnd %.1f  ", s.Cwnd)
-	}
-	return fmt.Sprintf("%s%d in flight  %d refused", cwnd, s.InFlight, s.Refused)
 }
 
 func (w *watcher) end(r race.Result) {
@@ -140,7 +131,6 @@ func (w *watcher) end(r race.Result) {
 		ended = "interrupted"
 	}
 	fmt.Fprintf(w.w, "%-12s %5.1f s  %s\n", r.Strategy, r.MakespanS, ended)
-	w.page.Rename(fmt.Sprintf("%s: %.1f s, %s", r.Strategy, r.MakespanS, lost))
 }
 
 // close leaves a run that was not ended as it stands.

@@ -1,13 +1,10 @@
 package demo
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
@@ -27,8 +24,6 @@ type Report struct {
 	Title, Service, Optimum string
 	// Operation and Done are words: "object" and "stored".
 	Operation, Done string
-	// Alone has the names of the strategies without a limiter in the verdict.
-	Alone map[string]string
 	// Command is the command line.
 	Command string
 	// PerSecond is how many requests the service serves in a second, Each how long each takes.
@@ -45,17 +40,14 @@ func (r Report) Text(w io.Writer) error {
 	if err := r.table().Write(w); err != nil {
 		return err
 	}
-	return table.Paragraphs(w, append(r.notes(), r.verdict())...)
+	return table.Paragraphs(w, r.notes()...)
 }
 
 // Page is the report with its curves.
 func (r Report) Page() page.Page {
-	p := page.Page{Title: r.Title, Intro: []string{r.Service, r.Optimum}, Command: r.Command}
-	if v := r.verdict(); v != "" {
-		p.Verdict = []string{v}
-	}
-	p.Chapters = []page.Chapter{{Sections: []page.Section{{Table: r.table(), Notes: r.notes(), Figures: r.figures()}}}}
-	return p
+	section := page.Section{Table: r.table(), Notes: r.notes(), Figures: r.figures()}
+	chapters := []page.Chapter{{Sections: []page.Section{section}}}
+	return page.Page{Title: r.Title, Intro: []string{r.Service, r.Optimum}, Chapters: chapters, Command: r.Command}
 }
 
 func (r Report) table() table.Table {
@@ -103,46 +95,6 @@ func label(r race.Result) string {
 	return s
 }
 
-// verdict is the result in a line: aimd.New, or the best of the limiters if its law was
-// not run, and the strategies without a limiter. "" means that no limiter came to its end.
-func (r Report) verdict() string {
-	limited := slices.DeleteFunc(slices.Clone(r.Results), func(x race.Result) bool {
-		return r.Alone[x.Strategy] != "" || x.Interrupted
-	})
-	if len(limited) == 0 {
-		return ""
-	}
-	best := slices.MinFunc(limited, func(a, b race.Result) int {
-		return cmp.Or(cmp.Compare(a.Lost, b.Lost), cmp.Compare(a.MakespanS, b.MakespanS))
-	})
-	if i := slices.IndexFunc(limited, func(x race.Result) bool { return x.Strategy == "probe" }); i >= 0 {
-		best = limited[i]
-	}
-	parts := []string{"aimd: " + r.outcome(best)}
-	for _, x := range r.Results {
-		name, alone := r.Alone[x.Strategy]
-		switch {
-		case !alone || x.Interrupted:
-		case x.Lost > 0:
-			parts = append(parts, fmt.Sprintf("%s lost %d", name, x.Lost))
-		default:
-			parts = append(parts, fmt.Sprintf("%s took %s s", name, experiment.Show(x.MakespanS)))
-		}
-	}
-	return strings.Join(parts, "; ") + "."
-}
-
-func (r Report) outcome(x race.Result) string {
-	if x.Lost > 0 {
-		return fmt.Sprintf("%d of %d lost", x.Lost, x.Operations)
-	}
-	s := fmt.Sprintf("all %d %s in %s s", x.Operations, r.Done, experiment.Show(x.MakespanS))
-	if t := x.TimesOptimum(); t > 0 {
-		s += fmt.Sprintf(", %.2f times the optimum", t)
-	}
-	return s
-}
-
 // notes explain the numbers of the table.
 func (r Report) notes() []string {
 	var notes []string
@@ -175,7 +127,7 @@ func (r Report) rowNotes(x race.Result) []string {
 		notes = append(notes, fmt.Sprintf("%s was cut off by the time limit (--limit): the work left then is lost.", x.Strategy))
 	}
 	if x.Lost > 0 && x.Reason != "" {
-		notes = append(notes, fmt.Sprintf("%s lost %d of %d %ss; its most frequent error: %q.", x.Strategy, x.Lost, x.Operations, r.Operation, x.Reason))
+		notes = append(notes, fmt.Sprintf("%s lost %d of %d %ss; its first error: %q.", x.Strategy, x.Lost, x.Operations, r.Operation, x.Reason))
 	}
 	if x.Silent > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %d of the lost %ss were reported to the client as %s.", x.Strategy, x.Silent, r.Operation, r.Done))

@@ -55,9 +55,7 @@ func newUploads() *uploads {
 
 func (u *uploads) race() *race.Race { return &u.Race }
 
-func (u *uploads) rivals() []rival {
-	return []rival{{"sdk-default", "the SDK alone"}, {"backoff", "backoff"}, {"sdk-adaptive", "the SDK's adaptive mode"}}
-}
+func (u *uploads) rivals() []string { return []string{"sdk-default", "backoff", "sdk-adaptive"} }
 
 func (u *uploads) flags(f *pflag.FlagSet) (quick *bool) {
 	f.Var(value.Whole(&u.Operations, 1, 1_000_000), "objects", "how many objects to upload")
@@ -112,14 +110,12 @@ func (u *uploads) Start(s *strategy.Strategy, client *http.Client) (race.Service
 	if err := objects.CreateBucket(bucket); err != nil {
 		return race.Service{}, err
 	}
-	store := serve(behavior{
-		admits: func(serving int) bool { return serving < u.slots },
-		takes: func() time.Duration {
-			return time.Duration(float64(u.service) * (1 + u.jitter*(2*rand.Float64()-1)))
-		},
-		answer: gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server(),
-		refuse: fakes3.Refuse,
-	})
+	store := &fakes3.Store{
+		Slots: u.slots, Service: u.service,
+		Jitter: func() time.Duration { return time.Duration(float64(u.service) * u.jitter * (2*rand.Float64() - 1)) },
+		Next:   gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server(),
+	}
+	store.Start()
 	config := aws.Config{
 		Region: "us-east-1", BaseEndpoint: &store.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""), // the SDK needs some
@@ -144,7 +140,7 @@ func (u *uploads) Start(s *strategy.Strategy, client *http.Client) (race.Service
 			return err
 		},
 		Has:  func(i int) bool { return holds(objects, key(i), content(i, u.size)) },
-		Peak: store.peaked, Close: store.close,
+		Peak: store.Peak, Close: store.Stop,
 	}, nil
 }
 

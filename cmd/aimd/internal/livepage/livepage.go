@@ -39,7 +39,7 @@ type Page struct {
 
 // shown is a limiter or, if that is nil, a client without one.
 type shown struct {
-	name    string // "" for the name of the limiter
+	name    string
 	limiter *aimd.Limiter
 	look    func() viewer.Flow
 	flow    viewer.Flow
@@ -81,22 +81,9 @@ func (p *Page) Add(name string, l *aimd.Limiter, look func() viewer.Flow) {
 	if p == nil {
 		return
 	}
-	if l != nil {
-		name = ""
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown = append(p.shown, &shown{name: name, limiter: l, look: look})
-}
-
-// Rename gives what was added last another name.
-func (p *Page) Rename(name string) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown[len(p.shown)-1].name = name
 }
 
 func (p *Page) limiters() iter.Seq2[string, *aimd.Limiter] {
@@ -104,7 +91,7 @@ func (p *Page) limiters() iter.Seq2[string, *aimd.Limiter] {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, s := range p.shown {
-			if s.limiter != nil && !yield(s.name, s.limiter) {
+			if s.limiter != nil && !yield("", s.limiter) {
 				return
 			}
 		}

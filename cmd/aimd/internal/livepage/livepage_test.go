@@ -65,8 +65,7 @@ func TestPage(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		require.Fail(t, "nobody looks, so who comes later sees nothing of it")
 	}
-	p.Rename("without: ended")
-	clitest.Shows(t, "live: "+url+"\n", `"name":"without: ended"`)
+	clitest.Shows(t, "live: "+url+"\n", `"name":"without"`)
 
 	p.Stay(t.Context()) // nobody sits at a terminal
 	p.Close()
@@ -79,7 +78,6 @@ func TestNoPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, p)
 	p.Add("", nil, nil)
-	p.Rename("")
 	p.Stay(t.Context())
 	p.Close()
 }

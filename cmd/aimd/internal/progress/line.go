@@ -5,8 +5,6 @@ package progress
 import (
 	"fmt"
 	"io"
-	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -116,15 +114,6 @@ func (l *Line) Close() {
 		_, _ = io.WriteString(l.w, wipe)
 		l.drawn = ""
 	}
-}
-
-// barWidth is the width of a Bar between its brackets.
-const barWidth = 20
-
-// Bar is a share, from 0 to 1, as a bar with its percentage.
-func Bar(share float64) string {
-	full := int(share * barWidth)
-	return fmt.Sprintf("[%s%s] %3.0f%%  ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), math.Floor(share*100))
 }
 
 // Count shows in a Line how many steps of some work are done, if the work takes more than

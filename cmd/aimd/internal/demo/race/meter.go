@@ -1,11 +1,13 @@
 package race
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/internal/viewer"
 )
 
@@ -22,8 +24,9 @@ type Meter struct {
 	// start and stop are when the run began and ended, zero before.
 	start, stop time.Time
 	// ends has one entry per operation.
-	ends    []end
-	reasons reasons
+	ends []end
+	// reason is why the first operation failed that did, "" before.
+	reason  string
 	samples []Sample
 }
 
@@ -45,7 +48,7 @@ const (
 
 // NewMeter returns a meter for that number of operations. limiter may be nil.
 func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
-	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations), reasons: reasons{}}
+	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations)}
 }
 
 // client returns a client that is metered, and keeps a connection for each goroutine. (The
@@ -144,7 +147,7 @@ func (m *Meter) ended(i int, took time.Duration, err error) {
 	m.ends[i] = end{succeeded, took}
 	if err != nil {
 		m.ends[i].state = failed
-		m.reasons.add(err)
+		m.reason = cmp.Or(m.reason, cli.Reason(err).Error())
 	}
 }
 
@@ -157,7 +160,7 @@ func (m *Meter) stopped() (x Result, done int) {
 	m.samples = append(m.samples, now)
 	return Result{
 		Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.ends)),
-		Reason: m.reasons.most(), Samples: m.samples,
+		Reason: m.reason, Samples: m.samples,
 	}, now.Done
 }
 

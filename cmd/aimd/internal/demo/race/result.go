@@ -3,10 +3,8 @@ package race
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -36,7 +34,7 @@ type Result struct {
 
 	// Silent is how many of the lost ones the client took for done.
 	Silent int `json:"-"`
-	// Reason is why most of the failed operations failed.
+	// Reason is why the first of the failed operations failed.
 	Reason string `json:"-"`
 	// Peak is the most that the service served at a time by its own count; 0: not known.
 	Peak    int      `json:"-"`
@@ -69,39 +67,6 @@ func p99(ends []end) time.Duration {
 
 // seconds is d in seconds to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
-
-// reasons counts why operations failed. Reasons that differ in their numbers
-// only are the same.
-type reasons map[string]*reason
-
-type reason struct {
-	text  string
-	count int
-}
-
-func (r reasons) add(err error) {
-	text := cli.Reason(err).Error()
-	key := strings.Map(func(c rune) rune {
-		if '0' <= c && c <= '9' {
-			return -1
-		}
-		return c
-	}, text)
-	if r[key] == nil {
-		r[key] = &reason{text: text}
-	}
-	r[key].count++
-}
-
-func (r reasons) most() string {
-	var best reason
-	for _, v := range r {
-		if v.count > best.count || v.count == best.count && v.text < best.text {
-			best = *v
-		}
-	}
-	return best.text
-}
 
 // Traces returns the samples in the simulator's form, at even intervals, and their end.
 // Values between two samples are interpolated.
