@@ -69,11 +69,8 @@ func TestCapBeforeAndAfterJitter(t *testing.T) {
 	assert.Equal(t, time.Second, one(t, e, 50, most))
 	assert.Equal(t, time.Second, one(t, e, 50, fixed{}), "far beyond the cap even the shortest is cut")
 
-	plain := backoff.Exponential{Max: backoff.MaxDelay}
-	first := backoff.WithJitter(backoff.Cap(plain, time.Second), backoff.Proportional(0.5))
-	last := backoff.Cap(backoff.WithJitter(plain, backoff.Proportional(0.5)), time.Second)
-	assert.Equal(t, 1500*time.Millisecond, one(t, first, 50, most))
-	assert.Equal(t, time.Second, one(t, last, 50, most))
+	around := backoff.WithJitter(backoff.Exponential{Max: time.Second}, backoff.Proportional(0.5))
+	assert.Equal(t, 1500*time.Millisecond, one(t, around, 50, most))
 }
 
 func TestFibonacciIsItsSeries(t *testing.T) {
@@ -117,8 +114,8 @@ func TestLimits(t *testing.T) {
 	assert.False(t, ok)
 
 	// The inner end is the outer one's too.
-	both := backoff.Cap(backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full()), 1500*time.Millisecond)
-	assert.Equal(t, seconds(1, 1.5), delays(both, fixed{uniform: 1}, 100))
+	both := backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full())
+	assert.Equal(t, seconds(1, 2), delays(both, fixed{uniform: 1}, 100))
 }
 
 // odd is a Backoff from elsewhere that breaks the contract.
@@ -129,7 +126,6 @@ func (o odd) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return t
 func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
 	assert.NoError(t, backoff.Check(odd(0)), "what has no Check is taken as it is")
 	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
-		assert.GreaterOrEqual(t, one(t, backoff.Cap(o, time.Second), 1, nil), time.Duration(0))
 		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
 		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
 		d, _ := backoff.LimitElapsed(o, backoff.MaxDelay).Delay(backoff.State{}, nil)
@@ -164,12 +160,11 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.LastTry{Rate: 0.1}, "rate: 0.1 is not allowed, want a number from 1 to 1000"},
 		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.Constant(-1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
-		{backoff.Cap(backoff.Constant(1), 0), "cap: 0s is not allowed, want a duration from 1ns to " + most},
 		{backoff.LimitAttempts(backoff.Constant(1), 0), "attempt limit: 0 is not allowed, want a number from 1"},
 		{backoff.LimitElapsed(backoff.Constant(1), -5), "elapsed limit: -5ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "jitter: normal:2 is not allowed, want a number from 0 to 1"},
 		// What is inside is checked too.
-		{backoff.Cap(backoff.LimitAttempts(backoff.LimitElapsed(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), 1), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.LimitAttempts(backoff.LimitElapsed(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
 	} {
 		require.EqualError(t, backoff.Check(c.backoff), c.want)
 		if c.backoff == nil {
@@ -184,7 +179,6 @@ func TestOfAWrongSettingTheDefaultIsUsed(t *testing.T) {
 	assert.Equal(t, delays(backoff.Exponential{}, nil, 12), delays(backoff.Exponential{Min: -1, Max: -1, Factor: math.NaN()}, nil, 12))
 	assert.Equal(t, delays(backoff.LastTry{}, nil, 12), delays(backoff.LastTry{Time: -1, Rate: -1, Max: -1}, nil, 12))
 	assert.Equal(t, 100*time.Millisecond, one(t, backoff.Constant(-1), 1, nil))
-	assert.Equal(t, 30*time.Second, one(t, backoff.Cap(backoff.Constant(time.Hour), -1), 1, nil))
 	assert.Equal(t, time.Second/4, one(t, backoff.WithJitter(backoff.Constant(time.Second), backoff.Normal(7)), 1, fixed{uniform: 0.25}), "too much jitter rather than none")
 }
 

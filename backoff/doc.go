@@ -13,14 +13,14 @@
 //   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
 //   - [Constant] and [Fibonacci].
 //
-// [WithJitter], [Cap], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is
-// never negative and never longer than [MaxDelay], whatever the settings and the number of the retry;
-// [Check] says whether the settings are right.
+// [WithJitter], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is never negative and
+// never longer than [MaxDelay], whatever the settings and the number of the retry; [Check] says whether
+// the settings are right.
 //
 // The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first,
 // and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter comes first.
-// [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is CapLast. Elsewhere it is
-// the nesting: WithJitter(Cap(b, m), j) caps first, Cap(WithJitter(b, j), m) last.
+// [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is CapLast. [WithJitter] comes
+// after the cap of the form that it is around.
 //
 // # Delays
 //

@@ -97,11 +97,6 @@ func ExampleWithJitter() {
 	// 11.765s 19.228s 40.342s 1m14.383s 3m27.648s no more
 }
 
-func ExampleCap() {
-	show(backoff.Cap(backoff.Fibonacci{}, 400*time.Millisecond), 7)
-	// Output: 100ms 100ms 200ms 300ms 400ms 400ms 400ms ...
-}
-
 func ExampleLimitAttempts() {
 	show(backoff.LimitAttempts(backoff.Exponential{}, 4), 100)
 	// Output: 100ms 200ms 400ms no more

@@ -8,25 +8,6 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Cap is b with no delay longer than longest, 1 ns to MaxDelay. Around WithJitter it caps after the
-// jitter, within it before.
-func Cap(b Backoff, longest time.Duration) Backoff { return capped{b, longest} }
-
-type capped struct {
-	Backoff
-	longest time.Duration
-}
-
-func (b capped) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := ask(b.Backoff, s, r)
-	if b.longest < 1 {
-		b.longest = defaultMax
-	}
-	return min(d, b.longest), ok
-}
-
-func (b capped) check() error { return cmp.Or(Check(b.Backoff), positive("cap", b.longest)) }
-
 // LimitAttempts is b with at most n attempts of an operation, its first one included: n = 1 means no
 // retry. n is 1 or more; less counts as 1.
 func LimitAttempts(b Backoff, n int) Backoff { return fewer{b, n} }
