@@ -25,16 +25,14 @@ func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 	number := max(int(a.number), 1) // at least
 	t := try{number: number + 1, again: true, asked: r.asked(ctx)}
 	if r.Slots != nil {
-		limits := r.Slots.Limits()
-		if limits.Attempts > 0 && number >= limits.Attempts {
-			return nil, attempt.ErrAttempts
-		}
 		end := a.more()
-		d := r.Slots.RetryDelay(number, end.verdict.Outcome, end.verdict.RetryAfter)
-		if reason := limits.tooLong(max(d, end.verdict.RetryAfter)); reason != nil {
-			return nil, reason
+		v := end.verdict
+		v.Retry, v.Reason = true, nil // the caller has decided
+		d := a.decide(attempt.Failure{Attempt: number, Verdict: v}, nil)
+		if !d.Retry {
+			return nil, d.Reason
 		}
-		t.delay = max(0, r.Slots.InContact(d)-r.clock().Since(end.settled))
+		t.delay = max(0, d.Delay-r.clock().Since(end.settled))
 	}
 	next, err := r.begin(ctx, t)
 	if err != nil {

@@ -118,7 +118,11 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 		if r.Policy == nil && may != nil && f.Verdict.Reason == nil {
 			f.Verdict.Retry, f.Verdict.Reason = may(ctx, f)
 		}
-		d := a.decide(f)
+		var policy func(attempt.Failure) attempt.Decision
+		if r.Policy != nil {
+			policy = func(f attempt.Failure) attempt.Decision { return r.Policy.Decide(ctx, f) }
+		}
+		d := a.decide(f, policy)
 		if !d.Retry {
 			return &attempt.Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
@@ -145,12 +149,8 @@ func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
 }
 
 // decide is Decide for the operation of this attempt, which failed.
-func (a *Attempt) decide(f attempt.Failure) attempt.Decision {
+func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision) attempt.Decision {
 	r := a.runner
-	var policy func(attempt.Failure) attempt.Decision
-	if r.Policy != nil {
-		policy = func(f attempt.Failure) attempt.Decision { return r.Policy.Decide(a.ctx, f) }
-	}
 	if r.Slots == nil {
 		return Decide(f, policy, nil, 0)
 	}
