@@ -173,8 +173,9 @@ func TestATaggerAboveARetrier(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var attempts []string
+				var headers []http.Header
 				tagger, err := httplimit.NewTagger(below(t, base(func(r *http.Request) (*http.Response, error) {
-					attempts = append(attempts, r.Header.Get("Aimd-Attempt"))
+					attempts, headers = append(attempts, r.Header.Get("Aimd-Attempt")), append(headers, r.Header)
 					status := http.StatusOK
 					if len(attempts) < 3 {
 						status = http.StatusServiceUnavailable
@@ -188,6 +189,7 @@ func TestATaggerAboveARetrier(t *testing.T) {
 				require.Equal(t, 200, resp.StatusCode)
 				require.Equal(t, []string{"", "2", "3"}, attempts)
 				require.Empty(t, req.Header, "the caller's is as it was")
+				require.Empty(t, headers[0].Get("Aimd-Attempt"), "and so is the tagger's")
 			})
 		})
 	}

@@ -293,9 +293,10 @@ func TestProbesPassBy(t *testing.T) {
 	d, g := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1}), newGate()
 	mux := http.NewServeMux()
 	mux.Handle("/", g)
-	mux.HandleFunc("/healthz", func(_ http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) {
 		_, ok := admission.FromContext(r.Context())
 		assert.False(t, ok)
+		w.WriteHeader(http.StatusNoContent)
 	})
 	s := serve(t, handler(t, mux, d, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }}))
 	first := send(t.Context(), s, tag.Tags{})
@@ -304,7 +305,7 @@ func TestProbesPassBy(t *testing.T) {
 	resp, err := s.Client().Get(s.URL + "/healthz")
 	require.NoError(t, err)
 	resp.Body.Close()
-	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	assert.Equal(t, http.StatusNoContent, resp.StatusCode)
 	g.open <- struct{}{}
 	<-first
 	d.ended(window.Success)

@@ -21,30 +21,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Exhausted means fail at once with a named error, never a tighter loop.
-func TestAnExhaustedBudgetFailsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-		require.NoError(t, err)
-		p := newPolicy(t, retry.Config{Idempotent: true, Guards: []attempt.Guard{budget}, MaxAttempts: 10})
-		n, err := attempts(t, t.Context(), p, status{code: 503})
-		require.Equal(t, 1+3, n)
-		require.ErrorIs(t, err, retry.ErrBudget)
-		start := time.Now()
-		refused := 0
-		for range 100 {
-			n, err := attempts(t, t.Context(), p, status{code: 503, after: time.Minute})
-			if n == 1 {
-				refused++
-				require.ErrorIs(t, err, retry.ErrBudget)
-				require.Zero(t, time.Since(start), "at once, whatever the delay would be")
-			}
-			start = time.Now()
-		}
-		require.Positive(t, refused)
-	})
-}
-
 // The limiter's Do uses the same policy and the same budget: one mechanism.
 func TestALimiterWithThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
