@@ -50,7 +50,7 @@ func TestSimRun(t *testing.T) {
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "mine\n┌")
 	assert.Contains(t, got.Stdout, "│ reno-0.9 ")
-	assert.Contains(t, got.Stdout, "waits 1 2 4 8 s")
+	assert.Contains(t, got.Stdout, "seed2-schedule: Waits of 1 s, 2 s, 4 s and 8 s")
 	assert.Empty(t, got.Stderr, "no progress for what takes no time")
 	assert.Equal(t, []string{"mine.yaml"}, clitest.Files(t))
 }

@@ -113,7 +113,7 @@ func want(e scenario.Expectation) string {
 	switch {
 	case e.Never:
 		return "no end to it"
-	case e.Is != nil && e.Within == scenario.Tolerance{}:
+	case e.Is != nil && e.Within == "":
 		return fmt.Sprint(*e.Is)
 	case e.Is != nil:
 		return fmt.Sprintf("%v within %v", *e.Is, e.Within)

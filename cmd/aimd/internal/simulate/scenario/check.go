@@ -27,7 +27,7 @@ func Measures() (names []string) {
 // check finds the problems that no field has by itself.
 func (s Scenario) check(d *decoder) {
 	for _, e := range fieldErrors(s.Validate()) {
-		d.at(e.Path, "%s", e.Problem)
+		d.fail(e.Path, "%s", e.Problem)
 	}
 	if len(d.errs) > 0 {
 		return
@@ -43,7 +43,7 @@ func (s Scenario) check(d *decoder) {
 	for i, p := range s.Plot {
 		d.plot(fmt.Sprintf("plot[%d]", i), p, len(s.Sweep), strategies)
 		if slices.ContainsFunc(s.Plot[:i], func(q Plot) bool { return q.Name == p.Name && q.Kind == p.Kind }) {
-			d.at(fmt.Sprintf("plot[%d].name", i), "%q is the name of another plot; give this one its own, figures are files", p.Name)
+			d.fail(fmt.Sprintf("plot[%d].name", i), "%q is the name of another plot; give this one its own, figures are files", p.Name)
 		}
 	}
 	points := s.Points()
@@ -70,14 +70,14 @@ var word = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 // word checks a part of a file's name.
 func (d *decoder) word(path, s string) {
 	if !word.MatchString(s) || len(s) > maxName {
-		d.at(path, "%q is not allowed, want up to %d of a-z, 0-9, '-' and '.', with a letter or digit first", s, maxName)
+		d.fail(path, "%q is not allowed, want up to %d of a-z, 0-9, '-' and '.', with a letter or digit first", s, maxName)
 	}
 }
 
 func (d *decoder) oneOf(path string, allowed []string, given ...string) {
 	for _, s := range given {
 		if !slices.Contains(allowed, s) {
-			d.at(path, "%q is not allowed, want one of %s", s, strings.Join(allowed, ", "))
+			d.fail(path, "%q is not allowed, want one of %s", s, strings.Join(allowed, ", "))
 		}
 	}
 }
@@ -87,7 +87,7 @@ var swept = regexp.MustCompile(`^(server|clients|horizon)($|\.)|^strategies\[`)
 // sweep checks that every value fits its field and makes a scenario.
 func (d *decoder) sweep(s Scenario) {
 	if len(s.Sweep) > 2 {
-		d.at("sweep", "%d sweeps are not allowed, want 1 or 2", len(s.Sweep))
+		d.fail("sweep", "%d sweeps are not allowed, want 1 or 2", len(s.Sweep))
 		return
 	}
 	points := 1
@@ -96,21 +96,22 @@ func (d *decoder) sweep(s Scenario) {
 		points *= len(w.Values)
 		switch {
 		case points == 0 || points > maxPoints:
-			d.at(path+".values", "%d values are not allowed, want 1 or more, and %d points in all at the most", len(w.Values), maxPoints)
+			d.fail(path+".values", "%d values are not allowed, want 1 or more, and %d points in all at the most", len(w.Values), maxPoints)
 			return
 		case !swept.MatchString(w.Field):
-			d.at(path+".field", "%q is not allowed, want a field of server, clients or strategies, like server.slots", w.Field)
+			d.fail(path+".field", "%q is not allowed, want a field of server, clients or strategies, like server.slots", w.Field)
 			continue
 		}
 		for j, v := range w.Values {
 			at := fmt.Sprintf("%s.values[%d]", path, j)
 			if slices.Index(w.Values, v) < j {
-				d.at(at, "%s is there twice", v)
+				d.fail(at, "%s is there twice", v)
 			}
 			var one decoder
-			point := s.with(&one, w.Field, v)
+			point := s
+			one.assign(&point, w.Field, v)
 			if err := errors.Join(append(one.errs, point.Validate())...); err != nil {
-				d.at(at, "%s: %v", v, err)
+				d.fail(at, "%s: %v", v, err)
 			}
 		}
 	}
@@ -126,19 +127,19 @@ func (d *decoder) plot(path string, p Plot, sweeps int, strategies []string) {
 		d.oneOf(path+".measure", Measures(), p.Measure)
 	}
 	if p.From < 0 || p.Per < 0 || !(p.Top >= 0 && p.Top <= 1e12) || p.To != 0 && p.To <= p.From {
-		d.at(path, "from %v to %v per %v, top %v is not allowed, want numbers from 0, and to after from", p.From, p.To, p.Per, p.Top)
+		d.fail(path, "from %v to %v per %v, top %v is not allowed, want numbers from 0, and to after from", p.From, p.To, p.Per, p.Top)
 	}
 	if len(p.Notes) > 0 && slices.Contains([]string{Delays, Curve, Map}, p.Kind) {
-		d.at(path+".notes", "is not allowed: only figures over time have notes")
+		d.fail(path+".notes", "is not allowed: only figures over time have notes")
 	}
 	needed := map[string]int{Curve: 1, Map: 2}[p.Kind]
 	switch {
 	case needed != sweeps && (needed > 0 || sweeps > 1):
-		d.at(path+".kind", "%s is not allowed with %d sweeps: curve needs one, map two", p.Kind, sweeps)
+		d.fail(path+".kind", "%s is not allowed with %d sweeps: curve needs one, map two", p.Kind, sweeps)
 	case (needed > 0) != (p.Measure != ""):
-		d.at(path+".measure", "%q is not allowed: curve and map need a measure, other kinds have none", p.Measure)
+		d.fail(path+".measure", "%q is not allowed: curve and map need a measure, other kinds have none", p.Measure)
 	case p.Kind == Map && len(p.Strategies) != 2:
-		d.at(path+".strategies", "%d strategies are not allowed, a map shows the measure of the first over that of the second", len(p.Strategies))
+		d.fail(path+".strategies", "%d strategies are not allowed, a map shows the measure of the first over that of the second", len(p.Strategies))
 	}
 }
 
@@ -153,12 +154,14 @@ func (d *decoder) expectation(path string, e Expectation, points []Point, strate
 		}
 	}
 	if given != 1 {
-		d.at(path, "want either is, or at_least or at_most or both, or never: true")
+		d.fail(path, "want either is, or at_least or at_most or both, or never: true")
 	}
-	if e.Is == nil && e.Within != (Tolerance{}) {
-		d.at(path+".within", "%v is not allowed without is", e.Within)
+	if _, err := e.Within.off(0); err != nil {
+		d.fail(path+".within", "%v", err)
+	} else if e.Is == nil && e.Within != "" {
+		d.fail(path+".within", "%v is not allowed without is", e.Within)
 	}
 	if len(e.At) > 0 && !slices.ContainsFunc(points, func(p Point) bool { return slices.Equal(p.At, e.At) }) {
-		d.at(path+".at", "%q is no point of the sweep, want one like %q", e.At, points[0].At)
+		d.fail(path+".at", "%q is no point of the sweep, want one like %q", e.At, points[0].At)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 	}
 	for _, field := range []string{"server", "clients"} {
 		if d.lines[field] == 0 && len(d.errs) == 0 {
-			d.fail(0, field, "is missing; a scenario needs server and clients")
+			d.errs = append(d.errs, fmt.Errorf("%s: %s: is missing; a scenario needs server and clients", file, field))
 		}
 	}
 	if s.Name == "" {
@@ -45,7 +46,7 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 		if field, v, ok := strings.Cut(x, "="); ok {
 			one.assign(&s, field, v)
 		} else {
-			one.fail(0, "", "want field=value, like server.slots=100")
+			one.fail("", "want field=value, like server.slots=100")
 		}
 		d.errs = append(d.errs, one.errs...)
 	}
@@ -63,135 +64,126 @@ type decoder struct {
 	errs  []error
 }
 
-// fail adds an error: "file:line: path: problem". A value without a file has no line, and the
-// file as a whole no path.
-func (d *decoder) fail(line int, path, format string, args ...any) {
-	where := d.file
-	if d.lines != nil && line > 0 {
-		where += ":" + strconv.Itoa(line)
+// saw notes the line of a field.
+func (d *decoder) saw(path string, n interface{ GetToken() *token.Token }) {
+	if d.lines != nil {
+		d.lines[path] = n.GetToken().Position.Line
 	}
-	for _, part := range []string{path, fmt.Sprintf(format, args...)} {
-		if where != "" && part != "" {
-			where += ": "
-		}
-		where += part
-	}
-	d.errs = append(d.errs, errors.New(where))
 }
 
-// at is fail at the line of the field, or of the nearest one around it that the file has.
-func (d *decoder) at(path, format string, args ...any) {
-	field := path
+// fail adds an error: "file:line: path: problem", at the line of the field, or of the nearest one
+// around it that the file has. A value without a file has no line, and the file as a whole no path.
+func (d *decoder) fail(path, format string, args ...any) {
+	field, where := path, d.file
 	for field != "" && d.lines[field] == 0 {
 		field = field[:max(0, strings.LastIndexAny(field, ".["))]
 	}
-	d.fail(d.lines[field], path, format, args...)
+	if line := d.lines[field]; line > 0 {
+		where += ":" + strconv.Itoa(line)
+	}
+	parts := slices.DeleteFunc([]string{where, path, fmt.Sprintf(format, args...)}, func(s string) bool { return s == "" })
+	d.errs = append(d.errs, errors.New(strings.Join(parts, ": ")))
 }
 
 // parse returns the one document of the text; nil without a document, or after an error.
-func (d *decoder) parse(text []byte) (body ast.Node) {
+func (d *decoder) parse(text []byte) ast.Node {
 	if len(text) > MaxSize {
-		d.fail(0, "", "more than %d bytes are too many for a scenario", MaxSize)
+		d.fail("", "more than %d bytes are too many for a scenario", MaxSize)
 		return nil
 	}
 	file, err := parser.ParseBytes(text, 0)
-	var syntax yaml.Error
-	switch {
-	case errors.As(err, &syntax):
-		d.fail(line(syntax), "", "%s", syntax.GetMessage())
-		return nil
-	case err != nil:
-		d.fail(0, "", "%v", err)
-		return nil
-	}
-	for _, doc := range file.Docs {
-		switch {
-		case doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType:
-		case body != nil:
-			d.fail(line(doc.Body), "", "there is a second document, want one scenario to a file")
-		default:
-			body = doc.Body
+	if err != nil {
+		problem := err.Error()
+		var syntax yaml.Error
+		if errors.As(err, &syntax) {
+			d.saw("", syntax)
+			problem = syntax.GetMessage()
 		}
+		d.fail("", "%s", problem)
+		return nil
 	}
-	return body
+	docs := slices.DeleteFunc(file.Docs, func(doc *ast.DocumentNode) bool {
+		return doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType
+	})
+	if len(docs) == 0 {
+		return nil
+	}
+	d.saw("", docs[len(docs)-1].Body)
+	if len(docs) > 1 {
+		d.fail("", "there is a second document, want one scenario to a file")
+	}
+	return docs[0].Body
 }
-
-func line(n interface{ GetToken() *token.Token }) int { return n.GetToken().Position.Line }
 
 // put puts the node into the value at the path.
 func (d *decoder) put(n ast.Node, to reflect.Value, path string) {
 	word, scalar := n.(ast.ScalarNode)
-	strategy, ok := to.Addr().Interface().(*sim.Strategy)
-	switch kind := kindOf(to.Type()); {
+	mapping, isMapping := n.(ast.MapNode)
+	list, isList := n.(*ast.SequenceNode)
+	strategy, isStrategy := to.Addr().Interface().(*sim.Strategy)
+	kind := kindOf(to.Type())
+	want := errors.New(kind)
+	switch {
 	case to.Kind() == reflect.Pointer:
 		to.Set(reflect.New(to.Type().Elem()))
 		d.put(n, to.Elem(), path)
-	case ok && scalar:
-		if *strategy, ok = sim.StrategyNamed(text(word)); !ok {
-			d.fail(line(n), path, "%s is not allowed, want fields or one of %s", show(n), strings.Join(StrategyNames(), ", "))
+		return
+	case isStrategy && scalar:
+		want = fmt.Errorf("fields or one of %s", strings.Join(StrategyNames(), ", "))
+		if named, ok := sim.StrategyNamed(text(word)); ok {
+			*strategy = named
+			return
 		}
+	case kind == "mapping" && isMapping:
+		d.fields(mapping, to, path)
+		return
 	case kind == "mapping":
-		d.mapping(n, to, path)
+		want = fmt.Errorf("fields: %s", strings.Join(fieldNames(to.Type()), ", "))
+	case kind == "list" && isList:
+		d.items(list, to, path)
+		return
 	case kind == "list":
-		d.sequence(n, to, path)
-	default:
-		err := errors.New(kind)
-		if scalar && n.Type() != ast.NullType {
-			err = set(text(word), to, err)
-		}
-		if err != nil {
-			d.fail(line(n), path, "%s is not allowed, want %v", show(n), err)
+		want = errors.New("a list")
+	case scalar && n.Type() != ast.NullType:
+		if want = set(text(word), to, want); want == nil {
+			return
 		}
 	}
+	d.fail(path, "%s is not allowed, want %v", show(n), want)
 }
 
-func (d *decoder) mapping(n ast.Node, to reflect.Value, path string) {
-	names := strings.Join(fieldNames(to.Type()), ", ")
-	m, ok := n.(ast.MapNode)
-	if !ok {
-		d.fail(line(n), path, "%s is not allowed, want fields: %s", show(n), names)
-		return
-	}
+func (d *decoder) fields(m ast.MapNode, to reflect.Value, path string) {
 	for pair := m.MapRange(); pair.Next(); {
-		key := pair.Key()
-		at := strings.TrimPrefix(path+"."+key.GetToken().Value, ".")
-		f, known := fieldNamed(to, key.GetToken().Value)
-		if !known {
-			d.fail(line(key), at, "there is no such field, want one of %s", names)
-			continue
+		name := pair.Key().GetToken().Value
+		at := strings.TrimPrefix(path+"."+name, ".")
+		d.saw(at, pair.Key())
+		if f, known := fieldNamed(to, name); known {
+			d.put(pair.Value(), f, at)
+		} else {
+			d.fail(at, "there is no such field, want one of %s", strings.Join(fieldNames(to.Type()), ", "))
 		}
-		if d.lines != nil {
-			d.lines[at] = line(key)
-		}
-		d.put(pair.Value(), f, at)
 	}
 }
 
-func (d *decoder) sequence(n ast.Node, to reflect.Value, path string) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
-		d.fail(line(n), path, "%s is not allowed, want a list", show(n))
-		return
-	}
+func (d *decoder) items(list *ast.SequenceNode, to reflect.Value, path string) {
 	to.Set(reflect.MakeSlice(to.Type(), len(list.Values), len(list.Values)))
 	for i, v := range list.Values {
 		at := path + "[" + strconv.Itoa(i) + "]"
-		if d.lines != nil {
-			d.lines[at] = line(v)
-		}
+		d.saw(at, v)
 		d.put(v, to.Index(i), at)
 	}
 }
 
 // set puts a text into the value. The error is the given one, or says more.
 func set(text string, to reflect.Value, wrong error) (err error) {
+	if to.Kind() == reflect.String {
+		to.SetString(text)
+	}
 	switch v := to.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
 		return v.UnmarshalText([]byte(text))
 	case *time.Duration:
 		*v, err = time.ParseDuration(text)
-	case *string:
-		*v = text
 	case *bool:
 		*v, err = strconv.ParseBool(text)
 	case *int:
@@ -223,7 +215,8 @@ func show(n ast.Node) string {
 	return s[:min(len(s), 40)]
 }
 
-// assign puts the value, which is YAML, into the field at the path.
+// assign puts the value, which is YAML, into the field at the path. It copies the lists on its way,
+// which other scenarios may share.
 func (d *decoder) assign(s *Scenario, path, v string) {
 	to := reflect.ValueOf(s).Elem()
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
@@ -234,10 +227,11 @@ func (d *decoder) assign(s *Scenario, path, v string) {
 			want = "want one of " + strings.Join(fieldNames(to.Type()), ", ")
 			to, known = fieldNamed(to, part)
 		case to.Kind() == reflect.Slice && err == nil && i < to.Len():
+			to.Set(reflect.AppendSlice(reflect.Zero(to.Type()), to))
 			to, known = to.Index(i), true
 		}
 		if !known {
-			d.fail(0, path, "there is no field or item %s; %s", part, want)
+			d.fail(path, "there is no field or item %s; %s", part, want)
 			return
 		}
 	}
@@ -246,6 +240,6 @@ func (d *decoder) assign(s *Scenario, path, v string) {
 		to.SetZero()
 		d.put(body, to, path)
 	case len(d.errs) == 0:
-		d.fail(0, path, "has no value, want %s", kindOf(to.Type()))
+		d.fail(path, "has no value, want %s", kindOf(to.Type()))
 	}
 }

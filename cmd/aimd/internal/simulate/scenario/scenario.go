@@ -3,9 +3,9 @@
 package scenario
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +112,9 @@ func (s Scenario) Points() []Point {
 		for _, p := range points {
 			for _, v := range w.Values {
 				at := append(p.At[:len(p.At):len(p.At)], w.Field+"="+v)
-				next = append(next, Point{at, p.with(new(decoder), w.Field, v)})
+				one := p.Scenario
+				new(decoder).assign(&one, w.Field, v)
+				next = append(next, Point{at, one})
 			}
 		}
 		points = next
@@ -120,49 +122,25 @@ func (s Scenario) Points() []Point {
 	return points
 }
 
-// with is the scenario with another value in a field. Problems of the value go to the decoder.
-func (s Scenario) with(d *decoder, field, v string) Scenario {
-	s.Server.Capacity = slices.Clone(s.Server.Capacity)
-	s.Server.Outages = slices.Clone(s.Server.Outages)
-	s.Strategies = slices.Clone(s.Strategies)
-	d.assign(&s, field, v)
-	return s
-}
+// Tolerance is how far a number may be off: a number like "0.5", or a share like "6%". The zero
+// value allows only for rounding.
+type Tolerance string
 
-// Tolerance is how far a number may be off: by Value, or by a share. The zero value
-// allows only for rounding.
-type Tolerance struct {
-	Value float64
-	// Share makes Value a share: 0.06 is 6%.
-	Share bool
-}
-
-// UnmarshalText reads "0.5", or a share like "6%".
-func (t *Tolerance) UnmarshalText(b []byte) error {
-	number, share := strings.CutSuffix(string(b), "%")
+// off is how far a number may be from that number.
+func (t Tolerance) off(want float64) (float64, error) {
+	number, share := strings.CutSuffix(cmp.Or(string(t), "0"), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return errors.New("a number from 0 like 0.5, or a share like 6%")
+		return 0, fmt.Errorf("%s is not allowed, want a number from 0 like 0.5, or a share like 6%%", t)
 	}
-	if *t = (Tolerance{v, share}); share {
-		t.Value /= 100
+	if share {
+		v *= math.Abs(want) / 100
 	}
-	return nil
-}
-
-// String is the text that UnmarshalText reads.
-func (t Tolerance) String() string {
-	if t.Share {
-		return strconv.FormatFloat(100*t.Value, 'g', 6, 64) + "%"
-	}
-	return strconv.FormatFloat(t.Value, 'g', -1, 64)
+	return v + 1e-9*math.Abs(want), nil
 }
 
 // Allows reports whether got is near enough to want.
 func (t Tolerance) Allows(got, want float64) bool {
-	off := t.Value
-	if t.Share {
-		off *= math.Abs(want)
-	}
-	return math.Abs(got-want) <= off+1e-9*math.Abs(want)
+	off, err := t.off(want)
+	return err == nil && math.Abs(got-want) <= off
 }

@@ -58,22 +58,19 @@ func typeOf(path string) reflect.Type {
 
 var brackets = regexp.MustCompile(`\[[0-9]*\]`)
 
-// Explain returns the fields at the path and below it, or those whose last word it is;
+// Explain returns the fields whose path has these words in a row, with those below them;
 // "strategies.retry", "strategies[].retry" and "strategies[0].retry" are the same.
 func Explain(path string) (found []Field, _ error) {
-	path = brackets.ReplaceAllString(path, "")
-	for _, lastWord := range []bool{false, true} {
-		for _, f := range Schema() {
-			p := brackets.ReplaceAllString(f.Path, "")
-			if strings.HasPrefix(p+".", path+".") || lastWord && strings.HasSuffix(p, "."+path) {
-				found = append(found, f)
-			}
-		}
-		if len(found) > 0 {
-			return found, nil
+	words := func(path string) string { return "." + brackets.ReplaceAllString(path, "") + "." }
+	for _, f := range Schema() {
+		if strings.Contains(words(f.Path), words(path)) {
+			found = append(found, f)
 		}
 	}
-	return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
+	}
+	return found, nil
 }
 
 // StrategyNames are the names of the ready strategies.
