@@ -102,7 +102,7 @@ func (g *Gate) Quotas(now time.Duration) []quota.State {
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
 // attempt that is not in flight is Late and changes nothing.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
-	if g.quotas != nil && g.quotas.Ended(t.id, o.Accepted()) {
+	if g.quotas != nil && g.flying.has(t) && g.quotas.Ended(t.id, o.Accepted()) {
 		o = window.Neutral
 	}
 	change := g.Window.Answered(g.seen(now), t, o)

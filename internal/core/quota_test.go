@@ -96,3 +96,27 @@ func TestAReportThatIsLate(t *testing.T) {
 	g.Reported(0, core.Ticket{}, requests(0))
 	assert.Empty(t, g.Quotas(0))
 }
+
+// docs/design.md, rule 7: "A late or second answer changes no count": what a request spends of the quota is
+// learned from first answers alone.
+func TestASecondAnswerSpendsNothingOfAQuota(t *testing.T) {
+	admitted := func(again int) (n int) {
+		g, err := core.NewGate(aimd.Reno, core.Settings{Window: window.Settings{Min: 100}})
+		require.NoError(t, err)
+		var k core.Ticket
+		for left := 300.; left > 60; left -= 10 {
+			k, _ = g.Tried(0)
+			g.Reported(0, k, quota.Answer{Reports: []quota.Report{{Name: "tokens", Limit: 300, Left: left, Reset: time.Minute}}})
+			g.Answered(0, k, window.Success, 0)
+		}
+		for range again {
+			require.Equal(t, core.Late, g.Answered(0, k, window.Success, 0))
+		}
+		for _, ok := g.Tried(0); ok; _, ok = g.Tried(0) {
+			n++
+		}
+		return n
+	}
+	assert.Less(t, admitted(0), 100)
+	assert.Equal(t, admitted(0), admitted(100))
+}
