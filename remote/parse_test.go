@@ -67,6 +67,7 @@ func TestADocumentGoesThroughJSON(t *testing.T) {
 // The error about a bad document has the field, its value and the allowed values.
 func TestBadDocuments(t *testing.T) {
 	const (
+		head   = `{"format": 1, "version": 1, `
 		window = "want a number from 1 to 1048576"
 		json   = " is not allowed, want one JSON object, and nothing after it"
 		says   = " is not allowed, want a value that says something, or no such field"
@@ -89,41 +90,41 @@ func TestBadDocuments(t *testing.T) {
 		{`{"format": 1, "version": 9007199254740992}`, `version: 9007199254740992` + number},
 		{`{"format": 1, "version": -1}`, `version: number -1 is not allowed, want a whole number`},
 		{`{"format": 1, "version": 1.5}`, `version: number 1.5 is not allowed, want a whole number`},
-		{`{"format": 1, "version": 1, "features_off": ["` + "\xff" + `"]}`, `features_off[0]: "�"` + text},
-		{`{"format": 1, "version": 1, "window": {"max": -8}}`, `window.max: -8 is not allowed, ` + window},
-		{`{"format": 1, "version": 1, "window": {"min": 0}}`, `window.min: 0` + says},
-		{`{"format": 1, "version": 1, "window": {"max": 1e999}}`, `window.max: number 1e999 is not allowed, want a number`},
-		{`{"format": 1, "version": 1, "window": {"factor": 1e-999}}`, `window.factor: 0` + says},
-		{`{"format": 1, "version": 1, "window": {"factor": 1}}`, `window.factor: 1 is not allowed, want a number greater than 0 and less than 1`},
-		{`{"format": 1, "version": 1, "window": {"max": "NaN"}}`, `window.max: string is not allowed, want a number`},
-		{`{"format": 1, "version": 1, "window": {"max": null}}`, `window.max: null` + says},
-		{`{"format": 1, "version": 1, "window": {"max": {"a": 1}}}`, `window.max: object is not allowed, want a number`},
-		{`{"format": 1, "version": 1, "window": 8}`, `window: number is not allowed, want an object`},
-		{`{"format": 1, "version": 1, "window": null}`, `window: null` + says},
-		{`{"format": 1, "version": 1, "window": {"min": 9, "max": 8}}`, `window.min: 9 is not allowed, want a number from 1 to window.max, which is 8`},
-		{`{"format": 1, "version": 1, "retry": {"max_attempts": 0}}`, `retry.max_attempts: 0` + says},
-		{`{"format": 1, "version": 1, "retry": {"max_attempts": 1001}}`, `retry.max_attempts: 1001 is not allowed, want a number from 1 to 1000`},
-		{`{"format": 1, "version": 1, "retry": {"max_pause": 30}}`, `retry.max_pause: number is not allowed, want a text`},
-		{`{"format": 1, "version": 1, "retry": {"max_pause": "0s"}}`, `retry.max_pause: "0s" is not allowed, want a duration, as "30s"`},
-		{`{"format": 1, "version": 1, "schedule": {"period": "5 min"}}`, `schedule.period: "5 min" is not allowed, want a duration, as "30s"`},
-		{`{"format": 1, "version": 1, "schedule": {"period": "` + "\u009b" + `2J"}}`, `schedule.period: "\u009b2J" is not allowed, want a duration, as "30s"`},
-		{`{"format": 1, "version": 1, "schedule": {"period": "-5m"}}`, `schedule.period: -5m0s is not allowed, want a duration from 1s to 168h0m0s`},
-		{`{"format": 1, "version": 1, "schedule": {"period": ""}}`, `schedule.period: ""` + says},
-		{`{"format": 1, "version": 1, "window": {"maximum": 8}}`, `"maximum"` + known},
-		{`{"format": 1, "version": 1, "Window": {}}`, `"Window"` + known},
-		{`{"format": 1, "version": 1, "window": {"MAX": 8}}`, `"MAX"` + known},
-		{`{"format": 1, "version": 1, "window.max": 8}`, `"window.max"` + known},
-		{`{"format": 1, "version": 1, "retry": {"\u001b[2J": 1}}`, `"\x1b[2J"` + known},
-		{`{"format": 1, "version": 1, "` + strings.Repeat("a", 1000) + `": 1}`, `"` + strings.Repeat("a", 59) + `...` + known},
-		{`{"format": 1, "version": 1, "version": 2}`, `version: a second value is not allowed, want each field at most once`},
-		{`{"format": 1, "version": 1, "window": {"max": 8, "m\u0061x": 9}}`, `window.max: a second value is not allowed, want each field at most once`},
-		{`{"format": 1, "version": 1, "window": {"max": 1` + strings.Repeat("0", 5000) + `}}`, `window.max: number 1` + strings.Repeat("0", 52) + `... is not allowed, want a number`},
-		{`{"format": 1, "version": 1, "features_off": "all"}`, `features_off: string is not allowed, want an array`},
-		{`{"format": 1, "version": 1, "features_off": ["a", 7]}`, `features_off: number is not allowed, want a text`},
-		{`{"format": 1, "version": 1, "features_off": [""]}`, `features_off[0]: ""` + text},
-		{`{"format": 1, "version": 1, "features_off": ["a "]}`, `features_off[0]: "a "` + text},
-		{`{"format": 1, "version": 1, "features_off": ["a", "b", "a"]}`, `features_off[2]: "a" a second time is not allowed, want each feature once`},
-		{`{"format": 1, "version": 1, "features_off": ["a"` + strings.Repeat(`,"a"`, 1000) + `]}`, `features_off: 1001 features is not allowed, want 1000 features at most`},
+		{head + `"features_off": ["` + "\xff" + `"]}`, `features_off[0]: "�"` + text},
+		{head + `"window": {"max": -8}}`, `window.max: -8 is not allowed, ` + window},
+		{head + `"window": {"min": 0}}`, `window.min: 0` + says},
+		{head + `"window": {"max": 1e999}}`, `window.max: number 1e999 is not allowed, want a number`},
+		{head + `"window": {"factor": 1e-999}}`, `window.factor: 0` + says},
+		{head + `"window": {"factor": 1}}`, `window.factor: 1 is not allowed, want a number greater than 0 and less than 1`},
+		{head + `"window": {"max": "NaN"}}`, `window.max: string is not allowed, want a number`},
+		{head + `"window": {"max": null}}`, `window.max: null` + says},
+		{head + `"window": {"max": {"a": 1}}}`, `window.max: object is not allowed, want a number`},
+		{head + `"window": 8}`, `window: number is not allowed, want an object`},
+		{head + `"window": null}`, `window: null` + says},
+		{head + `"window": {"min": 9, "max": 8}}`, `window.min: 9 is not allowed, want a number from 1 to window.max, which is 8`},
+		{head + `"retry": {"max_attempts": 0}}`, `retry.max_attempts: 0` + says},
+		{head + `"retry": {"max_attempts": 1001}}`, `retry.max_attempts: 1001 is not allowed, want a number from 1 to 1000`},
+		{head + `"retry": {"max_pause": 30}}`, `retry.max_pause: number is not allowed, want a text`},
+		{head + `"retry": {"max_pause": "0s"}}`, `retry.max_pause: "0s" is not allowed, want a duration, as "30s"`},
+		{head + `"schedule": {"period": "5 min"}}`, `schedule.period: "5 min" is not allowed, want a duration, as "30s"`},
+		{head + `"schedule": {"period": "` + "\u009b" + `2J"}}`, `schedule.period: "\u009b2J" is not allowed, want a duration, as "30s"`},
+		{head + `"schedule": {"period": "-5m"}}`, `schedule.period: -5m0s is not allowed, want a duration from 1s to 168h0m0s`},
+		{head + `"schedule": {"period": ""}}`, `schedule.period: ""` + says},
+		{head + `"window": {"maximum": 8}}`, `"maximum"` + known},
+		{head + `"Window": {}}`, `"Window"` + known},
+		{head + `"window": {"MAX": 8}}`, `"MAX"` + known},
+		{head + `"window.max": 8}`, `"window.max"` + known},
+		{head + `"retry": {"\u001b[2J": 1}}`, `"\x1b[2J"` + known},
+		{head + `"` + strings.Repeat("a", 1000) + `": 1}`, `"` + strings.Repeat("a", 59) + `...` + known},
+		{head + `"version": 2}`, `version: a second value is not allowed, want each field at most once`},
+		{head + `"window": {"max": 8, "m\u0061x": 9}}`, `window.max: a second value is not allowed, want each field at most once`},
+		{head + `"window": {"max": 1` + strings.Repeat("0", 5000) + `}}`, `window.max: number 1` + strings.Repeat("0", 52) + `... is not allowed, want a number`},
+		{head + `"features_off": "all"}`, `features_off: string is not allowed, want an array`},
+		{head + `"features_off": ["a", 7]}`, `features_off: number is not allowed, want a text`},
+		{head + `"features_off": [""]}`, `features_off[0]: ""` + text},
+		{head + `"features_off": ["a "]}`, `features_off[0]: "a "` + text},
+		{head + `"features_off": ["a", "b", "a"]}`, `features_off[2]: "a" a second time is not allowed, want each feature once`},
+		{head + `"features_off": ["a"` + strings.Repeat(`,"a"`, 1000) + `]}`, `features_off: 1001 features is not allowed, want 1000 features at most`},
 	} {
 		d, err := remote.Parse([]byte(c.document))
 		assert.EqualError(t, err, "remote: "+c.want)
@@ -146,19 +147,13 @@ func TestDeepNestingIsRefused(t *testing.T) {
 	}
 }
 
+// A document is written by the rules by which it is read.
 func TestABadDocumentIsNotWritten(t *testing.T) {
 	for want, change := range map[string]func(*remote.Document){
-		"remote: format: 0 is not allowed, want the number 1":                                                               func(d *remote.Document) { d.Format = 0 },
-		"remote: version: 0 is not allowed, want a whole number from 1 to 9007199254740991":                                 func(d *remote.Document) { d.Version = 0 },
-		"remote: window.max: NaN is not allowed, want a number from 1 to 1048576":                                           func(d *remote.Document) { d.Window.Max = math.NaN() },
-		"remote: window.min: +Inf is not allowed, want a number from 1 to 1048576":                                          func(d *remote.Document) { d.Window.Min = math.Inf(1) },
-		"remote: window.min: 65 is not allowed, want a number from 1 to window.max, which is 64":                            func(d *remote.Document) { d.Window.Min = 65 },
-		"remote: window.factor: -0.5 is not allowed, want a number greater than 0 and less than 1":                          func(d *remote.Document) { d.Window.Factor = -0.5 },
-		"remote: retry.max_attempts: -1 is not allowed, want a number from 1 to 1000":                                       func(d *remote.Document) { d.Retry.MaxAttempts = -1 },
-		`remote: retry.max_pause: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s`:                                func(d *remote.Document) { d.Retry.MaxPause = 2 * time.Hour },
-		`remote: schedule.period: 1ns is not allowed, want a duration from 1s to 168h0m0s`:                                  func(d *remote.Document) { d.Schedule.Period = 1 },
-		"remote: features_off[0]: \"\\n\" is not allowed, want printable text of 1 to 128 bytes, with no space at its ends": func(d *remote.Document) { d.FeaturesOff = []string{"\n"} },
-		"remote: features_off: 1001 features is not allowed, want 1000 features at most":                                    func(d *remote.Document) { d.FeaturesOff = make([]string, 1001) },
+		"remote: format: 0 is not allowed, want the number 1":                            func(d *remote.Document) { d.Format = 0 },
+		"remote: window.max: NaN is not allowed, want a number from 1 to 1048576":        func(d *remote.Document) { d.Window.Max = math.NaN() },
+		"remote: window.min: +Inf is not allowed, want a number from 1 to 1048576":       func(d *remote.Document) { d.Window.Min = math.Inf(1) },
+		"remote: features_off: 1001 features is not allowed, want 1000 features at most": func(d *remote.Document) { d.FeaturesOff = make([]string, 1001) },
 	} {
 		d := fullDocument
 		change(&d)

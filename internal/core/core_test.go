@@ -426,25 +426,6 @@ func TestCoreTimeThatRunsBackwards(t *testing.T) {
 	require.NotEmpty(t, c.flying, "the pause that ended stays ended")
 }
 
-func TestCoreSettings(t *testing.T) {
-	for want, s := range map[string]core.Settings{
-		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":     {QueueBound: -1},
-		"Patience: -1 is not allowed, want a number from 1":                      {Patience: -1},
-		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
-		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":    {PauseMax: 2 * time.Hour},
-		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s": {MaxRetryAfter: -time.Second},
-		"Initial: -1 is not allowed, want a number from 1 to 1048576":            {Window: window.Settings{Initial: -1}},
-	} {
-		_, err := core.New[int](aimd.Reno, s)
-		require.EqualError(t, err, want)
-	}
-	c, err := core.New[int](aimd.Reno, core.Settings{})
-	require.NoError(t, err)
-	require.NoError(t, c.Restored(window.State{Cwnd: 31.5, Ssthresh: 28}))
-	require.Equal(t, window.State{Cwnd: 31.5, Ssthresh: 28}, c.State())
-	require.EqualError(t, c.Restored(window.State{Ssthresh: 2}), "Cwnd: 0 is not allowed, want a number from 1 to 1048576")
-}
-
 // lawFunc is a law that answers what the function says.
 type lawFunc func(s window.State, a window.Answer) window.State
 

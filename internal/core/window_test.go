@@ -165,20 +165,13 @@ func TestRoundTripTimes(t *testing.T) {
 	require.True(t, newTrace(t, halving{}, window.Settings{Timed: true}).Timed())
 }
 
-// timed is a law that is Timed and keeps the round-trip times.
-type timed struct{ rtts []time.Duration }
-
-func (*timed) Timed() bool { return true }
-
-func (l *timed) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
-	l.rtts = append(l.rtts, a.RTT)
-	return s
-}
-
 // A law that is Timed is asked about every answer, and every attempt of it is timed.
 func TestATimedLawHasTheRoundTripOfEveryAttempt(t *testing.T) {
-	l := &timed{}
-	w := newTrace(t, l, window.Settings{Initial: 40})
+	var rtts []time.Duration
+	w := newTrace(t, timedLaw(func(s window.State, a window.Answer) window.State {
+		rtts = append(rtts, a.RTT)
+		return s
+	}), window.Settings{Initial: 40})
 	for _, o := range []window.Outcome{window.Success, window.Neutral, window.ClientError, window.Overload, window.Timeout} {
 		k := w.send(1)[0]
 		w.now += time.Second
@@ -191,7 +184,7 @@ func TestATimedLawHasTheRoundTripOfEveryAttempt(t *testing.T) {
 		w.answer(k, window.Success)
 	}
 	s := time.Second
-	require.Equal(t, []time.Duration{s, s, s, s, s, s, 2 * s, 3 * s, 4 * s}, l.rtts)
+	require.Equal(t, []time.Duration{s, s, s, s, s, s, 2 * s, 3 * s, 4 * s}, rtts)
 }
 
 // A law from outside may be wrong; the window's promises hold all the same.
@@ -245,20 +238,26 @@ func TestSettings(t *testing.T) {
 	require.EqualValues(t, 8, s.Window.Initial, "the default keeps within the bounds")
 
 	nan, inf := math.NaN(), math.Inf(1)
-	for want, s := range map[string]window.Settings{
-		"Initial: -1 is not allowed, want a number from 1 to 1048576":               {Initial: -1},
-		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":              {Initial: 0.5},
-		"Initial: NaN is not allowed, want a number from 1 to 1048576":              {Initial: nan},
-		"Initial: +Inf is not allowed, want a number from 1 to 1048576":             {Initial: inf},
-		"Initial: 30 is not allowed, want a number from 2 to 10":                    {Initial: 30, Min: 2, Max: 10},
-		"Ssthresh: -1 is not allowed, want a number from 1 to 1048576":              {Ssthresh: -1},
-		"Min: -2 is not allowed, want a number from 1 to 1048576":                   {Min: -2},
-		"Max: 3 is not allowed, want a number from 5 to 1048576":                    {Min: 5, Max: 3},
-		"Factor: 1 is not allowed, want a number greater than 0 and less than 1":    {Factor: 1},
-		"Factor: NaN is not allowed, want a number greater than 0 and less than 1":  {Factor: nan},
-		"Factor: -0.5 is not allowed, want a number greater than 0 and less than 1": {Factor: -0.5},
+	of := func(w window.Settings) core.Settings { return core.Settings{Window: w} }
+	for want, s := range map[string]core.Settings{
+		"Initial: -1 is not allowed, want a number from 1 to 1048576":               of(window.Settings{Initial: -1}),
+		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":              of(window.Settings{Initial: 0.5}),
+		"Initial: NaN is not allowed, want a number from 1 to 1048576":              of(window.Settings{Initial: nan}),
+		"Initial: +Inf is not allowed, want a number from 1 to 1048576":             of(window.Settings{Initial: inf}),
+		"Initial: 30 is not allowed, want a number from 2 to 10":                    of(window.Settings{Initial: 30, Min: 2, Max: 10}),
+		"Ssthresh: -1 is not allowed, want a number from 1 to 1048576":              of(window.Settings{Ssthresh: -1}),
+		"Min: -2 is not allowed, want a number from 1 to 1048576":                   of(window.Settings{Min: -2}),
+		"Max: 3 is not allowed, want a number from 5 to 1048576":                    of(window.Settings{Min: 5, Max: 3}),
+		"Factor: 1 is not allowed, want a number greater than 0 and less than 1":    of(window.Settings{Factor: 1}),
+		"Factor: NaN is not allowed, want a number greater than 0 and less than 1":  of(window.Settings{Factor: nan}),
+		"Factor: -0.5 is not allowed, want a number greater than 0 and less than 1": of(window.Settings{Factor: -0.5}),
+		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":        {QueueBound: -1},
+		"Patience: -1 is not allowed, want a number from 1":                         {Patience: -1},
+		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":              {PauseMin: 10 * time.Second},
+		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":       {PauseMax: 2 * time.Hour},
+		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s":    {MaxRetryAfter: -time.Second},
 	} {
-		_, err := core.NewWindow(func(window.Settings) window.Law { return halving{} }, s)
+		_, err := core.New[int](func(window.Settings) window.Law { return halving{} }, s)
 		assert.EqualError(t, err, want)
 	}
 }
@@ -355,30 +354,23 @@ func TestChanges(t *testing.T) {
 // A law that is not Timed is not asked about an answer that was accepted while the window is not the
 // limit, that is while Flying + 1 <= Cwnd.
 func TestALawIsNotAskedWhileTheWindowIsNotTheLimit(t *testing.T) {
-	for _, timed := range []bool{false, true} {
-		asked := 0
-		w := newTrace(t, counting{&asked, timed}, window.Settings{Initial: 3})
+	asked := 0
+	count := func(s window.State, _ window.Answer) window.State { asked++; return s }
+	for _, c := range []struct {
+		law  window.Law
+		want [3]int
+	}{{lawFunc(count), [3]int{1, 1, 2}}, {timedLaw(count), [3]int{1, 2, 3}}} {
+		asked = 0
+		w := newTrace(t, c.law, window.Settings{Initial: 3})
 		k := w.send(3)
 		w.answer(k[0], window.Success)
-		require.Equal(t, 1, asked, "3 of 3 in flight")
+		require.Equal(t, c.want[0], asked, "3 of 3 in flight")
 		w.answer(k[1], window.ClientError)
-		require.Equal(t, map[bool]int{false: 1, true: 2}[timed], asked, "2 of 3: growth would be undone")
+		require.Equal(t, c.want[1], asked, "2 of 3: growth would be undone")
 		w.answer(k[2], window.Overload)
-		require.Equal(t, map[bool]int{false: 2, true: 3}[timed], asked, "a refusal is always told")
+		require.Equal(t, c.want[2], asked, "a refusal always counts")
 	}
 }
-
-// counting is a law that leaves the window as it is and counts the questions.
-type counting struct {
-	asked *int
-	timed bool
-}
-
-func (c counting) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	*c.asked++
-	return s
-}
-func (c counting) Timed() bool { return c.timed }
 
 // Cwnd moves to the nearest new bound. What is refused changes nothing.
 func TestReconfigured(t *testing.T) {

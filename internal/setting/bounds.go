@@ -14,14 +14,7 @@ import (
 
 // Duration checks a duration. A hi of math.MaxInt64 is no bound.
 func Duration(name string, d *time.Duration, fallback, lo, hi time.Duration) error {
-	orDefault(d, fallback)
-	if *d < lo || *d > hi {
-		if hi == math.MaxInt64 {
-			return Wrong(name, *d, "a duration from %v", lo)
-		}
-		return Wrong(name, *d, "a duration from %v to %v", lo, hi)
-	}
-	return nil
+	return between(name, d, fallback, lo, hi, math.MaxInt64, "duration")
 }
 
 // Number checks a number; NaN is never allowed.
@@ -44,14 +37,18 @@ func Share(name string, x *float64, fallback float64) error {
 
 // Count checks a whole number. A hi of math.MaxInt is no bound.
 func Count(name string, n *int, fallback, lo, hi int) error {
-	orDefault(n, fallback)
+	return between(name, n, fallback, lo, hi, math.MaxInt, "number")
+}
+
+func between[T int | time.Duration](name string, v *T, fallback, lo, hi, unbounded T, kind string) error {
+	orDefault(v, fallback)
 	switch {
-	case *n >= lo && *n <= hi:
+	case *v >= lo && *v <= hi:
 		return nil
-	case hi == math.MaxInt:
-		return Wrong(name, *n, "a number from %d", lo)
+	case hi == unbounded:
+		return Wrong(name, *v, "a %s from %v", kind, lo)
 	}
-	return Wrong(name, *n, "a number from %d to %d", lo, hi)
+	return Wrong(name, *v, "a %s from %v to %v", kind, lo, hi)
 }
 
 // Optional checks a duration or a number; 0 means no limit: 0 or more.
