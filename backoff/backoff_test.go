@@ -56,10 +56,6 @@ func seconds(all ...float64) []time.Duration {
 	return out
 }
 
-func TestExponentialDoublesUpToItsCap(t *testing.T) {
-	assert.Equal(t, seconds(0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30), delays(backoff.Exponential{}, nil, 11))
-}
-
 func TestCapBeforeAndAfterJitter(t *testing.T) {
 	e := backoff.Exponential{Max: time.Second, Jitter: backoff.Proportional(0.5)}
 	most := fixed{uniform: 1}

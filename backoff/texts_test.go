@@ -106,11 +106,6 @@ func TestLastTryIsTheClojureFunction(t *testing.T) {
 	}
 }
 
-// [Clojure]: "(exponential-backoff 1000 2 10000": the waits.
-func TestClojureHasOneLastTry(t *testing.T) {
-	assert.Equal(t, seconds(1, 2, 4, 8), delays(backoff.LastTry{}, nil, 100))
-}
-
 // [SafeClients]: "while not success && delay <= period: wait(delay * random(.5, 1.5));
 // success = send_rpc(); delay = delay * 2", with "period = 300; delay = 10".
 func TestTheCappedRetriesOfSafeClients(t *testing.T) {

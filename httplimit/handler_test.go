@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
@@ -256,13 +255,6 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		assert.Empty(t, w.Header().Get("Retry-After"))
 	})
-}
-
-func TestAnAdaptiveLimitLearns(t *testing.T) {
-	d := newDoor(t, admission.Adaptive(aimd.Reno, window.Settings{Initial: 8}), admission.Config{})
-	h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), d)
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
-	assert.InDelta(t, 4, d.Snapshot().Limit, 0, "cut by half")
 }
 
 func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {

@@ -25,8 +25,10 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -108,7 +110,7 @@ func fetch(ctx context.Context, client *http.Client, url, id string) error {
 	return err
 }
 
-// Do with Check, a Transport below a loop that tries again, as SDKs have one, and a Client.
+// Do with Check, a Transport below a loop that tries again, as SDKs have one, a retrier, and a Client.
 func TestNoRequestIsLost(t *testing.T) {
 	for name, door := range map[string]func(*testing.T, *limiter.Limiter, http.RoundTripper, string) func(string) error{
 		"Do and Check": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
@@ -126,6 +128,10 @@ func TestNoRequestIsLost(t *testing.T) {
 					time.Sleep(rand.N(10 * time.Millisecond))
 				}
 			}
+		},
+		"a retrier above a Transport": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+			client := &http.Client{Transport: newRetrier(t, httplimit.New(rt, l), retry.Config{Backoff: backoff.Constant(time.Millisecond), MaxAttempts: -1})}
+			return func(id string) error { return fetch(t.Context(), client, url, id) }
 		},
 		"a Client": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
 			client := clientOn(t, rt, l)

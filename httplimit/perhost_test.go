@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -73,35 +72,6 @@ func TestEachHostHasItsOwnSlots(t *testing.T) {
 	for _, l := range tr.Limiters() {
 		assert.Zero(t, l.Snapshot().InFlight)
 	}
-}
-
-func TestIdleHostsAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		body := text("hello")
-		tr, made := perHost(t, base(func(req *http.Request) (*http.Response, error) {
-			if req.URL.Host == "busy.example" {
-				return answers(200, nil, body)(req)
-			}
-			return empty(req)
-		}), limiter.KeyedConfig{Idle: time.Minute})
-		send := func(host string) *http.Response {
-			resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
-			require.NoError(t, err)
-			return resp
-		}
-		busy := send("busy.example")
-		send("idle.example")
-		time.Sleep(time.Minute)
-		send("other.example")
-		hosts := map[string]bool{}
-		for host := range tr.Limiters() {
-			hosts[host] = true
-		}
-		assert.Equal(t, map[string]bool{"busy.example:80": true, "other.example:80": true}, hosts)
-		send("idle.example")
-		assert.Equal(t, []string{"busy.example:80", "idle.example:80", "other.example:80", "idle.example:80"}, *made)
-		require.NoError(t, busy.Body.Close())
-	})
 }
 
 func TestHostsHaveABound(t *testing.T) {

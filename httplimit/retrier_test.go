@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
@@ -202,54 +200,6 @@ func TestARetrierDropsTheAnswersThatAreNotTheLast(t *testing.T) {
 	}
 }
 
-// A refusal that comes byte by byte does not hold up the client.
-func TestARetrierDoesNotReadASlowAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow, _ := io.Pipe() // nothing comes, until it is closed
-		n := 0
-		r := newRetrier(t, base(func(req *http.Request) (*http.Response, error) {
-			if n++; n == 1 {
-				return answers(503, nil, slow)(req)
-			}
-			return answers(200, nil, http.NoBody)(req)
-		}), retry.Config{})
-		start := time.Now()
-		_, err := r.RoundTrip(get(t.Context(), anyURL))
-		require.NoError(t, err)
-		require.LessOrEqual(t, time.Since(start), 250*time.Millisecond+150*time.Millisecond)
-	})
-}
-
-// Retry-After obeyed (both forms and X-Amz-Retry-After), jitter added, with a bound.
-func TestARetrierObeysRetryAfter(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		header      func() http.Header
-		bound       time.Duration
-		least, most time.Duration
-	}{
-		{"seconds", func() http.Header { return http.Header{"Retry-After": {"20"}} }, 0, 20 * time.Second, 21 * time.Second},
-		{"date", func() http.Header {
-			return http.Header{"Retry-After": {time.Now().Add(30 * time.Second).UTC().Format(http.TimeFormat)}}
-		}, 0, 30 * time.Second, 31 * time.Second},
-		{"milliseconds", func() http.Header { return http.Header{"X-Amz-Retry-After": {"1500"}} }, 0, 1500 * time.Millisecond, 2250 * time.Millisecond},
-		{"too long", func() http.Header { return http.Header{"Retry-After": {"86400"}} }, time.Minute, time.Minute, 61 * time.Second},
-		{"nonsense", func() http.Header { return http.Header{"Retry-After": {"-7"}} }, 0, 50 * time.Millisecond, 150 * time.Millisecond},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &script{statuses: []int{429, 200}, header: c.header()}
-				start := time.Now()
-				_, err := newRetrier(t, s, retry.Config{MaxRetryAfter: c.bound}).RoundTrip(get(t.Context(), anyURL))
-				require.NoError(t, err)
-				require.Len(t, s.requests, 2)
-				assert.GreaterOrEqual(t, time.Since(start), c.least)
-				assert.LessOrEqual(t, time.Since(start), c.most)
-			})
-		})
-	}
-}
-
 // However it gives up, the caller gets the answer if there is one.
 func TestARetrierGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -364,60 +314,4 @@ func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
 			l.ended(window.Success)
 		}
 	})
-}
-
-// With a limiter, each attempt takes its own slot, none is held in the delay, retries wait at the front, and
-// the server is told the number of the attempt.
-func TestARetrierAboveATransport(t *testing.T) {
-	for _, p := range protocols {
-		t.Run(p.name, func(t *testing.T) {
-			l := watch(t, aimd.WithPause(time.Millisecond, 2*time.Millisecond))
-			var mu sync.Mutex
-			seen := map[string][]string{}
-			s := p.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				payload, _ := io.ReadAll(r.Body)
-				mu.Lock()
-				defer mu.Unlock()
-				seen[r.URL.Path] = append(seen[r.URL.Path], r.Header.Get("Aimd-Attempt")+" "+string(payload))
-				if len(seen[r.URL.Path]) < 3 {
-					http.Error(w, strings.Repeat("Slow down. ", 100), http.StatusServiceUnavailable)
-					return
-				}
-				_, _ = io.WriteString(w, "hello")
-			}))
-			tagger, err := httplimit.NewTagger(s.Client().Transport, "test", "1")
-			require.NoError(t, err)
-			client := &http.Client{Transport: newRetrier(t, httplimit.New(tagger, l.Limiter), retry.Config{
-				Backoff: backoff.Exponential{Min: time.Millisecond, Max: 10 * time.Millisecond},
-			})}
-			const requests = 20
-			var all sync.WaitGroup
-			for i := range requests {
-				all.Go(func() {
-					req, err := http.NewRequestWithContext(t.Context(), "PUT", fmt.Sprintf("%s/%d", s.URL, i), strings.NewReader("payload"))
-					if !assert.NoError(t, err) {
-						return
-					}
-					resp, err := client.Do(req)
-					if !assert.NoError(t, err) {
-						return
-					}
-					defer resp.Body.Close()
-					body, err := io.ReadAll(resp.Body)
-					assert.NoError(t, err)
-					assert.Equal(t, "hello", string(body))
-				})
-			}
-			all.Wait()
-			for path, attempts := range seen {
-				assert.Equal(t, []string{"1 payload", "2 payload", "3 payload"}, attempts, path)
-			}
-			require.Len(t, seen, requests)
-			outcomes := map[window.Outcome]int{}
-			for range 3 * requests {
-				outcomes[<-l.outcomes]++
-			}
-			assert.Equal(t, map[window.Outcome]int{window.Overload: 2 * requests, window.Success: requests}, outcomes)
-		})
-	}
 }

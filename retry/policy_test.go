@@ -2,7 +2,6 @@ package retry_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
@@ -74,68 +72,6 @@ func TestManyUseOnePolicy(t *testing.T) {
 		}
 		all.Wait()
 	})
-}
-
-// The outage of TestRetriesInAnOutage with the real thing: 1000 goroutines that share a policy, an
-// operation a second each, and a service that answers 503 for 30 s. Beside it, the same without a budget.
-func TestDoInAnOutage(t *testing.T) {
-	share := func(t *testing.T, guards []attempt.Guard) (requests, retries int64) {
-		const clients = 1000
-		p := newPolicy(t, retry.Config{
-			Idempotent: true, Guards: guards, MaxAttempts: 10,
-			Backoff: backoff.Exponential{Max: 2 * time.Second, Jitter: backoff.Full()},
-			Rand:    rand.New(rand.NewPCG(1, 2)),
-		})
-		begin := time.Now()
-		out := func() bool { d := time.Since(begin); return d >= 30*time.Second && d < time.Minute }
-		var sent, again atomic.Int64
-		var all sync.WaitGroup
-		for i := range clients {
-			all.Go(func() {
-				time.Sleep(time.Duration(i) * time.Second / clients)
-				for range 70 {
-					var op sync.WaitGroup
-					op.Go(func() {
-						err := retry.Do(t.Context(), p, func(ctx context.Context) error {
-							if !out() {
-								return nil
-							}
-							sent.Inc()
-							if attempt.Number(ctx) > 1 {
-								again.Inc()
-							}
-							return status{code: 503}
-						})
-						if err != nil && !errors.Is(err, retry.ErrBudget) && !errors.Is(err, attempt.ErrAttempts) {
-							t.Error(err)
-						}
-					})
-					time.Sleep(time.Second)
-					op.Wait()
-				}
-			})
-		}
-		all.Wait()
-		return sent.Load(), again.Load()
-	}
-	for _, with := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			var guards []attempt.Guard
-			if with {
-				budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-				require.NoError(t, err)
-				guards = []attempt.Guard{budget}
-			}
-			requests, retries := share(t, guards)
-			t.Logf("budget %v: %d requests in the outage, %d of them retries", with, requests, retries)
-			if with {
-				require.LessOrEqual(t, float64(retries), 0.1*float64(requests)+3)
-				require.Greater(t, retries, requests/20)
-			} else {
-				require.Greater(t, retries, requests/2)
-			}
-		})
-	}
 }
 
 // "Retries capped" (Safe Client Behaviour), and by the service while the client runs.

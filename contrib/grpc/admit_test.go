@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,11 +179,12 @@ func TestAClientThatVanishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := oneByOne(t, 1)
 		arrived := make(chan struct{})
+		var calls atomic.Int32
 		client := admitted(t, c, &service{duplex: func(s duplexServer) error {
 			close(arrived)
 			<-s.Context().Done()
 			return s.Context().Err()
-		}}, aimdgrpc.ServerConfig{})
+		}, unary: func(context.Context, *pb.SimpleRequest) error { calls.Add(1); return nil }}, aimdgrpc.ServerConfig{})
 		ctx, cancel := context.WithCancel(t.Context())
 		serving, err := client.FullDuplexCall(ctx)
 		require.NoError(t, err)
@@ -194,6 +196,7 @@ func TestAClientThatVanishes(t *testing.T) {
 		requireCode(t, codes.Canceled, <-gone)
 		queued(t, c, 0)
 		assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Critical].Vanished)
+		assert.Zero(t, calls.Load(), "its call is not served")
 		cancel()
 		_, err = serving.Recv()
 		requireCode(t, codes.Canceled, err)

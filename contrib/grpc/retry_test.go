@@ -243,31 +243,19 @@ func TestTagsLeaveOtherMetadataAlone(t *testing.T) {
 	assert.Equal(t, metadata.MD{"mine": {"1", "2"}, "aimd-client": {"relayed"}, "aimd-attempt": {"1"}}, out, "the caller's own is not changed")
 }
 
-// gRPC fails a call whose metadata is not ASCII; a tag must not make that happen.
-func TestTagsThatCannotBeSentAreCleaned(t *testing.T) {
+// gRPC fails a call whose metadata is not ASCII; a tag must not make that happen. The rest is httplimit's.
+func TestTagsThatAreNotAllowed(t *testing.T) {
 	client, seen := heard(t, tagged(t, "", "")...)
 	require.NoError(t, call(tag.NewContext(t.Context(), tag.Tags{Client: "größe\n", Feature: "a b", Criticality: 9}), client))
-	md := <-seen
-	got, err := aimdgrpc.ParseTags(md)
+	got, err := aimdgrpc.ParseTags(<-seen)
 	require.NoError(t, err)
 	assert.Equal(t, tag.Tags{Client: "gr__e_", Feature: "a_b"}, got)
-}
 
-func TestTagRefusesNamesThatCannotBeSent(t *testing.T) {
-	_, err := aimdgrpc.Tag("my client", "1")
-	assert.ErrorContains(t, err, `client: "my client" is not allowed, want `)
-	_, err = aimdgrpc.Tag("", "1")
-	assert.ErrorContains(t, err, `version: "1" without a client is not allowed`)
-	_, err = aimdgrpc.Tag("client", "1;")
-	assert.ErrorContains(t, err, `version: "1;" is not allowed, want `)
-}
-
-func TestParseTagsTakesWhatIsWellFormed(t *testing.T) {
-	got, err := aimdgrpc.ParseTags(metadata.MD{"aimd-client": {"a", "b"}, "aimd-feature": {"nightly"}, "aimd-attempt": {"-1"}})
+	got, err = aimdgrpc.ParseTags(metadata.MD{"aimd-client": {"a", "b"}, "aimd-feature": {"nightly"}, "aimd-attempt": {"-1"}})
 	assert.ErrorContains(t, err, "Aimd-Client: given 2 times")
 	assert.ErrorContains(t, err, "Aimd-Attempt: ")
 	assert.Equal(t, tag.Tags{Feature: "nightly"}, got)
-	got, err = aimdgrpc.ParseTags(nil)
-	require.NoError(t, err)
-	assert.Zero(t, got)
+
+	_, err = aimdgrpc.Tag("my client", "1")
+	assert.ErrorContains(t, err, `aimdgrpc: httplimit: client: "my client" is not allowed, want `)
 }

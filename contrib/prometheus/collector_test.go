@@ -109,8 +109,7 @@ aimd_cuts_total{limiter="photos"} 1
 `), "aimd_attempts_total", "aimd_cuts_total"))
 }
 
-// A Keyed lets go of limiters, and their counters stay; an alarm on them that fall would go off.
-// At a window of 1 the gap and the end of a pause are what changes.
+// At a window of 1 the gap and the end of a pause change, and not the window.
 func TestTheGapAndTheEndOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
 		law := func(window.Settings) window.Law { return paced{} }
@@ -146,40 +145,8 @@ func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.S
 
 func (paced) Timed() bool { return true }
 
-func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
-	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Keys: 1})
-	require.NoError(t, err)
-	r := registry(t, aimdprom.New(live.Keyed(keyed)))
-	for range 3 {
-		for _, key := range []string{"a", "b"} { // each evicts the other
-			l, err := keyed.For(key)
-			require.NoError(t, err)
-			require.NoError(t, acquire(t, l).Done(window.Success))
-			_, err = r.Gather()
-			require.NoError(t, err)
-			require.NoError(t, acquire(t, l).Done(window.Success))
-		}
-	}
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
-# HELP aimd_attempts_total Attempts that were answered, by outcome.
-# TYPE aimd_attempts_total counter
-aimd_attempts_total{limiter="a",outcome="client_error"} 0
-aimd_attempts_total{limiter="a",outcome="neutral"} 0
-aimd_attempts_total{limiter="a",outcome="overload"} 0
-aimd_attempts_total{limiter="a",outcome="success"} 6
-aimd_attempts_total{limiter="a",outcome="timeout"} 0
-aimd_attempts_total{limiter="b",outcome="client_error"} 0
-aimd_attempts_total{limiter="b",outcome="neutral"} 0
-aimd_attempts_total{limiter="b",outcome="overload"} 0
-aimd_attempts_total{limiter="b",outcome="success"} 6
-aimd_attempts_total{limiter="b",outcome="timeout"} 0
-# HELP aimd_in_flight Attempts sent and not answered.
-# TYPE aimd_in_flight gauge
-aimd_in_flight{limiter="b"} 0
-`), "aimd_attempts_total", "aimd_in_flight"))
-}
-
-// Those that come and go between two scrapes.
+// The counters of limiters that come and go between two scrapes stay; internal/tally holds the rest of
+// that. Only the present limiter has gauges.
 func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	var c *aimdprom.Collector
 	keyed, err := limiter.NewKeyed(
@@ -202,6 +169,9 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	require.Equal(t, "aimd_attempts_total", families[0].GetName())
 	require.InDelta(t, 100, sum, 0)
 	require.Len(t, families[0].GetMetric(), 3*5)
+	n, err := testutil.GatherAndCount(r, "aimd_in_flight")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
 }
 
 func TestNoNameBreaksAScrape(t *testing.T) {

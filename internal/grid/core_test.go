@@ -132,27 +132,39 @@ func TestClientsThatStartTogetherSendAtASteadyRate(t *testing.T) {
 	require.Greater(t, chi2(form(true)[20:]), 100.0, "the wrong order is told")
 }
 
-// What is held up together must not come back together.
+// Clients that are held up together must not come back together, be it that their runs of 2.5 periods and
+// later hang until 4.3, as in an outage that answers nothing, or that their machines stood still.
 func TestClientsThatWereHeldUpSpreadAgain(t *testing.T) {
-	// All runs that begin from 2.5 periods on hang until 4.3, as in an outage that answers nothing.
 	from, until := epoch.Add(period*5/2), epoch.Add(period*43/10)
-	count := clients(t, 12, func(client int, runs func(time.Time)) {
-		c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
-		for next(t, &c).Sub(epoch) < 12*period {
-			at, takes := next(t, &c), time.Duration(0)
-			if !at.Before(from) && at.Before(until) {
-				takes = until.Sub(at)
+	for _, still := range []bool{false, true} {
+		count := clients(t, 12, func(client int, runs func(time.Time)) {
+			c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
+			for next(t, &c).Sub(epoch) < 12*period {
+				at, takes := next(t, &c), time.Duration(0)
+				if !at.Before(from) && at.Before(until) {
+					takes = until.Sub(at)
+				}
+				if still {
+					at, takes = at.Add(takes), 0
+				}
+				if c.Begin(at) {
+					c.Ended(at.Add(takes))
+					runs(at)
+				}
 			}
-			runs(run(t, &c, takes))
+		})
+		if still {
+			back := int(until.Sub(epoch) / (period / 20))
+			require.LessOrEqual(t, count[back], 10_000/20+10_000/100*3/2, "one in a hundred does not wait")
 		}
-	})
-	for i, n := range count[20:] {
-		at := epoch.Add(time.Duration(i+20) * (period / 20))
-		if at.Before(from) || !at.Before(until) {
-			assert.LessOrEqual(t, n, 10_000/20*12/10, "at %v", at.Sub(epoch))
+		for i, n := range count[20:] {
+			at := epoch.Add(time.Duration(i+20) * (period / 20))
+			if !still && (at.Before(from) || !at.Before(until)) {
+				assert.LessOrEqual(t, n, 10_000/20*12/10, "at %v", at.Sub(epoch))
+			}
 		}
+		require.Less(t, chi2(count[5*20:6*20]), 2.31, "the first whole cell after it is as any other")
 	}
-	require.Less(t, chi2(count[5*20:6*20]), 2.31, "the first whole cell after it is as any other")
 }
 
 func TestStartWithin(t *testing.T) {
@@ -233,27 +245,6 @@ func TestALateRunIsPlannedAnewOnce(t *testing.T) {
 
 	c = newCore(t, epoch, grid.Settings{Period: grid.MinPeriod})
 	require.True(t, c.Begin(next(t, &c).Add(time.Second)), "a busy machine is no reason")
-}
-
-// Clients whose machine stood still at the same time.
-func TestClientsThatStoodStillSpreadAgain(t *testing.T) {
-	from, until := epoch.Add(period*5/2), epoch.Add(period*43/10)
-	count := clients(t, 12, func(client int, runs func(time.Time)) {
-		c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
-		for next(t, &c).Sub(epoch) < 12*period {
-			at := next(t, &c)
-			if !at.Before(from) && at.Before(until) {
-				at = until
-			}
-			if c.Begin(at) {
-				c.Ended(at)
-				runs(at)
-			}
-		}
-	})
-	back := int(until.Sub(epoch) / (period / 20))
-	require.LessOrEqual(t, count[back], 10_000/20+10_000/100*3/2, "one in a hundred does not wait")
-	require.Less(t, chi2(count[5*20:6*20]), 2.31)
 }
 
 // next2 is when the run that is under way was planned.
