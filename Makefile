@@ -56,8 +56,11 @@ fuzz:
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go 2>/dev/null | cut -c6-); do \
 	    echo "== $$f"; (cd $$p && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); done; done; done
 
+# Most tests wait for limits, so without RUNS many run at a time. Those with a browser run alone.
+e2e: export E2E_RUNS := $(RUNS)
 e2e:
-	cd e2e && E2E_RUNS=$(RUNS) go test -v -count=1 -p 1 -timeout 2h ./...
+	cd e2e && go test -v -count=1 -timeout 2h $(if $(RUNS),-p 1,-p 3 -parallel 12) $$(go list ./... | grep -v /browser$$)
+	cd e2e && go test -v -count=1 -timeout 2h ./browser
 
 bench:
 	go test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) $$(git grep -l '^func Benchmark' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')

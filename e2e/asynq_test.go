@@ -35,7 +35,7 @@ type redisServer struct {
 
 func startRedis(t *testing.T) *redisServer {
 	t.Helper()
-	r := &redisServer{address: freeAddress(t), dir: t.TempDir()}
+	r := &redisServer{address: program.Address(t), dir: t.TempDir()}
 	r.start(t)
 	r.inspector = asynq.NewInspector(asynq.RedisClientOpt{Addr: r.address})
 	t.Cleanup(func() { r.inspector.Close() })

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
 // backend is a service that answers each request after the same time with its path.
@@ -23,7 +25,7 @@ type backend struct {
 
 func startBackend(t *testing.T, delay time.Duration) *backend {
 	t.Helper()
-	b := &backend{address: freeAddress(t), delay: delay, served: map[string]int{}}
+	b := &backend{address: program.Address(t), delay: delay, served: map[string]int{}}
 	require.NoError(t, b.start())
 	t.Cleanup(b.stop)
 	return b

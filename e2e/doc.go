@@ -22,7 +22,7 @@
 // goroutine is left.
 //
 // The figures depend on the machine; go test -v prints them at the end. Without
-// E2E_RUNS the jobs are short, several tests run at a time, and bounds on time allow for
-// noise. E2E_RUNS=5 is for a quiet machine: jobs, pauses and outages are longer, each law
+// E2E_RUNS the jobs are short, several tests run at a time (make e2e sets -parallel), and
+// bounds on time allow for noise. E2E_RUNS=5 is for a quiet machine: jobs, pauses and outages are longer, each law
 // runs five times in turn, and the bounds hold for the medians.
 package e2e

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -130,7 +131,7 @@ type api struct {
 
 func startAPI(t *testing.T) *api {
 	t.Helper()
-	a := &api{address: freeAddress(t), done: map[string]int{}, by: map[string]int{}}
+	a := &api{address: program.Address(t), done: map[string]int{}, by: map[string]int{}}
 	a.open(t)
 	t.Cleanup(a.close)
 	return a

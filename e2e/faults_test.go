@@ -25,6 +25,7 @@ import (
 // Connections are reset before the answer, some before the store has seen the
 // request and some after it has stored the object.
 func TestResets(t *testing.T) {
+	beside(t)
 	for name, through := range map[string]sdk{"aws": throughAWS, "minio": throughMinio} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,6 +60,7 @@ func TestResets(t *testing.T) {
 
 // The bodies of some uploads come slowly.
 func TestSlowUploads(t *testing.T) {
+	beside(t)
 	ctx := begin(t)
 	c := newCapped(ctx, t, probe, slots)
 	client := limited(c.gateway.address, newTransport(t, 0), c.limiter)
@@ -92,6 +94,7 @@ func (r *trickle) WriteTo(w io.Writer) (int64, error) {
 // Bodies of answers come slowly. Each keeps its slot to its end, so that there are never more
 // bodies under way than slots in the window.
 func TestSlowAnswers(t *testing.T) {
+	beside(t)
 	const window = 8
 	ctx := begin(t)
 	g := startGateway(t, noCap)
@@ -132,6 +135,7 @@ func (w *slowWriter) Write(p []byte) (n int, err error) {
 
 // The first answers to CompleteMultipartUpload are a 200 with a SlowDown inside.
 func TestErrorInside200(t *testing.T) {
+	beside(t)
 	const uploads, refused = 6, 3
 	size := 12 << 20
 	for name, inParts := range map[string]sdk{

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
 const (
@@ -34,7 +36,7 @@ type gateway struct {
 
 func startGateway(t *testing.T, slots int) *gateway {
 	t.Helper()
-	g := &gateway{address: freeAddress(t), control: freeAddress(t), dir: filepath.Join(t.TempDir(), "objects")}
+	g := &gateway{address: program.Address(t), control: program.Address(t), dir: filepath.Join(t.TempDir(), "objects")}
 	require.NoError(t, os.Mkdir(g.dir, 0o755))
 	g.args = []string{
 		"-listen", g.address, "-control", g.control, "-dir", g.dir, "-cap", strconv.Itoa(slots),

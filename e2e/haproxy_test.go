@@ -32,7 +32,7 @@ type haproxyConfig struct {
 func startHAProxy(t *testing.T, c haproxyConfig, upstreams ...string) string {
 	t.Helper()
 	binary := program.Path(t, "haproxy", "haproxy")
-	c.Listen, c.Upstreams = freeAddress(t), upstreams
+	c.Listen, c.Upstreams = program.Address(t), upstreams
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
 	f, err := os.Create(path)
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -22,13 +21,6 @@ func TestMain(m *testing.M) {
 		os.Exit(runEngineWorker())
 	case uplinkRole:
 		os.Exit(uplink())
-	}
-	flag.Parse()
-	if !earnest() {
-		// They mostly wait for limits.
-		if err := flag.Set("test.parallel", "12"); err != nil {
-			panic(err)
-		}
 	}
 	code := m.Run()
 	// Not after each test: several run at a time.

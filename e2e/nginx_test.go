@@ -43,7 +43,7 @@ type proxyConfig struct {
 func startNginx(t *testing.T, upstream string, c proxyConfig) *proxy {
 	t.Helper()
 	binary := program.Path(t, "nginx", "nginx-light")
-	c.Listen, c.Upstream, c.Root = freeAddress(t), upstream, os.Geteuid() == 0
+	c.Listen, c.Upstream, c.Root = program.Address(t), upstream, os.Geteuid() == 0
 	p := &proxy{address: c.Listen, dir: t.TempDir(), config: c}
 	for _, d := range []string{"logs", "run"} {
 		require.NoError(t, os.Mkdir(filepath.Join(p.dir, d), 0o755))

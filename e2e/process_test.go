@@ -2,14 +2,11 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -83,30 +80,6 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
-}
-
-// port is the last one that freeAddress gave, or tried.
-var port atomic.Int32
-
-// freeAddress returns an address of 127.0.0.1 without a listener, a new one each time. Its port
-// is outside the range that systems give to connections and to port 0, so that no connection
-// takes it before a server listens, or while a server is gone for a while.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	const first, last = 10_000, 30_000
-	// A process that another test starts meanwhile would keep the port until its exec.
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	for range last - first {
-		p := first + (os.Getpid()*100+int(port.Add(1)))%(last-first)
-		address := fmt.Sprintf("127.0.0.1:%d", p)
-		if l, err := net.Listen("tcp", address); err == nil {
-			l.Close()
-			return address
-		}
-	}
-	require.Fail(t, "no port is free")
-	return ""
 }
 
 // listening waits until a server listens at the address.

@@ -41,7 +41,7 @@ type postgres struct {
 
 func startPostgres(t *testing.T) *postgres {
 	t.Helper()
-	p := &postgres{address: freeAddress(t), dir: filepath.Join(t.TempDir(), "data")}
+	p := &postgres{address: program.Address(t), dir: filepath.Join(t.TempDir(), "data")}
 	require.NoError(t, os.Mkdir(p.dir, 0o700))
 	if c := credential(t); c != nil {
 		require.NoError(t, os.Chown(p.dir, int(c.Uid), int(c.Gid)))

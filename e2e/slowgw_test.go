@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
 // With standard input from /dev/null, as of a background job, slowgw serves until it is killed.
 func TestSlowgwWithoutAPipe(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
-	cmd := exec.Command(gatewayBinary.path(t), "-listen", address, "-control", freeAddress(t), "-dir", t.TempDir(),
+	address := program.Address(t)
+	cmd := exec.Command(gatewayBinary.path(t), "-listen", address, "-control", program.Address(t), "-dir", t.TempDir(),
 		"-access", accessKey, "-secret", secretKey)
 	p := &process{cmd: cmd, stdin: nothing{}}
 	cmd.Stdout, cmd.Stderr = &p.output, &p.output

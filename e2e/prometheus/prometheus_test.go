@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -199,11 +198,7 @@ func startPrometheus(t *testing.T, target string) server {
 	config := filepath.Join(dir, "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
 		"global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n- {job_name: aimd, metrics_path: /, static_configs: [{targets: [%q]}]}\n", target), 0o600))
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := free.Addr().String()
-	require.NoError(t, free.Close())
-
+	address := program.Address(t)
 	var said bytes.Buffer
 	c := command(t, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	c.Stderr = &said

