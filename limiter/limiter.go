@@ -51,7 +51,7 @@ type Limiter struct {
 	// config has the settings in force. It is read without the lock.
 	config  atomic.Pointer[Config]
 	contact contact
-	// waiters has those not in use. Each limiter has its own: a channel made in a testing/synctest bubble
+	// waiters has those not in use. Each limiter has its own, since a channel of a testing/synctest bubble
 	// must not be used outside.
 	waiters sync.Pool
 
@@ -69,8 +69,8 @@ type guarded struct {
 	closed bool
 	// pause is the latest pause for all.
 	pause pause
-	// passed counts the slots given to operations of the queue, less the retries that came to its front.
-	// The place of a waiter falls by what is added.
+	// passed counts the slots given to operations of the queue, less the retries that came to its front: the
+	// place of a waiter falls by what is added.
 	passed int
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
@@ -115,8 +115,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 // two.
 func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
-// time is the time if the core needs it, else 0, which counts as the last one seen: reading the clock
-// costs more than all the rest.
+// time is the time if the core needs it, else 0: reading the clock costs more than all the rest.
 func (l *Limiter) time() time.Duration {
 	if l.core.Timed() {
 		return l.now()
@@ -124,8 +123,8 @@ func (l *Limiter) time() time.Duration {
 	return 0
 }
 
-// unlock ends an event: it admits all operations that may go, sets the timer for the others, releases the
-// lock, and only then wakes those admitted and calls the observer.
+// unlock ends an event: it admits all operations that may go, sets the timer, releases the lock, and only
+// then wakes those admitted and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
 	if l.core.Queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 type pause struct {
 	// until is its end.
 	until time.Time
-	// asked is the Retry-After that it obeys, cut is MaxRetryAfter if that is shorter. They are 0 if the
-	// pause has another cause.
+	// asked is the Retry-After that it obeys, cut is MaxRetryAfter if that is shorter; 0 if the pause has
+	// another cause.
 	asked, cut time.Duration
 	// refusal is the error of the attempt that asked for it.
 	refusal error
@@ -47,9 +47,9 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	}
 }
 
-// hopeless returns the error of an operation whose wait cannot be met: the pause for all, or the wait for
-// a quota, ends after its deadline, or lasts for longer than Rules.GiveUpAfter. It returns nil if the
-// operation may wait. The deadline counts from when the limiter was made; 0: there is none.
+// hopeless returns the error of an operation whose wait cannot be met: the pause for all, or the wait for a
+// quota, ends after its deadline (0: none), or lasts for longer than Rules.GiveUpAfter. It returns nil if the
+// operation may wait.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	until, most := l.core.ClosedUntil(), l.config.Load().GiveUpAfter
 	var reason error

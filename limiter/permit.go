@@ -9,16 +9,15 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Permit is the right to make one attempt, and the duty to say how the attempt ended:
-// exactly one call of Done. It is a small value; copies are the same permit, and the first
-// release counts. The zero Permit is released already.
+// Permit is the right to make one attempt, and the duty to say how the attempt ended: exactly one call of
+// Done. It is a small value; copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
 	t core.Ticket
 }
 
-// Done releases the permit with the attempt's outcome. If the permit was released before,
-// Done returns ErrReleased and has no effect. It panics if o is not an outcome.
+// Done releases the permit with the attempt's outcome. If the permit was released before, Done returns
+// ErrReleased and has no effect. It panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) error { return p.release(attempt.Verdict{Outcome: o}, nil) }
 
 // release is Done for an attempt that failed with err, and for its verdict.

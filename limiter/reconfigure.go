@@ -18,13 +18,13 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 // that names the wrong one, the old rules stay.
 //
 // Operations that wait and attempts in flight are kept. If the window got smaller, it opens once enough
-// attempts have ended; if it got larger, waiting operations go at once. The limiter keeps what it
-// learned, cwnd within the new bounds. If a bound or the factor changed, a law that keeps state of its
-// own starts again with an empty state.
+// attempts have ended; if it got larger, waiting operations go at once. The limiter keeps what it learned,
+// cwnd within the new bounds; if a bound or the factor changed, a law that keeps state of its own starts with
+// an empty state.
 //
-// An operation that backs off by itself does so to the end; a pause for all operations ends no later than
-// the new rules let it. A new MaxAttempts also holds for operations under way, a new AttemptTimeout for
-// attempts from then on.
+// An operation that backs off by itself does so to the end; a pause for all operations ends no later than the
+// new rules allow. A new MaxAttempts also holds for operations under way, a new AttemptTimeout for later
+// attempts.
 func (l *Limiter) Reconfigure(r Rules) error {
 	c := l.Config()
 	c.Rules = r

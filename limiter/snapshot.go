@@ -16,8 +16,7 @@ type Snapshot struct {
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
-	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds. At a
-	// window of 1 it sets the rate.
+	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
 	Gap time.Duration `json:"gap,omitempty"`
 	// PausedUntil is the end of the pause for all, zero if there is none.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
@@ -38,8 +37,7 @@ type Snapshot struct {
 	Pauses uint64 `json:"pauses"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
-	// Quotas are the quotas that the service reports in its answers, in the order of the first
-	// reports; at most 16.
+	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
 	Quotas []Quota `json:"quotas,omitempty"`
 }
 
@@ -50,8 +48,8 @@ type Quota struct {
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit float64 `json:"limit"`
 	Left  float64 `json:"left"`
-	// Reset is when the quota is whole again, or when a refused request may be sent again; zero
-	// if it is not known.
+	// Reset is when the quota is whole again, or when a refused request may be sent again; zero if it is not
+	// known.
 	Reset time.Time `json:"reset,omitzero"`
 }
 

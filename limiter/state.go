@@ -16,8 +16,8 @@ const restoreAge = time.Hour
 // State is the knowledge of a limiter, and its time: plain data that goes through JSON.
 type State struct {
 	window.State
-	// Law is the type of the law that set Ssthresh and Gap. A limiter with another law starts from Cwnd
-	// alone, as its window and as its threshold. "": not known.
+	// Law is the type of the law that set Ssthresh and Gap, "" if it is not known. A limiter with another law
+	// starts from Cwnd alone, as its window and as its threshold.
 	Law string `json:"law,omitempty"`
 	// At is the time of the state, zero if it is not known.
 	At time.Time `json:"at,omitzero"`

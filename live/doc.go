@@ -11,20 +11,18 @@
 //
 // # Who may look
 //
-// A page of another site that is open in your browser could try to read this page, or to
-// take its places. So events answers 403 if Sec-Fetch-Site or Origin says that another site
-// asks. A browser sends neither header with an image's request to plain http outside its
-// own machine. Such a request cannot read the answer, but takes a place until it ends.
+// A page of another site in your browser could try to read this page, or to take its places. So events
+// answers 403 if Sec-Fetch-Site or Origin says that another site asks. A browser sends neither header with an
+// image's request to plain http outside its own machine: such a request cannot read the answer, but takes a
+// place until it ends.
 //
-// A name of another site can be made to lead to your server (DNS rebinding). So every file
-// answers 403 if the request's Host is a name with a dot that was not given to Handler. An
-// IP address, localhost and a name without a dot are always allowed. If a proxy passes its
-// own Host on, give Handler the proxy's name. By default nginx passes the server's address.
+// A name of another site can be made to lead to your server (DNS rebinding). So every file answers 403 if the
+// request's Host is a name with a dot that was not given to Handler. An IP address, localhost and a name
+// without a dot are always allowed. If a proxy passes its own Host on, give Handler the proxy's name.
 //
 // # Cost
 //
-// While no page is open, the package runs no goroutine, no timer and no observer. While a
-// page is open, it looks at the limiters as often as the page asks, four times a second at
-// first. It keeps ten minutes for a reload and for other pages. A limiter keeps its latest
-// decisions by itself, so that a first look has some of the past too.
+// While no page is open, the package runs no goroutine, no timer and no observer. While a page is open, it
+// looks at the limiters as often as the page asks. It keeps ten minutes for a reload and for other pages. A
+// limiter keeps its latest decisions, so that a first look has some of the past too.
 package live

@@ -8,15 +8,14 @@ import (
 )
 
 // Criticality is how bad it is if a request fails: the four levels of the SRE book, chapter "Handling
-// Overload", which "Safe Client Behaviour" points to. Less critical requests are shed first. The zero
-// value is Critical, so that a request without a criticality is neither preferred nor dropped first.
-// Values are ordered.
+// Overload". Less critical requests are shed first. The zero value is Critical, so that a request without a
+// criticality is neither preferred nor dropped first. Values are ordered.
 type Criticality int8
 
 const (
 	// Sheddable may fail often: work that can be done any time later.
 	Sheddable Criticality = iota - 2
-	// SheddablePlus may fail now and then: batch work that is tried again. Background work is of this kind.
+	// SheddablePlus may fail now and then: background and batch work that is tried again.
 	SheddablePlus
 	// Critical is for interactive requests, which a user notices. The default.
 	Critical

@@ -11,9 +11,8 @@ type State struct {
 	// Ssthresh is the slow-start threshold, in attempts: below it every success widens the window by one,
 	// from there on by 1/cwnd (RFC 5681, section 3.1). Invariant: 1 <= Ssthresh <= MaxWindow.
 	Ssthresh float64 `json:"ssthresh"`
-	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A law that paces
-	// sets it. A window below one is a gap, too: a window of 1/4 over a round trip of 100 ms is Cwnd 1
-	// with Gap 400 ms. Invariant: 0 <= Gap <= 1 min.
+	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A window below one is
+	// a gap, too: 1/4 over a round trip of 100 ms is Cwnd 1 with Gap 400 ms. Invariant: 0 <= Gap <= 1 min.
 	Gap time.Duration `json:"gap,omitempty"`
 }
 
@@ -43,21 +42,20 @@ type Answer struct {
 	Ignored bool
 	// Flying is the number of attempts in flight, the answered one included (the text's size(flying)).
 	Flying int
-	// RTT is the time from send to answer. It is of no use unless the law is Timed: then every attempt is
-	// timed.
+	// RTT is the time from send to answer, of no use unless the law is Timed.
 	RTT time.Duration
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no pointer to the window, no
 // lock, reads no clock, and has no randomness.
 //
-// A law may keep state of its own (a CUBIC, a latency baseline); then each window needs its own law. It
-// is called by one goroutine at a time, and must not panic: it is called under the limiter's lock.
+// A law may keep state of its own; then each window needs its own law. It is called by one goroutine at a
+// time, under the limiter's lock, and must not panic.
 //
 // The window does this for every law: it counts the attempts in flight, marks the overloads of a burst that
 // counted already, and keeps the result in its bounds. If a law returns nonsense (NaN, an infinity), the
 // window stays as it was. A law that is not Timed is not asked about an accepted answer (Outcome.Accepted)
-// while Flying + 1 <= Cwnd: the window does not limit then, so growth would be without evidence.
+// while Flying + 1 <= Cwnd: growth would be without evidence.
 //
 // A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an error of
 // the constructor.

@@ -18,9 +18,9 @@ type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
-	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its other fields
-	// sum up the present ones, except Gap and PausedUntil, which are the largest, and Quotas, which are
-	// those of one limiter: limiters of one name spend the same quotas.
+	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its other fields sum up
+	// the present ones, except Gap and PausedUntil, which are the largest, and Quotas, which are the quotas
+	// of one limiter: limiters of one name spend the same.
 	limiter.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
@@ -39,8 +39,8 @@ type Tally struct {
 
 // member is a limiter that was seen.
 type member struct {
-	// limiter is nil once it is gone and at rest. From then on it is counted as long as the program keeps
-	// it: no limiter is counted twice, or kept for the sum alone.
+	// limiter is nil once it is gone and at rest. From then on it is counted as long as the program keeps it:
+	// no limiter is counted twice, or kept for the sum alone.
 	limiter *limiter.Limiter
 	weak    weak.Pointer[limiter.Limiter]
 	sum     *Sum
