@@ -58,6 +58,35 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 	assert.Equal(t, core.Cut, g.Answered(at+time.Second, fourth, window.Overload, 0))
 }
 
+// Anthropic's captured refusal: the tokens are whole again in 63 s, and the next request may go in 16.
+func TestARetryAfterComesBeforeTheReset(t *testing.T) {
+	g, err := core.NewGate(aimd.Reno, core.Settings{})
+	require.NoError(t, err)
+	ticket := sent(t, &g, 0)
+	g.Reported(0, ticket, quota.Answer{
+		Refused: true, RetryAfter: 16 * time.Second,
+		Reports: []quota.Report{{Name: "input-tokens", Limit: 200_000, Reset: 63 * time.Second}},
+	})
+	g.Answered(0, ticket, window.Overload, 16*time.Second)
+	at, ok := g.Deadline(1)
+	assert.True(t, ok)
+	assert.Equal(t, 16*time.Second, at)
+}
+
+// Nobody knows which quota the next request spends, so the tightest decides.
+func TestTheTightestOfSeveralQuotasDecides(t *testing.T) {
+	g, err := core.NewGate(aimd.Reno, core.Settings{})
+	require.NoError(t, err)
+	for name, left := range map[string]float64{"core": 50, "search": 0} {
+		ticket := sent(t, &g, 0)
+		g.Reported(0, ticket, quota.Answer{Reports: []quota.Report{{Name: name, Limit: 60, Left: left, Reset: time.Minute}}})
+		g.Answered(0, ticket, window.Success, 0)
+	}
+	at, ok := g.Deadline(1)
+	assert.True(t, ok)
+	assert.Equal(t, time.Minute, at)
+}
+
 // A body that is still read takes nothing more of the quota.
 func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
 	g, err := core.NewGate(aimd.Reno, core.Settings{})

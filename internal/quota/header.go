@@ -108,7 +108,7 @@ func (h *reader) of(name string) *Report {
 	i := slices.IndexFunc(h.reports, func(r Report) bool { return r.Name == name })
 	if i < 0 {
 		i = len(h.reports)
-		h.reports = append(h.reports, Report{Name: name, Uneven: strings.Contains(name, "token"), Limit: -1, Left: -1, Reset: -1})
+		h.reports = append(h.reports, Report{Name: name, Limit: -1, Left: -1, Reset: -1})
 	}
 	return &h.reports[i]
 }
@@ -118,7 +118,7 @@ func (h *reader) put(name string, part int, value string) {
 	r := h.of(name)
 	switch {
 	case part == keyPart && value != "":
-		r.Name, r.Own = value, true
+		r.Name = value
 	case part == limitPart && r.Limit < 0:
 		r.Limit = number(value)
 	case part == leftPart && r.Left < 0:
@@ -153,13 +153,12 @@ func (h *reader) drafts() {
 		i := slices.IndexFunc(h.reports, func(r Report) bool {
 			return r.Name == nameOf(item) || r.Name == nameOf(item)+" "+parameter(item, "pk")
 		})
-		switch unit := strings.Trim(parameter(item, "qu"), `"`); {
-		case unit == "concurrent-requests":
+		switch {
+		case strings.Trim(parameter(item, "qu"), `"`) == "concurrent-requests":
 			r := h.of(nameOf(item))
 			r.InFlight, r.Limit = true, number(parameter(item, "q"))
 		case i >= 0 && h.reports[i].Limit < 0:
 			h.reports[i].Limit = number(parameter(item, "q"))
-			h.reports[i].Uneven = unit == "content-bytes"
 		}
 	}
 }

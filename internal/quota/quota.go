@@ -40,7 +40,8 @@ type quota struct {
 	then       sample
 	// probe is the one request sent since the reset, 0 if none is in flight.
 	probe uint64
-	// doubt counts accepted requests that left nothing. Above 1 the reports are not believed.
+	// doubt counts accepted requests in a row that left nothing. Above 1 the reports are not believed:
+	// of two such requests only one can leave nothing, unless the quota is of a single request.
 	doubt int
 	// closed is the end of the pause that a refusal asked for.
 	closed time.Duration
@@ -136,19 +137,23 @@ func (q *Quotas) named(r Report) *quota {
 	return &q.all[i]
 }
 
-// answered returns true for a refusal because the quota is used up, if reports announced that.
+// answered returns true for a refusal because the quota is used up.
 func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) bool {
 	if r.Limit < 0 {
 		r.Limit = max(d.Limit, r.Left)
 	}
-	over, ordered, known := d.over(now), a.Number > d.read, d.back < never
+	over, ordered := d.over(now), a.Number > d.read
 	if d.probe != 0 && a.Number >= d.probe {
 		if a.Refused && r.Left < 1 && (d.early < 0 || r.Reset <= 2*exact) {
 			d.early = min(max(d.early, 0)+exact/2, 2*exact)
 		}
 		d.probe = 0
 	}
-	d.believe(a, r, ordered)
+	if r.Left > 0 {
+		d.doubt = 0
+	} else if !a.Refused && r.Limit > 1 {
+		d.doubt++
+	}
 	if !a.Refused && (d.rate > 0 || r.Limit-r.Left > d.then.used) {
 		d.fell, d.spent = d.fell*fading, d.spent*fading+1
 	}
@@ -165,20 +170,7 @@ func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) boo
 		d.closed = now + a.RetryAfter
 		d.back = d.closed
 	}
-	return short && known
-}
-
-// believe counts the doubt. Of two accepted requests only one can leave nothing, unless the quota is of a
-// single request. Refusals in a row restore the belief.
-func (d *quota) believe(a Answer, r Report, ordered bool) {
-	switch {
-	case r.Left > 0:
-		d.doubt = 0
-	case !a.Refused && r.Limit > 1:
-		d.doubt = min(4, d.doubt+1)
-	case ordered:
-		d.doubt = max(0, d.doubt-1)
-	}
+	return short
 }
 
 // compare learns from a report that the service made after the one before. The quota is whole again at the
@@ -218,7 +210,7 @@ func (d *quota) judge(s sample) {
 	}
 	if d.kind <= 1 {
 		d.rate = 0
-	} else if d.rate == 0 || s.used > d.Limit/2 {
+	} else {
 		d.rate = max(0, s.used) / max(s.reset, time.Millisecond).Seconds()
 	}
 }
@@ -226,50 +218,40 @@ func (d *quota) judge(s sample) {
 // Due is when the next request may go after the one at the time sent, with so many in flight and
 // so many that wait.
 func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Duration) {
-	own, pending := never, float64(flying-len(q.begun))
+	pending := float64(flying - len(q.begun))
 	for i := range q.all {
 		d := &q.all[i]
 		use := d.use(pending)
 		left, keep := d.left(now)-use*pending, q.Reserve*d.Limit
 		if q.Reserve == 0 && use*float64(waiting) > left {
 			keep = max(1, tenth*d.Limit)
-			if !d.Uneven && use > shared {
+			if use > shared {
 				keep = d.Limit
 			}
 		}
-		if due := max(d.closed, d.due(now, sent, left, keep, use)); d.Own {
-			own = min(own, due)
-		} else {
-			at = max(at, due)
-		}
-	}
-	if own < never {
-		at = max(at, own)
+		at = max(at, d.closed, d.due(now, sent, left, keep, use))
 	}
 	return at
 }
 
 // due is when the next request may go by this quota, to keep a part of what is left.
 func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Duration {
-	need, gap, end := use, math.Sqrt(use), d.back+d.early
-	if d.Uneven {
-		need, gap = 2*use, use
-	}
+	gap, end := math.Sqrt(use), d.back+d.early
 	switch {
 	case d.doubt > 1, d.rate == 0 && d.back == never:
 		return 0
 	case d.over(now) && d.probe != 0:
 		return sent + exact
-	case d.over(now), left >= need+keep:
+	case d.over(now), left >= use+keep:
 		return 0
 	case d.rate > 0 && keep < d.Limit:
-		return now + d.after(min(need+keep, d.Limit)-left)
-	case d.rate > 0 && left < gap:
-		return now + d.after(gap-left)
-	case d.rate > 0:
-		return sent + time.Duration(float64(d.after(d.Limit-left))*gap/left)
-	case left < need:
+		return now + d.after(min(use+keep, d.Limit)-left)
+	case left < use && d.rate > 0:
+		return now + d.after(use-left)
+	case left < use:
 		return end
+	case d.rate > 0:
+		end = sent + d.after(d.Limit-left)
 	}
 	// What is left, spread evenly to the reset.
 	return sent + time.Duration(float64(end-sent)*gap/(left+gap))
@@ -292,8 +274,5 @@ func (d *quota) left(now time.Duration) float64 {
 
 // use is what one request spends in the mean. Those that are pending may have fallen already.
 func (d *quota) use(pending float64) float64 {
-	if d.Uneven {
-		pending = 0
-	}
 	return max(1, d.fell/(d.spent+pending))
 }

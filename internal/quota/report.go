@@ -6,11 +6,6 @@ import "time"
 type Report struct {
 	// Name is the quota's: "requests", "tokens", or the service's own key.
 	Name string
-	// Own: the name is a key, and only some requests spend the quota, as GitHub's "search".
-	// Every request spends any other quota.
-	Own bool
-	// Uneven: requests spend different amounts, as of tokens. Of any other quota each spends one.
-	Uneven bool
 	// InFlight: the limit is for the requests in flight, and the other fields have no meaning.
 	InFlight bool
 	// Limit and Left are the whole quota and its rest; negative: not reported.

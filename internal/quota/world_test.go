@@ -42,7 +42,7 @@ func (l *limit) report(now time.Duration) quota.Report {
 	if l.bucket {
 		reset = time.Duration((l.size - l.left) / l.size * float64(l.every))
 	}
-	return quota.Report{Name: l.name, Uneven: l.cost != nil, Limit: l.size, Left: math.Floor(l.left), Reset: reset}
+	return quota.Report{Name: l.name, Limit: l.size, Left: math.Floor(l.left), Reset: reset}
 }
 
 // world is clients that send to a service with quotas.
