@@ -2,7 +2,6 @@ package aimdminio
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/minio/minio-go/v7"
 
@@ -23,9 +22,10 @@ const (
 	idleConnections = 1024
 )
 
-// Limit puts the limiter under the client that is made from the options. It puts the options' transport,
-// or one of [Transport], behind the limiter, and sets MaxRetries to 36 unless it is set already, the most
-// that minio-go spaces out. The error names the argument that is nil.
+// Limit puts the limiter under the client that is made from the options. It puts the options' transport
+// behind the limiter, or minio-go's own with enough idle connections for a wide window. It sets MaxRetries
+// to 36 unless it is set already, the most that minio-go spaces out. The error names the argument that is
+// nil.
 //
 // One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit once for
 // each set of options.
@@ -36,36 +36,19 @@ func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	if l == nil {
 		return fmt.Errorf("aimdminio: %w", setting.Nil("limiter"))
 	}
-	if opts.Transport == nil {
-		t, err := Transport(l, opts.Secure)
+	base := opts.Transport
+	if base == nil {
+		own, err := minio.DefaultTransport(opts.Secure)
 		if err != nil {
-			return err
+			return fmt.Errorf("aimdminio: minio-go's default transport: %w", err)
 		}
-		opts.Transport = t
-	} else {
-		opts.Transport = wrap(opts.Transport, l)
+		own.MaxIdleConns = 0 // no bound but the one for each host
+		own.MaxIdleConnsPerHost = idleConnections
+		base = own
 	}
+	opts.Transport = httplimit.New(&revealing{base}, l)
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = tries
 	}
 	return nil
-}
-
-// Transport is the part of Limit that waits for slots: minio-go's own default transport with enough idle
-// connections for a wide window, behind the limiter.
-func Transport(l *limiter.Limiter, secure bool) (*httplimit.Transport, error) {
-	if l == nil {
-		return nil, fmt.Errorf("aimdminio: %w", setting.Nil("limiter"))
-	}
-	base, err := minio.DefaultTransport(secure)
-	if err != nil {
-		return nil, fmt.Errorf("aimdminio: minio-go's default transport: %w", err)
-	}
-	base.MaxIdleConns = 0 // no bound but the one for each host
-	base.MaxIdleConnsPerHost = idleConnections
-	return wrap(base, l), nil
-}
-
-func wrap(base http.RoundTripper, l *limiter.Limiter) *httplimit.Transport {
-	return httplimit.New(&revealing{base}, l)
 }

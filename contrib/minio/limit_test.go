@@ -69,8 +69,6 @@ func TestBulkUploadInDo(t *testing.T) {
 func TestArgumentsThatAreNil(t *testing.T) {
 	require.EqualError(t, aimdminio.Limit(nil, newLimiter(t)), "aimdminio: options: nil is not allowed")
 	require.EqualError(t, aimdminio.Limit(&minio.Options{}, nil), "aimdminio: limiter: nil is not allowed")
-	_, err := aimdminio.Transport(nil, true)
-	require.EqualError(t, err, "aimdminio: limiter: nil is not allowed")
 }
 
 // With Limit and Do of the same limiter the requests of an operation use the slot of Do.

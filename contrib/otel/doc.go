@@ -21,10 +21,10 @@
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
 //	aimd.pauses                counter, {pause}: pauses for everybody
 //
-// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. A name's counters keep the counts of a limiter that
-// is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
-// [Registration.Evicted]. The first 1000 names have attributes of their own, the rest share
-// "other". The SDK also bounds the sets of attributes of an instrument.
+// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. The
+// counters of a name keep the counts of a limiter that is gone, such as an idle one of a Keyed. If there are
+// more keys than a Keyed holds, see [Registration.Evicted]. The first 1000 names have attributes of their
+// own, the rest share "other". The SDK also bounds the sets of attributes of an instrument.
 //
 // # Histograms
 //

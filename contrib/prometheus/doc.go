@@ -20,9 +20,10 @@
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
 //	aimd_pauses_total                pauses for everybody
 //
-// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. A name's counters keep the counts of a limiter that
-// is gone, such as an idle one of a Keyed. If there are more keys than a Keyed holds, see
-// [Collector.Evicted]. The first 1000 names have series of their own, the rest share "other".
+// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. The
+// counters of a name keep the counts of a limiter that is gone, such as an idle one of a Keyed. If there are
+// more keys than a Keyed holds, see [Collector.Evicted]. The first 1000 names have series of their own, the
+// rest share "other".
 //
 // # Histograms
 //

@@ -61,7 +61,7 @@ func moment(s string, h http.Header, now time.Time) (time.Duration, bool) {
 	return until(time.Unix(0, int64(n*float64(time.Second))), h, now)
 }
 
-// until is the time from the answer's own Date, or from now if it has none: the service's clock may differ
+// until is the time from the answer's own Date, or from now without a Date: the service's clock may differ
 // from ours.
 func until(at time.Time, h http.Header, now time.Time) (time.Duration, bool) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {

@@ -19,16 +19,11 @@ const (
 	DefaultFloor = 3
 )
 
-// Settings are the rules of a retry budget. Zero fields take the documented default.
+// Settings are those of retry.BudgetSettings, which documents them.
 type Settings struct {
-	// Share is the most of all requests that may be retries: greater than 0, less than 1; 0 means
-	// DefaultShare. All requests: the retries among them.
-	Share float64
-	// Window is the time over which the share holds: 1 s to 1 h; 0 means DefaultWindow.
+	Share  float64
 	Window time.Duration
-	// Floor is how many retries there may be within the Window in any case, for clients that send little:
-	// 1 or more; 0 means DefaultFloor, negative no floor.
-	Floor int
+	Floor  int
 }
 
 func (s Settings) withDefaults() (Settings, error) {

@@ -101,3 +101,6 @@ func is(err error, any ...error) bool {
 	}
 	return false
 }
+
+// NumberKey is the key of the attempt's number in its context, an int. See attempt.Number.
+type NumberKey struct{}

@@ -20,21 +20,13 @@ const (
 // stood still runs at once; but at least a second, which a busy machine may need. Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
-// Settings are the rules of a Core.
+// Settings are those of schedule.Config, which documents them. [SafeClients] has a Period of 300 s, "once
+// every 5 minutes", and leaves "wait(period * random(.5, 1.5))", which is JitterPeriod, for the grid. A nil
+// Rand is a source with a fixed seed.
 type Settings struct {
-	// Period is the time between two runs on average, and the cell of the grid, which is aligned to the
-	// zero time in UTC: MinPeriod to MaxPeriod. [SafeClients] has 300 s, "once every 5 minutes".
-	Period time.Duration
-	// StartWithin spreads the first run: it begins at most this long after the start; up to MaxPeriod.
-	// Many clients may start together, so it should not be much less than the period. 0 puts the first
-	// run into the first whole cell of the grid, as in the text, at most two periods from the start.
-	StartWithin time.Duration
-	// JitterPeriod jitters the period, not the time on the grid: each run begins a period times U(0.5,
-	// 1.5) after the one before has ended, the first one after the start, unless StartWithin says
-	// otherwise. "wait(period * random(.5, 1.5))" ([SafeClients]), which the text leaves for the grid.
-	JitterPeriod bool
-	// Rand is the source of jitter, which must not be used elsewhere. nil is a source with a fixed seed.
-	Rand *rand.Rand
+	Period, StartWithin time.Duration
+	JitterPeriod        bool
+	Rand                *rand.Rand
 }
 
 func (s Settings) withDefaults() (Settings, error) {

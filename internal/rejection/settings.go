@@ -21,18 +21,12 @@ const (
 	DefaultProbe = time.Second
 )
 
-// Settings are the rules of a Core. Zero fields take the documented default.
+// Settings are those of throttle.Config, which documents them. A nil Rand is a source with a fixed seed.
 type Settings struct {
-	// Window is the time that is looked back upon: 1 s to 1 h; 0 means DefaultWindow.
 	Window time.Duration
-	// K is how many requests are sent for each that is accepted, 1 to 100; 0 means DefaultK. Smaller
-	// rejects more and sooner.
-	K float64
-	// Probe is the floor: a request goes, whatever the probability, if its criticality sent no request
-	// for this time. 1 ms to Window; 0 means DefaultProbe.
-	Probe time.Duration
-	// Rand is the source of chance, which must not be used elsewhere. nil is a source with a fixed seed.
-	Rand *rand.Rand
+	K      float64
+	Probe  time.Duration
+	Rand   *rand.Rand
 }
 
 func (s Settings) withDefaults() (Settings, error) {
