@@ -16,10 +16,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func newKeyed(t *testing.T, c clock.Clock) *limiter.Keyed[string] {
-	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Idle: time.Minute, Clock: c})
+func newKeyed(t *testing.T, c limiter.KeyedConfig) keyedHelper {
+	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, c)
 	require.NoError(t, err)
-	return k
+	return keyedHelper{k}
 }
 
 func (h keyedHelper) keys() (got []string) {
@@ -39,7 +39,7 @@ func (h keyedHelper) get(t *testing.T, key string) *limiter.Limiter {
 
 func TestKeyedEvictsWhatIsIdle(t *testing.T) {
 	mock := clock.NewMock()
-	k := keyedHelper{newKeyed(t, mock)}
+	k := newKeyed(t, limiter.KeyedConfig{Idle: time.Minute, Clock: mock})
 	a, busy := k.get(t, "a"), k.get(t, "busy")
 	require.Same(t, a, k.get(t, "a"))
 	require.NotSame(t, a, busy)
@@ -62,10 +62,7 @@ func TestKeyedEvictsWhatIsIdle(t *testing.T) {
 
 // More keys than the bound cost no more than the bound: the idlest goes.
 func TestKeyedHasABound(t *testing.T) {
-	made, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() },
-		limiter.KeyedConfig{Keys: 3, Clock: clock.NewMock()})
-	require.NoError(t, err)
-	k := keyedHelper{made}
+	k := newKeyed(t, limiter.KeyedConfig{Keys: 3, Clock: clock.NewMock()})
 	hold := func(key string) limiter.Permit {
 		p, err := k.get(t, key).Acquire(t.Context())
 		require.NoError(t, err)
@@ -84,7 +81,7 @@ func TestKeyedHasABound(t *testing.T) {
 
 	k.get(t, "c")
 	c, d := hold("c"), hold("d")
-	_, err = k.For("e")
+	_, err := k.For("e")
 	require.EqualError(t, err, "limiter: 3 keys are all in use, want fewer keys or a higher bound")
 	k.get(t, "a") // what is there is given all the same
 	require.NoError(t, c.Done(window.Success))
@@ -98,15 +95,13 @@ func TestKeyedTellsOfThoseEvicted(t *testing.T) {
 	mock := clock.NewMock()
 	var k keyedHelper
 	var gone []*limiter.Limiter
-	keyed, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{
+	k = newKeyed(t, limiter.KeyedConfig{
 		Idle: time.Minute, Keys: 2, Clock: mock,
 		Evicted: func(l *limiter.Limiter) {
 			gone = append(gone, l)
 			require.NotEmpty(t, k.keys(), "it may call back")
 		},
 	})
-	require.NoError(t, err)
-	k = keyedHelper{keyed}
 	a, b := k.get(t, "a"), k.get(t, "b")
 	require.Empty(t, gone)
 	c := k.get(t, "c")
@@ -150,7 +145,7 @@ func TestKeyedOutlivesANilLimiter(t *testing.T) {
 }
 
 func TestKeyedFromManyGoroutines(t *testing.T) {
-	k := newKeyed(t, nil)
+	k := newKeyed(t, limiter.KeyedConfig{Idle: time.Minute})
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {

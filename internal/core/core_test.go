@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"testing"
@@ -275,9 +276,7 @@ func TestCorePauseCanBeTurnedOff(t *testing.T) {
 // A law that paces: no two sends closer than its gap.
 func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	gap := 10 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
-	c.arrive(1, 1)
-	c.answer(1, window.Success, 0)
+	c := newSpacedTrace(t, &gap, 8)
 	require.True(t, c.Timed())
 	c.arrive(2, 5)
 	require.Equal(t, []int{1}, c.sent, "the gap counts from the last send")
@@ -294,6 +293,15 @@ func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	require.False(t, ok, "nobody waits")
 }
 
+// newSpacedTrace has a law that spaces its sends, and had its first answer.
+func newSpacedTrace(t *testing.T, gap *time.Duration, initial float64) *coreTrace {
+	t.Helper()
+	c := newCoreTrace(t, spaced(gap), core.Settings{Window: window.Settings{Initial: initial}})
+	c.arrive(1, 1)
+	c.answer(1, window.Success, 0)
+	return c
+}
+
 // spaced is a timed law whose gap is what is there at the answer, and that leaves the window alone.
 func spaced(gap *time.Duration) window.NewLaw {
 	return func(window.Settings) window.Law {
@@ -304,9 +312,7 @@ func spaced(gap *time.Duration) window.NewLaw {
 // "The gap counts from the last send, with the value of now, not that of the send."
 func TestCoreGapHasTodaysValue(t *testing.T) {
 	gap := 100 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
-	c.arrive(1, 1)
-	c.answer(1, window.Success, 0)
+	c := newSpacedTrace(t, &gap, 8)
 	c.now += gap
 	c.arrive(2, 4)
 	require.Equal(t, []int{1, 2}, c.sent)
@@ -327,9 +333,7 @@ func TestCoreGapHasTodaysValue(t *testing.T) {
 // that it missed.
 func TestCoreMakesUpForALateTimer(t *testing.T) {
 	gap := 10 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 8}})
-	c.arrive(1, 1)
-	c.answer(1, window.Success, 0)
+	c := newSpacedTrace(t, &gap, 8)
 	c.arrive(2, 9)
 	c.advance(gap + 6*time.Millisecond)
 	require.Equal(t, []int{1, 2}, c.sent)
@@ -343,9 +347,7 @@ func TestCoreMakesUpForALateTimer(t *testing.T) {
 // ended leaves nothing behind.
 func TestCoreMakesUpForNothingElse(t *testing.T) {
 	gap := 10 * time.Millisecond
-	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 2}})
-	c.arrive(1, 1)
-	c.answer(1, window.Success, 0)
+	c := newSpacedTrace(t, &gap, 2)
 	c.advance(gap)
 	c.arrive(2, 6)
 	c.advance(gap)
@@ -471,35 +473,31 @@ func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 }
 
 func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
-	shut := func(t *testing.T) *coreTrace {
-		c := newCoreTrace(t, aimd.Reno, core.Settings{
-			Window: window.Settings{Initial: 1}, PauseMax: time.Hour, MaxRetryAfter: time.Hour, Patience: 2,
+	for _, c := range []struct {
+		name string
+		s    core.Settings
+		want time.Duration // 0: as long as before
+	}{
+		{"the same rules leave it", core.Settings{PauseMax: time.Hour, MaxRetryAfter: time.Hour}, 0},
+		{"shorter ones shorten it", core.Settings{PauseMax: time.Second, MaxRetryAfter: 10 * time.Second}, 11 * time.Second},
+		{"no pauses, and Retry-After alone counts", core.Settings{PauseMax: -1, MaxRetryAfter: time.Second}, 1500 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := newCoreTrace(t, aimd.Reno, core.Settings{
+				Window: window.Settings{Initial: 1}, PauseMax: time.Hour, MaxRetryAfter: time.Hour, Patience: 2,
+			})
+			x.arrive(1, 2)
+			x.refuseAll(0)
+			_, held := x.refuseAll(time.Hour)
+			require.GreaterOrEqual(t, held, time.Hour)
+			require.NoError(t, x.Reconfigured(x.now, aimd.Reno, c.s))
+			want := cmp.Or(c.want, held)
+			require.Equal(t, want, x.PausedUntil()-x.now)
+			at, ok := x.Core.Deadline()
+			require.True(t, ok)
+			require.Equal(t, x.PausedUntil(), at)
+			x.advance(want)
+			require.Equal(t, 1, x.Flying())
 		})
-		c.arrive(1, 2)
-		c.refuseAll(0)
-		_, held := c.refuseAll(time.Hour)
-		require.GreaterOrEqual(t, held, time.Hour)
-		return c
 	}
-	t.Run("the same rules leave it", func(t *testing.T) {
-		c := shut(t)
-		held := c.PausedUntil()
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Hour, MaxRetryAfter: time.Hour}))
-		require.Equal(t, held, c.PausedUntil())
-	})
-	t.Run("shorter ones shorten it", func(t *testing.T) {
-		c := shut(t)
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: time.Second, MaxRetryAfter: 10 * time.Second}))
-		require.Equal(t, 11*time.Second, c.PausedUntil()-c.now)
-		at, ok := c.Core.Deadline()
-		require.True(t, ok)
-		require.Equal(t, c.PausedUntil(), at)
-		c.advance(11 * time.Second)
-		require.Equal(t, 1, c.Flying())
-	})
-	t.Run("no pauses, and Retry-After alone counts", func(t *testing.T) {
-		c := shut(t)
-		require.NoError(t, c.Reconfigured(c.now, aimd.Reno, core.Settings{PauseMax: -1, MaxRetryAfter: time.Second}))
-		require.Equal(t, 1500*time.Millisecond, c.PausedUntil()-c.now)
-	})
 }
