@@ -53,7 +53,7 @@ func (m *model) check() {
 		require.False(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
 	} else {
 		at, ok := m.core.Deadline()
-		require.Equal(m.t, m.core.Queue.Len() > 0, ok, "in a pause there is a time to look again")
+		require.Equal(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), ok, "in a pause there is a time to look again")
 		require.True(m.t, !ok || at == m.core.PausedUntil())
 	}
 }

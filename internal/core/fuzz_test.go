@@ -24,6 +24,7 @@ func FuzzCoreAgainstTheText(f *testing.F) {
 	f.Add([]byte{1, 160, 8, 0, 0, 0x8e, 2, 2, 0xae, 2, 7, 255, 1, 1, 0x9e, 2, 0, 1})
 	f.Add([]byte{16, 24, 0, 1, 0, 24, 23, 1, 25, 1, 1, 1})
 	f.Add([]byte{16, 160, 0, 15, 1, 0, 23, 1, 0, 0, 15, 1, 1, 0, 31, 1, 2, 24, 24, 24, 1, 7, 3, 1, 0, 15, 1, 0x9e, 0, 1, 4, 0, 15, 1})
+	f.Add([]byte("00\x0072002")) // a pause with the window full
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 3 || len(input) > 1000 {
 			return
