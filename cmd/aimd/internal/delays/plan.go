@@ -4,7 +4,9 @@ package delays
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,14 +41,17 @@ func planCommand() *cobra.Command {
 	f.Var(value.Duration(&d.Recovery, time.Millisecond, backoff.MaxDelay), "recovery", "how long after the service is back the last client may find out; needed")
 	f.Var(value.Duration(&d.First, time.Microsecond, backoff.MaxDelay), "first", "T, the first delay: longer than 99% of the service's answers take")
 	f.Var(value.Decimal(&d.Factor, 1.01, 1000), "factor", "F, by how much each delay is longer")
-	f.Var(value.Durations(&outages, time.Millisecond, backoff.MaxDelay), "outage", "lengths of outages, with commas between them; the time to recover from each is shown")
+	f.DurationSliceVar(&outages, "outage", nil, "`lengths` of outages, with commas between them; the time to recover from each is shown")
 	f.BoolVar(&asJSON, "json", false, "write one JSON object, instead of text; times in seconds")
-	cli.NoDefault(f, "clients", "capacity", "recovery", "outage")
+	cli.NoDefault(f, "clients", "capacity", "recovery")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		for _, name := range []string{"clients", "capacity", "recovery"} {
 			if !f.Changed(name) {
 				return cli.Usage(c, fmt.Errorf("--%s: is missing, want %s", name, f.Lookup(name).Value.(interface{ Want() string }).Want()))
 			}
+		}
+		if slices.ContainsFunc(outages, func(o time.Duration) bool { return o <= 0 }) {
+			return cli.Usage(c, errors.New("--outage: want durations longer than 0, like 30s,30m"))
 		}
 		p, err := backoff.NewPlan(d)
 		if err != nil {

@@ -18,28 +18,20 @@ import (
 
 func tableCommand() *cobra.Command {
 	form := NewForm(backoff.Jitter{})
-	attempts, elapsed, retries, asJSON := 0, time.Duration(0), 12, false
+	retries, asJSON := 12, false
 	c := cli.Help(help, &cobra.Command{
 		Use: "table", Short: "Show the delays of a form of backoff", Args: cli.NoArgs,
 	})
 	f := cli.Flags(c)
 	form.Flags(c)
-	f.Var(value.Whole(&attempts, 1, 1_000_000), "max-attempts", "the most attempts, the first one included")
-	f.Var(value.Duration(&elapsed, 1, backoff.MaxDelay), "elapsed", "the last retry begins at most this long after the first attempt")
 	f.Var(value.Whole(&retries, 1, 1000), "retries", "how many retries to show")
 	f.BoolVar(&asJSON, "json", false, "write one JSON object per retry and line, instead of the table; times in seconds")
-	cli.NoDefault(f, "max-attempts", "elapsed")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		r, err := form.Retry(c)
 		if err != nil {
 			return err
 		}
-		r.Attempts = attempts
-		delays := r.Delays()
-		if elapsed > 0 {
-			delays = backoff.LimitElapsed(delays, elapsed)
-		}
-		rows := drawDelays(delays, retries)
+		rows := drawDelays(r.Delays(), retries)
 		if !asJSON {
 			return writeRows(c.OutOrStdout(), rows, retries)
 		}
@@ -55,9 +47,7 @@ func tableCommand() *cobra.Command {
 
 // delayRow is a retry as JSON shows it.
 type delayRow struct {
-	Retry int `json:"retry"`
-	// Clients are those that have this retry.
-	Clients  int     `json:"clients"`
+	Retry    int     `json:"retry"`
 	Shortest seconds `json:"shortest_s"`
 	Median   seconds `json:"median_s"`
 	Longest  seconds `json:"longest_s"`
@@ -92,35 +82,25 @@ func drawDelays(b backoff.Backoff, retries int) []delayRow {
 	}
 	var rows []delayRow
 	for i, d := range delays {
-		n := len(d)
-		if n == 0 {
+		if len(d) == 0 {
 			break
 		}
 		slices.Sort(d)
 		slices.Sort(elapsed[i])
-		rows = append(rows, delayRow{i + 1, n, d[0], d[n/2], d[n-1], elapsed[i][n/2]})
+		rows = append(rows, delayRow{i + 1, d[0], d[len(d)/2], d[len(d)-1], elapsed[i][len(d)/2]})
 	}
 	return rows
 }
 
 func writeRows(w io.Writer, rows []delayRow, retries int) error {
 	t := table.Table{Columns: []table.Column{{Head: "retry"}, {Head: "shortest"}, {Head: "median"}, {Head: "longest"}, {Head: "elapsed"}}}
-	some := ""
 	for _, r := range rows {
-		n := fmt.Sprint(r.Retry)
-		if r.Clients < delayClients {
-			n, some = n+"*", "* for some of the clients only"
-		}
 		t.Rows = append(t.Rows, []table.Cell{
-			{Text: n}, {Text: r.Shortest.String()}, {Text: r.Median.String()}, {Text: r.Longest.String()}, {Text: r.Elapsed.String()},
+			{Text: fmt.Sprint(r.Retry)}, {Text: r.Shortest.String()}, {Text: r.Median.String()}, {Text: r.Longest.String()}, {Text: r.Elapsed.String()},
 		})
 	}
-	if err := t.Write(w); err != nil {
+	if err := t.Write(w); err != nil || len(rows) == retries {
 		return err
 	}
-	end := ""
-	if len(rows) < retries {
-		end = "Then no more."
-	}
-	return table.Paragraphs(w, some, end)
+	return table.Paragraphs(w, "Then no more.")
 }

@@ -108,7 +108,7 @@ func TestFilesAsAskedFor(t *testing.T) {
 	assert.Equal(t, []string{"a"}, clitest.Files(t))
 	figures, err := filepath.Glob("a/b/*")
 	require.NoError(t, err)
-	assert.Len(t, figures, 6)
+	assert.Len(t, figures, 4)
 
 	got = aimd(t, tiny("--only", "reno", "--json", "--html", "page.html")...)
 	require.Zero(t, got.Status, got.Stderr)

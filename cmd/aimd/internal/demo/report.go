@@ -137,7 +137,7 @@ func (r Report) rowNotes(x race.Result) []string {
 
 // figures draws the runs over time like simulated runs: the windows, and the answers. Each
 // plot of answers has its own scale, since the peaks of bad strategies would make the others
-// flat. A second figure has one logarithmic scale.
+// flat.
 func (r Report) figures() []figure.Figure {
 	var s experiment.Study
 	s.Server = sim.Server{Slots: int(math.Ceil(r.PerSecond*r.Each.Seconds() - 1e-9)), Rate: sim.Rate{PerSecond: r.PerSecond}}
@@ -155,8 +155,6 @@ func (r Report) figures() []figure.Figure {
 			Caption: "The congestion window and the slow-start threshold. Each refusal that begins a burst cuts the window; each success lets it grow."},
 		{Kind: scenario.Answers, Name: "rate", Measured: true, Per: span,
 			Caption: fmt.Sprintf("Answers per second, taken over %v each. Every panel has its own scale.", span)},
-		{Kind: scenario.Answers, Name: "rate-log", Measured: true, Per: span, LogY: true,
-			Caption: "The same to one logarithmic scale for all; nothing at all is drawn at 1."},
 	}
 	return chart.Figures(s)
 }

@@ -78,7 +78,7 @@ func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, example().Page().HTML(&b))
 	html := b.String()
-	assert.Equal(t, 3, strings.Count(html, `<svg class="figure"`))
+	assert.Equal(t, 2, strings.Count(html, `<svg class="figure"`))
 	assert.Contains(t, html, "A store &lt;with limits&gt;.")
 	assert.Contains(t, html, `<td class=" bad">1784</td>`)
 	assert.Contains(t, html, "reno 0.9 (interrupted)")
@@ -97,14 +97,14 @@ func TestFigures(t *testing.T) {
 		assert.Contains(t, string(svg), "time (s)")
 		assert.Contains(t, string(svg), "tahoe 0.9")
 	}
-	assert.Equal(t, []string{"cwnd", "rate", "rate-log"}, names)
+	assert.Equal(t, []string{"cwnd", "rate"}, names)
 }
 
 func TestFiguresWithoutAWindowOrSamples(t *testing.T) {
 	r := example()
 	r.Results = []race.Result{{Strategy: "backoff"}}
 	figures := r.figures()
-	require.Len(t, figures, 2, "no cwnd")
+	require.Len(t, figures, 1, "no cwnd")
 	_, err := figures[0].SVG()
 	assert.NoError(t, err)
 }

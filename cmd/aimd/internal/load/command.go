@@ -92,41 +92,25 @@ func ClientCommand() *cobra.Command {
 
 // choice is the strategy's name, and the settings that replace the strategy's own.
 type choice struct {
-	name        string
-	exponential bool
-	fixed       time.Duration
-	own         sim.Retry
+	name  string
+	fixed time.Duration
+	own   sim.Retry
 }
 
 func (s *choice) flags(f *pflag.FlagSet) {
 	*s = choice{name: "fixed", fixed: 100 * time.Millisecond, own: strategy.Exponential().Retry}
-	own, names := &s.own, strategyNames()
-	f.Var(value.Text(&s.name, "name", "one of "+strings.Join(names, ", ")+", or tahoe or reno with another factor, greater than 0 and less than 1", func(s string) bool {
+	want := "one of " + strings.Join(strategyNames(), ", ") + ", or tahoe or reno with another factor, greater than 0 and less than 1"
+	f.Var(value.Text(&s.name, "name", want, func(s string) bool {
 		_, known := strategy.Named(s)
 		return known
 	}), "strategy", "the reaction to a failure, see above")
-	f.BoolVar(&s.exponential, "exponential-backoff", false, "short for --strategy exponential")
 	f.Var(value.Duration(&s.fixed, 0, 24*time.Hour), "simple-backoff-delay", "delay of fixed and fixed-jitter")
-	f.Var(value.Duration(&own.Min, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow")
-	f.Var(value.Duration(&own.Max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow")
-	f.Var(value.Decimal(&own.Factor, 1, 1000), "factor", "by how much each delay is longer than the one before")
-	f.TextVar((*deviate)(&own.Jitter), "jitter", deviate(own.Jitter), "random part of a delay, a `form` of jitter: proportional:0.2 is within 20% of it either way, normal:0.2 has that as its standard deviation; 0.2 is short for normal:0.2")
-	for _, name := range []string{"min-delay", "max-delay", "factor", "jitter"} {
+	f.Var(value.Duration(&s.own.Min, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow")
+	f.Var(value.Duration(&s.own.Max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow")
+	for _, name := range []string{"min-delay", "max-delay"} {
 		l := f.Lookup(name)
 		l.DefValue = "the strategy's, " + l.DefValue + " of exponential"
 	}
-}
-
-// deviate is a jitter for which a number is allowed too, as in the text's program: a deviate.
-type deviate backoff.Jitter
-
-func (d deviate) MarshalText() ([]byte, error) { return backoff.Jitter(d).MarshalText() }
-
-func (d *deviate) UnmarshalText(text []byte) error {
-	if _, err := strconv.ParseFloat(string(text), 64); err == nil {
-		text = append([]byte("normal:"), text...)
-	}
-	return (*backoff.Jitter)(d).UnmarshalText(text)
 }
 
 func strategyNames() (names []string) {
@@ -137,12 +121,6 @@ func strategyNames() (names []string) {
 }
 
 func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
-	if s.exponential {
-		if f.Changed("strategy") && s.name != "exponential" {
-			return sim.Strategy{}, fmt.Errorf("--exponential-backoff and --strategy %s: want one of them; the first is short for --strategy exponential", s.name)
-		}
-		s.name = "exponential"
-	}
 	chosen, _ := strategy.Named(s.name)
 	r := &chosen.Retry
 	if r.Kind == "constant" { // the text's program takes the flag with the other strategy, too

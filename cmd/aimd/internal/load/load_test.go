@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
@@ -35,8 +34,8 @@ func TestTheProgramsFlags(t *testing.T) {
 		want  map[string]string
 	}{
 		{ClientCommand().Flags(), map[string]string{
-			"clients": "1000", "lambda": "10", "timeout": "2s", "exponential-backoff": "false", "simple-backoff-delay": "100ms",
-			"url": "http://127.0.0.1:8070/api", "report": "5s", "min-delay": "100ms", "max-delay": "5m", "factor": "2.71828", "jitter": "normal:0.1",
+			"clients": "1000", "lambda": "10", "timeout": "2s", "simple-backoff-delay": "100ms",
+			"url": "http://127.0.0.1:8070/api", "report": "5s", "min-delay": "100ms", "max-delay": "5m",
 		}},
 		{ServerCommand().Flags(), map[string]string{
 			"limit": "30", "factor": "1.05", "baseDelay": "100ms", "address": "127.0.0.1:8070", "K": "15", "recheck": "50ms", "report": "1s",
@@ -73,11 +72,8 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 	}{
 		{nil, fixed},
 		{[]string{"--simple-backoff-delay=1s"}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
-		{[]string{"--exponential-backoff"}, strategy.Exponential()},
-		{[]string{"--exponential-backoff", "--strategy=exponential", "--simple-backoff-delay=1s"}, strategy.Exponential()},
-		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s", "--factor=3"}, changed(func(r *sim.Retry) { r.Min, r.Max, r.Factor = time.Second, 10*time.Second, 3 })},
-		{[]string{"--strategy=exponential", "--jitter=0.2"}, changed(func(r *sim.Retry) { r.Jitter = backoff.Normal(0.2) })},
-		{[]string{"--strategy=exponential", "--jitter=full"}, changed(func(r *sim.Retry) { r.Jitter = backoff.Full() })},
+		{[]string{"--strategy=exponential", "--simple-backoff-delay=1s"}, strategy.Exponential()},
+		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s"}, changed(func(r *sim.Retry) { r.Min, r.Max = time.Second, 10*time.Second })},
 		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}},
 	} {
 		got, err := chosen(t, c.args...)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"regexp"
@@ -118,13 +117,4 @@ func TestBacklog(t *testing.T) {
 	}
 	_, err = net.DialTimeout("tcp", l.Addr().String(), 50*time.Millisecond)
 	require.ErrorContains(t, err, "timeout")
-}
-
-func TestRefusedConnectionsAreToldOnce(t *testing.T) {
-	var b bytes.Buffer
-	l := log.New(&refusals{w: &b}, "", 0)
-	l.Print("http: Accept error: too many open files; retrying in 5ms")
-	l.Print("http: Accept error: too many open files; retrying in 10ms")
-	l.Print("http: something else")
-	assert.Equal(t, "http: Accept error: too many open files; retrying in 5ms\nhttp: something else\n", b.String())
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -142,7 +140,7 @@ func (s server) run(ctx context.Context) error {
 	service := newService(s.slowdown)
 	mux := http.NewServeMux()
 	mux.Handle(path, service)
-	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(&refusals{w: s.stderr}, "aimd server: ", 0)}
+	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(s.stderr, "aimd server: ", 0)}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
 	fmt.Fprintf(s.stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), path)
@@ -178,24 +176,4 @@ func (c serviceCounts) summary(took time.Duration) report {
 			serviceCounts
 		}{took.Seconds(), c}},
 	}
-}
-
-// refusals writes the complaints of the HTTP server, but only the first complaint of a
-// connection that it could not accept: without a file left it tries again every second.
-type refusals struct {
-	w       io.Writer
-	mu      sync.Mutex
-	written bool
-}
-
-func (r *refusals) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if bytes.Contains(p, []byte("Accept error")) {
-		if r.written {
-			return len(p), nil
-		}
-		r.written = true
-	}
-	return r.w.Write(p)
 }

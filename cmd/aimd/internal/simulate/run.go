@@ -41,7 +41,7 @@ func runCommand() *cobra.Command {
 		},
 	})
 	f := cli.Flags(c)
-	f.Var(value.Natural(&r.seed), "seed", "seed of the first run's randomness; the next run has the next")
+	f.Uint64Var(&r.seed, "seed", 0, "seed of the first run's randomness; the next run has the next")
 	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
 	f.Var(value.Names(&r.strategies, scenario.StrategyNames()), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
 	cli.Complete(c, "strategies", scenario.StrategyNames())

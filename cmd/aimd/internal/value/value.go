@@ -63,12 +63,6 @@ func Whole(to *int, lo, hi int) *Value[int] {
 	return &Value[int]{to, "number", fmt.Sprintf("a whole number from %d to %d", lo, hi), within(strconv.Atoi, lo, hi), strconv.Itoa}
 }
 
-// Natural is a whole number from 0, such as the seed of randomness.
-func Natural(to *uint64) *Value[uint64] {
-	parse := within(func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }, 0, math.MaxUint64)
-	return &Value[uint64]{to, "number", "a whole number from 0", parse, func(x uint64) string { return strconv.FormatUint(x, 10) }}
-}
-
 // Decimal is a number from lo to hi.
 func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
@@ -148,38 +142,16 @@ func ShowSize(n int64) string {
 	return fmt.Sprintf("%dB", n)
 }
 
-// list is a parser of several, with commas between them.
-func list[T any](one func(string) (T, bool)) func(string) ([]T, bool) {
-	return func(s string) (all []T, ok bool) {
-		for part := range strings.SplitSeq(s, ",") {
-			x, ok := one(strings.TrimSpace(part))
-			if !ok {
-				return nil, false
-			}
-			all = append(all, x)
-		}
-		return all, true
-	}
-}
-
 // Names are one or more of the allowed, with commas between them.
 func Names(to *[]string, allowed []string) *Value[[]string] {
-	one := func(s string) (string, bool) { return s, slices.Contains(allowed, s) }
-	show := func(all []string) string { return strings.Join(all, ",") }
-	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", list(one), show}
-}
-
-// Durations are durations from lo to hi, with commas between them.
-func Durations(to *[]time.Duration, lo, hi time.Duration) *Value[[]time.Duration] {
-	show := func(all []time.Duration) string {
-		var texts []string
-		for _, d := range all {
-			texts = append(texts, ShowDuration(d))
+	parse := func(s string) (names []string, ok bool) {
+		for name := range strings.SplitSeq(s, ",") {
+			names = append(names, strings.TrimSpace(name))
 		}
-		return strings.Join(texts, ",")
+		return names, !slices.ContainsFunc(names, func(s string) bool { return !slices.Contains(allowed, s) })
 	}
-	want := "durations from " + ShowDuration(lo) + " to " + ShowDuration(hi) + ", with commas between them, like 30s,30m"
-	return &Value[[]time.Duration]{to, "durations", want, list(within(time.ParseDuration, lo, hi)), show}
+	show := func(all []string) string { return strings.Join(all, ",") }
+	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
 }
 
 // Choice is one of several words.

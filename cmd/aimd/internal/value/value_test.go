@@ -71,18 +71,6 @@ func TestRate(t *testing.T) {
 	assert.Equal(t, "7/s", Rate(&x).String())
 }
 
-func TestDurations(t *testing.T) {
-	var all []time.Duration
-	v := Durations(&all, time.Second, time.Hour)
-	require.NoError(t, v.Set("30s, 30m"))
-	assert.Equal(t, []time.Duration{30 * time.Second, 30 * time.Minute}, all)
-	assert.Equal(t, "30s,30m", v.String())
-	for _, text := range []string{"", "30", "30s,", "1ms", "2h", "1s;2s"} {
-		assert.EqualError(t, v.Set(text), "want durations from 1s to 1h, with commas between them, like 30s,30m", text)
-	}
-	assert.Len(t, all, 2, "a wrong text changes nothing")
-}
-
 func TestRounded(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 1: "1ns", 123_456_789: "123.5ms", time.Second: "1s", 10*time.Second + 1: "10s", 83*time.Hour + time.Second: "83h", 2500 * time.Millisecond: "2.5s",

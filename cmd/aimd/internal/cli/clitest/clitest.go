@@ -59,8 +59,8 @@ func (s *stopper) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// Shows reads the live page whose address standard error has, until an event matches all of
-// the patterns.
+// Shows reads the live page whose address standard error has, until each of the patterns has
+// matched an event. An event has only the names that are new.
 func Shows(t *testing.T, stderr string, patterns ...string) {
 	t.Helper()
 	address := regexp.MustCompile(`^live: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(stderr)
@@ -71,7 +71,8 @@ func Shows(t *testing.T, stderr string, patterns ...string) {
 	for events := bufio.NewReader(res.Body); ; {
 		event, err := events.ReadString('\n')
 		require.NoError(t, err)
-		if !slices.ContainsFunc(patterns, func(p string) bool { return !regexp.MustCompile(p).MatchString(event) }) {
+		patterns = slices.DeleteFunc(patterns, func(p string) bool { return regexp.MustCompile(p).MatchString(event) })
+		if len(patterns) == 0 {
 			return
 		}
 	}
