@@ -93,39 +93,6 @@ func TestNoNumberOfRetriesOverflows(t *testing.T) {
 	assert.Positive(t, backoff.MaxDelay+backoff.MaxDelay, "two of the longest can be added")
 }
 
-// What is longer by rule must be longer in truth: the median over many clients never falls from one retry
-// to the next.
-func TestMediansAreMonotone(t *testing.T) {
-	const clients, retries = 1501, 14
-	for _, j := range jitters {
-		for name, b := range forms(j.Jitter) {
-			at := make([][]time.Duration, retries)
-			r := newRand(11)
-			for range clients {
-				for n, d := range delays(b, r, retries) {
-					at[n] = append(at[n], d)
-				}
-			}
-			last := time.Duration(0)
-			for n := range at {
-				slices.Sort(at[n])
-				median := at[n][clients/2]
-				// At the cap, medians of samples differ by chance.
-				assert.GreaterOrEqual(t, float64(median), 0.9*float64(last), "%s, %v: retry %d", name, j, n+1)
-				last = max(last, median)
-			}
-			growth := float64(at[retries-1][clients/2]) / float64(at[0][clients/2])
-			if name == "constant" || name == "compound" && j.Jitter == backoff.Full() {
-				continue // Full shortens as much as it grows, as its comment says
-			}
-			assert.Greater(t, growth, 20.0, "%s, %v: grows %v times", name, j, growth)
-		}
-	}
-	for name, b := range forms(backoff.Jitter{}) {
-		assert.True(t, slices.IsSorted(delays(b, middle, 200)), name)
-	}
-}
-
 // distance is the statistic of Kolmogorov and Smirnov: the largest difference between the samples'
 // distribution and the one that is wanted.
 func distance(samples []float64, cdf func(float64) float64) float64 {

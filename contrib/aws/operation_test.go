@@ -106,6 +106,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 	}
 	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 	require.NoError(t, err)
+	var heard warden
 	everything := aimd.WithClassifier(func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Overload, Retry: true} })
 	connections := aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify))
 	for name, c := range map[string]struct {
@@ -280,12 +281,13 @@ func TestHowAnOperationEnds(t *testing.T) {
 			requireIdle(t, l)
 			require.NoError(t, out.Body.Close())
 		}, want: outcomes{successes: 1}},
-		"a stream that is cut": {store: begins(cut), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a stream that is cut": {store: begins(cut), opts: []aimd.Option{aimd.WithGuard(&heard)}, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
 			body := unread(t, l, c, t.Context())
 			_, err := io.ReadAll(body)
 			require.Error(t, err)
 			requireIdle(t, l)
 			_ = body.Close()
+			require.Equal(t, []string{"0", "neutral"}, heard.told(), "the service had answered")
 		}, want: outcomes{neutrals: 1}},
 		"a stream, and a timeout of the client's": {store: begins(hangs), config: func(cfg *aws.Config) { cfg.HTTPClient.(*http.Client).Timeout = time.Second },
 			call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
