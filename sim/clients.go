@@ -36,10 +36,8 @@ type Clients struct {
 	//   - "once": all at the start. The default.
 	//   - "constant": at a constant rate, the first at once. The default with a Rate.
 	//   - "poisson": at random times, at a mean rate.
-	//   - "closed": each client has one operation at a time, and thinks between the end of one
-	//     and the next, as in How not to crash a server. The default with a Think.
-	//   - "periodic": each client has one operation every period, as in Safe Client Behaviour.
-	//     The default with a Period.
+	//   - "closed": each client has one at a time, and thinks before the next. The default with a Think.
+	//   - "periodic": each client has one operation every period. The default with a Period.
 	Arrivals string `yaml:"arrivals" of:"once constant poisson closed periodic"`
 	// Rate is operations a second over all clients, of "constant" and "poisson".
 	Rate float64 `yaml:"rate" in:"0 1e7"`
@@ -49,19 +47,15 @@ type Clients struct {
 	// Period is the period of a "periodic" client.
 	Period time.Duration `yaml:"period" in:"0 720h"`
 	// Form is how a periodic client finds its next time, in the words of Safe Client Behaviour:
-	//   - "fixed", the "Worst case": wait(period) after each operation.
+	//   - "fixed": wait(period) after each operation.
 	//   - "jittered-period": wait(period * random(.5, 1.5)) after each operation.
-	//   - "jittered-time", "Jitter execution time, not period": a random time in each period of a
-	//     fixed grid, as in package schedule. The default.
-	//   - "jittered-time-slip", "Introducing synchronization by mistake": the same with two lines
-	//     swapped, so that the time is cut off to the grid after the jitter was added.
+	//   - "jittered-time": a random time in each period of a fixed grid, as in package schedule. The default.
+	//   - "jittered-time-slip": the same by mistake, the time cut off to the grid after the jitter.
 	Form string `yaml:"form" of:"fixed jittered-period jittered-time jittered-time-slip"`
-	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together",
-	// all at once, the default; "jittered", after wait(period * random(.5, 1.5)); "scattered", at
-	// a random time of the first period. The other forms begin in the first cell of their grid.
+	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together" by
+	// default, "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
 	Start string `yaml:"start" of:"together jittered scattered"`
-	// Background is the share of the operations that is background work, 0 to 1; the other
-	// operations are interactive.
+	// Background is the share of the operations that is background work, 0 to 1.
 	Background float64 `yaml:"background" in:"0 1"`
 	// Stagger is how much later each client starts than the client before it, of "once" and
 	// "closed".
@@ -96,11 +90,8 @@ func (s Clients) total() int {
 	return s.Operations + s.Burst.Operations
 }
 
-// background reports whether the nth operation is background work: evenly and without chance,
-// so that priorities are the only difference to a run without them. A request says to the
-// server what it is for (package tag), and the server keeps Server.Reserve of its slots for
-// interactive work: "Prioritize interactive requests. Drop background requests" (Safe Client
-// Behaviour).
+// background reports whether the nth operation is background work: evenly and without chance, so
+// that priorities are the only difference to a run without them.
 func (s Clients) background(n int) bool {
 	return math.Floor(float64(n+1)*s.Background) > math.Floor(float64(n)*s.Background)
 }

@@ -19,8 +19,7 @@ type Result struct {
 	Scenario, Strategy string
 	Seed               uint64
 	// Ended says why the run ended: "done", every operation was done or given up; "horizon", the
-	// virtual time was up, as for clients without a number of operations; "events", there were
-	// too many; "stopped", by Scenario.Stop.
+	// virtual time was up; "events", there were too many; "stopped", by Scenario.Stop.
 	Ended string
 	// End is the virtual time of the end.
 	End time.Duration
@@ -46,7 +45,6 @@ type Result struct {
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just
 	// when the server has room; 0 without a number of operations, or if that does not end either.
-	// If times vary a run may be shorter by chance, by about the time of one operation.
 	Optimum time.Duration
 
 	// SinceBirth and SinceSend are the latencies of done operations, from their birth and from
@@ -87,8 +85,7 @@ type Result struct {
 
 	// QuotaClients is how many clients share the service's quotas, 0 if it has none. QuotaShare is
 	// the share of the quotas that done operations used, in the time of Scenario.Watch if there is
-	// one; 0 if the run was shorter than the time in which a quota comes back. It may be more than
-	// 1, since a bucket is full at the start.
+	// one; 0 if no quota came back. It may be more than 1, since a bucket is full at the start.
 	QuotaClients int     `json:",omitzero"`
 	QuotaShare   float64 `json:",omitzero"`
 

@@ -24,8 +24,7 @@ type Scenario struct {
 	Strategies []Strategy `yaml:"strategies"`
 	// Seed is the seed of the first run; the next run has Seed + 1.
 	Seed uint64 `yaml:"seed"`
-	// Runs is the number of runs of each strategy, 1 to 10000; 0 means 21. A caller makes them:
-	// one call of Run is one run.
+	// Runs is how many runs of each strategy a caller is to make, 1 to 10000; 0 means 21.
 	Runs int `yaml:"runs" in:"0 10000"`
 	// Horizon ends a run on virtual time, up to 30 days; 0 means 1 h, or 5 min without a number
 	// of operations.
@@ -35,17 +34,15 @@ type Scenario struct {
 	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
 	// Watch is a part of the run that is measured separately.
 	Watch Watch `yaml:"watch"`
-	// Regain is the share of the capacity that counts as regained after the last change of
-	// capacity or the last outage, 0 to 1; 0 turns the measure off. If the clients ask for less
-	// than the capacity, the share is of their demand.
+	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as
+	// regained after the last change or outage, 0 to 1; 0 turns the measure off.
 	Regain float64 `yaml:"regain" in:"0 1"`
 	// Trace is the time between two samples of the traces, 1 ms to 1 h; 0 means 100 ms. It doubles
 	// while a run lasts longer than 4096 intervals.
 	Trace time.Duration `yaml:"trace" in:"1ms 1h"`
 	// NoTraces leaves the traces out.
 	NoTraces bool `yaml:"-"`
-	// Optimum is Result.Optimum, if a run of the same scenario with the same seed has shown it: no
-	// strategy changes it. 0: Run works it out.
+	// Optimum is the Result.Optimum of another strategy with the same seed; 0: Run works it out.
 	Optimum time.Duration `yaml:"-"`
 	// Stop is asked every 4096 events, and ends the run if it returns true; nil never does.
 	Stop func() bool `yaml:"-"`

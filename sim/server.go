@@ -5,10 +5,8 @@ import (
 	"time"
 )
 
-// Server is the service. Each part works if it is set. A request passes the connection, meets
-// an outage or a failure, then the rate limit, then the medium, then finds a slot or a place in
-// the queue, and is served in a time that may depend on the load. The zero value serves every
-// request at once.
+// Server is the service. Each part works if it is set; the zero value serves every request at once.
+// The package's figure has the order in which a request meets the parts.
 type Server struct {
 	// Connect is how long a request travels to the server, without a slot. Answers take no time.
 	Connect time.Duration `yaml:"connect" in:"0 720h"`
@@ -22,11 +20,9 @@ type Server struct {
 	Spread Spread `yaml:"spread"`
 	// Slots is how many requests are served at a time; 0: no bound.
 	Slots int `yaml:"slots" in:"0 10000000"`
-	// Queue is how many requests may wait for a slot, first in first out; more are refused. It
-	// needs Slots.
+	// Queue is how many requests may wait for a slot, first in first out; more are refused.
 	Queue int `yaml:"queue" in:"0 10000000" needs:"slots"`
-	// Reserve is the share of the slots that background work does not get, 0 to 1. It needs
-	// Slots, and no Queue.
+	// Reserve is the share of the slots that background work does not get, 0 to 1, without a Queue.
 	Reserve float64 `yaml:"reserve" in:"0 1" needs:"slots"`
 	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
@@ -70,8 +66,8 @@ const (
 
 // Spread is how a time varies around its mean.
 type Spread struct {
-	// Kind is "constant", the default; "uniform", mean * U(1-Width, 1+Width); "exponential"; or
-	// "lognormal", whose logarithm has the standard deviation Width.
+	// Kind is "constant" by default, "uniform" over mean * (1 +- Width), "exponential", or
+	// "lognormal" with Width as the standard deviation of the logarithm.
 	Kind string `yaml:"kind" of:"constant uniform exponential lognormal"`
 	// Width is 0 to 1 for "uniform", 0 to 3 for "lognormal", 0 means 0.5; other kinds have none.
 	Width float64 `yaml:"width"`
@@ -83,13 +79,11 @@ type Refusal struct {
 	Time time.Duration `yaml:"time" in:"0 720h"`
 	// Spread is how Time varies.
 	Spread Spread `yaml:"spread"`
-	// Busy makes a refusal occupy a slot while it lasts: "error responses keep the server busy
-	// for a brief period of time" (Improve on exponential backoff).
+	// Busy makes a refusal occupy a slot while it lasts (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
 	// RetryAfter comes with each refusal; 0: no refusal has a Retry-After.
 	RetryAfter time.Duration `yaml:"retry_after" in:"0 720h"`
-	// RetryAfterJitter is the bound of a random time that is added to each Retry-After: "Make
-	// sure to jitter retry periods on the server side" (Safe Client Behaviour).
+	// RetryAfterJitter bounds a random time that is added to each Retry-After (Safe Client Behaviour).
 	RetryAfterJitter time.Duration `yaml:"retry_after_jitter" in:"0 720h"`
 }
 
@@ -99,11 +93,10 @@ type Rate struct {
 	PerSecond float64 `yaml:"per_second" in:"0 1e7"`
 	// Burst is the most tokens in the bucket, and the tokens at the start, from 1; 0 means 1.
 	Burst float64 `yaml:"burst" in:"1 1e7"`
-	// Window makes a sliding window: in any time of this length at most PerSecond times Window
-	// requests pass. 0: the limit is a bucket.
+	// Window makes a sliding window of this length, in which PerSecond * Window requests pass; 0: a
+	// bucket.
 	Window time.Duration `yaml:"window" in:"0 1h" needs:"per_second"`
-	// CountRefused makes refused requests take a place in the window, or tokens, up to a debt of
-	// one Burst. Some gateways do.
+	// CountRefused makes refused requests take a place in the window, or tokens down to -Burst.
 	CountRefused bool `yaml:"count_refused"`
 }
 
@@ -114,14 +107,11 @@ type Quota struct {
 	Limit float64 `yaml:"limit" in:"1 1e12"`
 	// Per is the time in which the quota comes back: it is whole again at each multiple of Per.
 	Per time.Duration `yaml:"per" in:"1ms 720h"`
-	// Bucket lets the quota come back at a steady rate instead. The reset is then the time until
-	// it is full.
+	// Bucket lets the quota come back at a steady rate instead; its reset is when it is full.
 	Bucket bool `yaml:"bucket"`
-	// Slice also bounds each slice of that time to its part of the quota, which no answer reports;
-	// 0: only the whole quota counts.
+	// Slice also bounds each slice of Per to its part, which no answer reports; 0: no slices.
 	Slice time.Duration `yaml:"slice" in:"0 720h"`
-	// Cost is the mean amount of tokens that a request spends, which is a tenth of Cost to 1.9 times
-	// Cost; 0: each request spends 1.
+	// Cost is the mean amount that a request spends, from a tenth to 1.9 times that; 0: always 1.
 	Cost float64 `yaml:"cost" in:"0 1e9"`
 	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole
 	// seconds; "full", the whole quota is always left; "empty", the rest is always 0; "refusals",
@@ -132,14 +122,12 @@ type Quota struct {
 // perSecond is how much of the quota comes back in a second.
 func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 
-// Slowdown is the server of How not to crash a server: "up to a certain limit of the number of
-// simultaneous requests, the server responds with a fixed delay, and then the response time
-// begins to increase exponentially":
+// Slowdown is the server of How not to crash a server: beyond Limit simultaneous requests each takes
 //
-//	minDelay * factor ^ ((concurrency - concurrencyLimit) / K)
+//	Server.Service * Factor ^ ((concurrency - Limit) / Scale)
 //
-// minDelay is Server.Service, without spread. A request is answered once it is as old as the
-// delay at the present concurrency. Requests that a client gave up stay until they are served.
+// without spread. A request is answered once it is as old as that time at the present concurrency.
+// Requests that a client gave up stay until they are served.
 type Slowdown struct {
 	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
 	Limit int `yaml:"limit" in:"0 10000000"`
@@ -155,49 +143,41 @@ type Slowdown struct {
 type Knee struct {
 	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
 	At int `yaml:"at" in:"0 10000000"`
-	// Slope is the growth from there, 0 to 100: at concurrency c everything takes
-	// 1 + Slope * (c - At) / At times as long. At 1, the default, the throughput stays at its
-	// best; above 1 it falls.
+	// Slope is the growth, 0 to 100: at concurrency c everything takes 1 + Slope * (c - At) / At times
+	// as long. At 1, the default, the throughput stays at its best; above 1 it falls.
 	Slope float64 `yaml:"slope" in:"0 100"`
 }
 
-// Medium is shared by all requests, as the cable of an Ethernet with one place, or the file
-// descriptors of a machine (Exponential Backoff in Distributed Systems).
+// Medium is shared by all requests, as a cable or file descriptors (Exponential Backoff in
+// Distributed Systems).
 type Medium struct {
-	// Places is how many requests it carries, from 1; 0: there is no medium. One request more
-	// is a collision: that request and all on the medium fail.
+	// Places is how many requests it carries; 0: no medium. One more is a collision: all fail.
 	Places int `yaml:"places" in:"0 10000000"`
 	// Jam is for how long every request fails after a collision.
 	Jam time.Duration `yaml:"jam" in:"0 720h"`
 }
 
-// Failures makes requests fail whatever the load: "Effects of partial failures" (Safe Client
-// Behaviour). A request fails if Rate, Every, First or Rest makes it fail.
+// Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate,
+// Every, First or Rest makes it fail.
 type Failures struct {
 	// Rate is the share of requests that fail at random, 0 to 1.
 	Rate float64 `yaml:"rate" in:"0 1"`
-	// Every makes each request fail whose number at the server is a multiple of Every: 3 for
-	// each third request; 0: no request fails for its number.
+	// Every makes each request fail whose number at the server is a multiple of Every; 0: none.
 	Every int `yaml:"every" in:"0 10000000"`
 	// First is how many attempts of each operation fail before one may succeed.
 	First int `yaml:"first" in:"0 10000000"`
-	// Rest makes a request fail that comes later than this after the request before it, as at a
-	// service that stops if no client asks; 0: a rest does not matter.
+	// Rest makes a request fail that comes later than this after the one before; 0: none.
 	Rest time.Duration `yaml:"rest" in:"0 720h"`
-	// Overload makes a failure look like a refusal (503). Without it a failure says nothing
-	// about load (500).
+	// Overload makes a failure look like a refusal (503) instead of an error (500).
 	Overload bool `yaml:"overload"`
-	// Sticky makes all requests of a share of the clients fail, as if some machines are down and
-	// each client stays with its own. Without it, each request has the same chance.
+	// Sticky makes all requests of that share of the clients fail, not that share of all requests.
 	Sticky bool `yaml:"sticky"`
-	// Lost makes a request that fails vanish: the client never gets an answer, and needs a
-	// Timeout.
+	// Lost makes a request that fails vanish, so that its client needs a Timeout.
 	Lost bool `yaml:"lost"`
 	// From and For say when requests fail; a For of 0: from From to the end.
 	From time.Duration `yaml:"from" in:"0 720h"`
 	For  time.Duration `yaml:"for" in:"0 720h"`
-	// Period repeats the time of From and For each Period, longer than For; 0: requests fail
-	// once for that time.
+	// Period repeats that time each Period, which is longer than For; 0: it does not come again.
 	Period time.Duration `yaml:"period" in:"0 720h"`
 }
 
@@ -235,16 +215,13 @@ type Outage struct {
 	From time.Duration `yaml:"from" in:"0 720h"`
 	// For is how long it lasts, more than 0.
 	For time.Duration `yaml:"for" in:"1ns 720h"`
-	// Kind is "errors", the default: every request is refused; "silent": the process stops, and
-	// has its requests again when it continues; or "lost": requests and answers vanish, the
-	// server serves the requests that it has, and clients need a Timeout.
+	// Kind is "errors" by default: every request is refused; "silent": the process stops, and has its
+	// requests again when it continues; or "lost": requests and answers vanish.
 	Kind string `yaml:"kind" of:"errors silent lost"`
-	// Backlog is how many requests the kernel keeps for a process that is stopped by a "silent"
-	// outage. The process has these when it continues, whether a client still waits or not, and
-	// of the other requests those that a client waits for. 0: no bound.
+	// Backlog is how many requests the kernel keeps for a process in a "silent" outage, whether their
+	// clients still wait or not; of later requests it has those that are waited for. 0: no bound.
 	Backlog int `yaml:"backlog" in:"0 10000000"`
 	// RetryAfter makes refusals of an "errors" outage say when it ends.
-	// Refusal.RetryAfterJitter is added.
 	RetryAfter bool `yaml:"retry_after"`
 }
 

@@ -23,13 +23,10 @@ type Strategy struct {
 	// Budget bounds the share of retries.
 	Budget Budget `yaml:"budget"`
 	// Throttle is the K of a throttle.Throttle: how many requests there may be for each accepted
-	// one, 1 to 100; 0: no throttle. "Reject new requests locally (at the client) based on
-	// rejection probability" (Safe Client Behaviour). A client gives a rejected operation up.
+	// one, 1 to 100; 0: no throttle. A client gives a rejected operation up.
 	Throttle float64 `yaml:"throttle" in:"1 100"`
 	// Sense is the share of the medium's places, or else of the slots, that must be free before a
-	// client sends: the carrier sense of Ethernet, in Exponential Backoff in Distributed Systems.
-	// 0 to 1; 0: clients do not look. If the service is too full the attempt has failed, and no
-	// request is sent.
+	// client sends, 0 to 1; 0: clients do not look. At a fuller service the attempt has failed unsent.
 	Sense float64 `yaml:"sense" in:"0 1"`
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
@@ -51,13 +48,11 @@ type Retry struct {
 	Factor float64 `yaml:"factor" needs:"kind"`
 	// Jitter is a text in files: "full", "proportional:0.6"; see [backoff.Jitter].
 	Jitter backoff.Jitter `yaml:"jitter" needs:"kind"`
-	// CapLast caps "exponential" after the jitter, as the clients of Exponential Backoff in
-	// Distributed Systems and Improve on exponential backoff do.
+	// CapLast caps "exponential" after the jitter.
 	CapLast bool `yaml:"cap_last" needs:"kind"`
 	// Attempts is the most attempts of an operation, with its first; 0: no limit.
 	Attempts int `yaml:"attempts" in:"0 1000000"`
-	// RetryAfter makes a retry wait at least as long as the service says, with a jitter on top. A
-	// Window without a Kind always does.
+	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
 	RetryAfter bool `yaml:"retry_after" needs:"kind"`
 	// Backoff is used instead of Kind to CapLast if it is not nil.
 	Backoff backoff.Backoff `yaml:"-" as:"kind"`
@@ -106,9 +101,7 @@ func (w Window) settings(r *rand.Rand) core.Settings {
 	return s
 }
 
-// Budget is a retry.Budget: "Limit retries to a percentage of total outgoing requests. Example:
-// Only 10% of outgoing requests can be retries" (Safe Client Behaviour). A client gives an
-// operation up if the budget refuses its retry.
+// Budget is a retry.Budget. A client gives an operation up if the budget refuses its retry.
 type Budget struct {
 	// Share is the most retries as a share of all requests, less than 1; 0: no budget.
 	Share float64 `yaml:"share"`
