@@ -23,8 +23,7 @@ func crowded(reserve float64) sim.Scenario {
 	}
 }
 
-// "Prioritize interactive requests. Drop background requests" ("Safe Client
-// Behaviour").
+// "Prioritize interactive requests. Drop background requests" (Safe Client Behaviour).
 func TestPrioritisedDropping(t *testing.T) {
 	share := func(k struct{ Operations, Done int }) float64 { return float64(k.Done) / float64(k.Operations) }
 	alike := run(t, crowded(0), named(t, "none"))

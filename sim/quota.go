@@ -51,6 +51,9 @@ func (q *account) report(refused bool) (quota.Report, bool) {
 	if r.Reset = q.conf.Per - q.at%q.conf.Per; q.conf.Bucket {
 		r.Reset = stretched(q.conf.Per, 1-q.left/q.conf.Limit)
 	}
+	if q.conf.Reports != nil {
+		return q.conf.Reports(r, refused)
+	}
 	switch q.conf.Report {
 	case "rounded":
 		r.Reset = (r.Reset + time.Second - 1).Truncate(time.Second)

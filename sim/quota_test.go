@@ -42,18 +42,6 @@ func TestAQuotaBoundsWhatIsServed(t *testing.T) {
 	}
 }
 
-// A limiter that reads what a service reports of its quotas is hardly refused.
-func TestReportedQuotasPreventRefusals(t *testing.T) {
-	for _, q := range []sim.Quota{
-		{Limit: 60, Per: time.Minute}, {Limit: 60, Per: time.Minute, Report: "rounded"},
-		{Limit: 60, Per: time.Minute, Bucket: true}, {Limit: 6000, Per: time.Minute, Bucket: true, Cost: 100},
-	} {
-		r := run(t, quoted(q), probe)
-		assert.LessOrEqual(t, r.Refused, 1, q)
-		assert.GreaterOrEqual(t, r.QuotaShare, 0.98, q)
-	}
-}
-
 // Without a report, or with one that always says that all is left, nothing changes.
 func TestAnEmptyReportChangesNothing(t *testing.T) {
 	for _, report := range []string{"none", "full"} {

@@ -3,6 +3,8 @@ package sim
 import (
 	"cmp"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/quota"
 )
 
 // Server is the service. Each part works if it is set; the zero value serves every request at once.
@@ -117,6 +119,9 @@ type Quota struct {
 	// seconds; "full", the whole quota is always left; "empty", the rest is always 0; "refusals",
 	// only refusals have a report; "none", answers have no report.
 	Report string `yaml:"report" of:"true rounded full empty refusals none"`
+	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false
+	// if the answer has none.
+	Reports func(truth quota.Report, refused bool) (quota.Report, bool) `yaml:"-"`
 }
 
 // perSecond is how much of the quota comes back in a second.

@@ -75,6 +75,8 @@ type Window struct {
 	NoPause bool `yaml:"no_pause" needs:"law"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
 	NoQuota bool `yaml:"no_quota" needs:"law"`
+	// Reserve is the field of limiter.Rules.
+	Reserve float64 `yaml:"-"`
 	// NewLaw is used instead of Law if it is not nil.
 	NewLaw window.NewLaw `yaml:"-" as:"law"`
 }
@@ -93,7 +95,7 @@ func (w Window) MakeLaw() window.NewLaw {
 func (w Window) settings(r *rand.Rand) core.Settings {
 	s := core.Settings{
 		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Min: w.Min, Max: w.Max},
-		Patience: w.Patience, Rand: r,
+		Patience: w.Patience, Reserve: w.Reserve, Rand: r,
 	}
 	if w.NoPause {
 		s.PauseMax = -1

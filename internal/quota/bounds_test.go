@@ -1,81 +1,108 @@
 package quota_test
 
 import (
+	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/sim"
 )
 
-// fixed and bucket are the two kinds of quota, of requests.
-func fixed(size float64, every time.Duration) *limit {
-	return &limit{name: "requests", size: size, every: every}
+// fixed and bucket are the two kinds of quota, and tokens a bucket that a request spends 12 to 228 of.
+func fixed(size float64, every time.Duration) sim.Quota { return sim.Quota{Limit: size, Per: every} }
+
+func bucket(size float64, every time.Duration) sim.Quota {
+	return sim.Quota{Limit: size, Per: every, Bucket: true}
 }
 
-func bucket(size float64, every time.Duration) *limit {
-	return &limit{name: "requests", size: size, every: every, bucket: true}
+func tokens(size float64, every time.Duration) sim.Quota {
+	return sim.Quota{Limit: size, Per: every, Bucket: true, Cost: 120}
 }
 
-// tokens is a bucket that a request spends 20 to 220 of.
-func tokens(size float64, every time.Duration) *limit {
-	return &limit{name: "tokens", size: size, every: every, bucket: true, cost: func(r *rand.Rand) float64 {
-		return math.Round(20 + 200*r.Float64())
-	}}
+// reported is a quota whose reports are other than true.
+func reported(q sim.Quota, report func(quota.Report) quota.Report) sim.Quota {
+	q.Reports = func(r quota.Report, _ bool) (quota.Report, bool) { return report(r), true }
+	return q
 }
 
 // upward and downward round the time to the reset to whole seconds.
-func upward(r quota.Report, _ bool) (quota.Report, bool) {
-	r.Reset = time.Duration(math.Ceil(r.Reset.Seconds())) * time.Second
-	return r, true
+func upward(q sim.Quota) sim.Quota {
+	return reported(q, func(r quota.Report) quota.Report {
+		r.Reset = time.Duration(math.Ceil(r.Reset.Seconds())) * time.Second
+		return r
+	})
 }
 
-func downward(r quota.Report, _ bool) (quota.Report, bool) {
-	r.Reset = r.Reset.Truncate(time.Second)
-	return r, true
+func downward(q sim.Quota) sim.Quota {
+	return reported(q, func(r quota.Report) quota.Report { r.Reset = r.Reset.Truncate(time.Second); return r })
 }
 
-// What a client with more work than the quota allows gets of it, and the refusals of an hour.
+// service is one with these quotas that answers 25 to 75 ms after a request came, which takes as long.
+func service(quotas ...sim.Quota) sim.Scenario {
+	const half, spread = 50 * time.Millisecond, "uniform"
+	return sim.Scenario{
+		Server: sim.Server{
+			Connect: half, ConnectSpread: sim.Spread{Kind: spread}, Service: half, Spread: sim.Spread{Kind: spread},
+			Refusal: sim.Refusal{Time: half, Spread: sim.Spread{Kind: spread}}, Quotas: quotas,
+		},
+		Clients: sim.Clients{Count: 1, Lateness: time.Millisecond}, Horizon: time.Hour, NoTraces: true,
+	}
+}
+
+func run(t *testing.T, s sim.Scenario, w sim.Window, seed int) sim.Result {
+	w.Law = "probe"
+	r, err := sim.Run(s, sim.Strategy{Name: "probe", Window: w}, uint64(seed))
+	require.NoError(t, err)
+	return r
+}
+
+// What clients with more work than the quota allows get of it, and the refusals of an hour and client.
 func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
+	minute := fixed(60, time.Minute)
 	for name, c := range map[string]struct {
-		world
+		quotas  []sim.Quota
+		clients int
+		window  sim.Window
 		rate    float64 // that the service gives, a second
-		refused float64 // an hour and client
+		refused float64
 	}{
-		"60 a minute":                {world{limits: []*limit{fixed(60, time.Minute)}}, 1, 5},
-		"60 a minute, rounded up":    {world{limits: []*limit{fixed(60, time.Minute)}, reports: upward}, 1, 5},
-		"60 a minute, rounded down":  {world{limits: []*limit{fixed(60, time.Minute)}, reports: downward}, 1, 5},
-		"GitHub":                     {world{limits: []*limit{fixed(5000, time.Hour)}, reports: upward}, 5000. / 3600, 3},
-		"a bucket":                   {world{limits: []*limit{bucket(60, time.Minute)}}, 1, 5},
-		"a bucket, rounded up":       {world{limits: []*limit{bucket(60, time.Minute)}, reports: upward}, 1, 5},
-		"requests and tokens":        {world{limits: []*limit{bucket(500, time.Minute), tokens(60_000, time.Minute)}}, 500. / 60, 5},
-		"many requests, few tokens":  {world{limits: []*limit{bucket(2000, time.Minute), tokens(60_000, time.Minute)}}, 500. / 60, 5},
-		"4 clients of 60 a minute":   {world{clients: 4, limits: []*limit{fixed(60, time.Minute)}}, 1, 10},
-		"16 clients":                 {world{clients: 16, limits: []*limit{fixed(60, time.Minute)}}, 1, 30},
-		"4 clients of a bucket":      {world{clients: 4, limits: []*limit{bucket(60, time.Minute)}}, 1, 10},
-		"a hundred in ten seconds":   {world{limits: []*limit{fixed(100, 10*time.Second)}, reports: upward}, 10, 5},
-		"a reserve of half a bucket": {world{limits: []*limit{bucket(60, time.Minute)}, reserve: 0.5}, 1, 5},
+		"60 a minute":                {quotas: []sim.Quota{minute}, rate: 1, refused: 5},
+		"60 a minute, rounded up":    {quotas: []sim.Quota{upward(minute)}, rate: 1, refused: 5},
+		"60 a minute, rounded down":  {quotas: []sim.Quota{downward(minute)}, rate: 1, refused: 5},
+		"GitHub":                     {quotas: []sim.Quota{upward(fixed(5000, time.Hour))}, rate: 5000. / 3600, refused: 3},
+		"a bucket":                   {quotas: []sim.Quota{bucket(60, time.Minute)}, rate: 1, refused: 5},
+		"a bucket, rounded up":       {quotas: []sim.Quota{upward(bucket(60, time.Minute))}, rate: 1, refused: 5},
+		"requests and tokens":        {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
+		"many requests, few tokens":  {quotas: []sim.Quota{bucket(2000, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
+		"4 clients of 60 a minute":   {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
+		"16 clients":                 {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 30},
+		"4 clients of a bucket":      {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
+		"a hundred in ten seconds":   {quotas: []sim.Quota{upward(fixed(100, 10*time.Second))}, rate: 10, refused: 5},
+		"a reserve of half a bucket": {quotas: []sim.Quota{bucket(60, time.Minute)}, window: sim.Window{Reserve: 0.5}, rate: 1, refused: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var refused []float64
-			for seed := range uint64(3) {
-				w := c.world
-				w.seed, w.until = seed, time.Hour
-				if w.clients > 1 {
-					w.until = 21 * time.Minute
+			s := service(c.quotas...)
+			s.Clients.Count = cmp.Or(c.clients, 1)
+			s.Clients.Rate = 3 * c.rate
+			if c.clients > 1 { // in the first minute they learn of each other
+				s.Clients.Rate = 20 * c.rate
+				s.Horizon, s.Watch = 21*time.Minute, sim.Watch{From: time.Minute, For: 20 * time.Minute}
+			}
+			for seed := range 3 {
+				r := run(t, s, c.window, seed)
+				assert.GreaterOrEqual(t, float64(r.Done)/(c.rate*s.Horizon.Seconds()), 0.98)
+				assert.GreaterOrEqual(t, r.Jain, 0.95)
+				if c.clients > 1 {
+					r.Refused = 3 * r.Watched.Errors
 				}
-				w.run()
-				share := float64(w.accepted) / (c.rate * w.until.Seconds())
-				assert.GreaterOrEqual(t, share, 0.98)
-				if w.clients > 1 {
-					w.refused = 3 * w.settled
-				}
-				refused = append(refused, float64(w.refused)/float64(max(1, w.clients)))
-				assert.GreaterOrEqual(t, w.fairness(), 0.95)
+				refused = append(refused, float64(r.Refused)/float64(s.Clients.Count))
 			}
 			assert.LessOrEqual(t, slices.Sorted(slices.Values(refused))[1], c.refused, "%v", refused)
 		})
@@ -84,25 +111,27 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 
 // A job that fits into the quota is not paced, and one that does not takes the least time.
 func TestAJobIsNotSlowed(t *testing.T) {
+	minute, bucket := fixed(60, time.Minute), bucket(60, time.Minute)
 	for name, c := range map[string]struct {
-		world
-		most time.Duration
+		requests int
+		quota    sim.Quota
+		most     time.Duration
 	}{
-		"60 of 60 a minute":       {world{jobs: 60, limits: []*limit{fixed(60, time.Minute)}}, 2 * time.Second},
-		"60 of a bucket":          {world{jobs: 60, limits: []*limit{bucket(60, time.Minute)}}, 2 * time.Second},
-		"150 of 60 a minute":      {world{jobs: 150, limits: []*limit{fixed(60, time.Minute)}}, 126 * time.Second},
-		"150 of a bucket":         {world{jobs: 150, limits: []*limit{bucket(60, time.Minute)}}, 94500 * time.Millisecond},
-		"1000 of GitHub":          {world{jobs: 1000, limits: []*limit{fixed(5000, time.Hour)}, reports: upward}, 2 * time.Second},
-		"150 of 60 in 10 seconds": {world{jobs: 150, limits: []*limit{fixed(60, 10*time.Second)}, reports: upward}, 21 * time.Second},
+		"60 of 60 a minute":       {60, minute, 2 * time.Second},
+		"60 of a bucket":          {60, bucket, 2 * time.Second},
+		"150 of 60 a minute":      {150, minute, 126 * time.Second},
+		"150 of a bucket":         {150, bucket, 94500 * time.Millisecond},
+		"1000 of GitHub":          {1000, upward(fixed(5000, time.Hour)), 2 * time.Second},
+		"150 of 60 in 10 seconds": {150, upward(fixed(60, 10*time.Second)), 21 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(5) {
-				w := c.world
-				w.seed, w.until = seed, time.Hour
-				w.run()
-				assert.Equal(t, w.jobs, w.accepted)
-				assert.Zero(t, w.refused)
-				assert.LessOrEqual(t, w.done, c.most)
+			s := service(c.quota)
+			s.Clients.Operations = c.requests
+			for seed := range 5 {
+				r := run(t, s, sim.Window{}, seed)
+				assert.Equal(t, c.requests, r.Done)
+				assert.Zero(t, r.Refused)
+				assert.LessOrEqual(t, r.Makespan, c.most)
 			}
 		})
 	}
@@ -110,39 +139,35 @@ func TestAJobIsNotSlowed(t *testing.T) {
 
 // Reports that are wrong or missing cost little time against no reports at all.
 func TestFalseReportsCostLittle(t *testing.T) {
-	replaced := func(reports func(quota.Report) quota.Report) func(quota.Report, bool) (quota.Report, bool) {
-		return func(r quota.Report, _ bool) (quota.Report, bool) { return reports(r), true }
+	wide, minute := fixed(1e9, time.Minute), fixed(60, time.Minute)
+	left := func(left float64) func(quota.Report) quota.Report {
+		return func(r quota.Report) quota.Report {
+			return quota.Report{Name: r.Name, Limit: 60, Left: left, Reset: time.Minute}
+		}
 	}
-	slots := world{jobs: 5000, slots: 32, limits: []*limit{fixed(1e9, time.Minute)}}
-	minute := world{jobs: 1800, limits: []*limit{fixed(60, time.Minute)}}
+	refusals := minute
+	refusals.Report = "refusals"
 	for name, c := range map[string]struct {
-		world
-		reports func(quota.Report, bool) (quota.Report, bool)
+		requests, slots int
+		quota           sim.Quota
 	}{
-		"never any left": {slots, replaced(func(r quota.Report) quota.Report {
-			return quota.Report{Name: r.Name, Limit: 60, Reset: time.Minute}
-		})},
-		"always all left": {minute, replaced(func(r quota.Report) quota.Report {
-			return quota.Report{Name: r.Name, Limit: 60, Left: 60, Reset: time.Minute}
-		})},
-		"no reset":          {minute, replaced(func(r quota.Report) quota.Report { r.Reset = -1; return r })},
-		"rounded to tens":   {minute, replaced(func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
-		"only if refused":   {minute, func(r quota.Report, refused bool) (quota.Report, bool) { return r, refused }},
-		"five minutes late": {minute, replaced(func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r })},
-		"a quota too wide":  {slots, nil},
+		"never any left":    {5000, 32, reported(wide, left(0))},
+		"a quota too wide":  {5000, 32, wide},
+		"always all left":   {1800, 0, reported(minute, left(60))},
+		"no reset":          {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Reset = -1; return r })},
+		"rounded to tens":   {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
+		"five minutes late": {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r })},
+		"only if refused":   {1800, 0, refusals},
 	} {
 		t.Run(name, func(t *testing.T) {
+			s := service(c.quota)
+			s.Clients.Operations, s.Server.Slots, s.Horizon = c.requests, c.slots, 10*time.Hour
 			var took, without time.Duration
-			for seed := range uint64(3) {
-				w := c.world
-				w.seed, w.until, w.reports = seed, 10*time.Hour, c.reports
-				silent := w
-				silent.silent = true
-				w.run()
-				silent.run()
-				assert.Equal(t, w.jobs, w.accepted)
-				took += w.done
-				without += silent.done
+			for seed := range 3 {
+				r := run(t, s, sim.Window{}, seed)
+				assert.Equal(t, c.requests, r.Done)
+				took += r.Makespan
+				without += run(t, s, sim.Window{NoQuota: true}, seed).Makespan
 			}
 			assert.LessOrEqual(t, took.Seconds(), 1.05*without.Seconds())
 		})
