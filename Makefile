@@ -23,8 +23,8 @@ RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 .PHONY: test short lint vet-os fuzz e2e bench bench-peers names tidy rehearse release
 
 # The race detector looks at the library and at the other packages that start goroutines. It
-# does not look at the simulator, which starts none and would take ten times as long.
-NO_RACE   := ^github.com/aimd-go/aimd/sim$$
+# does not look at the simulator and at internal/rules, which start none and would take ten times as long.
+NO_RACE   := ^github.com/aimd-go/aimd/\(sim\|internal/rules\)$$
 HERMETIC  := $(filter-out e2e,$(MODULES))
 TEST      := go test -vet=off -shuffle=on -timeout 20m
 
