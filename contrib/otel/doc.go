@@ -13,7 +13,7 @@
 //	                           sets the rate
 //	aimd.paused_until          gauge, s: the end of the pause for all, in seconds since 1970
 //	aimd.quota_limit,          gauges: a quota of the service, as its answers report it, and
-//	aimd.quota_left            what is left of it, with aimd.quota, its name
+//	aimd.quota_left            the remaining quota, with aimd.quota, its name
 //	aimd.in_flight             up-down counter, {attempt}: sent and not answered
 //	aimd.queued                up-down counter, {operation}: wait for a slot
 //	aimd.attempts              counter, {attempt}: answered, with aimd.outcome: success,

@@ -42,10 +42,10 @@ var (
 // goroutines. Make one with New.
 type Collector struct{ tally *tally.Tally }
 
-// New returns a Collector of these limiters; one that several functions yield counts once. Each function
-// yields the present limiters, each with a name, "" for the limiter's own; several goroutines may call it
-// at once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. New
-// panics if a function is nil. A registry takes one Collector, or several with a label each
+// New returns a Collector. Each function yields the present limiters, each with a name, "" for the
+// limiter's own; several goroutines may call it at once. A limiter that several functions yield counts
+// once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. New panics if
+// a function is nil. A registry takes one Collector, or several with a label each
 // (prometheus.WrapRegistererWith).
 func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
 	return &Collector{tally.New(limiters...)}

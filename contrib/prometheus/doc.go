@@ -13,7 +13,7 @@
 //	aimd_paused_until_seconds        the end of the pause for all, in seconds since 1970
 //	aimd_in_flight                   attempts sent and not answered
 //	aimd_quota_limit                 a quota of the service, as its answers report it, by quota
-//	aimd_quota_left                  what is left of it
+//	aimd_quota_left                  the remaining quota
 //	aimd_queued                      operations that wait for a slot
 //	aimd_attempts_total              answered attempts, with the label outcome: success,
 //	                                 overload, timeout, neutral or client_error

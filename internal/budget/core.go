@@ -19,7 +19,7 @@ const (
 	DefaultFloor = 3
 )
 
-// Settings are those of retry.BudgetSettings, which documents them.
+// Settings has the rules of a Core; retry.BudgetSettings documents its fields.
 type Settings struct {
 	Share  float64
 	Window time.Duration

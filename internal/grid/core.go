@@ -20,8 +20,8 @@ const (
 // stood still runs at once; but at least a second, which a busy machine may need. Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
-// Settings are those of schedule.Config, which documents them. [SafeClients] has a Period of 300 s, "once
-// every 5 minutes", and leaves "wait(period * random(.5, 1.5))", which is JitterPeriod, for the grid. A nil
+// Settings has the rules of a Core; schedule.Config documents its fields. [SafeClients] has a Period of
+// 300 s, "once every 5 minutes", and leaves "wait(period * random(.5, 1.5))", which is JitterPeriod, for the grid. A nil
 // Rand is a source with a fixed seed.
 type Settings struct {
 	Period, StartWithin time.Duration

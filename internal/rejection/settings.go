@@ -21,7 +21,8 @@ const (
 	DefaultProbe = time.Second
 )
 
-// Settings are those of throttle.Config, which documents them. A nil Rand is a source with a fixed seed.
+// Settings has the rules of a Core; throttle.Config documents its fields. A nil Rand is a source with a
+// fixed seed.
 type Settings struct {
 	Window time.Duration
 	K      float64
