@@ -51,7 +51,7 @@ func service(quotas ...sim.Quota) sim.Scenario {
 			Connect: half, ConnectSpread: sim.Spread{Kind: spread}, Service: half, Spread: sim.Spread{Kind: spread},
 			Refusal: sim.Refusal{Time: half, Spread: sim.Spread{Kind: spread}}, Quotas: quotas,
 		},
-		Clients: sim.Clients{Count: 1, Lateness: time.Millisecond}, Horizon: time.Hour, NoTraces: true,
+		Clients: sim.Clients{Count: 1, Stagger: time.Millisecond, Lateness: time.Millisecond}, Horizon: time.Hour, NoTraces: true,
 	}
 }
 
@@ -90,16 +90,16 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			var refused []float64
 			s := service(c.quotas...)
 			s.Clients.Count = cmp.Or(c.clients, 1)
-			s.Clients.Rate = 3 * c.rate
-			if c.clients > 1 { // in the first minute they learn of each other
-				s.Clients.Rate = 20 * c.rate
+			short := c.clients > 1 || len(c.quotas) > 1
+			if short { // in the first minute clients learn of each other
 				s.Horizon, s.Watch = 21*time.Minute, sim.Watch{From: time.Minute, For: 20 * time.Minute}
 			}
+			s.Clients.Operations, s.Optimum = int(2*c.rate*s.Horizon.Seconds()), s.Horizon
 			for seed := range 3 {
 				r := run(t, s, c.window, seed)
 				assert.GreaterOrEqual(t, float64(r.Done)/(c.rate*s.Horizon.Seconds()), 0.98)
 				assert.GreaterOrEqual(t, r.Jain, 0.95)
-				if c.clients > 1 {
+				if short {
 					r.Refused = 3 * r.Watched.Errors
 				}
 				refused = append(refused, float64(r.Refused)/float64(s.Clients.Count))
