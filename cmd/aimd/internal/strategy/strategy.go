@@ -70,8 +70,9 @@ func New(s sim.Strategy) (Strategy, error) {
 		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
 		return Strategy{Name: s.Name, Do: do}, err
 	}
-	c := Config(s.Window)
-	c.Name, c.Guards, c.MaxAttempts = s.Name, guards, s.Retry.Attempts
+	w := s.Window
+	c := limiter.Config{Name: s.Name, Guards: guards, InitialWindow: w.Initial}
+	c.Rules = limiter.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience, MaxAttempts: s.Retry.Attempts}
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return Strategy{}, err
@@ -82,14 +83,6 @@ func New(s sim.Strategy) (Strategy, error) {
 		return Strategy{}, err
 	}
 	return Strategy{s.Name, l.Do, l}, nil
-}
-
-// Config is the configuration of a limiter with that window.
-func Config(w sim.Window) limiter.Config {
-	return limiter.Config{
-		Rules:         limiter.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience},
-		InitialWindow: w.Initial,
-	}
 }
 
 // Close ends what the strategy began.

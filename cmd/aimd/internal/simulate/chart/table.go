@@ -1,5 +1,4 @@
-// Package chart shows studies: as tables, as charts of a terminal, as figures and
-// as a page.
+// Package chart shows studies: as tables, as figures and as a page.
 package chart
 
 import (
