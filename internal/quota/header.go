@@ -54,7 +54,7 @@ func Read(header map[string][]string, now func() time.Time) []Report {
 		if len(name) < len("Ratelimit") {
 			continue
 		}
-		switch name[0] { // most answers report nothing: they must cost little
+		switch name[0] { // most answers have no report, and must cost little
 		case 'X', 'R', 'A':
 			if strings.Contains(name, "Ratelimit") {
 				return (&reader{header: header, now: now()}).read()
@@ -113,7 +113,7 @@ func (h *reader) of(name string) *Report {
 	return &h.reports[i]
 }
 
-// put puts a part into a report, if the report has none yet.
+// put puts a part into a report that does not have this part yet.
 func (h *reader) put(name string, part int, value string) {
 	r := h.of(name)
 	switch {

@@ -1,5 +1,5 @@
 // Package quota paces requests by the quotas that a service reports in its answers: the limit,
-// what is left, and the time to the reset. It is pure: time is an argument.
+// the rest of it, and the time to the reset. It is pure: time is an argument.
 package quota
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Quotas are the quotas of a service. The zero value has none and paces nothing.
+// Quotas are the quotas of a service. With the zero value each request may go at once.
 type Quotas struct {
 	// Reserve is the share of each quota that is paced, 0 to 1. 0: a tenth is paced, and only
 	// if more waits than is left.
@@ -31,8 +31,8 @@ type quota struct {
 	// back is when a window's quota is whole again: of its reports the earliest, since most are
 	// in whole seconds. early is by how much these are too early; negative: too late.
 	back, early time.Duration
-	// fell is what the quota fell by, spent the number of our requests meanwhile; old counts
-	// fade. If others spend the same quota, each of our requests seems to spend more.
+	// fell is the amount by which the quota fell, spent the number of our requests meanwhile; old
+	// counts fade. If others spend the same quota, each of our requests seems to spend more.
 	fell, spent float64
 	// rate is what comes back in a second; 0: all comes back at the reset. kind is the evidence
 	// for a rate since the report then.
@@ -40,14 +40,14 @@ type quota struct {
 	then       sample
 	// probe is the one request sent since the reset, 0 if none is in flight.
 	probe uint64
-	// doubt counts accepted requests in a row that left nothing. Above 1 the reports are not believed:
-	// of two such requests only one can leave nothing, unless the quota is of a single request.
+	// doubt counts accepted requests in a row after which the quota was empty. Above 1 the reports are not believed:
+	// of two such requests only one can be the last, unless the quota is of a single request.
 	doubt int
 	// closed is the end of the pause that a refusal asked for.
 	closed time.Duration
 }
 
-// sample is a report to judge the kind by: what is used, and the time until that is back.
+// sample is a report to judge the kind by: the used part, and the time until that part is back.
 type sample struct {
 	at, reset time.Duration
 	used      float64
@@ -67,7 +67,7 @@ const (
 	tenth = 0.1
 	// fading is how much of the counts an answer keeps.
 	fading = 0.995
-	// shared is what a request seems to spend from which on others spend the quota too.
+	// shared: if a request seems to spend more than this, others spend the quota too.
 	shared = 1.05
 	// exact is how exact a reset in whole seconds is.
 	exact = time.Second
@@ -194,7 +194,7 @@ func (d *quota) compare(now, back time.Duration, r Report, over bool) {
 }
 
 // judge decides the kind. Of a window the time of the reset stays where it is; of a quota that
-// comes back at a rate the time to the reset is in proportion to what is used.
+// comes back at a rate the time to the reset is in proportion to the used part.
 func (d *quota) judge(s sample) {
 	then, grain := d.then, exact.Seconds()
 	if s.reset%exact != 0 {
@@ -215,8 +215,8 @@ func (d *quota) judge(s sample) {
 	}
 }
 
-// Due is when the next request may go after the one at the time sent, with so many in flight and
-// so many that wait.
+// Due is when the next request may go after the one at the time sent. flying are the requests in
+// flight, waiting the requests that wait.
 func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Duration) {
 	pending := float64(flying - len(q.begun))
 	for i := range q.all {
@@ -234,7 +234,7 @@ func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Dura
 	return at
 }
 
-// due is when the next request may go by this quota, to keep a part of what is left.
+// due is when the next request may go by this quota, if a part of the rest is kept.
 func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Duration {
 	gap, end := math.Sqrt(use), d.back+d.early
 	switch {
@@ -253,7 +253,7 @@ func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Durat
 	case d.rate > 0:
 		end = sent + d.after(d.Limit-left)
 	}
-	// What is left, spread evenly to the reset.
+	// The rest is spread evenly up to the reset.
 	return sent + time.Duration(float64(end-sent)*gap/(left+gap))
 }
 
