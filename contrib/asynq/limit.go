@@ -59,13 +59,9 @@ func Limit(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 			if err != nil {
 				return err
 			}
-			if l == nil {
-				return next.ProcessTask(ctx, t)
-			}
-			err = d.Run(ctx, l, patience(ctx), last(ctx), func(ctx context.Context) error { return next.ProcessTask(ctx, t) })
-			var back *job.Back
-			if errors.As(err, &back) {
-				return fmt.Errorf("%w: %w", ErrHandedBack, back.Cause)
+			back, err := d.Run(ctx, l, patience(ctx), last(ctx), func(ctx context.Context) error { return next.ProcessTask(ctx, t) })
+			if back {
+				return fmt.Errorf("%w: %w", ErrHandedBack, err)
 			}
 			return err
 		})

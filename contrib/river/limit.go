@@ -56,18 +56,14 @@ func Limit(c *river.Config, s Settings) error {
 	c.Middleware = append(slices.Clip(c.Middleware), river.WorkerMiddlewareFunc(
 		func(ctx context.Context, row *rivertype.JobRow, work func(context.Context) error) error {
 			l, err := s.Of(row)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case l == nil:
-				return work(ctx)
 			}
-			err = d.Run(ctx, l, rescued/2, false, work)
-			var back *job.Back
+			back, err := d.Run(ctx, l, rescued/2, false, work)
 			switch {
-			case !errors.As(err, &back):
+			case !back:
 				return err
-			case errors.Is(back.Cause, limiter.ErrClosed):
+			case errors.Is(err, limiter.ErrClosed):
 				return river.JobSnooze(0) // another process may have it at once
 			}
 			return river.JobSnooze(snooze)

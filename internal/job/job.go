@@ -7,7 +7,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -22,16 +21,6 @@ import (
 // do not wait long for that worker.
 const Brief = 100 * time.Millisecond
 
-// Back is the error of a job that goes back to its engine without a result. The engine should not count
-// it as an attempt.
-type Back struct {
-	// Cause is why: an *attempt.Error, with the refusal if there was one.
-	Cause error
-}
-
-func (b *Back) Error() string { return fmt.Sprintf("handed back: %v", b.Cause) }
-func (b *Back) Unwrap() error { return b.Cause }
-
 // Desk runs the jobs of one server of an engine. It is safe for any number of goroutines.
 type Desk struct {
 	// Waiters is how many jobs may wait at a time; 0: any number. A job beyond waits for Brief.
@@ -41,28 +30,32 @@ type Desk struct {
 }
 
 // Run runs work as one operation of the limiter, as its Do does, and waits for slots for at most the
-// patience in all; 0: no bound. It returns nil, the error of work if that is final, a *Back, or the
-// *attempt.Error if a guard, a policy or a limit of attempts ended the operation.
+// patience in all; 0: no bound. A nil limiter lets the work run at once. Run returns nil, the error of work
+// if that is final, or the *attempt.Error if a guard, a policy or a limit of attempts ended the operation.
 //
-// A job that must stay, because its engine would count its way back as a failure, waits until ctx ends.
-func (d *Desk) Run(ctx context.Context, l *limiter.Limiter, patience time.Duration, stay bool, work func(context.Context) error) error {
+// If back is true, the job goes back to its engine without a result, and the engine should not count it as
+// an attempt. The error is then an *attempt.Error, with the refusal if there was one. A job that must stay,
+// because its engine would count its way back as a failure, waits until ctx ends.
+func (d *Desk) Run(ctx context.Context, l *limiter.Limiter, patience time.Duration, stay bool, work func(context.Context) error) (back bool, err error) {
+	if l == nil {
+		return false, work(ctx)
+	}
 	w := &wait{desk: d, stay: stay}
 	if patience > 0 {
 		w.until = time.Now().Add(patience)
 	}
 	for {
 		began := time.Now()
-		err := w.do(ctx, l, work)
-		var back *Back
-		if !errors.As(err, &back) || ctx.Err() != nil {
-			return err
+		back, err = w.do(ctx, l, work)
+		if !back || ctx.Err() != nil {
+			return back, err
 		}
 		select {
 		case <-time.After(Brief - time.Since(began)):
 		case <-ctx.Done():
 		}
 		if !stay {
-			return err
+			return back, err
 		}
 	}
 }
@@ -83,13 +76,13 @@ type wait struct {
 }
 
 // do is one round of Run.
-func (w *wait) do(ctx context.Context, l *limiter.Limiter, work func(context.Context) error) error {
+func (w *wait) do(ctx context.Context, l *limiter.Limiter, work func(context.Context) error) (back bool, err error) {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
 	w.begin()
 	defer w.over()
-	err := l.Do(inner, func(ctx context.Context) error {
+	err = l.Do(inner, func(ctx context.Context) error {
 		if !w.over() {
 			return context.Canceled // the slot came too late
 		}
@@ -99,17 +92,16 @@ func (w *wait) do(ctx context.Context, l *limiter.Limiter, work func(context.Con
 	story, _ := err.(*attempt.Error) // nil if err is
 	switch {
 	case story == nil:
-		return err
+		return false, err
 	case story.Reason == nil:
-		return story.Cause
+		return false, story.Cause
 	case ctx.Err() != nil:
-		return err
-	case context.Cause(inner) == errPatience,
-		!w.stay && errors.Is(story.Reason, context.DeadlineExceeded), // the next attempt is due after it
-		errors.Is(story.Reason, limiter.ErrClosed), errors.Is(story.Reason, attempt.ErrQueueFull):
-		return &Back{err}
+		return false, err
 	}
-	return err
+	back = context.Cause(inner) == errPatience ||
+		!w.stay && errors.Is(story.Reason, context.DeadlineExceeded) || // the next attempt is due after it
+		errors.Is(story.Reason, limiter.ErrClosed) || errors.Is(story.Reason, attempt.ErrQueueFull)
+	return back, err
 }
 
 // begin begins to wait.

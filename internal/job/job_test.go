@@ -50,7 +50,7 @@ func TestARefusedJobGoesFirst(t *testing.T) {
 		for i := range 3 {
 			go func() {
 				refused := false
-				assert.NoError(t, d.Run(t.Context(), l, 0, false, func(context.Context) error {
+				_, err := d.Run(t.Context(), l, 0, false, func(context.Context) error {
 					order = append(order, fmt.Sprint(i))
 					time.Sleep(time.Second)
 					if i == 0 && !refused {
@@ -58,7 +58,8 @@ func TestARefusedJobGoesFirst(t *testing.T) {
 						return errRefused
 					}
 					return nil
-				}))
+				})
+				assert.NoError(t, err)
 			}()
 			synctest.Wait()
 		}
@@ -117,7 +118,7 @@ func TestWhenAJobGoesBack(t *testing.T) {
 					occupy(t, l, c.busy)
 				}
 				if c.waiters > 0 {
-					go func() { _ = d.Run(ctx, l, 0, false, nothing) }()
+					go func() { _, _ = d.Run(ctx, l, 0, false, nothing) }()
 					synctest.Wait()
 				}
 				if c.begin != nil {
@@ -127,11 +128,10 @@ func TestWhenAJobGoesBack(t *testing.T) {
 					c.work = nothing
 				}
 				began := time.Now()
-				err := d.Run(ctx, l, c.patience, c.stay, c.work)
+				back, err := d.Run(ctx, l, c.patience, c.stay, c.work)
 				assert.Equal(t, c.took, time.Since(began))
 				assert.ErrorIs(t, err, c.want)
-				var back *job.Back
-				assert.Equal(t, c.back, errors.As(err, &back), "%v", err)
+				assert.Equal(t, c.back, back, "%v", err)
 				if c.want == final {
 					assert.Equal(t, final, err, "nothing around it")
 				}
@@ -144,9 +144,10 @@ func TestWhenAJobGoesBack(t *testing.T) {
 func TestAPanicLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d := newLimiter(t), &job.Desk{Waiters: 1}
-		require.Panics(t, func() { _ = d.Run(t.Context(), l, 0, false, func(context.Context) error { panic("no") }) })
+		require.Panics(t, func() { _, _ = d.Run(t.Context(), l, 0, false, func(context.Context) error { panic("no") }) })
 		require.Zero(t, l.Snapshot().InFlight)
 		occupy(t, l, time.Second)
-		require.NoError(t, d.Run(t.Context(), l, 0, false, nothing))
+		_, err := d.Run(t.Context(), l, 0, false, nothing)
+		require.NoError(t, err)
 	})
 }
