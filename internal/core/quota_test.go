@@ -77,10 +77,11 @@ func TestARetryAfterComesBeforeTheReset(t *testing.T) {
 func TestTheTightestOfSeveralQuotasDecides(t *testing.T) {
 	g, err := core.NewGate(aimd.Reno, core.Settings{})
 	require.NoError(t, err)
+	// Both are sent before an answer closes the gate.
+	tickets := map[string]core.Ticket{"core": sent(t, &g, 0), "search": sent(t, &g, 0)}
 	for name, left := range map[string]float64{"core": 50, "search": 0} {
-		ticket := sent(t, &g, 0)
-		g.Reported(0, ticket, quota.Answer{Reports: []quota.Report{{Name: name, Limit: 60, Left: left, Reset: time.Minute}}})
-		g.Answered(0, ticket, window.Success, 0)
+		g.Reported(0, tickets[name], quota.Answer{Reports: []quota.Report{{Name: name, Limit: 60, Left: left, Reset: time.Minute}}})
+		g.Answered(0, tickets[name], window.Success, 0)
 	}
 	at, ok := g.Deadline(1)
 	assert.True(t, ok)
