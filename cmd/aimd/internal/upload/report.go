@@ -75,7 +75,7 @@ func shown(name string) string {
 type reporter struct {
 	Config
 	began time.Time
-	// around keeps the lines that are written to a terminal clear of the progress.
+	// around keeps the lines that are written to a terminal clear of the progress, and of each other.
 	around func(write func())
 	// stop ends the run if the reader of standard output is gone.
 	stop func(error)
@@ -87,7 +87,12 @@ type reporter struct {
 }
 
 func newReporter(c Config, stop func(error)) *reporter {
-	return &reporter{Config: c, stop: stop, began: time.Now(), around: func(write func()) { write() }}
+	var writing sync.Mutex
+	return &reporter{Config: c, stop: stop, began: time.Now(), around: func(write func()) {
+		writing.Lock()
+		defer writing.Unlock()
+		write()
+	}}
 }
 
 // add counts the result of a file, and writes its line.

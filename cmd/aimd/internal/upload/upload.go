@@ -56,12 +56,12 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
+	hide := u.progress()
 	said := make(chan struct{})
 	unstopped := context.AfterFunc(stopped, func() {
 		defer close(said)
-		fmt.Fprintln(u.Stderr, stopping)
+		u.report.stderr(stopping)
 	})
-	hide := u.progress()
 	u.all(stopped, string(list))
 	if hide(); !unstopped() {
 		<-said
