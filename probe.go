@@ -44,7 +44,9 @@ import (
 //	    the rate before. If refusals alone fill a round trip, the first success restores half of
 //	    what was accepted in a round trip before, and the initial window at most. The ceiling is
 //	    what was accepted before.
-//	  - A single refusal after a rest cuts nothing below one attempt at a time.
+//	  - A single refusal after a rest cuts nothing below one attempt at a time. If the gap is as long
+//	    as a round trip and half a second, the attempt after the first refusal in a row comes at once,
+//	    and after each fourth one from there: the service may refuse what comes after a rest.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow or DefaultSsthresh. Of the settings Initial, Min and Max count;
@@ -89,6 +91,8 @@ type probe struct {
 	*tuning
 	initial, min, max float64
 
+	// window is the window; window.State has it rounded, at least 1, with a gap.
+	window float64
 	// trip is the mean round trip; 0 before the first answer.
 	trip float64
 	// ceiling is the window that the last cut left, +Inf if there is none.
@@ -138,13 +142,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	if p.trip == 0 {
 		p.begin(now, rtt, s, a)
 	}
-	w := s.Cwnd
-	if s.Gap > 0 {
-		if w < p.small {
-			w += 0.5 // it was rounded
-		}
-		w = min(w, p.trip/s.Gap.Seconds())
-	}
+	w := p.window
 	switch {
 	case a.Outcome.Accepted():
 		w = p.success(now, w, rtt, a)
@@ -160,6 +158,10 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
 	p.trip, p.compared, p.paced = rtt, now, s.Gap > 0
 	p.succeeded = now - s.Gap.Seconds()
+	p.window = s.Cwnd
+	if s.Gap > 0 {
+		p.window = min(p.window, p.trip/s.Gap.Seconds())
+	}
 	p.high = min(s.Cwnd, float64(a.Flying))
 	p.sample = sample{began: now}
 	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
@@ -168,15 +170,20 @@ func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
 }
 
 // state is the window with its gap. Below p.small the gap alone sets the rate. A trial has no
-// gap: at once, the attempts show best whether the service has room for them.
+// gap: at once, the attempts show best whether the service has room for them. If gaps are long,
+// one of four refused attempts has none after it: the service may refuse after a rest.
 func (p *probe) state(w float64) window.State {
 	w = min(w, p.max)
 	if p.min > window.MinWindow {
 		w = max(w, p.min)
 	}
 	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
+	p.window = w
 	gap := p.trip / w
 	if w >= 1 && (!p.paced || p.phase == trying || gap <= p.grain) {
+		return s
+	}
+	if w <= 1 && gap >= p.span() && math.Mod(p.refused, p.small) == 1 {
 		return s
 	}
 	if w < p.small {
@@ -216,7 +223,6 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	}
 	if good := p.trip * p.rate; silent && w < p.before/2 { // Little's law
 		w = min(p.initial, p.before/2)
-		p.before /= 2
 	} else if !a.Ignored && w < good/2 {
 		p.ceiling = max(p.ceiling, good)
 		w = good

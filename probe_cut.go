@@ -39,7 +39,7 @@ func (p *probe) refusal(now, w, rtt float64, a window.Answer) float64 {
 	p.heed(now)
 	p.high = max(p.high, min(w, float64(a.Flying)))
 	low := min(w, p.high/p.fall)
-	if w = p.cut(now, w, a); !outage && w < low && low*p.small >= 1 {
+	if w = p.cut(now, w, a); !outage && w < low {
 		w = low
 		p.phase, p.held, p.high, p.ceiling = holding, low, low*p.fall, low
 		p.open(now)

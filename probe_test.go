@@ -433,6 +433,45 @@ func TestProbeIsNotStoppedByRefusalsOfTheServicesOwn(t *testing.T) {
 	}
 }
 
+// It does so at any window: here at a hundredth of an attempt.
+func TestProbeIsNotStoppedByRefusalsAtASmallWindow(t *testing.T) {
+	p := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: window.MaxWindow})
+	s, now := window.State{Cwnd: 1, Ssthresh: 1, Gap: 10 * time.Second}, time.Duration(0)
+	for i := range 400 {
+		now += max(s.Gap, 100*ms)
+		o := window.Success
+		if i%4 == 3 {
+			o = window.Overload
+		}
+		s = p.Answered(now, s, window.Answer{Outcome: o, Flying: int(s.Cwnd), RTT: 100 * ms})
+	}
+	require.Greater(t, s.Cwnd, 20.0)
+}
+
+// "If the gap is as long as a round trip and half a second, the attempt after the first refusal in a row
+// comes at once, and after each fourth one from there."
+func TestProbeIsNotStoppedByARestShorterThanItsGap(t *testing.T) {
+	const rest, trip = 270 * ms, 976 * ms
+	p := newProbed(t, window.Settings{})
+	latest := -time.Hour
+	for job := range 100 {
+		p.now += 267 * ms
+		for try := 1; ; try++ {
+			require.LessOrEqual(t, try, 6, "job %d", job)
+			ticket, rested := p.Sent(p.now), p.now-latest > rest
+			latest = p.now
+			if !rested {
+				p.now += trip
+				p.Answered(p.now, ticket, window.Success)
+				break
+			}
+			p.now += ms
+			p.Answered(p.now, ticket, window.Overload)
+			p.now += p.Gap()
+		}
+	}
+}
+
 // "A single refusal after a rest cuts nothing below one attempt at a time."
 func TestProbeIsNotStoppedByAServiceThatRests(t *testing.T) {
 	p := newProbed(t, window.Settings{})
