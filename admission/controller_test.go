@@ -256,6 +256,8 @@ func TestNothingLeaks(t *testing.T) {
 			all.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(g), 9))
 				for range each {
+					// All together send twice what the places serve, in whatever order they run.
+					time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond)
 					ctx, cancel := context.WithCancel(t.Context())
 					if random.IntN(4) == 0 {
 						time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
