@@ -48,7 +48,7 @@ func (d *Desk) Run(ctx context.Context, l *limiter.Limiter, patience time.Durati
 		began := time.Now()
 		back, err = w.do(ctx, l, work)
 		if !back || ctx.Err() != nil {
-			return back, err
+			return back && !stay, err // ctx may end after do looked
 		}
 		select {
 		case <-time.After(Brief - time.Since(began)):
