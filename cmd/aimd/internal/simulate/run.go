@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,7 +21,7 @@ import (
 
 // run has the flags of aimd sim run.
 type run struct {
-	seed          uint64
+	seed          int
 	runs          int
 	set           []string
 	strategies    []string
@@ -41,7 +42,7 @@ func runCommand() *cobra.Command {
 		},
 	})
 	f := cli.Flags(c)
-	f.Uint64Var(&r.seed, "seed", 0, "seed of the first run's randomness; the next run has the next")
+	f.Var(value.Whole(&r.seed, 0, math.MaxInt), "seed", "seed of the first run's randomness; the next run has the next")
 	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
 	f.Var(value.Names(&r.strategies, scenario.StrategyNames()), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
 	cli.Complete(c, "strategies", scenario.StrategyNames())

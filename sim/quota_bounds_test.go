@@ -1,4 +1,4 @@
-package quota_test
+package sim_test
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// fixed and bucket are the two kinds of quota, and tokens a bucket that a request spends 12 to 228 of.
-func fixed(size float64, every time.Duration) sim.Quota { return sim.Quota{Limit: size, Per: every} }
+// windowed and bucket are the two kinds of quota, and tokens a bucket that a request spends 12 to 228 of.
+func windowed(size float64, every time.Duration) sim.Quota { return sim.Quota{Limit: size, Per: every} }
 
 func bucket(size float64, every time.Duration) sim.Quota {
 	return sim.Quota{Limit: size, Per: every, Bucket: true}
@@ -55,7 +55,7 @@ func service(quotas ...sim.Quota) sim.Scenario {
 	}
 }
 
-func run(t *testing.T, s sim.Scenario, w sim.Window, seed int) sim.Result {
+func limited(t *testing.T, s sim.Scenario, w sim.Window, seed int) sim.Result {
 	w.Law = "probe"
 	r, err := sim.Run(s, sim.Strategy{Name: "probe", Window: w}, uint64(seed))
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func run(t *testing.T, s sim.Scenario, w sim.Window, seed int) sim.Result {
 
 // What clients with more work than the quota allows get of it, and the refusals of an hour and client.
 func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
-	minute := fixed(60, time.Minute)
+	minute := windowed(60, time.Minute)
 	for name, c := range map[string]struct {
 		quotas  []sim.Quota
 		clients int
@@ -75,7 +75,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		"60 a minute":                {quotas: []sim.Quota{minute}, rate: 1, refused: 5},
 		"60 a minute, rounded up":    {quotas: []sim.Quota{upward(minute)}, rate: 1, refused: 5},
 		"60 a minute, rounded down":  {quotas: []sim.Quota{downward(minute)}, rate: 1, refused: 5},
-		"GitHub":                     {quotas: []sim.Quota{upward(fixed(5000, time.Hour))}, rate: 5000. / 3600, refused: 3},
+		"GitHub":                     {quotas: []sim.Quota{upward(windowed(5000, time.Hour))}, rate: 5000. / 3600, refused: 3},
 		"a bucket":                   {quotas: []sim.Quota{bucket(60, time.Minute)}, rate: 1, refused: 5},
 		"a bucket, rounded up":       {quotas: []sim.Quota{upward(bucket(60, time.Minute))}, rate: 1, refused: 5},
 		"requests and tokens":        {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
@@ -83,7 +83,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		"4 clients of 60 a minute":   {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
 		"16 clients":                 {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 30},
 		"4 clients of a bucket":      {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
-		"a hundred in ten seconds":   {quotas: []sim.Quota{upward(fixed(100, 10*time.Second))}, rate: 10, refused: 5},
+		"a hundred in ten seconds":   {quotas: []sim.Quota{upward(windowed(100, 10*time.Second))}, rate: 10, refused: 5},
 		"a reserve of half a bucket": {quotas: []sim.Quota{bucket(60, time.Minute)}, window: sim.Window{Reserve: 0.5}, rate: 1, refused: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			}
 			s.Clients.Operations, s.Optimum = int(2*c.rate*s.Horizon.Seconds()), s.Horizon
 			for seed := range 3 {
-				r := run(t, s, c.window, seed)
+				r := limited(t, s, c.window, seed)
 				assert.GreaterOrEqual(t, float64(r.Done)/(c.rate*s.Horizon.Seconds()), 0.98)
 				assert.GreaterOrEqual(t, r.Jain, 0.95)
 				if short {
@@ -111,7 +111,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 
 // A job that fits into the quota is not paced, and one that does not takes the least time.
 func TestAJobIsNotSlowed(t *testing.T) {
-	minute, bucket := fixed(60, time.Minute), bucket(60, time.Minute)
+	minute, bucket := windowed(60, time.Minute), bucket(60, time.Minute)
 	for name, c := range map[string]struct {
 		requests int
 		quota    sim.Quota
@@ -121,14 +121,14 @@ func TestAJobIsNotSlowed(t *testing.T) {
 		"60 of a bucket":          {60, bucket, 2 * time.Second},
 		"150 of 60 a minute":      {150, minute, 126 * time.Second},
 		"150 of a bucket":         {150, bucket, 94500 * time.Millisecond},
-		"1000 of GitHub":          {1000, upward(fixed(5000, time.Hour)), 2 * time.Second},
-		"150 of 60 in 10 seconds": {150, upward(fixed(60, 10*time.Second)), 21 * time.Second},
+		"1000 of GitHub":          {1000, upward(windowed(5000, time.Hour)), 2 * time.Second},
+		"150 of 60 in 10 seconds": {150, upward(windowed(60, 10*time.Second)), 21 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service(c.quota)
 			s.Clients.Operations = c.requests
 			for seed := range 5 {
-				r := run(t, s, sim.Window{}, seed)
+				r := limited(t, s, sim.Window{}, seed)
 				assert.Equal(t, c.requests, r.Done)
 				assert.Zero(t, r.Refused)
 				assert.LessOrEqual(t, r.Makespan, c.most)
@@ -139,7 +139,7 @@ func TestAJobIsNotSlowed(t *testing.T) {
 
 // Reports that are wrong or missing cost little time against no reports at all.
 func TestFalseReportsCostLittle(t *testing.T) {
-	wide, minute := fixed(1e9, time.Minute), fixed(60, time.Minute)
+	wide, minute := windowed(1e9, time.Minute), windowed(60, time.Minute)
 	left := func(left float64) func(quota.Report) quota.Report {
 		return func(r quota.Report) quota.Report {
 			return quota.Report{Name: r.Name, Limit: 60, Left: left, Reset: time.Minute}
@@ -164,10 +164,10 @@ func TestFalseReportsCostLittle(t *testing.T) {
 			s.Clients.Operations, s.Server.Slots, s.Horizon = c.requests, c.slots, 10*time.Hour
 			var took, without time.Duration
 			for seed := range 3 {
-				r := run(t, s, sim.Window{}, seed)
+				r := limited(t, s, sim.Window{}, seed)
 				assert.Equal(t, c.requests, r.Done)
 				took += r.Makespan
-				without += run(t, s, sim.Window{NoQuota: true}, seed).Makespan
+				without += limited(t, s, sim.Window{NoQuota: true}, seed).Makespan
 			}
 			assert.LessOrEqual(t, took.Seconds(), 1.05*without.Seconds())
 		})
