@@ -59,7 +59,7 @@ func TestEventsAreInOrder(t *testing.T) {
 		want = want[1:]
 	}
 	for i := range int32(5000) {
-		e := newEvent(time.Duration(c.last>>2)+time.Duration(r.IntN(1<<r.IntN(40))), kind(r.IntN(int(capacityKind)+1)), i, 0)
+		e := newEvent(time.Duration(c.last>>2)+time.Duration(r.Int64N(1<<r.IntN(40))), kind(r.IntN(int(capacityKind)+1)), i, 0)
 		if e.key < c.last { // as births and outages are not made by other events of their time
 			e.key = c.last
 		}
