@@ -69,20 +69,6 @@ func TestCapBeforeAndAfterJitter(t *testing.T) {
 	assert.Equal(t, 1500*time.Millisecond, one(t, around, 50, most))
 }
 
-func TestFibonacciIsItsSeries(t *testing.T) {
-	a, b := int64(1), int64(1)
-	f := backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay}
-	for n := 1; n <= 88; n++ {
-		// Exact as long as a float64 is; within a billionth of a millionth then.
-		assert.InDelta(t, a, one(t, f, n, nil), float64(a)*1e-14, "retry %d", n)
-		if n <= 70 {
-			assert.Equal(t, time.Duration(a), one(t, f, n, nil), "retry %d", n)
-		}
-		a, b = b, a+b
-	}
-	assert.Equal(t, backoff.MaxDelay, one(t, f, math.MaxInt, nil))
-}
-
 func TestDecorrelatedGrowsFromTheDelayBefore(t *testing.T) {
 	b := backoff.Decorrelated{}
 	d, _ := b.Delay(backoff.State{Retry: 1, Last: time.Hour}, fixed{uniform: 1})
@@ -151,7 +137,6 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.Compound{Factor: -2}, "factor: -2 is not allowed, want a number from 1 to 1000"},
 		{backoff.Compound{Jitter: backoff.Normal(nan)}, "jitter: normal:NaN is not allowed, want a number from 0 to 1"},
 		{backoff.Decorrelated{Min: time.Minute, Max: time.Second}, "shortest delay: 1m0s is not allowed, want a duration from 1ns to 1s"},
-		{backoff.Fibonacci{Max: -1}, "longest delay: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.LastTry{Time: -1}, "time: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.LastTry{Rate: 0.1}, "rate: 0.1 is not allowed, want a number from 1 to 1000"},
 		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},

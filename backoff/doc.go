@@ -11,7 +11,7 @@
 //   - [Compound]: the loop of [Crash], each delay grown from the one before.
 //   - [Decorrelated]: random between Min and three times the delay before.
 //   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
-//   - [Constant] and [Fibonacci].
+//   - [Constant]: the same delay each time.
 //
 // [WithJitter], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is never negative and
 // never longer than [MaxDelay], whatever the settings and the number of the retry; [Check] says whether
@@ -29,8 +29,6 @@
 //
 //	Constant(time.Second)
 //	    1  1  1  1  1  1  1  1  1  1
-//	Fibonacci{}
-//	    0.1  0.1  0.2  0.3  0.5  0.8  1.3  2.1  3.4  5.5
 //	Exponential{}
 //	    0.1  0.2  0.4  0.8  1.6  3.2  6.4  12.8  25.6  30
 //	Exponential{Jitter: Full()}

@@ -82,11 +82,6 @@ func ExampleConstant() {
 	// Output: 1s 1s 1s ...
 }
 
-func ExampleFibonacci() {
-	show(backoff.Fibonacci{Min: time.Second}, 10)
-	// Output: 1s 1s 2s 3s 5s 8s 13s 21s 30s 30s ...
-}
-
 // [SafeClients]: "Retry with exponential back-off and jitter; retries capped".
 func ExampleWithJitter() {
 	bounded := backoff.LastTry{Time: 10 * time.Second, Rate: 2, Max: 300*time.Second + 1}

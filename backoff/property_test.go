@@ -18,7 +18,6 @@ func forms(jitter backoff.Jitter) map[string]backoff.Backoff {
 	const lo, hi = 20 * time.Millisecond, 5 * time.Second
 	return map[string]backoff.Backoff{
 		"constant":     backoff.WithJitter(backoff.Constant(hi), jitter),
-		"fibonacci":    backoff.WithJitter(backoff.Fibonacci{Min: lo, Max: hi}, jitter),
 		"cap, jitter":  backoff.Exponential{Min: lo, Max: hi, Jitter: jitter},
 		"jitter, cap":  backoff.Exponential{Min: lo, Max: hi, Jitter: jitter, CapLast: true},
 		"compound":     backoff.Compound{Min: lo, Max: hi, Jitter: jitter},
@@ -73,7 +72,6 @@ func TestNoNumberOfRetriesOverflows(t *testing.T) {
 		"wide, cap": backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100), CapLast: true},
 		"compound":  backoff.Compound{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Normal(1)},
 		"decor":     backoff.Decorrelated{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000},
-		"fibonacci": backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay},
 		"last try":  backoff.LimitElapsed(backoff.LastTry{Rate: 1, Max: backoff.MaxDelay}, backoff.MaxDelay),
 	}
 	for name, b := range wide {
@@ -196,7 +194,6 @@ func FuzzDelay(f *testing.F) {
 		within("exponential", e, cap)
 		within("compound", backoff.Compound{Min: least, Max: most, Factor: factor, Jitter: j}, backoff.MaxDelay)
 		within("decorrelated", backoff.Decorrelated{Min: least, Max: most, Factor: factor}, bound(most))
-		within("fibonacci", backoff.Fibonacci{Min: least, Max: most}, bound(most))
 		within("constant", backoff.Constant(lo), least)
 		within("last try", backoff.LastTry{Time: least, Rate: factor, Max: most}, max(most, 10*time.Second))
 		within("jitter", backoff.WithJitter(e, j), backoff.MaxDelay)

@@ -147,7 +147,6 @@ var worked = []struct {
 	backoff backoff.Backoff
 }{
 	{"Constant(time.Second)", backoff.Constant(time.Second)},
-	{"Fibonacci{}", backoff.Fibonacci{}},
 	{"Exponential{}", backoff.Exponential{}},
 	{"Exponential{Jitter: Full()}", backoff.Exponential{Jitter: backoff.Full()}},
 	{"Exponential{Jitter: Equal()}", backoff.Exponential{Jitter: backoff.Equal()}},
