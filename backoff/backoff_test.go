@@ -34,7 +34,7 @@ func delays(b backoff.Backoff, r backoff.Rand, n int) []time.Duration {
 			break
 		}
 		all = append(all, d)
-		s.Last, s.Elapsed = d, s.Elapsed+d
+		s.Last = d
 	}
 	return all
 }
@@ -88,13 +88,6 @@ func TestLimits(t *testing.T) {
 	assert.Empty(t, delays(backoff.LimitAttempts(e, math.MinInt), nil, 100))
 	assert.Len(t, delays(backoff.LimitAttempts(e, math.MaxInt), nil, 100), 100)
 
-	// 0.1 + 0.2 + 0.4 + 0.8 s = 1.5 s: a retry may begin at the limit itself.
-	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond), nil, 100), 4)
-	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond-1), nil, 100), 3)
-	assert.Empty(t, delays(backoff.LimitElapsed(backoff.Constant(0), 0), nil, 100))
-	_, ok := backoff.LimitElapsed(e, math.MinInt64).Delay(backoff.State{Elapsed: math.MaxInt64}, nil)
-	assert.False(t, ok)
-
 	// The inner end is the outer one's too.
 	both := backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full())
 	assert.Equal(t, seconds(1, 2), delays(both, fixed{uniform: 1}, 100))
@@ -110,8 +103,6 @@ func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
 	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
 		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
 		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
-		d, _ := backoff.LimitElapsed(o, backoff.MaxDelay).Delay(backoff.State{}, nil)
-		assert.GreaterOrEqual(t, d, time.Duration(0))
 	}
 }
 
@@ -142,10 +133,9 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.Constant(-1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
 		{backoff.LimitAttempts(backoff.Constant(1), 0), "attempt limit: 0 is not allowed, want a number from 1"},
-		{backoff.LimitElapsed(backoff.Constant(1), -5), "elapsed limit: -5ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "jitter: normal:2 is not allowed, want a number from 0 to 1"},
 		// What is inside is checked too.
-		{backoff.LimitAttempts(backoff.LimitElapsed(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.LimitAttempts(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
 	} {
 		require.EqualError(t, backoff.Check(c.backoff), c.want)
 		if c.backoff == nil {

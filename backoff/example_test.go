@@ -21,7 +21,7 @@ func show(b backoff.Backoff, retries int) {
 			return
 		}
 		fmt.Print(d.Round(time.Millisecond), " ")
-		s.Last, s.Elapsed = d, s.Elapsed+d
+		s.Last = d
 	}
 	fmt.Println("...")
 }
@@ -95,11 +95,6 @@ func ExampleWithJitter() {
 func ExampleLimitAttempts() {
 	show(backoff.LimitAttempts(backoff.Exponential{}, 4), 100)
 	// Output: 100ms 200ms 400ms no more
-}
-
-func ExampleLimitElapsed() {
-	show(backoff.LimitElapsed(backoff.Exponential{}, time.Minute), 100)
-	// Output: 100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 12.8s 25.6s no more
 }
 
 func ExampleCheck() {

@@ -70,14 +70,15 @@ func drawDelays(b backoff.Backoff, retries int) []delayRow {
 	delays, elapsed := make([][]seconds, retries), make([][]seconds, retries)
 	for range delayClients {
 		var s backoff.State
+		var total time.Duration
 		for i := range retries {
 			s.Retry++
 			d, ok := b.Delay(s, r)
 			if !ok {
 				break
 			}
-			s.Last, s.Elapsed = d, min(s.Elapsed+d, backoff.MaxDelay)
-			delays[i], elapsed[i] = append(delays[i], seconds(d)), append(elapsed[i], seconds(s.Elapsed))
+			s.Last, total = d, min(total+d, backoff.MaxDelay)
+			delays[i], elapsed[i] = append(delays[i], seconds(d)), append(elapsed[i], seconds(total))
 		}
 	}
 	var rows []delayRow

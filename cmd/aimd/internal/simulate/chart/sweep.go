@@ -142,7 +142,7 @@ func waits(r sim.Retry, seed uint64) (all []time.Duration) {
 			break
 		}
 		all = append(all, w)
-		s.Last, s.Elapsed = w, s.Elapsed+w
+		s.Last = w
 	}
 	return all
 }
