@@ -94,15 +94,16 @@ forget() {
   done
 }
 
-# use fetches a library into an empty module, and builds and runs its program of
-# release/testdata there. It prints what the program prints.
+# use fetches a library into an empty module, and runs its examples there. It prints how many.
 use() { # MODULE
-  local program=$PWD/release/testdata/$1/main.go dir=$tmp/use/$1/program
-  [ -f "$program" ] || fail "$1: no program to try it out with, release/testdata/$1/main.go"
-  mkdir -p "$dir"
-  cp "$program" "$dir"
-  (cd "$dir" && go mod init program && go get "$(path "$tmp/clone/$1")@$version" && go build -mod=mod -o program .) >&2
-  "$dir/program"
+  local path out
+  path=$(path "$1")
+  mkdir -p "$tmp/use/$1/program"
+  cd "$tmp/use/$1/program"
+  (go mod init program && go get "$path@$version") >&2
+  out=$(go test -mod=mod -vet=off -v -run '^Example' "$path") || fail "$1: $out"
+  out=$(grep -c '^--- PASS: Example' <<<"$out") || fail "$1: no example with an output"
+  echo "$out examples"
 }
 
 # try installs a command, and prints its version.
@@ -125,7 +126,6 @@ rehearse() {
   trap 'cd "$tmp/clone"; forget; rm -rf "$tmp"' EXIT
   for m in $(released); do
     case $m in cmd/*) out=$(try "$m") ;; *) out=$(use "$m") ;; esac
-    [ -n "$out" ] || fail "$m: the program prints nothing"
     printf 'works: %-40s %s\n' "$(path "$m")" "$out"
   done
 }

@@ -16,16 +16,16 @@ import (
 // files is a small repository like ours: a library, an integration that requires
 // and replaces it, and a command that requires both.
 var files = map[string]string{
-	"go.mod":                             "module example.test/m.git\n\ngo 1.25.0\n",
-	"m.go":                               "// Package m is a library.\npackage m\n\n// Answer answers.\nfunc Answer() string { return \"answer\" }\n",
-	"CHANGELOG.md":                       "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- All of it.\n",
-	"LICENSE":                            "do as you like\n",
-	"contrib/x/go.mod":                   "module example.test/m.git/contrib/x\n\ngo 1.25.0\n\nrequire example.test/m.git v0.0.0\n\nreplace example.test/m.git => ../..\n",
-	"contrib/x/x.go":                     "// Package x passes on.\npackage x\n\nimport \"example.test/m.git\"\n\n// Pass passes on.\nfunc Pass() string { return m.Answer() }\n",
-	"cmd/tool/go.mod":                    "module example.test/m.git/cmd/tool\n\ngo 1.25.0\n\nrequire (\n\texample.test/m.git v0.0.0\n\texample.test/m.git/contrib/x v0.0.0\n)\n",
-	"cmd/tool/main.go":                   toolMain,
-	"release/testdata/main.go":           "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git\"\n)\n\nfunc main() { fmt.Println(m.Answer()) }\n",
-	"release/testdata/contrib/x/main.go": "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git/contrib/x\"\n)\n\nfunc main() { fmt.Println(x.Pass()) }\n",
+	"go.mod":              "module example.test/m.git\n\ngo 1.25.0\n",
+	"m.go":                "// Package m is a library.\npackage m\n\n// Answer answers.\nfunc Answer() string { return \"answer\" }\n",
+	"m_test.go":           "package m_test\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git\"\n)\n\nfunc ExampleAnswer() {\n\tfmt.Println(m.Answer())\n\t// Output: answer\n}\n",
+	"CHANGELOG.md":        "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- All of it.\n",
+	"LICENSE":             "do as you like\n",
+	"contrib/x/go.mod":    "module example.test/m.git/contrib/x\n\ngo 1.25.0\n\nrequire example.test/m.git v0.0.0\n\nreplace example.test/m.git => ../..\n",
+	"contrib/x/x.go":      "// Package x passes on.\npackage x\n\nimport \"example.test/m.git\"\n\n// Pass passes on.\nfunc Pass() string { return m.Answer() }\n",
+	"contrib/x/x_test.go": "package x_test\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git/contrib/x\"\n)\n\nfunc ExamplePass() {\n\tfmt.Println(x.Pass())\n\t// Output: answer\n}\n",
+	"cmd/tool/go.mod":     "module example.test/m.git/cmd/tool\n\ngo 1.25.0\n\nrequire (\n\texample.test/m.git v0.0.0\n\texample.test/m.git/contrib/x v0.0.0\n)\n",
+	"cmd/tool/main.go":    toolMain,
 }
 
 const toolMain = `package main
@@ -136,16 +136,13 @@ func TestARehearsalFailsWhereUsersWould(t *testing.T) {
 		"a command that replaces": {
 			"cmd/tool/go.mod", files["cmd/tool/go.mod"] + "\nreplace example.test/m.git => ../..\n", "replace directives",
 		},
-		"a library without a program": {
-			"contrib/y/go.mod", "module example.test/m.git/contrib/y\n\ngo 1.25.0\n", "no program to try it out with",
+		"a library whose examples show no output": {
+			"contrib/x/x_test.go", "package x\n\nfunc ExamplePass() { Pass() }\n", "no example with an output",
+		},
+		"an example that fails": {
+			"contrib/x/x_test.go", "package x\n\nfunc ExamplePass() {\n\tprintln(Pass())\n\t// Output: question\n}\n", "question",
 		},
 		"a library that does not build": {"m.go", "package m\n\nfunc Answer() string {\n", "m.go"},
-		"a program that fails": {
-			"release/testdata/contrib/x/main.go", "package main\n\nimport _ \"example.test/m.git/contrib/x\"\n\nfunc main() { panic(\"no\") }\n", "panic: no",
-		},
-		"a program that is silent": {
-			"release/testdata/contrib/x/main.go", "package main\n\nimport _ \"example.test/m.git/contrib/x\"\n\nfunc main() {}\n", "prints nothing",
-		},
 		"a command without its version": {
 			"cmd/tool/main.go", "package main\n\nimport (\n\t_ \"example.test/m.git\"\n\t_ \"example.test/m.git/contrib/x\"\n)\n\nfunc main() { print() }\n", "--version prints ''",
 		},
