@@ -33,6 +33,8 @@ type Config struct {
 	Source string
 	// Bucket and Prefix are the destination. The prefix is "" or ends in a slash.
 	Bucket, Prefix string
+	// Stdin has the paths if From is "-".
+	Stdin io.Reader
 	// Stdout has the results, Stderr the progress and the reasons.
 	Stdout, Stderr io.Writer
 	// Watch, if it is not nil, is called with the limiter before the first request.
@@ -67,7 +69,7 @@ func Command() *cobra.Command {
 			return err
 		}
 		defer page.Close()
-		c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 		c.Watch = func(l *aimd.Limiter) { page.Add("", l, nil) }
 		if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
 			page.Stay(cmd.Context())
@@ -104,7 +106,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
-	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, separated by NUL or newline, as find DIR prints them")
+	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, - for standard input; they end in NUL or newline, as find DIR prints them")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"unicode/utf8"
 
@@ -46,12 +47,14 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u := &run{Config: c, stop: stop, report: newReporter(c, stop)}
-	var list []byte
-	if c.From != "" {
-		var err error
-		if list, err = os.ReadFile(c.From); err != nil {
+	list := c.Stdin
+	if c.From != "" && c.From != "-" {
+		f, err := os.Open(c.From)
+		if err != nil {
 			return Summary{}, fmt.Errorf("--from: %w", err)
 		}
+		defer f.Close()
+		list = f
 	}
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
@@ -62,7 +65,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 		defer close(said)
 		u.report.stderr(stopping)
 	})
-	u.all(stopped, string(list))
+	u.all(stopped, list)
 	if hide(); !unstopped() {
 		<-said
 	}
@@ -86,7 +89,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 // all uploads every file, until the context ends. It begins twice as many as the window
 // has slots, and two: each waits for slots with its requests. (aimd.Each would give each
 // file a slot, and the requests of the file would share it.)
-func (u *run) all(ctx context.Context, list string) {
+func (u *run) all(ctx context.Context, list io.Reader) {
 	objects := &listing{store: u.store}
 	ended, begun := make(chan struct{}), 0
 	w := walker{u.Prefix, func(e entry) bool {
@@ -116,8 +119,8 @@ func (u *run) all(ctx context.Context, list string) {
 	}}
 	if u.From == "" {
 		w.argument(u.Source)
-	} else {
-		w.listed(list, u.Source)
+	} else if err := w.listed(list, u.Source); err != nil {
+		u.stop(fmt.Errorf("--from %s: %w", u.From, err))
 	}
 	for ; begun > 0; begun-- {
 		<-ended

@@ -118,6 +118,11 @@ func TestFromAList(t *testing.T) {
 	assert.Equal(t, skipped, o.status("sub/c"))
 	assert.Equal(t, 4, w.count("HEAD"))
 	assert.Equal(t, 1, w.count("GET?list-type"), "the probe")
+	o = w.run(func(c *Config) { c.From, c.Stdin = "-", strings.NewReader(w.dir + "/new\x00") })
+	require.NoError(t, o.err)
+	assert.Equal(t, stored, o.status("new"))
+	o = w.run(func(c *Config) { c.From = "/dev/zero" })
+	require.ErrorContains(t, o.err, "stopped: --from /dev/zero: has no end of a path")
 	_, err := Run(t.Context(), Config{From: list + "x"})
 	require.ErrorContains(t, err, "--from: open ")
 }
@@ -310,7 +315,7 @@ func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	r := &run{Config: c, report: newReporter(c, nil)}
 	require.NoError(t, r.connect(t.Context()))
 	u = r
-	u.all(t.Context(), "")
+	u.all(t.Context(), nil)
 	assert.EqualValues(t, 200, u.report.now().Stored)
 	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
 	assert.Zero(t, u.limiter.Snapshot().InFlight)
@@ -357,7 +362,7 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	u.all(t.Context(), "")
+	u.all(t.Context(), nil)
 	assert.Contains(t, said, "waiting: EOF")
 	assert.EqualValues(t, 20, u.report.now().Stored)
 	assert.NotContains(t, u.line(), "waiting")

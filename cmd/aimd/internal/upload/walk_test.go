@@ -108,19 +108,45 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 
 func TestList(t *testing.T) {
 	dir := tree(t, "a", "b\nc", "d/e", "d/f", "d/g", "h -> d/e")
+	t.Chdir(dir)
 	for name, c := range map[string]struct {
 		list, dir string
 		want      []string
 	}{
-		"newlines":           {dir + "/d/g\n\n" + dir + "/./a", dir, []string{"d/g", "a"}},
-		"NUL":                {dir + "/b\nc\x00" + dir + "/a\x00", dir, []string{"b\nc", "a"}},
-		"a directory":        {dir + "/h\n" + dir + "/d\n", dir, []string{"h", "d/e", "d/f", "d/g"}},
-		"elsewhere and gone": {dir + "/a\n" + dir + "/d/none", dir + "/d", []string{": is not below " + dir + "/d; want paths as find " + dir + "/d prints them", "none: stat " + dir + "/d/none: no such file or directory"}},
-		"the directory":      {dir + "/d", dir + "/d", []string{"e", "f", "g"}},
-		"nothing":            {"", dir, nil},
+		"newlines":                {dir + "/d/g\n\n" + dir + "/./a", dir, []string{"d/g", "a"}},
+		"NUL":                     {dir + "/b\nc\x00" + dir + "/a\x00", dir, []string{"b\nc", "a"}},
+		"a directory":             {dir + "/h\n" + dir + "/d\n", dir, []string{"h", "d/e", "d/f", "d/g"}},
+		"elsewhere and gone":      {"a\nd/none", "d", []string{": is not below d; want paths as find d prints them", "none: stat d/none: no such file or directory"}},
+		"the directory":           {dir + "/d", dir + "/d", []string{"e", "f", "g"}},
+		"nothing":                 {"", dir, nil},
+		"relative":                {"d/./e\n./d/f", "d", []string{"e", "f"}},
+		"absolute below relative": {dir + "/d/e\n" + dir + "/d/f\n" + dir + "/a", "d", []string{"e", "f", ": is not below d; want paths as find d prints them"}},
+		"relative below absolute": {"./d/e\nd/f", dir, []string{"d/e", "d/f"}},
 	} {
-		assert.Equal(t, c.want, keys("", func(w walker) { w.listed(c.list, c.dir) }), name)
+		assert.Equal(t, c.want, keys("", func(w walker) { assert.NoError(t, w.listed(strings.NewReader(c.list), c.dir)) }), name)
 	}
-	t.Chdir(dir)
-	assert.Equal(t, []string{"e", "f"}, keys("", func(w walker) { w.listed("d/./e\n./d/f", "d") }))
+}
+
+// A list that is not a list of paths does not fill the memory.
+func TestListWithoutEnd(t *testing.T) {
+	for name, b := range map[string]byte{"/dev/zero": 0, "no newline": 'x', "only newlines": '\n'} {
+		list := endless{b, new(int)}
+		err := walker{}.listed(list, ".")
+		require.ErrorContains(t, err, "has no end of a path within 65536 bytes", name)
+		assert.LessOrEqual(t, *list.read, 2*pathMost, name)
+	}
+}
+
+// endless reads as one byte again and again, and counts the bytes.
+type endless struct {
+	b    byte
+	read *int
+}
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.b
+	}
+	*e.read += len(p)
+	return len(p), nil
 }
