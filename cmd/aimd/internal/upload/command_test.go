@@ -100,12 +100,8 @@ func TestOneErrorAtTheStart(t *testing.T) {
 		assert.Contains(t, got.Stderr, want)
 		assert.Equal(t, 1, strings.Count(got.Stderr, "\n"))
 	}
-	fails("aimd: --endpoint "+w.URL+": there is no bucket missing; make it first\n", "s3://missing", "--endpoint", w.URL)
-	fails("--endpoint http://127.0.0.1:1: connection refused", "s3://bucket", "--endpoint", "http://127.0.0.1:1")
+	fails("aimd: --endpoint "+w.URL+": there is no bucket missing; make it first: NoSuchBucket: ", "s3://missing", "--endpoint", w.URL)
 	fails("--from: open ", "s3://bucket", "--endpoint", w.URL, "--from", w.dir+"/none")
-	secure := strings.Replace(w.URL, "http:", "https:", 1)
-	fails("--endpoint "+secure+": http: server gave HTTP response to HTTPS client\n",
-		"s3://bucket", "--endpoint", secure)
 	fails("no AWS region found", "s3://bucket")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	fails("no AWS credentials found; set AWS_ACCESS_KEY_ID", "s3://bucket", "--endpoint", w.URL)

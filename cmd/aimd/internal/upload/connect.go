@@ -1,7 +1,9 @@
 package upload
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -100,21 +102,37 @@ func (u *run) probe(parent context.Context) (err error) {
 	} else {
 		_, err = u.store.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &u.Bucket, Prefix: &u.Prefix, MaxKeys: aws.Int32(1)})
 	}
-	status, where := status(err), u.where()
-	switch {
-	case err == nil, u.Force && status == http.StatusForbidden: // the bucket may still be written to
+	if err == nil || u.Force && status(err) == http.StatusForbidden { // the bucket may still be written to
 		return nil
-	case parent.Err() != nil:
-		return parent.Err()
-	case status == http.StatusNotFound:
-		return fmt.Errorf("%s: there is no bucket %s; make it first", where, u.Bucket)
-	case code(err) == "AccessDenied":
-		return fmt.Errorf("%s: the credentials do not allow to list bucket %s, as is needed to skip what is there; "+
-			"--force uploads without: %w", where, u.Bucket, cli.Reason(err))
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no answer within %v", where, probeTime)
 	}
-	return fmt.Errorf("%s: %w", where, cli.Reason(err))
+	return cmp.Or(parent.Err(), fmt.Errorf("%s: %s%w", u.where(), u.remedy(err), cli.Reason(err)))
+}
+
+// remedy is what is wrong if the first request gets the error, and how to mend it.
+func (u *run) remedy(err error) string {
+	var certificate *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	status, code := status(err), code(err)
+	for _, c := range []struct {
+		is   bool
+		says string
+	}{
+		{status == http.StatusNotFound, "there is no bucket " + u.Bucket + "; make it first"},
+		{code == "AccessDenied", "the credentials do not allow to list bucket " + u.Bucket + ", to skip what is there; --force uploads without"},
+		{status == http.StatusUnauthorized || status == http.StatusForbidden,
+			"the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, and the clock"},
+		{status == http.StatusMovedPermanently, "the bucket is in another region; set AWS_REGION"},
+		{errors.As(err, &certificate), "its certificate is not trusted; AWS_CA_BUNDLE names a file with further certificates"},
+		{errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &plain), "the server there does not speak TLS; want http:// in place of https://, or another port"},
+		{status == http.StatusBadRequest && (code == "" || code == "BadRequest"), "the server there may speak TLS only; want https:// in place of http://, or another port"},
+		{errors.Is(err, context.DeadlineExceeded), fmt.Sprint("no answer within ", probeTime)},
+		{status == 0, "no store answers there; want another host or port"},
+	} {
+		if c.is {
+			return c.says + ": "
+		}
+	}
+	return ""
 }
 
 // status is the status of the answer in the error, 0 if there was no answer.

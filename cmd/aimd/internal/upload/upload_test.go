@@ -118,7 +118,7 @@ func TestFromAList(t *testing.T) {
 	assert.Equal(t, skipped, o.status("sub/c"))
 	assert.Equal(t, 4, w.count("HEAD"))
 	assert.Equal(t, 1, w.count("GET?list-type"), "the probe")
-	o = w.run(func(c *Config) { c.From, c.Stdin = "-", strings.NewReader(w.dir + "/new\x00") })
+	o = w.run(func(c *Config) { c.From, c.Stdin = "-", strings.NewReader(w.dir+"/new\x00") })
 	require.NoError(t, o.err)
 	assert.Equal(t, stored, o.status("new"))
 	o = w.run(func(c *Config) { c.From = "/dev/zero" })
