@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // file is an open file. Its content is read as it was when the file was opened, or a read
@@ -63,8 +66,11 @@ func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
 // notice a change that keeps the size, within the resolution of the file's time.
 func (f *file) unchanged() error {
 	now, err := os.Stat(f.Name())
-	if err == nil && (!os.SameFile(now, f.info) || now.Size() != f.info.Size() || !now.ModTime().Equal(f.info.ModTime())) {
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errChanged, cli.Reason(err))
+	case !os.SameFile(now, f.info) || now.Size() != f.info.Size() || !now.ModTime().Equal(f.info.ModTime()):
 		return errChanged
 	}
-	return err
+	return nil
 }

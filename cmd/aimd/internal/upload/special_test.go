@@ -21,4 +21,8 @@ func TestPipesDevicesAndSocketsAreIgnored(t *testing.T) {
 	want := []string{"file", "null: not a regular file", "pipe: not a regular file", "socket: not a regular file"}
 	assert.Equal(t, want, keysBelow(dir))
 	assert.Equal(t, want[2:3], keysBelow(dir+"/pipe"))
+
+	// A pipe that took a file's place after the walk does not hold the run up.
+	_, err = open(filepath.Join(dir, "pipe"), nil)
+	require.EqualError(t, err, "no longer a regular file")
 }

@@ -83,7 +83,7 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 	// transfermanager, the successor of this package, copies each part into memory first:
 	// https://github.com/aws/aws-sdk-go-v2/issues/3453
 	//lint:ignore SA1019 this package reads the parts from the file
-	out, err := manager.NewUploader(s, func(u *manager.Uploader) {
+	out, err := manager.NewUploader(transfer{s, f}, func(u *manager.Uploader) {
 		u.PartSize, u.Concurrency = s.PartSize, int(min(partsAtOnce, parts+1))
 		u.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	}).Upload(ctx, in)
@@ -115,6 +115,20 @@ func (s *store) despite(ctx context.Context, err error, key string, f *file) err
 		return err
 	}
 	return f.unchanged()
+}
+
+// transfer is the store as the transfer manager sees it, for one file.
+type transfer struct {
+	*store
+	f *file
+}
+
+// CompleteMultipartUpload makes no object of parts that were read before and after a change.
+func (t transfer) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
+	if err := t.f.unchanged(); err != nil {
+		return nil, err
+	}
+	return t.Client.CompleteMultipartUpload(ctx, in, opts...)
 }
 
 // AbortMultipartUpload is the transfer manager's. It works after the end of the context

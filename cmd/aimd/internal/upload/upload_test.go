@@ -162,16 +162,18 @@ func TestPartThatFailsAbortsTheUpload(t *testing.T) {
 func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 	for _, size := range []int{100, large} { // in one request, in parts
 		for name, change := range map[string]func(path string) error{
-			"shrinks":  func(p string) error { return os.Truncate(p, 50) },
-			"grows":    func(p string) error { return appendTo(p, "more") },
-			"vanishes": os.Remove,
-			"replaced": func(p string) error { return replace(p, size) },
-			"touched":  func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) },
+			"shrinks":   func(p string) error { return os.Truncate(p, 50) },
+			"grows":     func(p string) error { return appendTo(p, "more") },
+			"vanishes":  os.Remove,
+			"replaced":  func(p string) error { return replace(p, size) },
+			"touched":   func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) },
+			"rewritten": func(p string) error { return os.WriteFile(p, make([]byte, size), 0o644) },
 		} {
 			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
 				w := newWorld(t)
 				w.write("other", "x")
-				path := w.write("victim", random(size))
+				before := random(size)
+				path := w.write("victim", before)
 				var once sync.Once
 				w.set(func(_ http.ResponseWriter, r *http.Request) bool {
 					if (isPut(r) || isPart(r)) && strings.HasSuffix(r.URL.Path, "/victim") {
@@ -181,12 +183,16 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 				})
 				o := w.run()
 				require.EqualError(t, o.err, "1 of 2 files failed")
-				want := errChanged.Error()
+				want := "the file changed while it was read"
 				if name == "vanishes" {
-					want = "stat " + path + ": no such file or directory"
+					want += ": no such file or directory"
 				}
 				assert.Equal(t, want, o.lines["victim"].Error)
 				assert.Equal(t, stored, o.status("other"))
+				if has, ok := w.stored()["p/victim"]; ok {
+					assert.Equal(t, 100, size, "parts are not completed")
+					assert.True(t, before == has)
+				}
 				assert.Zero(t, w.openUploads())
 			})
 		}
