@@ -146,7 +146,11 @@ func (c *Count) text(what string, total int) func() string {
 		case done == 0:
 			return fmt.Sprintf("0 of %d %s", total, what)
 		}
-		left := time.Duration(float64(past) / float64(done) * float64(int64(total)-done))
-		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, left.Round(time.Second))
+		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, Left(past, done, int64(total)))
 	}
+}
+
+// Left is how long the rest of some work takes at the pace until now. Some of it is done.
+func Left(past time.Duration, done, total int64) time.Duration {
+	return time.Duration(float64(past) / float64(done) * float64(total-done)).Round(time.Second)
 }

@@ -32,6 +32,8 @@ type Summary struct {
 	Incomplete []incomplete `json:"incomplete_uploads,omitempty"`
 }
 
+func (s Summary) files() int64 { return s.Stored + s.Skipped + s.Failed + s.Planned }
+
 // The status of a file.
 const (
 	stored  = "stored"  // the store has it, and did not have it before

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,6 +66,26 @@ func (w *watched) Write(p []byte) (int, error) {
 		w.seen()
 	}
 	return len(p), nil
+}
+
+// The line has the total and the time left once all files are counted.
+func TestTheLineNamesTheTotal(t *testing.T) {
+	w := newWorld(t)
+	w.files(4)
+	u := &run{Config: w.config(), report: newReporter(w.config(), nil)}
+	require.NoError(t, u.connect(t.Context()))
+	assert.Regexp(t, `^0 files  0 B  0 B/s  cwnd `, u.line())
+	u.count(t.Context())
+	assert.Regexp(t, `^0 of 4 files  0 B of 4 B  `, u.line())
+	u.wire.sent.Add(1)
+	u.unsent.Add(1)
+	u.report.add(result{Status: failed})
+	u.report.began = time.Now().Add(-time.Minute)
+	assert.Regexp(t, `^some 1m0s left  1 of 4 files  2 B of 4 B  0 B/s  cwnd .*  1 failed$`, u.line())
+	u.unsent.Add(2)
+	assert.Regexp(t, `^some 0s left  1 of 4 files  4 B of 4 B  `, u.line())
+	u.unsent.Add(100) // the files have grown
+	assert.Regexp(t, `^some 0s left  `, u.line())
 }
 
 func TestShowBytes(t *testing.T) {

@@ -37,6 +37,10 @@ type run struct {
 	report  *reporter
 	// denied counts the files that the credentials do not allow to upload.
 	denied atomic.Int64
+	// unsent is the size of the files that were skipped or failed.
+	unsent atomic.Int64
+	// total is nil until all files are counted.
+	total atomic.Pointer[total]
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -59,7 +63,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	hide := u.progress()
+	hide := u.progress(stopped)
 	said := make(chan struct{})
 	unstopped := context.AfterFunc(stopped, func() {
 		defer close(said)
@@ -81,7 +85,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	case stopped.Err() != nil:
 		return s, fmt.Errorf("stopped: %w", context.Cause(stopped))
 	case s.Failed > 0:
-		return s, fmt.Errorf("%d of %d files failed", s.Failed, s.Stored+s.Skipped+s.Failed+s.Planned)
+		return s, fmt.Errorf("%d of %d files failed", s.Failed, s.files())
 	}
 	return s, nil
 }
@@ -112,7 +116,11 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		}
 		begun++
 		go func() {
-			u.report.add(u.file(ctx, e, found))
+			r := u.file(ctx, e, found)
+			if r.Status != stored {
+				u.unsent.Add(r.Size)
+			}
+			u.report.add(r)
 			ended <- struct{}{}
 		}()
 		return true
