@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"runtime"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/core"
@@ -28,6 +31,24 @@ var bounds = []bound{
 	{"time to cancel one goroutine in Acquire, over that at a tenth of the scale", "ratio", 1.5, cancellation},
 }
 
+// bounds prints the figures of this library that have a bound.
+func (p plan) bounds(ctx context.Context, w io.Writer) error {
+	var rows []table.Row
+	for _, b := range bounds {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		progress("%s", b.name)
+		v, err := b.value(p.scale)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+		rows = append(rows, table.Row{b.name, fmt.Sprintf("%.2f %s", v, b.unit), fmt.Sprintf("%g", b.most)})
+	}
+	markdown(w, fmt.Sprintf("At a scale of %d", p.scale), table.Row{"", "measured", "at most"}, rows)
+	return nil
+}
+
 func heap() int64 {
 	// Twice: the first frees what finalizers and pools kept from the one before.
 	runtime.GC()
@@ -37,28 +58,21 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// crowd is a limiter with one slot, taken, and goroutines that wait for it.
-type crowd struct {
-	l    *aimd.Limiter
-	gone chan struct{}
-	n    int
-}
-
-// newCrowd starts n goroutines that wait; every stride-th gives up when ctx ends.
-func newCrowd(ctx context.Context, n, stride int) (*crowd, error) {
-	l, err := aimd.NewReno(aimd.WithInitialWindow(1))
-	if err != nil {
-		return nil, err
+// crowd starts n goroutines that wait for the one slot of a limiter; every stride-th gives up when ctx ends.
+// gone receives a value for each goroutine that has ended.
+func crowd(ctx context.Context, n, stride int) (l *aimd.Limiter, gone <-chan struct{}, err error) {
+	if l, err = aimd.NewReno(aimd.WithInitialWindow(1)); err != nil {
+		return nil, nil, err
 	}
 	if _, ok := l.TryAcquire(); !ok {
-		return nil, fmt.Errorf("the slot is not free")
+		return nil, nil, fmt.Errorf("the slot is not free")
 	}
-	c := &crowd{l: l, gone: make(chan struct{}, n), n: n}
+	ends := make(chan struct{}, n)
 	// Made once: a closure for each goroutine would count as the limiter's memory.
 	waits := func(ctx context.Context) func() {
 		return func() {
 			_, _ = l.Acquire(ctx) // it ends by ctx or by Close, as asked
-			c.gone <- struct{}{}
+			ends <- struct{}{}
 		}
 	}
 	patient, fickle := waits(background), waits(ctx)
@@ -71,35 +85,27 @@ func newCrowd(ctx context.Context, n, stride int) (*crowd, error) {
 	}
 	for deadline := time.Now().Add(patience); l.Snapshot().Queued < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%d of %d wait after %v", l.Snapshot().Queued, n, patience)
+			return nil, nil, fmt.Errorf("%d of %d wait after %v", l.Snapshot().Queued, n, patience)
 		}
 	}
-	return c, nil
+	return l, ends, nil
 }
 
-// left waits until n goroutines have gone.
-func (c *crowd) left(n int) {
+func await(gone <-chan struct{}, n int) {
 	for range n {
-		<-c.gone
+		<-gone
 	}
-	c.n -= n
-}
-
-func (c *crowd) disperse() {
-	c.l.Close()
-	c.left(c.n)
 }
 
 func waitingGoroutine(n int) (float64, error) {
-	ctx, cancel := context.WithCancel(background)
-	defer cancel()
 	before := heap()
-	c, err := newCrowd(ctx, n, 1)
+	l, gone, err := crowd(background, n, 1)
 	if err != nil {
 		return 0, err
 	}
 	used := heap() - before
-	c.disperse()
+	l.Close()
+	await(gone, n)
 	return float64(used) / float64(n), nil
 }
 
@@ -145,19 +151,21 @@ func upTo(n int) iter.Seq[int] {
 // cancellation is how much longer it takes to cancel a waiter among n than
 // among n/10; each time a tenth of n are cancelled.
 func cancellation(n int) (float64, error) {
-	among := func(stride int) (float64, error) {
+	among := func(stride int) (time.Duration, error) {
 		ctx, cancel := context.WithCancel(background)
 		defer cancel()
-		c, err := newCrowd(ctx, n/10*stride, stride)
+		l, gone, err := crowd(ctx, n/10*stride, stride)
 		if err != nil {
 			return 0, err
 		}
-		defer c.disperse()
 		runtime.GC() // so that no collection runs meanwhile
 		began := time.Now()
 		cancel()
-		c.left(n / 10)
-		return float64(time.Since(began)), nil
+		await(gone, n/10)
+		took := time.Since(began)
+		l.Close()
+		await(gone, n/10*(stride-1))
+		return took, nil
 	}
 	var ratios []float64
 	for range 3 {
@@ -169,7 +177,7 @@ func cancellation(n int) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		ratios = append(ratios, many/few)
+		ratios = append(ratios, float64(many)/float64(few))
 	}
-	return median(ratios), nil
+	return middle(ratios), nil
 }

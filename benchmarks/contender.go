@@ -22,50 +22,36 @@ type contender struct {
 	adaptive func(start int) bounder
 }
 
-// bounder gives slots. acquire waits for a slot, and release gives it back; refused is true
-// if the service refused the request.
-type bounder interface {
-	acquire(ctx context.Context) (token, error)
-	release(t token, refused bool)
-	// cycle acquires a slot, calls hold if it is not nil, and releases the slot as a
-	// success, in the shortest way: that is measured.
-	cycle(hold func())
-}
-
-// token is a slot. Each kind of bounder uses one field, so that no kind has to allocate only
-// for the comparison.
-type token struct {
-	permit   aimd.Permit
-	failsafe adaptivelimiter.Permit
+// bounder gives slots.
+type bounder struct {
+	// cycle acquires a slot, calls hold, and releases the slot as a success, in the shortest
+	// way: that is measured.
+	cycle func(hold func())
+	// acquire waits for a slot. release gives it back; refused is true if the service refused
+	// the request.
+	acquire func(context.Context) (release func(refused bool), err error)
+	// paces: after a refusal the bounder decides when the next request goes.
+	paces bool
 }
 
 // reference is the contender that the others are compared with.
 const reference = "x/sync semaphore"
 
+var (
+	tahoe = aimdContender("aimd Tahoe", aimd.NewTahoe, aimd.WithFactor(0.9))
+	reno  = aimdContender("aimd Reno", aimd.NewReno, aimd.WithFactor(0.9))
+	probe = aimdContender("aimd Probe", aimd.New)
+)
+
 var contenders = []contender{
-	{reference, func(n int) bounder { return weighted{semaphore.NewWeighted(int64(n))} }, nil},
-	{"channel", func(n int) bounder { return channel(make(chan struct{}, n)) }, nil},
+	{reference, weighted, nil},
+	{"channel", channel, nil},
 	failsafeContender("failsafe-go adaptive", func(b failsafeBuilder) failsafeBuilder { return b }),
 	failsafeContender("failsafe-go adaptive, queueing", func(b failsafeBuilder) failsafeBuilder {
 		// Let it queue all that come.
 		return b.WithQueueing(1e6, 1e6)
 	}),
-	aimdContender("aimd Tahoe", aimd.NewTahoe, aimd.WithFactor(0.9)),
-	aimdContender("aimd Reno", aimd.NewReno, aimd.WithFactor(0.9)),
-	aimdContender("aimd Probe", aimd.New),
-}
-
-type weighted struct{ s *semaphore.Weighted }
-
-func (w weighted) acquire(ctx context.Context) (token, error) { return token{}, w.s.Acquire(ctx, 1) }
-func (w weighted) release(token, bool)                        { w.s.Release(1) }
-
-func (w weighted) cycle(hold func()) {
-	must(w.s.Acquire(background, 1))
-	if hold != nil {
-		hold()
-	}
-	w.s.Release(1)
+	tahoe, reno, probe,
 }
 
 // background never ends, so waiting for a slot cannot fail.
@@ -79,49 +65,73 @@ func must(err error) {
 
 // unbounded is plain backoff, without a bound on the requests in flight: a refused request
 // waits and is sent again. It has no slots, so there is no cost to compare.
-type unbounded struct{}
+var unbounded = bounder{acquire: func(ctx context.Context) (func(bool), error) { return func(bool) {}, ctx.Err() }}
 
 const plainBackoff = "plain backoff"
 
-func (unbounded) acquire(ctx context.Context) (token, error) { return token{}, ctx.Err() }
-func (unbounded) release(token, bool)                        {}
-
-func (unbounded) cycle(hold func()) {
-	if hold != nil {
-		hold()
+func weighted(n int) bounder {
+	s := semaphore.NewWeighted(int64(n))
+	return bounder{
+		cycle: func(hold func()) {
+			must(s.Acquire(background, 1))
+			hold()
+			s.Release(1)
+		},
+		acquire: func(ctx context.Context) (func(bool), error) { return func(bool) { s.Release(1) }, s.Acquire(ctx, 1) },
 	}
 }
 
-type channel chan struct{}
-
-func (c channel) acquire(ctx context.Context) (token, error) {
-	select {
-	case c <- struct{}{}:
-		return token{}, nil
-	case <-ctx.Done():
-		return token{}, ctx.Err()
+func channel(n int) bounder {
+	c := make(chan struct{}, n)
+	return bounder{
+		cycle: func(hold func()) {
+			c <- struct{}{}
+			hold()
+			<-c
+		},
+		acquire: func(ctx context.Context) (func(bool), error) {
+			select {
+			case c <- struct{}{}:
+				return func(bool) { <-c }, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
 	}
-}
-
-func (c channel) release(token, bool) { <-c }
-
-func (c channel) cycle(hold func()) {
-	c <- struct{}{}
-	if hold != nil {
-		hold()
-	}
-	<-c
-}
-
-type failsafe struct {
-	l adaptivelimiter.AdaptiveLimiter[any]
 }
 
 type failsafeBuilder = adaptivelimiter.Builder[any]
 
 func failsafeContender(name string, change func(failsafeBuilder) failsafeBuilder) contender {
 	build := func(least, most, start int) bounder {
-		return failsafe{change(adaptivelimiter.NewBuilder[any]().WithLimits(uint(least), uint(most), uint(start))).Build()}
+		l := change(adaptivelimiter.NewBuilder[any]().WithLimits(uint(least), uint(most), uint(start))).Build()
+		acquire := func(ctx context.Context) (adaptivelimiter.Permit, error) {
+			for {
+				p, err := l.AcquirePermit(ctx)
+				if !errors.Is(err, adaptivelimiter.ErrExceeded) {
+					return p, err
+				}
+				time.Sleep(time.Millisecond) // it rejects rather than wait: its user has to try again
+			}
+		}
+		return bounder{
+			cycle: func(hold func()) {
+				p, err := acquire(background)
+				must(err)
+				hold()
+				p.Record()
+			},
+			acquire: func(ctx context.Context) (func(bool), error) {
+				p, err := acquire(ctx)
+				return func(refused bool) {
+					if refused {
+						p.Drop() // Record would count the short time of a refusal as the time of the service
+					} else {
+						p.Record()
+					}
+				}, err
+			},
+		}
 	}
 	return contender{
 		name:     name,
@@ -130,70 +140,33 @@ func failsafeContender(name string, change func(failsafeBuilder) failsafeBuilder
 	}
 }
 
-func (f failsafe) acquire(ctx context.Context) (token, error) {
-	for {
-		p, err := f.l.AcquirePermit(ctx)
-		if errors.Is(err, adaptivelimiter.ErrExceeded) {
-			// It rejects rather than wait: its user has to try again.
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		return token{failsafe: p}, err
-	}
-}
-
-// release drops a refused request: Record would count the short time of the refusal as the
-// time of the service.
-func (f failsafe) release(t token, refused bool) {
-	if refused {
-		t.failsafe.Drop()
-	} else {
-		t.failsafe.Record()
-	}
-}
-
-func (f failsafe) cycle(hold func()) {
-	t, err := f.acquire(background)
-	must(err)
-	if hold != nil {
-		hold()
-	}
-	t.failsafe.Record()
-}
-
-type limited struct{ l *aimd.Limiter }
-
 func aimdContender(name string, newLimiter func(...aimd.Option) (*aimd.Limiter, error), rules ...aimd.Option) contender {
 	build := func(n int, opts ...aimd.Option) bounder {
 		l, err := newLimiter(slices.Concat(rules, opts, []aimd.Option{aimd.WithInitialWindow(float64(n))})...)
 		must(err) // the settings are ours
-		return limited{l}
+		return bounder{
+			paces: true,
+			cycle: func(hold func()) {
+				p, err := l.Acquire(background)
+				must(err)
+				hold()
+				must(p.Done(aimd.Success))
+			},
+			acquire: func(ctx context.Context) (func(bool), error) {
+				p, err := l.Acquire(ctx)
+				return func(refused bool) {
+					if refused {
+						must(p.Done(aimd.Overload))
+					} else {
+						must(p.Done(aimd.Success))
+					}
+				}, err
+			},
+		}
 	}
 	return contender{
 		name:     name,
 		fixed:    func(n int) bounder { return build(n, aimd.WithMaxWindow(float64(n))) },
 		adaptive: func(n int) bounder { return build(n) },
 	}
-}
-
-func (l limited) acquire(ctx context.Context) (token, error) {
-	p, err := l.l.Acquire(ctx)
-	return token{permit: p}, err
-}
-
-func (l limited) release(t token, refused bool) {
-	outcome := aimd.Success
-	if refused {
-		outcome = aimd.Overload
-	}
-	must(t.permit.Done(outcome))
-}
-
-func (l limited) cycle(hold func()) {
-	p, err := l.l.Acquire(background)
-	must(err)
-	if hold != nil {
-		hold()
-	}
-	must(p.Done(aimd.Success))
 }

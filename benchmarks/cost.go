@@ -1,21 +1,40 @@
 package main
 
 import (
+	"context"
+	"io"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// measure is one run of one contender in one case: nanoseconds for each
-// operation, and allocations.
+// load is a case: a number of goroutines on a number of slots.
+type load struct {
+	name              string
+	goroutines, slots int
+	// hold is called with the slot. batch cycles come between two looks at the time.
+	hold  func()
+	batch int64
+}
+
+var loads = []load{
+	{"1 goroutine", 1, 20, func() {}, 1000},
+	// A goroutine with a slot lets others run, so that all slots are taken and the rest wait.
+	{"64 goroutines on 16 slots", 64, 16, runtime.Gosched, 1},
+	{"10 000 goroutines on 16 slots", 10_000, 16, runtime.Gosched, 1},
+}
+
+// measure is one run of one contender in one case: nanoseconds for each operation, over those of
+// the reference, and allocations.
 type measure struct {
-	ns, allocs float64
+	ns, ratio, allocs float64
 	// jain is Jain's fairness index of the grants of each goroutine, 1 if all got the same;
-	// least is the smallest number of grants. Both are 0 if they were not measured.
-	jain  float64
-	least int64
+	// least is the smallest number of grants.
+	jain, least float64
 	// stranded is true if goroutines still waited when all slots were free.
 	stranded bool
 }
@@ -23,39 +42,9 @@ type measure struct {
 // patience is how long goroutines may take to come to an end.
 const patience = 30 * time.Second
 
-// within reports whether f returned in time.
-func within(d time.Duration, f func()) bool {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	select {
-	case <-done:
-		return true
-	case <-time.After(d):
-		return false
-	}
-}
-
-// load is a case: a number of goroutines on a number of slots.
-type load struct {
-	name              string
-	goroutines, slots int
-}
-
-var loads = []load{
-	{"1 goroutine", 1, 20},
-	{"64 goroutines on 16 slots", 64, 16},
-	{"10 000 goroutines on 16 slots", 10_000, 16},
-}
-
 // run lets the goroutines acquire and release for about the time given.
-func (l load) run(c contender, d time.Duration) measure {
+func (l load) run(c contender, d time.Duration) (m measure) {
 	b := c.fixed(l.slots)
-	if l.goroutines == 1 {
-		return alone(b, d)
-	}
 	var stop atomic.Bool
 	grants := make([]int64, l.goroutines)
 	var ready, done sync.WaitGroup
@@ -66,10 +55,10 @@ func (l load) run(c contender, d time.Duration) measure {
 			ready.Done()
 			<-start
 			for !stop.Load() {
-				// Whoever has a slot lets others run, so that all slots are
-				// taken and the rest wait.
-				b.cycle(runtime.Gosched)
-				grants[i]++
+				for range l.batch {
+					b.cycle(l.hold)
+				}
+				grants[i] += l.batch
 			}
 		})
 	}
@@ -78,44 +67,29 @@ func (l load) run(c contender, d time.Duration) measure {
 	close(start)
 	time.Sleep(d)
 	stop.Store(true)
-	if !within(patience, done.Wait) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		done.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
 		return measure{stranded: true}
 	}
-	took, total := time.Since(began), sum(grants)
-	return measure{
-		ns:     float64(took) / float64(total),
-		allocs: float64(mallocs()-before) / float64(total),
-		jain:   jain(grants),
-		least:  slices.Min(grants),
+	took, total := time.Since(began), 0.0
+	for _, n := range grants {
+		total += float64(n)
 	}
-}
-
-// alone is one goroutine. The clock is read once for many operations.
-func alone(b bounder, d time.Duration) measure {
-	const batch = 1000
-	before, began := mallocs(), time.Now()
-	n := 0
-	for time.Since(began) < d {
-		for range batch {
-			b.cycle(nil)
-		}
-		n += batch
-	}
-	took := time.Since(began)
-	return measure{ns: float64(took) / float64(n), allocs: float64(mallocs()-before) / float64(n)}
+	m.ns, m.allocs = float64(took)/total, float64(mallocs()-before)/total
+	m.jain, m.least = jain(grants), float64(slices.Min(grants))
+	return m
 }
 
 func mallocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
-}
-
-func sum(all []int64) (total int64) {
-	for _, n := range all {
-		total += n
-	}
-	return total
 }
 
 // jain is (sum x)^2 / (n * sum x^2), Jain's fairness index.
@@ -129,4 +103,50 @@ func jain(all []int64) float64 {
 		return 0
 	}
 	return s * s / (float64(len(all)) * squares)
+}
+
+// cost prints the cost of acquire and release, as ratios to the reference in the same round, so
+// that other work on the machine cancels out.
+func (p plan) cost(ctx context.Context, w io.Writer) error {
+	for _, l := range loads {
+		runs := make([][]measure, len(contenders))
+		for round := range p.rounds {
+			progress("%s: round %d of %d", l.name, round+1, p.rounds)
+			var base float64
+			for i, c := range contenders {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				m := l.run(c, p.turn)
+				if c.name == reference {
+					base = m.ns
+				}
+				m.ratio = m.ns / base
+				runs[i] = append(runs[i], m)
+			}
+		}
+		var rows []table.Row
+		for i, c := range contenders {
+			rows = append(rows, l.row(c.name, runs[i]))
+		}
+		markdown(w, "Acquire and release, "+l.name, table.Row{"", "times the semaphore", "ns", "allocations", "Jain's index", "fewest grants"}, rows)
+	}
+	return nil
+}
+
+func (l load) row(name string, runs []measure) table.Row {
+	if slices.ContainsFunc(runs, func(m measure) bool { return m.stranded }) {
+		return table.Row{name, "strands waiters", "", "", "", ""}
+	}
+	row := table.Row{
+		name,
+		median("%.2f", runs, func(m measure) float64 { return m.ratio }),
+		median("%.0f", runs, func(m measure) float64 { return m.ns }),
+		median("%.1f", runs, func(m measure) float64 { return m.allocs }), "", "",
+	}
+	if l.goroutines > 1 {
+		row[4] = median("%.4f", runs, func(m measure) float64 { return m.jain })
+		row[5] = median("%.0f", runs, func(m measure) float64 { return m.least })
+	}
+	return row
 }

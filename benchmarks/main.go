@@ -10,7 +10,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 func main() {
@@ -19,8 +22,8 @@ func main() {
 	flag.DurationVar(&p.turn, "turn", 100*time.Millisecond, "how long a turn takes")
 	flag.IntVar(&p.scale, "scale", 1_000_000, "how many goroutines, items and operations the bounds are measured at")
 	flag.IntVar(&p.uploads, "uploads", 3, "how often each strategy uploads; medians are printed")
+	p.task = bulk
 	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload; stores of other sizes get as many more or fewer")
-	p.task.size, p.task.goroutines, p.task.slots, p.task.service = bulk.size, bulk.goroutines, bulk.slots, bulk.service
 	flag.BoolVar(&p.onlyStores, "only-stores", false, "measure only how Probe fares beside Reno at stores of several sizes")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd and its peers, and prints Markdown tables. Takes about twelve minutes.\n\nFlags:")
@@ -58,6 +61,27 @@ func (p plan) run(ctx context.Context, w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+func markdown(w io.Writer, title string, header table.Row, rows []table.Row) {
+	t := table.NewWriter()
+	t.AppendHeader(header)
+	t.AppendRows(rows)
+	fmt.Fprintf(w, "### %s\n\n%s\n\n", title, t.RenderMarkdown())
+}
+
+// median writes the median of a figure of all runs.
+func median[T any](format string, runs []T, figure func(T) float64) string {
+	var all []float64
+	for _, r := range runs {
+		all = append(all, figure(r))
+	}
+	return fmt.Sprintf(format, middle(all))
+}
+
+func middle(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // progress reports on standard error which part is being measured.

@@ -30,7 +30,7 @@ func TestEverythingRuns(t *testing.T) {
 
 func TestNothingIsLost(t *testing.T) {
 	small := task{objects: 60, size: 1 << 10, goroutines: 16, slots: 4, service: 5 * time.Millisecond}
-	all := map[string]bounder{plainBackoff: unbounded{}}
+	all := map[string]bounder{plainBackoff: unbounded}
 	for _, c := range contenders {
 		all[c.name] = c.fixed(8)
 		if c.adaptive != nil {
