@@ -10,11 +10,11 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-// Acquire waits for a slot, at the end of the queue. It returns an error that wraps ctx.Err() if the context
-// ends first, or at once if its deadline ends before a pause for all does; one that wraps attempt.ErrQuota if
-// the pause lasts for longer than Rules.GiveUpAfter; ErrClosed; attempt.ErrQueueFull; and ErrHasSlot if ctx
-// belongs to an attempt that has a slot of this limiter, since a wait for a second slot with the first in
-// hand could last for ever.
+// Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, attempt.ErrQueueFull, and
+//   - one that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
+//   - one that wraps attempt.ErrQuota, if the pause lasts for longer than Rules.GiveUpAfter;
+//   - ErrHasSlot, if ctx belongs to an attempt that has a slot of this limiter: a wait for a second slot could
+//     last for ever.
 //
 // A client that tries again uses Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
@@ -142,8 +142,7 @@ type waiter struct {
 	since time.Duration
 	// deadline is its context's, since the limiter was made; 0: it has none.
 	deadline time.Duration
-	// place is its place in the queue plus the limiter's passed; 0 for a retry. It counts those before it
-	// that gave up meanwhile.
+	// place is its place in the queue when it came, plus the limiter's passed then; 0 for a retry.
 	place int
 	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
 	dismissed error

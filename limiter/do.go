@@ -8,7 +8,8 @@ import (
 
 // Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help, so fn
 // must be safe to repeat. It returns nil once fn did, otherwise an *attempt.Error with the number of
-// attempts, the reason to give up, and the last error.
+// attempts, the reason to give up, and the last error. The comment of package attempt has what the end of a
+// context means.
 //
 // After an overload or a timeout the slot goes to another operation, and this one waits at the front of the
 // queue once the service's Retry-After is over. After several failures, and after the first neutral one, the
@@ -16,23 +17,13 @@ import (
 // a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
 //
 // A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a
-// Retry-After is obeyed. Pauses for all operations follow the limiter's rules, after an overload or a timeout
-// an operation backs off only when the limiter's patience is over, and the lower of the two attempt limits
-// holds.
+// Retry-After is obeyed. Pauses for all operations, and the patience after overloads, are the limiter's; the
+// lower of the two attempt limits holds. A guard (Config.Guards) that refuses ends the operation at once.
 //
-// The guards (Config.Guards) are asked before each attempt waits for a slot. A guard that refuses ends the
-// operation at once.
-//
-// The context of fn is ctx, with the attempt's timeout if there is one. It says that the attempt has a slot
-// and which attempt it is (attempt.Number): a Do or Each of the same limiter within fn, or a client that uses
-// an integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its
-// retries only, backs off by itself from its first failure, and does not count for the window: the end of fn
-// does.
-//
-// If the attempt's timeout passes before ctx ends, the attempt is a timeout and is tried again, unless the
-// classifier knows the error of fn. If ctx's deadline passes, the attempt is a timeout if it had at least
-// half of the time from the call of Do to the deadline. A cancellation by the caller is neutral. If fn
-// panics, the slot is released and the panic continues.
+// The context of fn is ctx, with the attempt's timeout if there is one. It has the attempt's number
+// (attempt.Number) and its slot: a Do or Each of the same limiter within fn, or a client that uses an
+// integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its retries
+// only, backs off by itself from its first failure, and does not count for the window: the end of fn does.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
 	return l.runner.Do(ctx, fn)
 }

@@ -1,8 +1,8 @@
 // Package limiter bounds the attempts in flight by a congestion window; other operations wait in a queue.
 //
-// A [Limiter] drives a pure core (internal/core): window, queue and pauses. The driver adds a lock,
-// goroutines that wait, contexts and a clock. Begin with New of [github.com/aimd-go/aimd], and use Do or
-// aimd.Each; Acquire is for programs that make each attempt themselves.
+// Begin with New of [github.com/aimd-go/aimd], and use Do or aimd.Each; Acquire is for programs that make
+// each attempt themselves. A [Limiter] drives a pure core (internal/core): it adds a lock, goroutines that
+// wait, contexts and a clock.
 //
 //	     Acquire, Do, Each                                  the service
 //	            |                                                ^

@@ -27,9 +27,7 @@ var (
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first
 // in, first out. It is safe for any number of goroutines. Make one with New of package aimd, or with New
-// of this one.
-//
-// Most callers want Do, or aimd.Each for bulk work. Acquire is for callers that make each attempt themselves.
+// of this one. Most callers want Do, or aimd.Each for bulk work.
 type Limiter struct {
 	// These are set once.
 
@@ -69,8 +67,8 @@ type guarded struct {
 	closed bool
 	// pause is the latest pause for all.
 	pause pause
-	// passed counts the slots given to operations of the queue, less the retries that came to its front: the
-	// place of a waiter falls by what is added.
+	// passed counts the slots given to operations of the queue, less the retries that came to its front. A
+	// waiter's place falls by 1 with each.
 	passed int
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer

@@ -57,8 +57,8 @@ func (s Settings) withDefaults() (Settings, error) {
 // now is the time of the event; a time before the last one counts as the last one. Make a Core with New.
 type Core struct {
 	rules Settings
-	// requests counts all that was sent, retries those that were retries.
-	requests, retries sliding.Counter
+	// sent counts all that was sent; retries are marked.
+	sent sliding.Counter
 }
 
 // The window has 50 parts, and the newest tenth 5.
@@ -74,32 +74,21 @@ func New(s Settings) (Core, error) {
 	if err != nil {
 		return Core{}, err
 	}
-	return Core{
-		rules:    s,
-		requests: sliding.New(s.Window, budgetBuckets),
-		retries:  sliding.New(s.Window, budgetBuckets),
-	}, nil
+	return Core{rules: s, sent: sliding.New(s.Window, budgetBuckets)}, nil
 }
 
 // Events.
 
 // Sent counts an operation's first attempt.
-func (b *Core) Sent(now time.Time) { b.counted(now, 0) }
+func (b *Core) Sent(now time.Time) { b.sent.Added(now, false) }
 
 // Asked reports whether a retry may be sent, and if so, counts it.
 func (b *Core) Asked(now time.Time) bool {
-	if !b.Allows(now) {
-		return false
+	allowed := b.Allows(now)
+	if allowed {
+		b.sent.Added(now, true)
 	}
-	b.counted(now, 1)
-	return true
-}
-
-// counted counts a request, and whether it is a retry. Both counters get it, so that a request leaves
-// both at once.
-func (b *Core) counted(now time.Time, retries int) {
-	b.requests.Added(now, 1)
-	b.retries.Added(now, retries)
+	return allowed
 }
 
 // Reconfigured puts the budget under new rules, or returns an error that names the wrong setting, and
@@ -110,7 +99,7 @@ func (b *Core) Reconfigured(s Settings) error {
 		return err
 	}
 	if n.rules.Window == b.rules.Window {
-		n.requests, n.retries = b.requests, b.retries
+		n.sent = b.sent
 	}
 	*b = n
 	return nil
@@ -120,32 +109,30 @@ func (b *Core) Reconfigured(s Settings) error {
 
 // Allows reports whether a retry may be sent.
 func (b *Core) Allows(now time.Time) bool {
-	return b.allows(b.retries.Sum(now), b.requests.Sum(now)) &&
-		b.allows(b.retries.Within(now, newestBuckets), b.requests.Within(now, newestBuckets))
+	return b.allows(b.sent.Sum(now)) && b.allows(b.sent.Within(now, newestBuckets))
 }
 
-// allows decides over a span with that many retries and requests.
-func (b *Core) allows(retries, requests int) bool {
+// allows decides over a span with these counts.
+func (b *Core) allows(sent sliding.Counts) bool {
 	// Both with the one that is asked for.
-	retries, requests = retries+1, requests+1
+	retries, requests := sent.Marked+1, sent.All+1
 	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
 }
 
-// Exhausted returns the time over which a refused retry would be one too many, and the counts there: the
-// window, or its newest tenth if the share is used up only there.
-func (b *Core) Exhausted(now time.Time) (over time.Duration, requests, retries int) {
-	over = b.rules.Window
-	requests, retries = b.Counts(now)
-	if b.allows(retries, requests) {
-		over = b.rules.Window * newestBuckets / budgetBuckets
-		requests, retries = b.requests.Within(now, newestBuckets), b.retries.Within(now, newestBuckets)
+// Exhausted returns the time over which a refused retry would be one too many, and the requests and retries
+// there: the window, or its newest tenth if the share is used up only there.
+func (b *Core) Exhausted(now time.Time) (time.Duration, int, int) {
+	over, sent := b.rules.Window, b.sent.Sum(now)
+	if b.allows(sent) {
+		over, sent = over*newestBuckets/budgetBuckets, b.sent.Within(now, newestBuckets)
 	}
-	return over, requests, retries
+	return over, sent.All, sent.Marked
 }
 
 // Counts returns the requests within the window, and how many were retries.
 func (b *Core) Counts(now time.Time) (requests, retries int) {
-	return b.requests.Sum(now), b.retries.Sum(now)
+	sent := b.sent.Sum(now)
+	return sent.All, sent.Marked
 }
 
 // Settings are the rules, with defaults filled in.

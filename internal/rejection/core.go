@@ -22,21 +22,13 @@ type Core struct {
 
 // level has the counts of one criticality.
 type level struct {
-	// requests counts those that were sent and answered, and those rejected.
+	// requests counts those that were sent and answered, and those rejected. The accepts are marked: answers
+	// that were no refusal.
 	requests sliding.Counter
-	// accepts counts the answers that were no refusal.
-	accepts sliding.Counter
 	// sent is when the last request went.
 	sent time.Time
 	// begun: one went.
 	begun bool
-}
-
-// counted counts a request, and whether it was accepted. Both counters get it, so that a request leaves
-// both at once.
-func (l *level) counted(now time.Time, accepts int) {
-	l.requests.Added(now, 1)
-	l.accepts.Added(now, accepts)
 }
 
 // buckets is how many parts the window has. Our choice: at two minutes an event leaves two seconds late
@@ -52,7 +44,7 @@ func New(s Settings) (Core, error) {
 	}
 	c := Core{rules: s}
 	for i := range c.levels {
-		c.levels[i] = level{requests: sliding.New(s.Window, buckets), accepts: sliding.New(s.Window, buckets)}
+		c.levels[i].requests = sliding.New(s.Window, buckets)
 	}
 	return c, nil
 }
@@ -64,7 +56,7 @@ func New(s Settings) (Core, error) {
 func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	l := c.level(of)
 	if p := c.Rejection(now, of); p > 0 && c.rules.Rand.Float64() < p {
-		l.counted(now, 0)
+		l.requests.Added(now, false)
 		return false
 	}
 	if !l.begun || now.After(l.sent) {
@@ -80,14 +72,9 @@ func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 // Requests count when they end, not when they are sent: those in flight are no refusals, and a client
 // that starts with many at once must not reject its own.
 func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
-	if !o.Valid() {
-		return
+	if o.Valid() {
+		c.level(of).requests.Added(now, !o.Overloaded())
 	}
-	accepts := 1
-	if o.Overloaded() {
-		accepts = 0
-	}
-	c.level(of).counted(now, accepts)
 }
 
 // Questions.
@@ -111,8 +98,8 @@ func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 // Counts returns the requests and the accepts of the criticality within the window. Rejected requests are
 // among the requests.
 func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int) {
-	l := c.level(of)
-	return l.requests.Sum(now), l.accepts.Sum(now)
+	sum := c.level(of).requests.Sum(now)
+	return sum.All, sum.Marked
 }
 
 // Window is the time that is looked back upon.

@@ -1,19 +1,22 @@
-// Package sliding counts events over a sliding window of time. It is pure: the time is an argument.
+// Package sliding counts requests over a sliding window of time. It is pure: the time is an argument.
 package sliding
 
 import "time"
 
-// Counter is the number of events within the last while, kept in buckets of equal width. A sum covers the
-// time asked for, and up to one bucket more: events leave a bucket at a time, and not early.
+// Counts are requests, and how many of them were marked: as a retry, or as accepted.
+type Counts struct{ All, Marked int }
+
+// Counter has the counts within the last while, kept in buckets of equal width. A sum covers the time asked
+// for, and up to one bucket more: requests leave a bucket at a time, and not early.
 //
 // A time before the last one counts as the last one. Make a Counter with New; copies share their buckets.
 type Counter struct {
 	width time.Duration
 	// ring has a bucket for each part of the window and one for the newest part, which is not over yet.
-	ring []int
+	ring []Counts
 	// sum is the sum of all buckets.
-	sum int
-	// origin is the time of the first event; the buckets count from there.
+	sum Counts
+	// origin is the time of the first request; the buckets count from there.
 	origin time.Time
 	// newest is the number of the newest bucket, counted from origin.
 	newest int64
@@ -23,11 +26,11 @@ type Counter struct {
 // New returns a counter over the window with that number of buckets. The window has at least as many
 // nanoseconds as buckets.
 func New(window time.Duration, buckets int) Counter {
-	return Counter{width: window / time.Duration(buckets), ring: make([]int, buckets+1)}
+	return Counter{width: window / time.Duration(buckets), ring: make([]Counts, buckets+1)}
 }
 
-// Added adds n events.
-func (c *Counter) Added(now time.Time, n int) {
+// Added counts a request.
+func (c *Counter) Added(now time.Time, marked bool) {
 	if !c.begun {
 		c.origin, c.begun = now, true
 	}
@@ -36,29 +39,32 @@ func (c *Counter) Added(now time.Time, n int) {
 			c.newest = at - int64(len(c.ring)) // all are over
 		}
 		c.newest++
-		b := c.at(c.newest)
-		c.sum -= *b
-		*b = 0
+		over := c.at(c.newest)
+		c.sum.add(-over.All, -over.Marked)
+		*over = Counts{}
 	}
-	*c.at(c.newest) += n
-	c.sum += n
+	n := 0
+	if marked {
+		n = 1
+	}
+	c.at(c.newest).add(1, n)
+	c.sum.add(1, n)
 }
 
-// Sum is the number of events within the window.
-func (c *Counter) Sum(now time.Time) int {
-	over := c.bucket(now) - c.newest
-	if over <= 0 {
+// Sum returns the counts within the window.
+func (c *Counter) Sum(now time.Time) Counts {
+	if c.bucket(now) == c.newest {
 		return c.sum
 	}
 	return c.Within(now, len(c.ring)-1)
 }
 
-// Within is the number of events within the last buckets, and in the one that is not over yet.
-func (c *Counter) Within(now time.Time, buckets int) int {
-	sum := 0
+// Within returns the counts within the last buckets, and in the one that is not over yet.
+func (c *Counter) Within(now time.Time, buckets int) (sum Counts) {
 	for n := c.bucket(now) - int64(min(buckets, len(c.ring)-1)); n <= c.newest; n++ {
 		if n >= 0 {
-			sum += *c.at(n)
+			b := c.at(n)
+			sum.add(b.All, b.Marked)
 		}
 	}
 	return sum
@@ -72,4 +78,9 @@ func (c *Counter) bucket(now time.Time) int64 {
 	return max(c.newest, int64(now.Sub(c.origin)/c.width))
 }
 
-func (c *Counter) at(n int64) *int { return &c.ring[n%int64(len(c.ring))] }
+func (c *Counter) at(n int64) *Counts { return &c.ring[n%int64(len(c.ring))] }
+
+func (c *Counts) add(all, marked int) {
+	c.All += all
+	c.Marked += marked
+}

@@ -16,6 +16,8 @@ func TestEventsLeaveWithTheirBucket(t *testing.T) {
 	c := sliding.New(10*time.Second, 10)
 	assert.Zero(t, c.Sum(start))
 	assert.Zero(t, c.Within(start, 3))
+	// Every second request is marked.
+	counts := func(n int) sliding.Counts { return sliding.Counts{All: 2 * n, Marked: n} }
 	for _, step := range []struct {
 		at          time.Duration
 		add         int
@@ -36,22 +38,23 @@ func TestEventsLeaveWithTheirBucket(t *testing.T) {
 		{200 * 365 * 24 * time.Hour, 0, 0, 0},
 	} {
 		now := start.Add(step.at)
-		if step.add > 0 {
-			c.Added(now, step.add)
+		for range step.add {
+			c.Added(now, true)
+			c.Added(now, false)
 		}
-		require.Equal(t, step.sum, c.Sum(now), "sum at %v", step.at)
-		require.Equal(t, step.sum, c.Within(now, 10), "all buckets at %v", step.at)
-		require.Equal(t, step.sum, c.Within(now, 99), "more buckets than there are at %v", step.at)
-		require.Equal(t, step.recent, c.Within(now, 2), "recent at %v", step.at)
+		require.Equal(t, counts(step.sum), c.Sum(now), "sum at %v", step.at)
+		require.Equal(t, counts(step.sum), c.Within(now, 10), "all buckets at %v", step.at)
+		require.Equal(t, counts(step.sum), c.Within(now, 99), "more buckets than there are at %v", step.at)
+		require.Equal(t, counts(step.recent), c.Within(now, 2), "recent at %v", step.at)
 	}
 }
 
 // A question has no side effect, and the zero time is a time.
 func TestQuestionsChangeNothing(t *testing.T) {
 	c := sliding.New(time.Second, 4)
-	c.Added(time.Time{}, 1)
+	c.Added(time.Time{}, false)
 	assert.Zero(t, c.Sum(time.Time{}.Add(time.Hour)))
-	assert.Equal(t, 1, c.Sum(time.Time{}.Add(time.Second)))
+	assert.Equal(t, 1, c.Sum(time.Time{}.Add(time.Second)).All)
 }
 
 // FuzzCounter holds the counter against a list of all events: none leaves before the window is over, and
@@ -71,7 +74,7 @@ func FuzzCounter(f *testing.F) {
 		for _, s := range steps {
 			now = now.Add(time.Duration(s) * 3 * time.Millisecond)
 			if s%2 == 0 {
-				c.Added(now, 1)
+				c.Added(now, false)
 				events = append(events, now)
 			}
 			for k := 1; k <= n; k++ {
@@ -83,7 +86,7 @@ func FuzzCounter(f *testing.F) {
 					}
 					return sum
 				}
-				got := c.Within(now, k)
+				got := c.Within(now, k).All
 				// An event just as old as the span may have left with its bucket.
 				require.GreaterOrEqual(t, got, within(time.Duration(k)*width-1))
 				require.LessOrEqual(t, got, within(time.Duration(k+1)*width))
