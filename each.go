@@ -155,7 +155,6 @@ type bulk[T any] struct {
 	panicked atomic.Pointer[panicked]
 }
 
-// feed pulls the items and starts them.
 func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 	through := false
 	defer b.yielded()
@@ -225,7 +224,6 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 	}
 }
 
-// work runs one item to its end.
 func (b *bulk[T]) work(a attempt.Attempt, item T) {
 	err := errExited
 	defer func() {
@@ -250,7 +248,6 @@ func (b *bulk[T]) yielded() {
 	}
 }
 
-// keep keeps the first panic for the loop.
 func (b *bulk[T]) keep(v any) {
 	b.panicked.CompareAndSwap(nil, &panicked{v, debug.Stack()})
 }

@@ -13,7 +13,6 @@ import (
 // the constructor, a [SettingError].
 type Option func(*settings)
 
-// settings are filled in by the options.
 type settings struct {
 	limiter.Config
 	law window.NewLaw

@@ -87,7 +87,6 @@ func hasAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// classifyAnswer is Classify for an answer over HTTP, or an API error code.
 func classifyAnswer(err error) Verdict {
 	a, ok := answerOf(err)
 	if !ok {
@@ -142,7 +141,6 @@ func answerOf(err error) (a answer.Answer, ok bool) {
 	return a, ok
 }
 
-// retryAfter is the delay that the error says the service asked for.
 func retryAfter(err error) time.Duration {
 	var after interface{ RetryAfter() time.Duration }
 	if errors.As(err, &after) {

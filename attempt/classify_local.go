@@ -7,7 +7,6 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// classifySQL is Classify for the errors of databases.
 func classifySQL(err error) Verdict {
 	if errors.Is(err, driver.ErrBadConn) {
 		return again
@@ -40,7 +39,6 @@ type streamError struct {
 
 func (streamError) Error() string { return "stream error" }
 
-// classifyStream is Classify for streams of HTTP/2.
 func classifyStream(err error) Verdict {
 	var stream streamError
 	if !errors.As(err, &stream) {
@@ -55,7 +53,6 @@ func classifyStream(err error) Verdict {
 	return Verdict{}
 }
 
-// classifyLocal is Classify for errors that are no answers.
 func classifyLocal(err error) Verdict {
 	var timed interface{ Timeout() bool }
 	if errors.As(err, &timed) && timed.Timeout() {

@@ -46,7 +46,6 @@ func notMade(a *answer.Answer, v reflect.Value) {
 	}
 }
 
-// field is the value of a field of a field, nil if there is none.
 func field(v reflect.Value, path ...string) any {
 	for _, name := range path {
 		if v.Kind() != reflect.Struct {

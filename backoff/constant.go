@@ -7,7 +7,6 @@ import "time"
 // retry, back off!" ([SafeClients]).
 type Constant time.Duration
 
-// check returns an error if the delay is not allowed.
 func (c Constant) check() error {
 	var k checks
 	d := time.Duration(c)

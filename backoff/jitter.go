@@ -55,7 +55,6 @@ func Uniform(lo, hi float64) Jitter { return Jitter{uniform, lo, hi} }
 // 4j).
 func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
 
-// check returns an error if the jitter's numbers are not allowed.
 func (j Jitter) check() error {
 	switch {
 	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= maxStretch):

@@ -19,7 +19,6 @@ const (
 	maxFactor = 1000
 )
 
-// errorOf is the error of a function that returns a value as well.
 func errorOf[T any](_ T, err error) error { return err }
 
 // checks keeps the first error of several settings.
@@ -34,7 +33,6 @@ func (c *checks) duration(name string, d *time.Duration, fallback, lo, hi time.D
 	}
 }
 
-// number is duration for a number.
 func (c *checks) number(name string, x *float64, fallback, lo, hi float64) {
 	if err := setting.Number(name, x, fallback, lo, hi); err != nil {
 		c.fail(err)

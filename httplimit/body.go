@@ -9,7 +9,6 @@ import (
 	"github.com/aimd-go/aimd/internal/run"
 )
 
-// hold returns the answer's body in a form that ends the attempt.
 func hold(a *run.Attempt, resp *http.Response) io.ReadCloser {
 	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		return &duplex{a.Connection(resp.Body), w}

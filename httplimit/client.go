@@ -15,7 +15,6 @@ import (
 // Retry-After that a limiter obeys by default.
 const patience = 15 * time.Minute
 
-// errPatience is why a request is not sent again after that.
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
 // Client returns an http.Client that needs no further thought. Each request waits for a slot of the
@@ -68,7 +67,6 @@ func ResendUnavailable() Option { return func(o *options) { o.unavailable = true
 // requests by them, as the package comment says.
 func WithoutQuota() Option { return func(o *options) { o.unread = true } }
 
-// patient is the Transport of Client.
 type patient struct{ *Transport }
 
 // RoundTrip sends the request, again if need be.
@@ -93,7 +91,6 @@ var sendable = func() *retry.Policy {
 	return p
 }()
 
-// again reports whether a request may be sent again after the failure, and if not, why.
 func (p *patient) again(ctx context.Context, f attempt.Failure) (bool, error) {
 	if _, bounded := ctx.Deadline(); !bounded && f.Elapsed >= patience {
 		return false, errPatience

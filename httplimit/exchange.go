@@ -94,7 +94,6 @@ func drop(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, answer.MostBody)
 }
 
-// result is what RoundTrip returns.
 func (x *exchange) result(err error) (*http.Response, error) {
 	if x.answer != nil {
 		return x.answer, nil

@@ -91,13 +91,11 @@ func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (*H
 	return &Handler{next: next, controller: c, settings: s}, nil
 }
 
-// headerTags are the well-formed tags of the request's header.
 func headerTags(r *http.Request) tag.Tags {
 	t, _ := ParseTags(r.Header)
 	return t
 }
 
-// outcomeOf is what an answer's status says of the load.
 func outcomeOf(status int) window.Outcome {
 	switch status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
@@ -159,7 +157,6 @@ func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
 	}
 }
 
-// refuse answers a request that was not admitted.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var shed *admission.Shed
 	if !errors.As(err, &shed) {

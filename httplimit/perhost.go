@@ -38,7 +38,6 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 	return &Transport{beneath: over(base), options: optionsOf(opts), hosts: hosts}, nil
 }
 
-// host is the URL's host in lower case and with its port.
 func host(u *url.URL) string {
 	h := strings.ToLower(u.Host)
 	if u.Port() != "" {

@@ -28,7 +28,6 @@ type service struct {
 	hijacked bool
 }
 
-// end gives the place back.
 func (s *service) end() {
 	if !s.hijacked {
 		// The application may have released it early.
@@ -36,7 +35,6 @@ func (s *service) end() {
 	}
 }
 
-// begin notes that the answer begins, with the status.
 func (s *service) begin(status int) {
 	if s.status == 0 {
 		s.status, s.head = status, s.permit.Held()
@@ -140,7 +138,6 @@ func (s *service) Push(target string, opts *http.PushOptions) error {
 	return http.ErrNotSupported
 }
 
-// flusher is the part of a service whose writer beneath flushes.
 type flusher struct{ to *service }
 
 func (f flusher) Flush() { _ = f.FlushError() }
@@ -151,7 +148,6 @@ func (f flusher) FlushError() error {
 	return http.NewResponseController(f.to.ResponseWriter).Flush()
 }
 
-// hijacker is the part of a service whose writer beneath hijacks.
 type hijacker struct{ from *service }
 
 // Hijack takes the connection over, and gives the request's place back.

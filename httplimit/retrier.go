@@ -44,7 +44,6 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, err
 	return &retrier{over(base), runner}, nil
 }
 
-// retrier is what NewRetrier returns.
 type retrier struct {
 	beneath
 	runner *run.Runner
@@ -103,10 +102,8 @@ func idempotent(req *http.Request) bool {
 	return false
 }
 
-// rewinds reports whether the request's body can be sent again.
 func rewinds(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
-// errNoAnswer is the error of a base that returns neither an answer nor an error.
 var errNoAnswer = errors.New("httplimit: the base returned neither an answer nor an error")

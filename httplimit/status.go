@@ -81,7 +81,6 @@ func glance(resp *http.Response) *StatusError {
 	return e
 }
 
-// status is Status, made of the code if it is empty.
 func (e *StatusError) status() string {
 	if e.Status != "" {
 		return e.Status

@@ -33,7 +33,6 @@ func NewTagger(base http.RoundTripper, client, version string) (http.RoundTrippe
 	return &tagger{over(base), client, version}, nil
 }
 
-// tagger is what NewTagger returns.
 type tagger struct {
 	beneath
 	client, version string

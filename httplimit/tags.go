@@ -10,7 +10,6 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// The headers of tags, see SetTags.
 const (
 	headerClient        = "Aimd-Client"
 	headerClientVersion = "Aimd-Client-Version"
@@ -127,7 +126,6 @@ func parseAttempt(v string, to *int) error {
 	return nil
 }
 
-// shown is as much of a value as an error needs to show.
 func shown(v string) string { return v[:min(len(v), 40)] }
 
 // clean is the text as a name, with "_" for characters that a name may not contain.

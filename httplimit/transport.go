@@ -51,7 +51,6 @@ func New(base http.RoundTripper, l *limiter.Limiter, opts ...Option) *Transport 
 	return &Transport{beneath: over(base), options: optionsOf(opts), single: l}
 }
 
-// beneath is the base below a round tripper of this package.
 type beneath struct{ base http.RoundTripper }
 
 func over(base http.RoundTripper) beneath {
@@ -85,7 +84,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// begin asks the limiter's guards, and waits for the request's slot.
 func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt, error) {
 	l, err := t.limiter(req)
 	if err == nil {
@@ -160,7 +158,6 @@ func bodyless(req *http.Request, resp *http.Response) bool {
 	return resp.ProtoMajor >= 2 && resp.ContentLength == 0
 }
 
-// limiter returns the request's limiter.
 func (t *Transport) limiter(req *http.Request) (*limiter.Limiter, error) {
 	switch {
 	case t.single != nil:

@@ -36,7 +36,6 @@ func (l *Limiter) TryAcquire() (Permit, bool) {
 	return Permit{l, t}, ok
 }
 
-// acquire waits at the end of the queue, a retry at its front.
 func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
@@ -62,7 +61,6 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	return l.wait(ctx, w)
 }
 
-// enqueue books a waiter.
 func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	if l.closed {
 		return ErrClosed
@@ -83,7 +81,6 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	return nil
 }
 
-// wait waits until w is admitted or dismissed, or the context ends.
 func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 	if done := ctx.Done(); done == nil {
 		<-w.ready // a context that cannot end: half the cost of a select
@@ -146,8 +143,7 @@ type waiter struct {
 	place int
 	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
 	dismissed error
-	// next is the next one to wake.
-	next *waiter
+	next      *waiter
 }
 
 func newWaiter() any {

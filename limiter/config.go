@@ -50,9 +50,8 @@ type Rules struct {
 	// timeout.
 	AttemptTimeout time.Duration
 	// FirstContact is how long operations try to reach a service that has never answered, from the first
-	// attempt that found no service: a refused connection, an unknown address, a connection closed without an
-	// answer. After it they fail with attempt.ErrNoContact until an attempt is answered. 0 means 10 s,
-	// negative: for ever.
+	// attempt that found no service: a refused connection, an unknown address. After it they fail with
+	// attempt.ErrNoContact until an attempt is answered. 0 means 10 s, negative: for ever.
 	FirstContact time.Duration
 }
 
@@ -72,27 +71,26 @@ type Config struct {
 	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the goroutine that caused the event:
-	// the limiter is then already as the event says, and calls back into it are fine. Several goroutines may
-	// call it at once. It should be quick, and must not panic. With an observer the limiter reads the clock
-	// at every event. It may be nil.
+	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
+	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
+	// panic. With an observer the limiter reads the clock at every event. It may be nil.
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
 	// Restore is a state learned earlier, to start from. The zero State, and one older than RestoreAge, are
 	// ignored.
 	Restore State
-	// StateFile keeps the state over restarts. New starts from the state in the file if it can be read and is
-	// not too old, else from Restore; Close and Drain write it. "": no file.
+	// StateFile keeps the state over restarts. New starts from a state in the file that is not too old, else
+	// from Restore; Close and Drain write it. "": no file.
 	StateFile string
 	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: no age. A state without a
 	// time is never too old.
 	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
-	// If the policy has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
+	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy
-	// Guards are asked before each attempt of Do and Each, and by integrations: a throttle, a retry budget. A
-	// budget comes last, since it counts what is sent.
+	// Guards are asked before each attempt of Do, Each and integrations waits for a slot: a throttle, a retry
+	// budget. A budget comes last, since it counts what is sent.
 	Guards []attempt.Guard
 }
 
@@ -123,7 +121,6 @@ func (c Config) withDefaults() (Config, error) {
 	return c, err
 }
 
-// core is the settings of the core.
 func (c Config) core() core.Settings {
 	return core.Settings{
 		Window: window.Settings{
@@ -156,7 +153,6 @@ func wrong(err error) error {
 	return fmt.Errorf("limiter: %w", err)
 }
 
-// guards are the limiter's guards, and then the guards of its policy.
 func (c Config) guards() []attempt.Guard {
 	guards := slices.Clone(c.Guards)
 	if p, ok := c.Policy.(interface{ Guards() []attempt.Guard }); ok {

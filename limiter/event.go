@@ -19,8 +19,7 @@ const (
 	Grew Kind = iota + 1
 	// Shrank: the law narrowed the window without an overload.
 	Shrank
-	// Cut: the first overload of a burst; the law reacted. A law that measures may leave the window as it
-	// was.
+	// Cut: the first overload of a burst; the law reacted, though it may have left the window as it was.
 	Cut
 	// Ignored: an overload of a burst that counted already. A law may narrow the window a little more for it.
 	Ignored
@@ -58,7 +57,6 @@ func (k Kind) String() string {
 	return kinds[0]
 }
 
-// kindOf is the kind of event that each change is.
 var kindOf = [...]Kind{
 	core.Late: Late, core.Steady: Steady, core.Grew: Grew,
 	core.Shrank: Shrank, core.Cut: Cut, core.Ignored: Ignored,
@@ -85,9 +83,8 @@ type Event struct {
 	// Wait is how long the pause lasts (Paused), the operation waited (Admitted), or the quota
 	// needs to be whole again (UsedUp).
 	Wait time.Duration
-	// RetryAfter is the service's Retry-After, 0 without one. A pause has it only if the service asked for
-	// the pause, which then lasts a little longer, so that not all clients come back at once. MaxRetryAfter
-	// is the setting if a pause was cut to it, otherwise 0.
+	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
+	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
 	// Err is the error of the kinds Away and Suspect, and of a pause that the service asked for.
 	Err error
@@ -140,7 +137,6 @@ func (e Event) String() string {
 	return e.Kind.String()
 }
 
-// refusal is a word for the overload.
 func (e Event) refusal() string {
 	if e.Outcome == window.Timeout {
 		return "timeout"
@@ -148,7 +144,6 @@ func (e Event) refusal() string {
 	return "refusal"
 }
 
-// moved is the window before and after.
 func (e Event) moved() string {
 	if before, after := e.windows(); before != after {
 		return before + " -> " + after
@@ -183,7 +178,6 @@ func roughly(d time.Duration) string {
 	return d.String()
 }
 
-// decision reports whether Decisions has the event.
 func (e Event) decision() bool {
 	switch e.Kind {
 	case Cut, Shrank, Paused, Closed, Reconfigured, UsedUp:
@@ -192,15 +186,12 @@ func (e Event) decision() bool {
 	return e.deeper()
 }
 
-// deeper reports whether the event is one more refusal that made a cut deeper.
 func (e Event) deeper() bool { return e.Kind == Ignored && e.Window.Cwnd < e.Before }
 
-// decisions is how many events Decisions keeps.
 const decisions = 32
 
-// Decisions returns the latest decisions with a Seq greater than after, oldest first: events of the kinds
-// Cut, Shrank, Paused, Reconfigured, UsedUp and Closed, and of the kind Ignored those that narrowed the
-// window. The limiter keeps 32, with an observer or without.
+// Decisions returns the latest 32 decisions, those with a Seq greater than after, oldest first: events of the
+// kinds Cut, Shrank, Paused, Reconfigured, UsedUp and Closed, and of Ignored those that narrowed the window.
 func (l *Limiter) Decisions(after uint64) []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -38,8 +38,8 @@ type KeyedConfig struct {
 }
 
 // Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when its key is first
-// asked for, and evicts limiters that were not asked for in a while and are idle: no attempt in flight, no
-// operation waiting. It is safe for any number of goroutines. Make one with NewKeyed.
+// asked for, and evicts limiters that are idle: not asked for in a while, no attempt in flight, no operation
+// waiting. It is safe for any number of goroutines. Make one with NewKeyed.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
@@ -55,8 +55,7 @@ type entry[K comparable] struct {
 	item    queue.Item[*entry[K]]
 	key     K
 	limiter *Limiter
-	// at is when it was last asked for.
-	at time.Time
+	asked   time.Time
 }
 
 // NewKeyed returns a Keyed that makes limiters with the function, which must not call For, or an error that
@@ -77,9 +76,8 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	return &Keyed[K]{make: make, config: c, byKey: map[K]*entry[K]{}}, nil
 }
 
-// For returns the key's limiter. Ask for it again for every operation: it may be evicted meanwhile. The error
-// is the error of the function that makes limiters, or says that the Keyed is at its bound and all limiters
-// are in use.
+// For returns the key's limiter. Ask for every operation: the limiter may be evicted meanwhile. The error is
+// that of the function that makes limiters, or says that all of KeyedConfig.Keys limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	var gone []*Limiter
 	l, err := k.find(key, &gone)
@@ -96,7 +94,7 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	now := k.config.Clock.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.at) >= k.config.Idle; i, _ = k.used.Ends() {
+	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.asked) >= k.config.Idle; i, _ = k.used.Ends() {
 		k.drop(i.Value, now, gone)
 	}
 	if e := k.byKey[key]; e != nil {
@@ -125,9 +123,8 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	return l, nil
 }
 
-// use counts an entry as asked for now.
 func (k *Keyed[K]) use(e *entry[K], now time.Time) {
-	e.at = now
+	e.asked = now
 	k.used.Remove(&e.item)
 	k.used.Push(&e.item)
 }

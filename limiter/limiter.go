@@ -35,8 +35,7 @@ type Limiter struct {
 	law      window.NewLaw
 	clock    clock.Clock
 	observer func(Event)
-	// runner makes the attempts of Do and Begin.
-	runner run.Runner
+	runner   run.Runner
 	// initial is the InitialWindow that the limiter was made with; 0: the default.
 	initial float64
 	// made is when the limiter was made. The core's time counts from there.
@@ -59,14 +58,12 @@ type Limiter struct {
 	guarded
 }
 
-// guarded are the fields of a Limiter under its lock.
 type guarded struct {
 	core core.Core[*waiter]
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
 	closed bool
-	// pause is the latest pause for all.
-	pause pause
+	pause  pause
 	// passed counts the slots given to operations of the queue, less the retries that came to its front. A
 	// waiter's place falls by 1 with each.
 	passed int
@@ -143,7 +140,6 @@ func (l *Limiter) unlock(now time.Duration) {
 	woken.wakeAll()
 }
 
-// unlockAndReport is the end of unlock if there are events for the observer.
 func (l *Limiter) unlockAndReport(woken *waiter) {
 	var few [4]Event // so that an event costs no allocation
 	events := append(few[:0], l.events...)
@@ -173,7 +169,6 @@ func (l *Limiter) admit(now time.Duration) {
 	}
 }
 
-// arm sets the timer for the next time that an operation may go without an answer.
 func (l *Limiter) arm() {
 	at, ok := l.core.Deadline()
 	if !ok || at == l.wake {

@@ -51,11 +51,11 @@ func (e Event) LogValue() slog.Value {
 
 // Log returns an observer that writes decisions, and faults, to a logger, each in the words of Event.String
 // and with the attributes of Event.LogValue: changes of the window or of its gap at the level Info; the kinds
-// Paused, Full, Late, Away and Suspect at Warn.
+// Paused, Full, Late, Away and Suspect at Warn. If the logger is nil, it is slog.Default.
 //
-// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out of a line counts the
-// lines left out before it. If the logger is nil, Log uses slog.Default at each event. The observer is safe
-// for any number of goroutines and limiters; limiters that share it share the lines.
+// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out counts the lines
+// left out before a line. The observer is safe for any number of goroutines and limiters, which share the
+// lines.
 //
 //	aimd.WithObserver(limiter.Log(slog.Default(), 10))
 func Log(logger *slog.Logger, perSecond int) func(Event) {

@@ -11,7 +11,6 @@ import (
 
 // pause is a pause for all operations, which the core has begun, or the wait for a quota.
 type pause struct {
-	// until is its end.
 	until time.Time
 	// asked is the Retry-After that it obeys, cut is MaxRetryAfter if that is shorter; 0 if the pause has
 	// another cause.
@@ -47,9 +46,8 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	}
 }
 
-// hopeless returns the error of an operation whose wait cannot be met: the pause for all, or the wait for a
-// quota, ends after its deadline (0: none), or lasts for longer than Rules.GiveUpAfter. It returns nil if the
-// operation may wait.
+// hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because
+// of its deadline (0: none) or Rules.GiveUpAfter, and nil if the operation may wait.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	until, most := l.core.ClosedUntil(), l.config.Load().GiveUpAfter
 	var reason error

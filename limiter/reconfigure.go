@@ -17,14 +17,10 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 // Reconfigure puts the limiter under new rules while it works: either all take effect or, with an error
 // that names the wrong one, the old rules stay.
 //
-// Operations that wait and attempts in flight are kept. If the window got smaller, it opens once enough
-// attempts have ended; if it got larger, waiting operations go at once. The limiter keeps what it learned,
-// cwnd within the new bounds; if a bound or the factor changed, a law that keeps state of its own starts with
-// an empty state.
-//
-// An operation that backs off by itself does so to the end; a pause for all operations ends no later than the
-// new rules allow. A new MaxAttempts also holds for operations under way, a new AttemptTimeout for later
-// attempts.
+// Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound or the
+// factor changed, a law that keeps state of its own starts with an empty state. A pause for all operations
+// ends no later than the new rules allow; an operation that backs off by itself does so to the end. A new
+// MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
 func (l *Limiter) Reconfigure(r Rules) error {
 	c := l.Config()
 	c.Rules = r
@@ -59,7 +55,6 @@ func (r Rules) Validate() error {
 	return err
 }
 
-// checked returns the settings of the core with their defaults.
 func (c *Config) checked() (core.Settings, error) {
 	with, err := c.withDefaults()
 	*c = with

@@ -73,13 +73,10 @@ func (s *slots) Paused() time.Duration {
 // An operation that is begun with such a context needs no second slot.
 func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
 
-// contact is the limiter's knowledge of whether the service is there. It is read and
-// written without the lock.
+// contact is whether the service is there. It is read and written without the lock.
 type contact struct {
-	// made: the service has answered.
 	made atomic.Bool
-	// away is the time of the first attempt that found no service since the last answer;
-	// nil: the service is there.
+	// away is the time of the first attempt that found no service since the last answer; nil: there is none.
 	away atomic.Pointer[time.Duration]
 	// suspected: the observer has seen a suspect error.
 	suspected atomic.Bool
@@ -127,7 +124,6 @@ func (s *slots) Suspect(err error) {
 	}
 }
 
-// report passes an event to the observer that is no change of the limiter.
 func (l *Limiter) report(e Event) {
 	l.mu.Lock()
 	now := l.now()

@@ -20,16 +20,14 @@ type Snapshot struct {
 	Gap time.Duration `json:"gap,omitempty"`
 	// PausedUntil is the end of the pause for all, zero if there is none.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
-	// InFlight is the number of attempts sent and not answered, Queued the number of
-	// operations that wait for a slot.
+	// InFlight counts the attempts sent and not answered, Queued the operations that wait for a slot.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
-	// Successes, Overloads, Timeouts and Neutrals count answers since the start.
-	Successes uint64 `json:"successes"`
-	Overloads uint64 `json:"overloads"`
-	Timeouts  uint64 `json:"timeouts"`
-	Neutrals  uint64 `json:"neutrals"`
-	// ClientErrors counts the final answers that were no success: a 404, a 412.
+	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count answers since the start, by outcome.
+	Successes    uint64 `json:"successes"`
+	Overloads    uint64 `json:"overloads"`
+	Timeouts     uint64 `json:"timeouts"`
+	Neutrals     uint64 `json:"neutrals"`
 	ClientErrors uint64 `json:"client_errors"`
 	// Cuts counts the bursts of overloads that narrowed the window.
 	Cuts uint64 `json:"cuts"`
@@ -48,8 +46,7 @@ type Quota struct {
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit float64 `json:"limit"`
 	Left  float64 `json:"left"`
-	// Reset is when the quota is whole again, or when a refused request may be sent again; zero if it is not
-	// known.
+	// Reset is when the quota is whole again, or a refused request may be sent again; zero: not known.
 	Reset time.Time `json:"reset,omitzero"`
 }
 
@@ -97,7 +94,6 @@ func (l *Limiter) Snapshot() Snapshot {
 	return s
 }
 
-// count counts an answer.
 func (s *Snapshot) count(change core.Change, o window.Outcome) {
 	switch {
 	case change == core.Late:

@@ -17,7 +17,7 @@ const restoreAge = time.Hour
 type State struct {
 	window.State
 	// Law is the type of the law that set Ssthresh and Gap, "" if it is not known. A limiter with another law
-	// starts from Cwnd alone, as its window and as its threshold.
+	// starts with Cwnd as its window and as its threshold.
 	Law string `json:"law,omitempty"`
 	// At is the time of the state, zero if it is not known.
 	At time.Time `json:"at,omitzero"`
@@ -45,7 +45,6 @@ func (c Config) restored(law string) window.State {
 	return window.State{}
 }
 
-// readState is the state in the file, zero without such a file.
 func readState(path string) (s State) {
 	data, err := keep.Read(path, 4<<10)
 	if err != nil || json.Unmarshal(data, &s) != nil || new(core.Window).Restored(s.State) != nil {
@@ -54,7 +53,6 @@ func readState(path string) (s State) {
 	return s
 }
 
-// save writes the state to its file, if there is one.
 func (l *Limiter) save() error {
 	path := l.config.Load().StateFile
 	if path == "" {

@@ -17,14 +17,12 @@ import (
 // it with errors.Is, and say how many of how many requests were retries.
 var ErrBudget = errors.New("retry: budget exhausted")
 
-// budgetError says how a budget was exhausted.
 type budgetError struct {
 	// requests are the requests within the time over, and retries their retries: one more would be too
 	// many.
 	requests, retries int
 	// over is the budget's window, or its newest tenth if the share is used up there alone.
-	over time.Duration
-	// share is the budget's.
+	over  time.Duration
 	share float64
 }
 
@@ -59,9 +57,8 @@ type BudgetSettings struct {
 // reject are not sent, and must not count.
 type Budget struct {
 	clock clock.Clock
-	// mu guards core.
-	mu   sync.Mutex
-	core budget.Core
+	mu    sync.Mutex
+	core  budget.Core
 }
 
 // NewBudget returns a budget without requests, or an error that names the wrong setting, its value and

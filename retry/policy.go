@@ -96,8 +96,7 @@ type Config struct {
 // A Policy serves retry.Do and Value, and as attempt.Policy the Do and Each of a limiter. It is safe for
 // any number of goroutines. Make one with New; nil is the default policy.
 type Policy struct {
-	c Config
-	// runner runs Do.
+	c      Config
 	runner run.Runner
 	// caps are nil until SetCaps.
 	caps atomic.Pointer[Caps]

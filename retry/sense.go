@@ -13,7 +13,6 @@ import (
 // with errors.Is, and also the error of the look.
 var ErrSense = errors.New("retry: carrier sense found no room")
 
-// senseError has the error of the look.
 type senseError struct{ cause error }
 
 func (e *senseError) Error() string   { return fmt.Sprintf("%v: %v", ErrSense, e.cause) }

@@ -27,7 +27,6 @@ type Tags struct {
 // Retry reports whether the request is known to be a retry.
 func (t Tags) Retry() bool { return t.Attempt > 1 }
 
-// key is the key of the tags in a context.
 type key struct{}
 
 // NewContext returns a context with the tags instead of its own.

@@ -22,12 +22,10 @@ import (
 // It is a guard (attempt.Guard) of limiters and of retry policies. Alone, it is used with Do, or with Admit
 // and Ended. A request should pass it once.
 type Throttle struct {
-	clock clock.Clock
-	// runner runs Do.
+	clock  clock.Clock
 	runner run.Runner
-	// mu guards core.
-	mu   sync.Mutex
-	core rejection.Core
+	mu     sync.Mutex
+	core   rejection.Core
 }
 
 // Config has the settings of a Throttle. Zero fields take the documented default.

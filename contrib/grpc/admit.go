@@ -106,14 +106,12 @@ func isHealth(_ context.Context, method string) bool {
 	return strings.HasPrefix(method, "/grpc.health.v1.Health/")
 }
 
-// incomingTags are the well-formed tags of the call's metadata.
 func incomingTags(ctx context.Context, _ string) tag.Tags {
 	md, _ := metadata.FromIncomingContext(ctx)
 	t, _ := ParseTags(md)
 	return t
 }
 
-// outcomeOf is the outcome by the code of an answer.
 func outcomeOf(c codes.Code) window.Outcome {
 	switch c {
 	case codes.Unavailable, codes.ResourceExhausted:

@@ -86,7 +86,6 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	return &answerError{err, v, unreached}
 }
 
-// retryInfo returns the delay of the status's RetryInfo, or 0.
 func retryInfo(s *status.Status) time.Duration {
 	for _, detail := range s.Details() {
 		info, ok := detail.(*errdetails.RetryInfo)
@@ -100,7 +99,6 @@ func retryInfo(s *status.Status) time.Duration {
 	return 0
 }
 
-// outOfQuota reports whether the status has a QuotaFailure.
 func outOfQuota(s *status.Status) bool {
 	return s.Code() == codes.ResourceExhausted && slices.ContainsFunc(s.Details(), func(detail any) bool {
 		_, ok := detail.(*errdetails.QuotaFailure)

@@ -27,7 +27,6 @@ func Limit(l *limiter.Limiter) []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(c.unary), grpc.WithChainStreamInterceptor(c.stream)}
 }
 
-// client has the interceptors of a client.
 type client struct{ limiter *limiter.Limiter }
 
 func newClient(l *limiter.Limiter) *client {
@@ -37,7 +36,6 @@ func newClient(l *limiter.Limiter) *client {
 	return &client{l}
 }
 
-// admit asks the limiter's guards, and waits for a slot.
 func (c *client) admit(ctx context.Context) (*run.Attempt, error) {
 	a, err := c.limiter.Begin(ctx)
 	if err != nil {
@@ -46,7 +44,6 @@ func (c *client) admit(ctx context.Context) (*run.Attempt, error) {
 	return a.(*run.Attempt), nil
 }
 
-// unary waits for a slot, and gives it back when the call returns.
 func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	a, err := c.admit(ctx)
 	if err != nil {

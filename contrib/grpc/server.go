@@ -19,7 +19,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// server has the interceptors of a server.
 type server struct {
 	controller *admission.Controller
 	settings   ServerConfig
@@ -108,7 +107,6 @@ func (s *service) begin() {
 	}
 }
 
-// ended notes the error of the handler.
 func (s *service) ended(err error) {
 	s.begin() // the answer of a handler that did not send
 	set := &s.server.settings
@@ -137,7 +135,6 @@ func codeOf(err error) codes.Code {
 // end gives the place back. The application may have released it early.
 func (s *service) end() { _ = s.permit.Done(s.outcome) }
 
-// refusal is the error of a call that was shed.
 type refusal struct {
 	shed *admission.Shed
 	code codes.Code

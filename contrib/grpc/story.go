@@ -15,7 +15,6 @@ import (
 // callError is an attempt.Error as a status, see Limit and Retry.
 type callError struct{ story *attempt.Error }
 
-// notSent is the error of a call without a slot.
 func notSent(reason error) error { return &callError{&attempt.Error{Reason: reason}} }
 
 // whole is the error of a call that was an operation.

@@ -29,7 +29,6 @@ func Tag(client, version string) ([]grpc.DialOption, error) {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(t.unary), grpc.WithChainStreamInterceptor(t.stream)}, nil
 }
 
-// tagger is a client's name and version.
 type tagger struct{ client, version string }
 
 func (t tagger) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -40,7 +39,6 @@ func (t tagger) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clie
 	return open(t.outgoing(ctx), desc, cc, method, opts...)
 }
 
-// outgoing returns a context with the tags in its metadata.
 func (t tagger) outgoing(ctx context.Context) context.Context {
 	tags := tag.FromContext(ctx)
 	if t.client != "" {

@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// scopeName is the name of the instrumentation scope.
 const scopeName = "github.com/aimd-go/aimd/contrib/otel"
 
 const (

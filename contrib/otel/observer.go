@@ -17,7 +17,6 @@ import (
 var buckets = metric.WithExplicitBucketBoundaries(
 	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
-// observer has the two histograms.
 type observer struct {
 	wait, duration metric.Float64Histogram
 	names          tally.ByName[attributes]

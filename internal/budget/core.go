@@ -8,7 +8,6 @@ import (
 	"github.com/aimd-go/aimd/internal/sliding"
 )
 
-// Defaults of a budget's settings.
 const (
 	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe Client Behaviour", 2018).
 	DefaultShare = 0.1

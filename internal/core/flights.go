@@ -20,10 +20,8 @@ type flight struct {
 	sent time.Duration
 }
 
-// n is the number of attempts in flight.
 func (f *flights) n() int { return len(f.places) - len(f.free) }
 
-// sent adds an attempt.
 func (f *flights) sent(now time.Duration) Ticket {
 	f.last++
 	if last := len(f.free) - 1; last >= 0 {
@@ -36,7 +34,6 @@ func (f *flights) sent(now time.Duration) Ticket {
 	return Ticket{f.last, uint32(len(f.places) - 1)}
 }
 
-// has reports whether the attempt is in flight.
 func (f *flights) has(t Ticket) bool {
 	return t.id != 0 && int(t.place) < len(f.places) && f.places[t.place].id == t.id
 }

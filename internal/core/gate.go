@@ -18,7 +18,6 @@ type Gate struct {
 	Window
 	rules Settings
 
-	// now is the latest time that was seen.
 	now time.Duration
 	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
 	pausedUntil time.Duration
@@ -242,7 +241,6 @@ func (g *Gate) seen(now time.Duration) time.Duration {
 	return g.now
 }
 
-// open reports whether one more attempt may be sent.
 func (g *Gate) open(now time.Duration) bool {
 	return g.seen(now) >= g.due() && g.Open()
 }
@@ -305,7 +303,6 @@ func (g *Gate) space() {
 	}
 }
 
-// jitter is a random number from 0.5 to 1.5.
 func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
 
 // pause is the shortest pause doubled n times, at most the longest, times a random number from 0.5 to 1.5, so

@@ -10,7 +10,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Defaults of the settings.
 const (
 	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 360 requests of Tahoe 0.9 instead
 	// of 8000 (scenario outage-pause of aimd sim), and a service that comes back is found again within

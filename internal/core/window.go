@@ -65,10 +65,8 @@ type Window struct {
 	ignored uint64
 	// pending is how many such ids are still in flight. Until all are answered, a success may be on its way.
 	pending int
-	// streak is as Streak returns it.
-	streak int
-	// rtt is as RTT returns it.
-	rtt time.Duration
+	streak  int
+	rtt     time.Duration
 }
 
 // NewWindow returns a window in its initial state, or an error that names the wrong setting.
@@ -131,7 +129,6 @@ func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change 
 	return Steady
 }
 
-// decide keeps the law's answer in its bounds.
 func (w *Window) decide(next window.State) {
 	if finite(next.Cwnd) {
 		w.resize(next.Cwnd)
@@ -142,7 +139,6 @@ func (w *Window) decide(next window.State) {
 	w.state.Gap = min(max(next.Gap, 0), maxGap)
 }
 
-// resize puts cwnd to the value, or to the nearest bound.
 func (w *Window) resize(cwnd float64) {
 	w.state.Cwnd = min(max(cwnd, w.settings.Min), w.settings.Max)
 	w.limit = int(w.state.Cwnd)

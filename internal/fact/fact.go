@@ -40,7 +40,6 @@ func Of(err error) Facts {
 	return f
 }
 
-// says asks the first error in the tree that has the method.
 func says[T any](err error, ask func(T) bool) bool {
 	var asked T
 	return errors.As(err, &asked) && ask(asked)

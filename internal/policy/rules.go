@@ -52,7 +52,6 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 	return d
 }
 
-// capped is the delay, no longer than the cap.
 func (r Rules) capped(delay time.Duration) time.Duration {
 	if r.PauseMax == 0 || delay <= r.PauseMax {
 		return delay

@@ -20,7 +20,6 @@ type Core struct {
 	levels [len(tag.Criticalities)]level
 }
 
-// level has the counts of one criticality.
 type level struct {
 	// requests counts those that were sent and answered, and those rejected. The accepts are marked: answers
 	// that were no refusal.

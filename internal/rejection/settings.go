@@ -8,7 +8,6 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Defaults of the settings.
 const (
 	// DefaultWindow: "each client task keeps the following information for the last two minutes of its
 	// history: requests, accepts" (SRE book, chapter 21).

@@ -19,8 +19,7 @@ import (
 // bytes, so that a limiter costs little in front of HTTP.
 type Attempt struct {
 	runner *Runner
-	// ctx is the caller's.
-	ctx context.Context
+	ctx    context.Context
 	// ticket is the slot's, if the attempt owns one.
 	ticket core.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
@@ -39,8 +38,7 @@ type Attempt struct {
 	ended atomic.Bool
 	// number is the attempt's within its operation, 0 if it is not known.
 	number int32
-	// owns: the attempt has a slot of its own.
-	owns bool
+	owns   bool
 	// guarded: the runner's guards have admitted it.
 	guarded bool
 	// heard: an answer began.
@@ -82,7 +80,6 @@ func (a *Attempt) Context() context.Context {
 	return (*scope)(a)
 }
 
-// limit gives the attempt a time of its own, if d is positive.
 func (a *Attempt) limit(d time.Duration) {
 	if d > 0 {
 		r := a.more()
@@ -163,7 +160,6 @@ func (a *Attempt) drop() {
 	a.settle(v, heard, nil)
 }
 
-// settle gives the slot back and notifies the guards.
 func (a *Attempt) settle(v attempt.Verdict, heard window.Outcome, err error) {
 	if v.Outcome != window.Success {
 		r := a.more()
@@ -184,7 +180,6 @@ func (a *Attempt) settle(v attempt.Verdict, heard window.Outcome, err error) {
 	}
 }
 
-// head is the verdict on the head of the answer.
 func (a *Attempt) head() attempt.Verdict {
 	if a.rest == nil || !a.rest.verdict.Outcome.Valid() {
 		return attempt.Verdict{Outcome: window.Success}

@@ -41,7 +41,6 @@ func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 	return next, nil
 }
 
-// try is an attempt to be begun.
 type try struct {
 	number int
 	// again: the operation has failed before.
@@ -49,8 +48,7 @@ type try struct {
 	// delay comes before it waits for a slot.
 	delay time.Duration
 	// op, if it is not nil, hears before the delay that the guards have admitted it.
-	op Operation
-	// asked is when the operation began, see Runner.asked.
+	op    Operation
 	asked time.Duration
 }
 
@@ -62,7 +60,6 @@ func (r *Runner) asked(ctx context.Context) time.Duration {
 	return r.now()
 }
 
-// now is the time since 1970.
 func (r *Runner) now() time.Duration { return time.Duration(r.clock().Now().UnixNano()) }
 
 // begin begins an attempt. The guards come first: their refusal is reported at once, and not after the
@@ -108,7 +105,6 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	return a, nil
 }
 
-// inTime returns an error if the context's deadline comes before the next attempt.
 func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
 	if at, bounded := ctx.Deadline(); bounded && delay > 0 && r.clock().Until(at) < delay {
 		return fmt.Errorf("the next attempt is due in %v: %w", delay, context.DeadlineExceeded)
@@ -116,7 +112,6 @@ func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
 	return nil
 }
 
-// wait waits for the delay and then for a slot, if one is needed.
 func (r *Runner) wait(ctx context.Context, t try, held bool) (core.Ticket, error) {
 	if err := r.sleep(ctx, t.delay); err != nil {
 		return core.Ticket{}, err

@@ -32,7 +32,6 @@ func (a *Attempt) Connection(inner io.ReadCloser) io.ReadCloser {
 	return (*body)(a)
 }
 
-// connection is the inner body of Connection.
 type connection struct{ io.ReadCloser }
 
 func (a *Attempt) upgraded() bool {

@@ -33,14 +33,12 @@ func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verd
 	return v
 }
 
-// suspect reports an error that the classifier may not know.
 func (a *Attempt) suspect(v attempt.Verdict, err error) {
 	if s := a.runner.Slots; err != nil && s != nil && v == (attempt.Verdict{Outcome: window.Neutral}) && a.over() == nil && refusal.MatchString(err.Error()) {
 		s.Suspect(err)
 	}
 }
 
-// refusal is how the text of a refusal looks.
 var refusal = regexp.MustCompile(`(?i)\b429\b|rate.?limit|throttl|too many requests`)
 
 // brief is how soon a connection ends that the other side does not want. Our choice: some round trips,

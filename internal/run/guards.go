@@ -7,7 +7,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// guards are guards in a row. An attempt is made if all guards admit it.
 type guards []attempt.Guard
 
 // admit asks the guards in order, up to the first that refuses, and notifies those before it that the

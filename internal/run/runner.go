@@ -37,7 +37,6 @@ type Runner struct {
 	AttemptTimeout time.Duration
 }
 
-// wall is the real clock.
 var wall = clock.New()
 
 func (r *Runner) clock() clock.Clock {
@@ -135,7 +134,6 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 	}
 }
 
-// attempted makes the attempt.
 func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
 	returned := false
 	defer func() {

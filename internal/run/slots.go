@@ -52,7 +52,6 @@ type Limits struct {
 	GiveUpAfter time.Duration
 }
 
-// tooLong returns the reason to give up before that wait, or nil.
 func (l Limits) tooLong(wait time.Duration) error {
 	if l.GiveUpAfter == 0 || wait <= l.GiveUpAfter {
 		return nil
