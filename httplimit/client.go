@@ -18,9 +18,8 @@ const patience = 15 * time.Minute
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
 // Client returns an http.Client that needs no further thought. Each request waits for a slot of the
-// limiter, and is sent again as limiter.Do runs a function again: at the front of the queue, after the
-// service's Retry-After, up to the limiter's limit of attempts. If the request has a deadline, it is sent
-// again until then, otherwise for 15 minutes. If the limiter has a policy, the policy decides instead.
+// limiter, and is sent again as limiter.Do runs a function again, until its deadline or, without one, for 15
+// minutes. If the limiter has a policy, the policy decides instead.
 //
 // Which requests are sent again, if the limiter's classifier allows it:
 //

@@ -20,22 +20,13 @@
 //	client := &http.Client{Transport: httplimit.New(nil, lim)}
 //	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
 //
-// If Do of the same limiter is around the request, the context shows that, and the request uses the slot
-// of Do.
+// The comment of package attempt says how an attempt ends, and which outcome that is. With HTTP:
 //
-//	event                                            outcome
-//	the caller cancels                               neutral
-//	the context ends while the request waits         an attempt.Error of no attempt, and no request
-//	a guard of the limiter refuses                   the same
-//	a deadline passes after the request was sent     timeout, if the attempt had half of the time
-//	a deadline passes while no Read is running       neutral: the reader was slow
+//	the context ends, or a guard refuses, before     an attempt.Error of no attempt, and no request
 //	http.Client.Timeout passes                       as a deadline
+//	a deadline passes while no Read is running       neutral: the reader was slow
 //	the body is never closed                         the slot is held until the context ends
 //	the connection changes its protocol (101)        the slot is held until it is closed
-//	the base panics                                  the slot is given back, the panic continues
-//
-// If the wait for the slot took most of the time, a deadline says that the queue was too long. A narrower
-// window would make the queue slower and the timeouts more.
 //
 // A goroutine that keeps a body open while it sends other requests through the same limiter needs several
 // slots. If all slots are held in this way, every request waits for ever. Read the body first, or use a
@@ -55,17 +46,15 @@
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
 // to the reset. Requests are paced by it, before the service refuses one. What is left may be sent at once,
 // up to the last tenth; the last tenth is spread evenly up to the reset, unless all that waits fits into it.
-// If others spend the same quota, all of it is spread. aimd.WithReserve sets another share than a tenth,
-// [WithoutQuota] switches the pacing off. A service that reports nothing costs nothing.
+// aimd.WithReserve sets another share, [WithoutQuota] switches the pacing off.
 //
 // Read are X-RateLimit-* of GitHub, OpenAI, Discord, Atlassian and the like, Anthropic-RateLimit-*, GitLab's
 // and Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts. A quota of
-// concurrent requests bounds the window. A refusal because a quota is used up narrows no window: nothing is
-// sent up to the reset or the Retry-After. Reports that contradict what the service accepts are ignored.
+// concurrent requests bounds the window. A refusal because a quota is used up narrows no window. Reports
+// that contradict what the service accepts are ignored.
 //
 // If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
-// before its answer, a request does not show which quota it spends. limiter.Snapshot has the quotas; the
-// event UsedUp says that nothing is left.
+// before its answer, a request does not show which quota it spends. limiter.Snapshot has the quotas.
 //
 // # Server
 //
@@ -81,16 +70,10 @@
 //	the client leaves while it is served             the place is held until the handler returns
 //	the handler panics                               the place is given back, the panic continues
 //	the handler hijacks the connection               the place is given back at once
-//	the handler streams, also RFC 8441               the place is held until it returns or releases the permit
 //	the handler passes on to one with the same c     that one needs no second place
-//	a tag is malformed                               it counts as missing; see HandlerConfig.Tags
 //	a request is refused before its body was read    net/http closes the connection after some more of the body
 //
 // Put an http.TimeoutHandler around the Handler. Behind it, the place would be given back while the
-// abandoned work continues. An httputil.ReverseProxy behind a Handler works with early hints, trailers
-// and upgrades; it relays the tags of the headers, and SetTags in its Rewrite relays the tags of
-// HandlerConfig.Tags. http.CloseNotifier does not work.
-//
-// The application finds the tags and the permit in the request's context (tag.FromContext,
-// admission.FromContext). The controller's Snapshot and observer have every decision.
+// abandoned work continues. An httputil.ReverseProxy behind a Handler relays the tags of the headers; SetTags
+// in its Rewrite relays the tags of HandlerConfig.Tags. http.CloseNotifier does not work.
 package httplimit

@@ -21,8 +21,7 @@ import (
 // [ParseTags] decide which requests are served first, and which refused first.
 //
 // The handler behind finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in the
-// request's context. A request holds its place until its handler returns or hijacks the connection. The
-// handler of a stream that is mostly idle should release the permit early.
+// request's context. The handler of a stream that is mostly idle should release the permit early.
 //
 // For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer
 // slower than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from
@@ -40,21 +39,18 @@ type HandlerConfig struct {
 	// Status is the status of refusals: http.StatusServiceUnavailable (503) or http.StatusTooManyRequests
 	// (429); 0 means 503.
 	Status int
-	// Bypass selects requests that need no place, never wait, and are never refused. It is for the probes
-	// of a load balancer: refusing one takes the server out of service when it is needed most. nil
-	// selects no request.
+	// Bypass selects requests that need no place, never wait, and are never refused, such as the probes of
+	// a load balancer: refusing one takes the server out of service when it is needed most. nil: none.
 	Bypass func(*http.Request) bool
-	// Tags returns a request's tags; nil reads the well-formed ones from its header. To log the others,
-	// call ParseTags here. If clients may lie about themselves, make the tags from a proof, such as the
-	// API key.
+	// Tags returns a request's tags; nil reads the well-formed ones from its header. If clients may lie
+	// about themselves, make the tags from a proof, such as the API key.
 	Tags func(*http.Request) tag.Tags
 	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome counts as
-	// Neutral. nil is the rule of Handler. Set it if a 429 of the handler speaks of one client's quota,
-	// which must not narrow the limit for all.
+	// Neutral. nil is the rule of Handler. Set it if a 429 of the handler speaks of one client's quota.
 	Outcome func(status int) window.Outcome
-	// Slow is how long the handler behind may take until it begins its answer. A slower answer counts as
-	// a timeout for an adaptive limit, and is sent all the same. Set it for a service that gets slow
-	// instead of refusing, to five times the time of a request without load, say. 0 sets no limit.
+	// Slow is how long the handler behind may take until it begins its answer; 0 sets no limit. A slower
+	// answer counts as a timeout for an adaptive limit, and is sent all the same. For a service that gets
+	// slow instead of refusing, set some five times the time of a request without load.
 	Slow time.Duration
 	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON or XML.
 	// Retry-After and Retry-After-Ms are set already. nil writes a line of text.
@@ -172,11 +168,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, "overloaded, try again later", h.settings.Status)
 }
 
-// setRetryAfter says in the header when to come back. u is a random number from [0, 1).
-//
-// Retry-After has whole seconds. Rounded up, all delays from 1.1 s to 2 s would become one, so it is
-// rounded up or down at random, with the odds that keep the mean, but never to 0. Retry-After-Ms has
-// milliseconds, as with Azure, and RetryAfter reads it first.
+// setRetryAfter says in the header when to come back. Retry-After has whole seconds: rounded up, all delays
+// from 1.1 s to 2 s would become one. So u, a random number from [0, 1), rounds up or down by the odds that
+// keep the mean, never to 0. Retry-After-Ms has milliseconds, as with Azure, and RetryAfter reads it first.
 func setRetryAfter(h http.Header, d time.Duration, u float64) {
 	h.Set("Retry-After", strconv.Itoa(wholeSeconds(d, u)))
 	h.Set("Retry-After-Ms", strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10))

@@ -14,10 +14,9 @@ import (
 // http.DefaultTransport is now.
 //
 // newLimiter makes the limiter of a host at its first request. host is the host of the request's URL in
-// lower case and with its port: "example.com:443". Requests to all hosts wait while newLimiter runs, so
-// it should be quick. If it fails, so does the request, and the next request calls it again. Limiters of
-// idle hosts are dropped, and their windows with them. There are at most c.Keys limiters: if all have
-// requests in flight or waiting, a request for another host fails and is not sent.
+// lower case and with its port: "example.com:443". Requests to all hosts wait while newLimiter runs. If it
+// fails, so does the request. Limiters of idle hosts are dropped, and their windows with them. If c.Keys
+// limiters are all in use, a request for another host fails and is not sent.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig, opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))

@@ -108,10 +108,8 @@ func (s *service) WriteString(text string) (int, error) {
 }
 
 // ReadFrom is io.ReaderFrom, by which net/http sends a file with sendfile. It asks the writer right
-// beneath only: one further down would bypass those between.
-//
-// The start goes through Write, as in net/http itself: the answer begins with its first byte, and not
-// with the wait for that.
+// beneath only: one further down would bypass those between. The start goes through Write, as in net/http
+// itself: the answer begins with its first byte, and not with the wait for that.
 func (s *service) ReadFrom(src io.Reader) (n int64, err error) {
 	writes := struct{ io.Writer }{s}
 	to, ok := s.ResponseWriter.(io.ReaderFrom)

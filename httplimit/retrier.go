@@ -16,9 +16,8 @@ import (
 // without an SDK. Put it above a [Transport], so that each attempt waits for its own slot. A retry waits at
 // the front of the queue, and holds no slot before.
 //
-// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter. The guards
-// of the policy are asked before the delay, while the answer can still be returned; the guards of the
-// Transport's limiter are asked after it.
+// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter: the policy's
+// guards are asked before the delay, while the answer can still be returned.
 //
 // The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request
 // may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
@@ -29,13 +28,11 @@ import (
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
 // that its connection can be used again. The caller gets the last answer as it came, its body unread.
 // Without an answer the error is the base's error if that was final at once, otherwise an *attempt.Error.
+// If the body of an answer breaks off, the request is not sent again.
 //
-// An answer that breaks off while its body is read is not sent for again; for that, put retry.Do around
-// the request and the reading. It is safe for any number of goroutines.
-//
-// A nil policy is the default policy. base sends; nil means what http.DefaultTransport is now. The policy
-// must have no attempt timeout, since an answer's body outlives the attempt: set
-// http.Transport.ResponseHeaderTimeout instead.
+// It is safe for any number of goroutines. A nil policy is the default policy. base sends; nil means what
+// http.DefaultTransport is now. The policy must have no attempt timeout, since an answer's body outlives the
+// attempt: set http.Transport.ResponseHeaderTimeout instead.
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, error) {
 	runner := p.Runner()
 	if runner.AttemptTimeout != 0 {

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// keptBody is how much of a body a StatusError keeps, in bytes: room for an API's error document.
-	// Our choice.
+	// keptBody is how much of a body a StatusError keeps: room for an API's error document. Our choice.
 	keptBody = 4 << 10
 	// shownBody is how much of the body the error's text shows, in characters.
 	shownBody = 200
@@ -71,8 +70,7 @@ func Check(resp *http.Response) error {
 	return e
 }
 
-// glance returns the answer as a StatusError and leaves its body readable. The StatusError has the start
-// of the body if that may say more than the status.
+// glance returns the answer as a StatusError and leaves its body readable.
 func glance(resp *http.Response) *StatusError {
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, Body: answer.Peek(resp)}
 	e.Status = e.status()

@@ -18,9 +18,8 @@ import (
 // Without a name, name and version are the context's, if it has any. base sends; nil means what
 // http.DefaultTransport is now. The error names the name that is not allowed.
 //
-// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the tagger, so
-// that it sees each attempt. A retrier ([NewRetrier]) and a [Client] may also stand below it, and number
-// the attempts.
+// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the tagger, except a
+// retrier ([NewRetrier]) and a [Client], which number the attempts by themselves.
 func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
@@ -49,8 +48,7 @@ func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(tagged)
 }
 
-// tags are the tags of a request. If it is made in the service of a request that was a retry, it is a
-// retry too; so the attempt is the higher of the two numbers.
+// tags are the tags of a request. One that is made in the service of a retry is a retry too.
 func (t *tagger) tags(ctx context.Context) tag.Tags {
 	tags := tag.FromContext(ctx)
 	if t.client != "" {

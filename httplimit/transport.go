@@ -18,18 +18,13 @@ import (
 // end or closed, reading fails, or the request's context ends.
 //
 // An answer with a status below 400 is a success. The limiter's classifier reads any other as a
-// [StatusError], and so it reads the errors of the base. If the status is 402, 403 or 429 and the body JSON,
-// the StatusError has the first 64 KiB of the body, which may name a quota; otherwise it has no body. The
-// package comment has the end of the request's context.
+// [StatusError], whose Body is empty except of a 402, 403 or 429 in JSON, and it reads the errors of the base.
 //
-// The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before each request.
-// attempt.WithRetry marks a request as a retry.
-//
-// A Transport does not retry. A request without a slot fails with an [*attempt.Error] of no attempt, so
-// it may be sent again even if it is not idempotent. The reason is limiter.ErrClosed,
-// attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a guard or of
-// PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the service has never
-// answered (attempt.ErrNoContact).
+// A Transport does not retry; attempt.WithRetry marks a request as a retry. A request without a slot fails
+// with an [*attempt.Error] of no attempt, so it may be sent again even if it is not idempotent. The reason is
+// limiter.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a
+// guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the service has
+// never answered (attempt.ErrNoContact).
 //
 // A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
 // A Transport is safe for any number of goroutines. The zero value sends nothing; make one with [New] or
@@ -95,8 +90,8 @@ func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt,
 	return nil, notSent(req, err)
 }
 
-// send makes the attempt. It returns the answer if there is one, what its head or the error of the base
-// comes to, and that error. The attempt ends with the answer's body.
+// send makes the attempt, which ends with the answer's body. The error is the base's, or what the answer's
+// head says.
 func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
