@@ -21,8 +21,7 @@ type Rand interface {
 // State is how far an operation has come when one of its attempts has failed.
 type State struct {
 	// Retry is the number of the retry that the delay comes before: 1 is the delay between the
-	// operation's first attempt and its first retry. Less counts as 1. (The N of [Ethernet], "the number
-	// of retries so far", is Retry - 1.)
+	// operation's first attempt and its first retry. Less counts as 1.
 	Retry int
 	// Last is the delay before this one, 0 if this is the first.
 	Last time.Duration
@@ -37,10 +36,8 @@ type Backoff interface {
 }
 
 // Check returns an error that names the first wrong setting of b, its value, and the allowed ones. Delay
-// never fails: it uses the default instead of a wrong setting. So code that takes a Backoff from a user
-// checks it once.
-//
-// A Backoff from elsewhere is checked if it has a method Check() error.
+// never fails: it uses the default instead of a wrong setting. A Backoff from elsewhere is checked if it has a
+// method Check() error.
 func Check(b Backoff) error {
 	if b == nil {
 		return setting.Nil("backoff")

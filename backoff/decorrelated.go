@@ -9,10 +9,8 @@ import "time"
 // Source: "Exponential Backoff And Jitter", AWS Architecture Blog: "sleep = min(cap, random_between(base,
 // sleep * 3))". The zero value is {100 ms, 30 s, 3}.
 type Decorrelated struct {
-	// Min is the shortest delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
-	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
-	Max time.Duration
+	// Min and Max are the shortest delay and the cap, with the bounds and the defaults of Exponential.
+	Min, Max time.Duration
 	// Factor is 1 to 1000; 0 means 3, the source's.
 	Factor float64
 }

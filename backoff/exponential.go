@@ -10,26 +10,21 @@ import (
 // 30 s without jitter.
 //
 // "delay = MIN( R * T * F ^ N , M )" of [Ethernet] is {Min: T, Factor: F, Max: M, Jitter: Uniform(1, 2),
-// CapLast: true}. The client of [Syncmusings] is {Min: 50ms, Factor: 2, Max: 30s, Jitter:
-// Proportional(0.6), CapLast: true}, It publishes 50 ms, 2 and 30 s, and says "add some jitter": 0.6
-// before the cap is our reading, which comes nearest to its figures.
+// CapLast: true}. [Syncmusings] publishes 50 ms, 2 and 30 s, and says "add some jitter":
+// Proportional(0.6) with CapLast is our reading, which comes nearest to its figures.
 type Exponential struct {
 	// Min is the delay before the first retry: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	// [Ethernet]: it "should be set at the outer limits of expected response time for the service".
 	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
-	// [Ethernet]: it "should be as low as possible to keep your customers
-	// happy, but high enough that the system can definitely handle requests from all clients at that
-	// sustained rate"; [Plan] computes it.
+	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer. [Plan] computes it.
 	Max time.Duration
 	// Factor is by how much each delay is longer: 1 to 1000; 0 means 2.
 	Factor float64
 	// Jitter is the random part.
 	Jitter Jitter
 	// CapLast adds the jitter, then caps: no delay exceeds the cap, and at the cap many are exactly
-	// equal. [Ethernet] and [Syncmusings] have this. Without it the cap comes first: delays at the cap
-	// stay spread, and with a jitter that lengthens (all but Full and Equal) may exceed it. "The retry
-	// interval is limited MaxDelay (excluding Jitter)" ([Crash]).
+	// equal. Without it the cap comes first: delays at the cap stay spread, and may exceed it by a jitter
+	// that lengthens.
 	CapLast bool
 }
 

@@ -13,10 +13,7 @@ import (
 // adds no randomness. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal", "proportional:J", "normal:J" or
-// "uniform:LO:HI".
-//
-// The remaining form of the field, decorrelated jitter, needs the delay before and is a Backoff of its
-// own: [Decorrelated].
+// "uniform:LO:HI". Decorrelated jitter is a Backoff of its own: [Decorrelated].
 type Jitter struct {
 	form   form
 	lo, hi float64 // of uniform; the J of the others is in hi
@@ -44,15 +41,13 @@ func Equal() Jitter { return Uniform(0.5, 1) }
 // [SafeClients] is Proportional(0.5). 0 <= j <= 1.
 func Proportional(j float64) Jitter { return Jitter{proportional, 0, j} }
 
-// Uniform is d * U(lo, hi), 0 <= lo <= hi <= 100. "R should be a random number in the range [1-2], so
-// that its effect is to spread out the load over time, but always more conservative than plain backoff"
+// Uniform is d * U(lo, hi), 0 <= lo <= hi <= 100. "R should be a random number in the range [1-2]"
 // ([Ethernet]): Uniform(1, 2).
 func Uniform(lo, hi float64) Jitter { return Jitter{uniform, lo, hi} }
 
-// Normal is d * (1 + j*N(0, 1)), a deviation proportional to the delay: "delay = delay +
-// norm_variate(delay * Jitter)" ([Crash], "for example, 0.1"). What would be negative is 0, so that j
-// should be well below 1: 0 <= j <= 1. It has no upper bound, but only one in 30 000 is beyond d * (1 +
-// 4j).
+// Normal is d * (1 + j*N(0, 1)): "delay = delay + norm_variate(delay * Jitter)" ([Crash], "for example,
+// 0.1"). A negative result becomes 0, so j should be well below 1: 0 <= j <= 1. There is no upper bound, but
+// only one in 30 000 is beyond d * (1 + 4j).
 func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
 
 func (j Jitter) check() error {
@@ -102,8 +97,8 @@ func (j Jitter) String() string {
 // MarshalText returns String, or an error that says what is allowed.
 func (j Jitter) MarshalText() ([]byte, error) { return []byte(j.String()), j.check() }
 
-// UnmarshalText reads "none", "full", "equal", "proportional:J", "normal:J" or "uniform:LO:HI", or
-// returns an error that says what is allowed, and does not change j.
+// UnmarshalText reads the text of String, or returns an error that says what is allowed, and leaves j as it
+// is.
 func (j *Jitter) UnmarshalText(text []byte) error {
 	v, err := parseJitter(string(text))
 	if err == nil {

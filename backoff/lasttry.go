@@ -8,11 +8,10 @@ import "time"
 //	(if (>= time max) ;; we're over budget, just call f
 //
 // With its 1000 2 10000 the waits are 1 s, 2 s, 4 s and 8 s, which makes five calls. The fifth is the
-// last try: its failure is final. If Time >= Max there is one call and no retry.
+// last try: its failure is final.
 //
-// There is no jitter; WithJitter adds it after the check of the bound. The loop of
-// [SafeClients] runs "while not success && delay <= period" and waits "delay * random(.5,
-// 1.5)". It still waits a delay equal to the bound, hence the nanosecond:
+// There is no jitter; WithJitter adds it after the check of the bound. The loop of [SafeClients] runs "while
+// not success && delay <= period" and waits "delay * random(.5, 1.5)", also a delay equal to the bound:
 //
 //	WithJitter(LastTry{Time: 10s, Rate: 2, Max: 300s + 1ns}, Proportional(0.5))
 //

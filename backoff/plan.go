@@ -15,14 +15,12 @@ type Demand struct {
 	// Clients is how many there are: 1 to 1 000 000 000.
 	Clients int
 	// Capacity is how many requests per second the service can fail without harm, all day long: more than
-	// 0, at most 1e12. "If each failed request involves a database query, a write to a log file, and an
-	// email to an administrator, then you will be quickly overwhelmed."
+	// 0, at most 1e12.
 	Capacity float64
 	// Recovery is the wanted "maximum recovery-after-failure time": how long after the service is back
 	// its last client may still be waiting. 1 ns to MaxDelay.
 	Recovery time.Duration
-	// First is T there, the initial timeout: "at the outer limits of expected response time for the
-	// service". 1 ns to MaxDelay; 0 means 100 ms.
+	// First is T there, the initial timeout, as Exponential.Min: 1 ns to MaxDelay; 0 means 100 ms.
 	First time.Duration
 	// Factor is F there: 1.01 to 1000; 0 means 2.
 	Factor float64
@@ -39,16 +37,14 @@ type Plan struct {
 	Max time.Duration
 	// Rate is the requests per second of all clients at M, each failed at once: at most the capacity.
 	Rate float64
-	// Recovery is the longest time from the service's return until the last client's next attempt: M. The
-	// mean is M/2.
+	// Recovery is the longest time from the service's return until the last client's next attempt: M.
 	Recovery time.Duration
 	// Retries is how many a client has made, at most, when it comes to wait M.
 	Retries int
 	// Settled is how long that takes at most; until then the clients send more than Rate.
 	Settled time.Duration
 	// CapacityWanted is the capacity that the wanted recovery time takes, Clients/Recovery, in requests
-	// per second; ClientsPossible is how many clients the given capacity allows for it, at most a
-	// billion. The wanted recovery time must also be no shorter than T.
+	// per second; ClientsPossible is how many clients the given capacity allows for it, at most a billion.
 	CapacityWanted  float64
 	ClientsPossible int
 	// Backoff is [Ethernet]'s min(R*T*F^N, M) with these numbers.
@@ -58,12 +54,9 @@ type Plan struct {
 // mostClients is more than there are; it fits in 32 bits.
 const mostClients = 1_000_000_000
 
-// NewPlan chooses M, or returns an error that names the first part of the demand that is wrong. "If you
-// want to handle 1000 clients and have a maximum recovery-after-failure time of one second, then you had
-// better make sure that your system can handle 1000 failed requests per second at a sustained rate."
-//
-// What an attempt itself takes is left out, so that the true rate is lower. With M below 2*T, R*T is cut
-// by M, and R does not spread the clients as it should.
+// NewPlan chooses M, or returns an error that names the first part of the demand that is wrong. It leaves out
+// the time of the attempts themselves, so the true rate is lower. If M is below 2*T, it cuts R*T, and R does
+// not spread the clients as it should.
 func NewPlan(d Demand) (Plan, error) {
 	d, err := d.withDefaults()
 	if err != nil {
@@ -93,8 +86,7 @@ func (p *Plan) settle() {
 }
 
 // RecoveryAfter is the longest time from the end of an outage, which lasted that long, until a client's
-// next attempt. A short outage ends before the delays are at M: "extend the time to recovery after a
-// failure by about a factor of two", three at R = 2. Attempts take no time.
+// next attempt. A short outage ends before the delays are at M.
 func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 	b := p.Backoff
 	// Slow growth at R = 1, so that the waits before it end within the outage, then one long wait at R =

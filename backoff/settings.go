@@ -9,11 +9,9 @@ import (
 const (
 	// defaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
 	defaultMin = 100 * time.Millisecond
-	// defaultMax is the bound of [Syncmusings]: "unfortunate" operations "maxed out the retry period to
-	// 30s".
+	// defaultMax: "unfortunate" operations "maxed out the retry period to 30s" ([Syncmusings]).
 	defaultMax = 30 * time.Second
-	// defaultFactor: "F doesn't matter much, so choose 2 as a nice round number. (It's the exponential
-	// nature that counts.)" ([Ethernet]).
+	// defaultFactor: "F doesn't matter much, so choose 2 as a nice round number" ([Ethernet]).
 	defaultFactor = 2
 	// maxFactor is the largest factor of growth. Our choice.
 	maxFactor = 1000
