@@ -28,8 +28,7 @@ import (
 //     INTERNAL_ERROR and CANCEL neutral; again.
 //   - Timeout() bool, as with net.Error and context.DeadlineExceeded: timeout; again.
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach:
-//     neutral; again. Such a service is away, and its load is unknown; ConnectionsAsOverload decides
-//     otherwise.
+//     neutral; again. ConnectionsAsOverload decides otherwise.
 //   - Every other error: the zero Verdict.
 //
 // RetryAfter() time.Duration of the error is the service's Retry-After.
@@ -83,9 +82,8 @@ func Classify(err error) Verdict {
 	return Verdict{}
 }
 
-// ConnectionsAsOverload is a classifier that knows one thing: a connection that was refused, reset or cut
-// off is overload. Some proxies refuse in this way, before they have read the body. For FirstOf, before
-// Classify.
+// ConnectionsAsOverload is a classifier for proxies that refuse by closing connections: a connection that was
+// refused, reset or cut off is overload. For FirstOf, before Classify.
 func ConnectionsAsOverload(err error) Verdict {
 	if fact.CutOff(err) {
 		return overload

@@ -25,6 +25,6 @@
 //	the context has a slot of the same limiter         the attempt uses that slot, and asks no guard
 //	a function, classifier, policy or guard panics     the slot is given back, the panic continues
 //
-// If the wait for the slot took most of the time, a deadline says that the queue was too long, and a
-// narrower window would make the queue slower still.
+// A classifier that knows the error decides before a timeout does. If the wait for the slot took
+// most of the time, a deadline says that the queue was too long: a narrower window would make it slower still.
 package attempt

@@ -15,21 +15,18 @@ var (
 	// ErrQueueFull: as many operations wait for a slot as the limiter's queue bound allows. The request
 	// was not sent, so a retry policy may try again later.
 	ErrQueueFull = errors.New("limiter: queue full")
-	// ErrQuota: the quota of an hour, a day or the account is used up. Waiting for seconds does not help:
-	// "Don't retry on out of quota".
+	// ErrQuota: the quota of an hour, a day or the account is used up. "Don't retry on out of quota".
 	ErrQuota = errors.New("out of quota, a retry soon does not help")
-	// ErrNoContact: the service has never answered since the limiter was made; see
-	// limiter.Config.FirstContact.
+	// ErrNoContact: the service has never answered; see limiter.Rules.FirstContact.
 	ErrNoContact = errors.New("the service has never answered")
 )
 
-// Error is why an operation did not succeed. It matches both its reason and its cause with errors.Is and
-// errors.As.
+// Error is why an operation did not succeed. errors.Is and errors.As find both its reason and its cause.
 type Error struct {
 	// Attempts counts the attempts; 0 if the operation never got a slot.
 	Attempts int
-	// Reason is why no further attempt was made: ErrAttempts, ErrQueueFull, ErrQuota, ErrNoContact,
-	// limiter.ErrClosed, or the error of the context, a guard or the policy; nil if the cause is final.
+	// Reason is why no further attempt was made: an error of this package, limiter.ErrClosed, or the error
+	// of the context, a guard or the policy; nil if the cause is final.
 	Reason error
 	// Cause is the error of the last attempt; nil without an attempt.
 	Cause error
@@ -66,8 +63,7 @@ func (e *Error) Timeout() bool {
 	return errors.As(errors.Join(e.Unwrap()...), &t) && t.Timeout()
 }
 
-// NotSent reports that no request was sent: there was no attempt, or one whose error says so. Guards of
-// an operation around this one then do not count it.
+// NotSent reports that no request was sent: there was no attempt, or one whose error says so.
 func (e *Error) NotSent() bool {
 	return e.Attempts == 0 || e.Attempts == 1 && fact.Of(e.Cause).Unsent
 }

@@ -6,11 +6,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Guard is asked before each attempt of an operation, and notified of the end of each attempt that it
-// admitted. throttle.Throttle and retry.Budget are guards. It must be safe for any number of goroutines.
-//
-// Exactly one Ended follows each Admit that returned nil, whatever happens, with the same context or one
-// derived from it.
+// Guard is asked before each attempt of an operation. throttle.Throttle and retry.Budget are guards. It must
+// be safe for any number of goroutines. Exactly one Ended follows each Admit that returned nil, whatever
+// happens, with the same context or one derived from it.
 type Guard interface {
 	// Admit decides whether the operation's attempt of that number may be made. 1 is the first attempt, 0
 	// an unknown number. An error ends the operation at once, and is its reason. Admit must not wait.

@@ -9,8 +9,7 @@ import (
 	"github.com/aimd-go/aimd/internal/answer"
 )
 
-// heldAnswer finds the answer that an SDK's error holds in an exported field, whatever its name:
-// go-github, openai-go, anthropic-sdk-go and Azure's SDK have one. Their modules are not imported here.
+// heldAnswer finds the answer that an SDK's error holds in an exported field, whatever its name.
 func heldAnswer(err error) (a answer.Answer, ok bool) {
 	walk(err, func(err error) bool {
 		v := reflect.Indirect(reflect.ValueOf(err))
@@ -32,8 +31,8 @@ func heldAnswer(err error) (a answer.Answer, ok bool) {
 	return a, ok
 }
 
-// notMade reads the errors that go-github makes by itself: after a refusal its client refuses requests,
-// without sending them, with an answer that has no header and no body. The other fields say until when.
+// notMade reads the errors of requests that go-github refuses by itself, after a refusal of the service: the
+// answer has no header and no body. The other fields say until when.
 func notMade(a *answer.Answer, v reflect.Value) {
 	if d, _ := field(v, "RetryAfter").(*time.Duration); d != nil && a.After == 0 {
 		a.After = max(0, *d)

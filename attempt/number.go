@@ -18,8 +18,7 @@ func Number(ctx context.Context) int {
 //
 //	req = req.WithContext(attempt.WithRetry(req.Context()))
 //
-// The attempts of limiters, of retry.Do and of httplimit's clients are marked already. Mark retries only:
-// if every request is marked, the order of arrival no longer counts, and neither does the queue's bound.
+// The attempts of limiters, of retry.Do and of httplimit's clients are marked already.
 func WithRetry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, fact.NumberKey{}, max(Number(ctx), 2))
 }

@@ -6,10 +6,7 @@ import (
 )
 
 // Policy decides whether a failed attempt is followed by another, and when. retry.Policy is one. It must
-// be safe for any number of goroutines.
-//
-// Without a policy, a limiter's Do and Each follow the classifier: they try again while the verdict
-// allows it, up to the limit of attempts.
+// be safe for any number of goroutines. Without a policy, a limiter's Do and Each follow the verdict.
 type Policy interface {
 	// Decide is called after each failed attempt, with the operation's context, which has not ended then.
 	Decide(ctx context.Context, f Failure) Decision
@@ -23,9 +20,8 @@ type Failure struct {
 	Err     error
 	Verdict Verdict
 	// Backoff numbers the delays by which the operation backs off by itself: 1 is the first. 0 means that
-	// it needs no delay now, since it waits for a slot and the window paces that; only a Retry-After
-	// delays it. In a limiter it is 0 after an overload or a timeout, as long as the limiter's patience
-	// lasts (limiter.Config.Patience).
+	// it needs no delay: in a limiter the window paces it after an overload or a timeout, as long as the
+	// limiter's patience lasts (limiter.Rules.Patience).
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
 	Last time.Duration
@@ -39,10 +35,8 @@ type Decision struct {
 	Retry bool
 	// Delay is how long the operation backs off by itself. It holds no slot meanwhile.
 	Delay time.Duration
-	// RetryAfter is how long it waits because the service asked for it. The longer of the two delays
-	// counts.
+	// RetryAfter is how long it waits for the service. The longer of the two delays counts.
 	RetryAfter time.Duration
-	// Reason is why there is no further attempt, such as ErrAttempts. nil: the error is final. It becomes
-	// Error.Reason.
+	// Reason is why there is no further attempt; it becomes Error.Reason.
 	Reason error
 }

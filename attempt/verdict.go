@@ -23,13 +23,11 @@ type Verdict struct {
 	Reason error
 }
 
-// Classifier reads an attempt's error, which is never nil. It runs without a lock, on the goroutine of
-// the attempt. It returns the zero Verdict for an error that it does not know; such an error is neutral
-// and final, unless time ran out.
+// Classifier reads an attempt's error, which is never nil, on the goroutine of the attempt. It returns the
+// zero Verdict for an error that it does not know; such an error is neutral and final, unless time ran out.
 type Classifier func(err error) Verdict
 
-// FirstOf asks the classifiers in turn and takes the first answer, or the zero Verdict if no classifier
-// knows the error. To add to the default:
+// FirstOf asks the classifiers in turn and takes the first answer. To add to the default:
 //
 //	FirstOf(mine, Classify)
 func FirstOf(cs ...Classifier) Classifier {
