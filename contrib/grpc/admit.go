@@ -25,20 +25,15 @@ type ServerConfig struct {
 	// not after the second.
 	Code codes.Code
 	// Bypass selects calls that need no place, never wait, and are never refused. method is the full one,
-	// "/grpc.health.v1.Health/Check". nil selects gRPC's health service: refusing a probe takes the
-	// server out of service when it is needed most, and a Watch would hold a place for ever.
+	// "/grpc.health.v1.Health/Check". nil selects gRPC's health service.
 	Bypass func(ctx context.Context, method string) bool
-	// Tags returns a call's tags; nil reads the well-formed ones from its metadata. To log the others,
-	// call ParseTags here. If clients may lie about themselves, make the tags from a proof, such as the
-	// certificate.
+	// Tags returns a call's tags; nil reads the well-formed ones from its metadata.
 	Tags func(ctx context.Context, method string) tag.Tags
 	// Outcome reads the code with which a handler ended, for an adaptive limit; an invalid outcome counts
-	// as Neutral. nil is the rule of Admit. Set it if a RESOURCE_EXHAUSTED speaks of one client's quota,
-	// which must not narrow the limit for all.
+	// as Neutral. nil is the rule of Admit.
 	Outcome func(codes.Code) window.Outcome
-	// Slow is how long a handler may take until its first message or header. A slower one counts as a
-	// timeout for an adaptive limit, and continues. Set it for a service that gets slow instead of
-	// refusing, to five times the time of a call without load, say. 0 sets no limit.
+	// Slow is how long a handler may take until its first message or header; 0 sets no limit. A slower one
+	// counts as a timeout for an adaptive limit, and continues. See httplimit.HandlerConfig.
 	Slow time.Duration
 }
 
@@ -68,19 +63,18 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 //	server := grpc.NewServer(opts...)
 //
 // The trailer grpc-retry-pushback-ms has the delay of the RetryInfo too, for the retry policies of gRPC's
-// own clients.
+// own clients. To interceptors before these a refusal is an [*admission.Shed].
 //
 // The handler finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in its context.
-// It holds its place until it returns; a stream that is mostly idle should release the permit early. To
-// interceptors before these a refusal is an [*admission.Shed].
+// It holds its place until it returns; a stream that is mostly idle should release the permit early.
 //
 // For an adaptive limit, a handler that ends with UNAVAILABLE or RESOURCE_EXHAUSTED is overload. One that
 // ends with DEADLINE_EXCEEDED though the call has time left, and one slower than ServerConfig.Slow, are
 // timeouts. Neutral are a call whose client has left or whose deadline has passed, a panic, and the codes
 // CANCELLED, UNKNOWN, INTERNAL, UNIMPLEMENTED and DATA_LOSS. Everything else is a success.
 //
-// gRPC reads the request of a unary call before it asks any interceptor, so a waiting call has its
-// request in memory. grpc.MaxConcurrentStreams bounds the calls of one connection.
+// A waiting unary call has its request in memory. grpc.MaxConcurrentStreams bounds the calls of one
+// connection.
 func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error) {
 	g, err := newServer(c, s)
 	if err != nil {

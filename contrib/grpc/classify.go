@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// pushback is the trailer in which a service says when to try again, in milliseconds, or not to at
-	// all (gRFC A6, "Server Pushback").
+	// pushback is the trailer of gRFC A6, "Server Pushback".
 	pushback = "grpc-retry-pushback-ms"
 	// longestDelay is the longest that is believed, as in httplimit.
 	longestDelay = 365 * 24 * time.Hour
@@ -47,8 +46,7 @@ func Classify(err error) attempt.Verdict {
 // answerError is the error of a call with the service's further information.
 type answerError struct {
 	error
-	verdict attempt.Verdict
-	// unreached: the status is gRPC's own, since there was no way to the service.
+	verdict   attempt.Verdict
 	unreached bool
 }
 
@@ -107,8 +105,7 @@ func outOfQuota(s *status.Status) bool {
 }
 
 // pushedBack reads the trailer. "If the value for pushback is negative or unparseable, then it will be
-// seen as the server asking the client not to retry at all" (gRFC A6). Several values are unparseable
-// too.
+// seen as the server asking the client not to retry at all" (gRFC A6).
 func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
 	values := trailer.Get(pushback)
 	if len(values) == 0 {
@@ -121,8 +118,7 @@ func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
 	return min(time.Duration(ms)*time.Millisecond, longestDelay), false
 }
 
-// tooLarge reports whether a message was over a limit of its size, in the words of grpc-go and C++, of
-// Java, and of .NET.
+// tooLarge knows the words of grpc-go and C++, of Java, and of .NET.
 func tooLarge(s *status.Status) bool {
 	if s.Code() != codes.ResourceExhausted {
 		return false

@@ -8,36 +8,24 @@
 //	...
 //	conn, err := grpc.NewClient(target, append(aimdgrpc.Limit(lim), creds)...)
 //
-// Use the client as before, from any number of goroutines. Do of the same limiter tries a refused call
-// again, which then uses the slot of Do:
-//
-//	err = lim.Do(ctx, func(ctx context.Context) error {
-//		reply, err = client.Get(ctx, request)
-//		return err
-//	})
-//
-// [Retry] does the same for every call of a client, or follows a retry.Policy. [Tag] adds the
-// tags of each call. If the server chooses by criticality, as Admit does, give each criticality a
-// connection and a limiter of its own. Otherwise the refusals of background work narrow the window of
-// interactive work too.
+// Use the client as before, from any number of goroutines. Do of the same limiter around a call tries the
+// call again, which then uses the slot of Do. [Retry] does the same for every call of a client, or follows a
+// retry.Policy. [Tag] adds the tags of each call. If the server chooses by criticality, as Admit does, give
+// each criticality a connection and a limiter of its own. Otherwise the refusals of background work narrow
+// the window of interactive work too.
 //
 // At the server, [Admit] puts an admission.Controller in front of all services: a number of calls at a
 // time, a short queue, and refusals for the rest, the least critical first.
 //
-// RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED is a timeout, a final answer such as
-// NOT_FOUND is a client error, and every other code is neutral. A RetryInfo in the status, and the
-// trailer grpc-retry-pushback-ms, are the service's Retry-After. See
-// [Classify]. The limiter's own classifier has the last word. An UNAVAILABLE without a header
-// is gRPC's own: the service was not reached (aimd.WithFirstContact).
+// [Classify] says what the codes, RetryInfo and the trailer grpc-retry-pushback-ms mean; the limiter's own
+// classifier has the last word. An UNAVAILABLE without a header is gRPC's own: the service was not reached
+// (aimd.WithFirstContact). The comment of package attempt says how an attempt ends. With gRPC:
 //
 //	event                                          outcome
-//	the caller cancels                             neutral
 //	the context ends while the call waits          an error as Limit says, and no call
-//	the deadline passes after the call was sent    timeout, if the attempt had half of the time
 //	a deadline passes between RecvMsg calls        neutral: the reader was slow
 //	a stream is never read                         the slot is held until its context ends
 //	a stream outlives the Do in which it began     it continues without a slot
-//	something inside panics                        the slot is given back, the panic continues
 //
 // A stream holds its slot until RecvMsg returns an error (io.EOF is one), SendMsg returns one other than
 // io.EOF, the context ends, or the connection is closed. CloseSend alone does not end it. Open a stream

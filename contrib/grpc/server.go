@@ -79,8 +79,7 @@ type service struct {
 	server *server
 	ctx    context.Context
 	// permit is the zero one of a call that passed by.
-	permit admission.Permit
-	// outcome is how the service ended, set when the handler returned.
+	permit  admission.Permit
 	outcome window.Outcome
 	// head is how long it took until the answer began, 0 before that.
 	head atomic.Int64

@@ -19,8 +19,7 @@ import (
 // keys are the headers of package httplimit in lower case, "aimd-client" and so on, with the same rules.
 //
 // Tags that the metadata has already stay, as with httplimit.AddTags. Interceptors that retry must come
-// before these options. Without a name, name and version are the context's, if it has any. The error
-// names the name that is not allowed.
+// before these options. The error is that of httplimit.NewTagger.
 func Tag(client, version string) ([]grpc.DialOption, error) {
 	if _, err := httplimit.NewTagger(nil, client, version); err != nil {
 		return nil, fmt.Errorf("aimdgrpc: %w", err)

@@ -22,9 +22,8 @@
 //	aimd.pauses                counter, {pause}: pauses for everybody
 //
 // The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. The
-// counters of a name keep the counts of a limiter that is gone, such as an idle one of a Keyed. If there are
-// more keys than a Keyed holds, see [Registration.Evicted]. The first 1000 names have attributes of their
-// own, the rest share "other". The SDK also bounds the sets of attributes of an instrument.
+// counters of a name keep the counts of a limiter that is gone. If there are more keys than a Keyed holds,
+// see [Registration.Evicted]. The first 1000 names have attributes of their own, the rest share "other".
 //
 // # Histograms
 //

@@ -14,29 +14,22 @@ var (
 	ofOutcome = []string{"limiter", "outcome"}
 	ofQuota   = []string{"limiter", "quota"}
 
-	cwnd = prometheus.NewDesc("aimd_cwnd",
-		"Congestion window, in attempts.", ofLimiter, nil)
-	ssthresh = prometheus.NewDesc("aimd_ssthresh",
-		"Slow-start threshold, in attempts.", ofLimiter, nil)
-	gap = prometheus.NewDesc("aimd_gap_seconds",
-		"Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.", ofLimiter, nil)
-	pausedUntil = prometheus.NewDesc("aimd_paused_until_seconds",
-		"End of the pause for all, in seconds since 1970; 0 for none.", ofLimiter, nil)
-	quotaLimit = prometheus.NewDesc("aimd_quota_limit",
-		"Quota of the service, as its answers report it.", ofQuota, nil)
-	quotaLeft = prometheus.NewDesc("aimd_quota_left",
-		"What is left of the quota.", ofQuota, nil)
-	inFlight = prometheus.NewDesc("aimd_in_flight",
-		"Attempts sent and not answered.", ofLimiter, nil)
-	queued = prometheus.NewDesc("aimd_queued",
-		"Operations that wait for a slot.", ofLimiter, nil)
-	attempts = prometheus.NewDesc("aimd_attempts_total",
-		"Attempts that were answered, by outcome.", ofOutcome, nil)
-	cuts = prometheus.NewDesc("aimd_cuts_total",
-		"Bursts of overloads that narrowed the window.", ofLimiter, nil)
-	pauses = prometheus.NewDesc("aimd_pauses_total",
-		"Pauses for everybody.", ofLimiter, nil)
+	cwnd        = desc("aimd_cwnd", ofLimiter, "Congestion window, in attempts.")
+	ssthresh    = desc("aimd_ssthresh", ofLimiter, "Slow-start threshold, in attempts.")
+	gap         = desc("aimd_gap_seconds", ofLimiter, "Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.")
+	pausedUntil = desc("aimd_paused_until_seconds", ofLimiter, "End of the pause for all, in seconds since 1970; 0 for none.")
+	quotaLimit  = desc("aimd_quota_limit", ofQuota, "Quota of the service, as its answers report it.")
+	quotaLeft   = desc("aimd_quota_left", ofQuota, "What is left of the quota.")
+	inFlight    = desc("aimd_in_flight", ofLimiter, "Attempts sent and not answered.")
+	queued      = desc("aimd_queued", ofLimiter, "Operations that wait for a slot.")
+	attempts    = desc("aimd_attempts_total", ofOutcome, "Attempts that were answered, by outcome.")
+	cuts        = desc("aimd_cuts_total", ofLimiter, "Bursts of overloads that narrowed the window.")
+	pauses      = desc("aimd_pauses_total", ofLimiter, "Pauses for everybody.")
 )
+
+func desc(name string, labels []string, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
 
 // Collector is a prometheus.Collector of limiters, see the package. It is safe for any number of
 // goroutines. Make one with New.

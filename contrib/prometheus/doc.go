@@ -21,14 +21,13 @@
 //	aimd_pauses_total                pauses for everybody
 //
 // The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. The
-// counters of a name keep the counts of a limiter that is gone, such as an idle one of a Keyed. If there are
-// more keys than a Keyed holds, see [Collector.Evicted]. The first 1000 names have series of their own, the
-// rest share "other".
+// counters of a name keep the counts of a limiter that is gone. If there are more keys than a Keyed holds,
+// see [Collector.Evicted]. The first 1000 names have series of their own, the rest share "other".
 //
 // # Histograms
 //
-// [Histograms] adds two histograms, for which each limiter needs an observer. It
-// then reads the clock at every event, so an attempt costs some 0.2 µs more:
+// [Histograms] adds two histograms, for which each limiter needs an observer. It then reads the clock at
+// every event, so an attempt costs some 0.2 µs more:
 //
 //	h := aimdprom.NewHistograms()
 //	prometheus.MustRegister(h)
@@ -36,8 +35,6 @@
 //
 //	aimd_queue_wait_seconds          how long operations waited that had to
 //	aimd_attempt_duration_seconds    from slot to answer, with the label outcome
-//
-// # Dashboard
 //
 // The folder of this package has dashboard.json, a dashboard for Grafana.
 package aimdprom
