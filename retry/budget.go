@@ -13,13 +13,11 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrBudget: the budget has no retry left; the operation fails at once. The errors of Budget.Admit match
-// it with errors.Is, and say how many of how many requests were retries.
+// ErrBudget: the budget has no retry left; the operation fails at once. The errors of Budget.Admit wrap it.
 var ErrBudget = errors.New("retry: budget exhausted")
 
 type budgetError struct {
-	// requests are the requests within the time over, and retries their retries: one more would be too
-	// many.
+	// requests are the requests within the time over, and retries their retries.
 	requests, retries int
 	// over is the budget's window, or its newest tenth if the share is used up there alone.
 	over  time.Duration
@@ -49,8 +47,7 @@ type BudgetSettings struct {
 }
 
 // Budget bounds the retries of all that use it to a share of all their requests. One Budget speaks for
-// one service. Share it among all callers of the process: if each has one of its own, the floor rules
-// rather than the share (aimd sim run retry-budget). It is safe for any number of goroutines. Make one
+// one service: share it among all callers of the process. It is safe for any number of goroutines. Make one
 // with NewBudget.
 //
 // It is a guard of limiters and of retry policies. Put it last among the guards: requests that the others

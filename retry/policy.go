@@ -21,12 +21,10 @@ import (
 // caller" (SRE book, chapter 21, Handling Overload).
 const defaultAttempts = 3
 
-// defaultMaxRetryAfter is the same as for limiters; our choice: a mistaken or malicious header must not
-// stop a client for good.
+// defaultMaxRetryAfter is the same as for limiters.
 const defaultMaxRetryAfter = 5 * time.Minute
 
-// defaultBackoff is Safe Client Behaviour's form, "wait(delay * random(.5, 1.5)) ... delay = delay * 2",
-// from 100 ms to 30 s.
+// defaultBackoff is Safe Client Behaviour's form, "wait(delay * random(.5, 1.5)) ... delay = delay * 2".
 var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proportional(0.5)}
 
 // Config has the settings of a Policy. Zero fields take the documented default.
@@ -45,10 +43,8 @@ type Config struct {
 	// Timeouts lets a timeout be followed by a retry though the work is not idempotent: it may then be
 	// done twice.
 	Timeouts bool
-	// If decides alone which errors are tried again, idempotent or not (Exponential Backoff: "All of the
-	// try3 warnings apply. The stuff you're doing inside needs to be idempotent!"). nil means the terms
-	// of Policy. A used quota, and a service that was never there, are final all the same
-	// (attempt.Verdict.Reason).
+	// If decides alone which errors are tried again, idempotent or not; nil means the terms of Policy. An
+	// error with an attempt.Verdict.Reason, such as a used quota, is final all the same.
 	If func(error) bool
 	// MaxRetryAfter is the longest Retry-After that is obeyed, longer ones count as this: 1 ms to 24 h; 0
 	// means 5 min.
@@ -57,8 +53,7 @@ type Config struct {
 	Rand backoff.Rand
 
 	// Guards are asked before each attempt: a throttle, a Budget. The budget comes last, since it counts
-	// what is sent. In a limiter they are asked after the limiter's own, so give a guard to one of the
-	// two.
+	// what is sent. In a limiter they are asked after the limiter's own.
 	Guards []attempt.Guard
 
 	// A limiter has these three itself, and its own count there.
@@ -77,9 +72,7 @@ type Config struct {
 //
 //   - "Don't retry by default": at most three attempts, and only work that is known to be idempotent
 //     (Config.Idempotent, WithIdempotent). Other work is tried again only if it was certainly not sent:
-//     the connection could not be made, or the request got no slot (httplimit, contrib/grpc). A limiter's
-//     Do without a policy reads the rule otherwise: it retries overload by default, since a refusal is
-//     how its window finds the limit.
+//     the connection could not be made, or the request got no slot (httplimit, contrib/grpc).
 //   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s, each of 0.5 to 1.5 times
 //     that.
 //   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429 and 408 are of that
@@ -90,11 +83,10 @@ type Config struct {
 //     (Config.Timeouts).
 //   - "Don't retry on out of quota": an error code that says so is final, though its status be 429.
 //
-// The classifier tells which is which (attempt.Classify). A Retry-After is obeyed, with up to half of it,
+// The classifier decides which is which (attempt.Classify). A Retry-After is obeyed, with up to half of it,
 // at most a second, added as jitter.
 //
-// A Policy serves retry.Do and Value, and as attempt.Policy the Do and Each of a limiter. It is safe for
-// any number of goroutines. Make one with New; nil is the default policy.
+// It is safe for any number of goroutines. Make one with New; nil is the default policy.
 type Policy struct {
 	c      Config
 	runner run.Runner
@@ -170,8 +162,8 @@ func (p *Policy) orDefault() *Policy {
 	return p
 }
 
-// Runner is how the policy's operations run without a limiter, to build a client of your own upon it.
-// Most callers want Do or Value. It is to be copied before anything in it is changed.
+// Runner is how the policy's operations run without a limiter, for integrations. Most callers want Do or
+// Value. Copy it before you change it.
 func (p *Policy) Runner() *run.Runner { return &p.orDefault().runner }
 
 // Guards are those that the policy brings along; see Config.Guards.

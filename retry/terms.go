@@ -22,8 +22,7 @@ var (
 type idempotentKey struct{}
 
 // WithIdempotent returns a context that says that the work done under it may be done twice, with the same
-// effect as once: reading, putting a value in a place, deleting; not adding to a list or charging a card,
-// unless a key shows the service that it is the same again.
+// effect as once: reading, putting a value in a place, deleting; not adding to a list or charging a card.
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }

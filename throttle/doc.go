@@ -14,8 +14,7 @@
 //	rejected        0%        0%     33%         50%        80%           99%
 //
 // An answer that is no refusal is accepted, a 404 or a 500 as well as a 200. An overload (429, 503,
-// RESOURCE_EXHAUSTED...) and a timeout are not. Requests that the caller cancelled, or without an answer for
-// another reason, do not count.
+// RESOURCE_EXHAUSTED...) and a timeout are not. Requests without an answer for another reason do not count.
 //
 // What happens if
 //   - all requests are refused: the first request of every second is still sent (Config.Probe), so that the
@@ -23,6 +22,5 @@
 //   - background work is refused and interactive work is not: each criticality has counts of its own
 //     (tag.Criticality), so only the first is throttled.
 //   - the client has sent little: one refusal without an accept is one half already, whatever K.
-//   - requests are rejected: they count as requests that were not accepted, so a client that sends more
-//     and more is throttled more and more.
+//   - requests are rejected: they count as requests that were not accepted.
 package throttle

@@ -79,8 +79,7 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 }
 
 // Admit says whether a request, with the criticality of the context (tag.WithCriticality), may be sent. It
-// returns nil, and then Ended is to be called once, or an [*Error], which is an ErrThrottled. The attempt's
-// number makes no difference.
+// returns nil, and then Ended is to be called once, or an [*Error], which is an ErrThrottled.
 func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	of, now := tag.FromContext(ctx).Criticality, t.clock.Now()
 	t.mu.Lock()
@@ -93,9 +92,8 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
 }
 
-// Ended reports the end of an admitted request, with the context that Admit had. The package's comment says
-// which outcomes are accepts. The zero Outcome does not count, and neither does Neutral once the context has
-// ended: then the caller gave up.
+// Ended reports the end of an admitted request, with the context that Admit had. The zero Outcome does not
+// count, and neither does Neutral once the context has ended: then the caller gave up.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
