@@ -1,17 +1,14 @@
 package viewer
 
 import (
-	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"net/http"
 	"path"
 	"strings"
 	"sync"
-	"time"
 )
 
 // files are the page. They are served as they are written, without a build.
@@ -23,29 +20,9 @@ var files embed.FS
 // allows those.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// asset is a file of the page.
-type asset struct {
-	body      []byte
-	kind, tag string
-}
-
-var assets = map[string]asset{
-	"":         load("index.html", "text/html; charset=utf-8"),
-	"live.css": load("live.css", "text/css; charset=utf-8"),
-	"data.js":  load("data.js", "text/javascript; charset=utf-8"),
-	"chart.js": load("chart.js", "text/javascript; charset=utf-8"),
-	"words.js": load("words.js", "text/javascript; charset=utf-8"),
-	"live.js":  load("live.js", "text/javascript; charset=utf-8"),
-	"icon.svg": load("icon.svg", "image/svg+xml"),
-}
-
-func load(name, kind string) asset {
-	body, err := files.ReadFile("page/" + name)
-	if err != nil {
-		panic(err) // the files are part of the program
-	}
-	sum := sha256.Sum256(body)
-	return asset{body, kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+// kinds are the types of the files. The system's own list may have others.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
 // Handler returns the handler of package live. It shows the flows, if not nil, among the
@@ -78,27 +55,25 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	switch a, ok := assets[name]; {
+	switch {
 	case name == "events":
 		h.events(w, r)
 	case r.URL.Path == "": // http.StripPrefix with no slash at its end
 		asked, _, _ := strings.Cut(r.RequestURI, "?")
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
-	case ok:
-		a.serve(w, r)
 	default:
-		http.NotFound(w, r)
+		h.file(w, r, cmp.Or(name, "index.html"))
 	}
 }
 
-func (a asset) serve(w http.ResponseWriter, r *http.Request) {
+func (h *handler) file(w http.ResponseWriter, r *http.Request, name string) {
 	header := w.Header()
 	header.Set("Content-Security-Policy", policy)
-	header.Set("Content-Type", a.kind)
+	header.Set("Content-Type", kinds[path.Ext(name)])
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-cache") // ask; the tag answers
-	header.Set("Etag", a.tag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
+	header.Set("Etag", `"`+h.watch.run+`"`)
+	http.ServeFileFS(w, r, files, "page/"+name)
 }
