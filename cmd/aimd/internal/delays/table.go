@@ -61,6 +61,18 @@ func (s seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durati
 
 func (s seconds) String() string { return value.Rounded(time.Duration(s)) }
 
+// Draw returns the delays of one operation that never succeeds, at most that many.
+func Draw(b backoff.Backoff, r *rand.Rand, most int) (delays []time.Duration) {
+	for s := (backoff.State{Retry: 1}); s.Retry <= most; s.Retry++ {
+		d, again := b.Delay(s, r)
+		if !again {
+			break
+		}
+		delays, s.Last = append(delays, d), d
+	}
+	return delays
+}
+
 // delayClients is how many clients draw their delays.
 const delayClients = 1000
 
@@ -69,15 +81,9 @@ func drawDelays(b backoff.Backoff, retries int) []delayRow {
 	r := rand.New(rand.NewPCG(0, 0))
 	delays, elapsed := make([][]seconds, retries), make([][]seconds, retries)
 	for range delayClients {
-		var s backoff.State
 		var total time.Duration
-		for i := range retries {
-			s.Retry++
-			d, ok := b.Delay(s, r)
-			if !ok {
-				break
-			}
-			s.Last, total = d, min(total+d, backoff.MaxDelay)
+		for i, d := range Draw(b, r, retries) {
+			total = min(total+d, backoff.MaxDelay)
 			delays[i], elapsed[i] = append(delays[i], seconds(d)), append(elapsed[i], seconds(total))
 		}
 	}

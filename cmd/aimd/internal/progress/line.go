@@ -14,7 +14,8 @@ import (
 )
 
 // Line is one line of text that changes in its place on a terminal. If its writer is no
-// terminal, the line is written again and again. Close it at the end.
+// terminal, the line is written again and again. Close it at the end. The zero value has no
+// text: Around keeps several writers apart.
 type Line struct {
 	w io.Writer
 	// columns is the width of the terminal, 0 if the writer is no terminal.

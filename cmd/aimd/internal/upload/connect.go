@@ -26,8 +26,10 @@ import (
 // probeTime bounds the first requests: a wrong endpoint should show soon.
 const probeTime = 15 * time.Second
 
-// connect makes the limiter and the client.
-func (u *run) connect(ctx context.Context) (err error) {
+// connect makes the limiter and the client. Its error says in one line what is wrong.
+func (u *run) connect(parent context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(parent, probeTime)
+	defer cancel()
 	// A wrong endpoint shows at once.
 	c := limiter.Config{Name: "upload", Rules: limiter.Rules{MaxWindow: u.MaxWindow, FirstContact: time.Nanosecond}}
 	if strategy.TakesFactor(u.Law) {
@@ -54,14 +56,13 @@ func (u *run) connect(ctx context.Context) (err error) {
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })
 	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
-	return u.probe(ctx)
+	err = u.probe(ctx)
+	return cmp.Or(parent.Err(), err)
 }
 
 // environment is the configuration for the store. It finds credentials, profile and region
-// as the AWS tools do. Its error says in one line which setting is missing.
-func (u *run) environment(parent context.Context) (aws.Config, error) {
-	ctx, cancel := context.WithTimeout(parent, probeTime)
-	defer cancel()
+// as the AWS tools do.
+func (u *run) environment(ctx context.Context) (aws.Config, error) {
 	client := awshttp.NewBuildableClient().WithTimeout(u.Timeout).WithTransportOptions(func(t *http.Transport) {
 		// The default keeps 10 connections, and dials again for all others.
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, int(u.MaxWindow)
@@ -81,7 +82,7 @@ func (u *run) environment(parent context.Context) (aws.Config, error) {
 		return cfg, fmt.Errorf("%s: no AWS credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w",
 			u.where(), cli.Reason(err))
 	}
-	return cfg, parent.Err()
+	return cfg, nil
 }
 
 // where is the store as users know it.
@@ -93,10 +94,8 @@ func (u *run) where() string {
 }
 
 // probe asks with one request whether the bucket can be used, before thousands of requests
-// fail. Its error says in one line what is wrong.
-func (u *run) probe(parent context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(parent, probeTime)
-	defer cancel()
+// fail.
+func (u *run) probe(ctx context.Context) (err error) {
 	if u.Force {
 		_, err = u.store.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &u.Bucket})
 	} else {
@@ -105,7 +104,7 @@ func (u *run) probe(parent context.Context) (err error) {
 	if err == nil || u.Force && status(err) == http.StatusForbidden { // the bucket may still be written to
 		return nil
 	}
-	return cmp.Or(parent.Err(), fmt.Errorf("%s: %s%w", u.where(), u.remedy(err), cli.Reason(err)))
+	return fmt.Errorf("%s: %s%w", u.where(), u.remedy(err), cli.Reason(err))
 }
 
 // remedy is what is wrong if the first request gets the error, and how to mend it.

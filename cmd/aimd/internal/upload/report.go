@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
@@ -89,12 +90,7 @@ type reporter struct {
 }
 
 func newReporter(c Config, stop func(error)) *reporter {
-	var writing sync.Mutex
-	return &reporter{Config: c, stop: stop, began: time.Now(), around: func(write func()) {
-		writing.Lock()
-		defer writing.Unlock()
-		write()
-	}}
+	return &reporter{Config: c, stop: stop, began: time.Now(), around: new(progress.Line).Around}
 }
 
 // add counts the result of a file, and writes its line.

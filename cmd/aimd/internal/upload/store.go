@@ -213,37 +213,32 @@ var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
 // same reports whether the object is shown to have the file's content.
 func (s *store) same(f *file, o *object) (bool, error) {
 	size := f.info.Size()
-	if o.size != size {
+	switch {
+	case o.size != size:
 		return false, nil
-	}
-	if o.crc64 != nil {
+	case o.crc64 != nil:
 		sum, err := f.sum(crc64.New(nvme), 0, size)
 		return base64.StdEncoding.EncodeToString(sum) == *o.crc64, err
 	}
 	// An ETag may be the MD5 or, with a dash and their number, the MD5 of the MD5s of the
 	// parts. Neither is promised: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
-	part := s.sizeOfParts(size)
-	number := fmt.Sprintf("-%d", (size+part-1)/part)
-	inParts := strings.HasSuffix(o.etag, number)
-	if !inParts {
-		number, part = "", max(size, 1)
+	want, number, inParts := strings.Cut(o.etag, "-")
+	part := max(size, 1)
+	if inParts {
+		part = s.sizeOfParts(size)
 	}
-	if len(o.etag) != 2*md5.Size+len(number) {
+	if len(want) != 2*md5.Size || inParts && number != fmt.Sprint((size+part-1)/part) {
 		return false, nil
 	}
-	var sums []byte
+	whole := md5.New()
 	for off := int64(0); off < max(size, 1); off += part {
 		sum, err := f.sum(md5.New(), off, min(part, size-off))
-		if err != nil {
-			return false, err
+		if err != nil || !inParts {
+			return hex.EncodeToString(sum) == want, err
 		}
-		sums = append(sums, sum...)
+		whole.Write(sum)
 	}
-	if inParts {
-		whole := md5.Sum(sums)
-		sums = whole[:]
-	}
-	return hex.EncodeToString(sums)+number == o.etag, nil
+	return hex.EncodeToString(whole.Sum(nil)) == want, nil
 }
 
 // checksummed adds the checksum of the body to a request that has one. The SDK would add it

@@ -15,10 +15,9 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
-	"github.com/aimd-go/aimd/sim"
 )
 
 // curve is the points of a strategy, and how far each may reach down and up.
@@ -115,36 +114,18 @@ func (d drawing) strategies() (all []string) {
 	return all
 }
 
-// delays draws the waits of one operation that never succeeds, before each attempt.
+// delays draws the waits of one operation that never succeeds, before each attempt, at most 20.
 func (d drawing) delays() {
 	p := d.figure.Plot("wait before the attempt (s)")
 	for _, r := range d.rows {
 		var c curve
-		for i, w := range waits(r.Strategy.Retry, d.Seed) {
+		for i, w := range delays.Draw(r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0)), 20) {
 			c.XYs = append(c.XYs, plotter.XY{X: float64(i + 2), Y: max(w, time.Microsecond).Seconds()})
 		}
 		d.add(p, r.Strategy.Name, c, true)
 	}
 	p.X.Label.Text, p.X.Min, p.X.Max = "number of the attempt", 1, p.X.Max+0.5
 	d.scale(p)
-}
-
-// waits returns the waits before the retries of an operation that never succeeds, at most 20.
-func waits(r sim.Retry, seed uint64) (all []time.Duration) {
-	b, random := r.Delays(), rand.New(rand.NewPCG(seed, 0))
-	if b == nil {
-		return nil
-	}
-	var s backoff.State
-	for s.Retry = 1; s.Retry <= 20; s.Retry++ {
-		w, again := b.Delay(s, random)
-		if !again {
-			break
-		}
-		all = append(all, w)
-		s.Last = w
-	}
-	return all
 }
 
 // grid divides a measure of a map's first strategy by the second strategy's, at each point of two
