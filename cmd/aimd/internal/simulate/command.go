@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
@@ -142,7 +141,7 @@ func loadAll(names []string, settings ...string) (all []scenario.Scenario, _ err
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Show every field of a scenario file", Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return showFields(c.OutOrStdout(), scenario.Schema()) },
+		RunE: func(c *cobra.Command, _ []string) error { return explain(c, "") },
 	}
 }
 
@@ -151,32 +150,23 @@ func explainCommand() *cobra.Command {
 		Use: "explain FIELD", Short: "Explain a field of a scenario file, with those below it",
 		Example: "  aimd sim explain server.slots\n  aimd sim explain strategies.window\n  aimd sim explain jitter",
 		Args:    cli.OneArg("a field, like server.slots"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) (paths []string, _ cobra.ShellCompDirective) {
-			for _, f := range scenario.Schema() {
-				paths = append(paths, strings.ReplaceAll(f.Path, "[]", ""))
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			paths, _, _ := scenario.Explain("")
+			for i := range paths {
+				paths[i] = strings.ReplaceAll(paths[i], "[]", "")
 			}
 			return paths, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			fields, err := scenario.Explain(args[0])
-			if err != nil {
-				return cli.Usage(c, err)
-			}
-			return showFields(c.OutOrStdout(), fields)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return explain(c, args[0]) },
 	}
 }
 
-// showFields writes each field with its kind, and below it what it means.
-func showFields(w io.Writer, fields []scenario.Field) error {
-	var b strings.Builder
-	for _, f := range fields {
-		b.WriteString(f.Path + "  (" + f.Kind + ")\n")
-		for line := range strings.Lines(text.WrapSoft(f.Doc, 76)) {
-			b.WriteString("    " + strings.TrimRight(line, " \n") + "\n")
-		}
+func explain(c *cobra.Command, path string) error {
+	_, text, err := scenario.Explain(path)
+	if err != nil {
+		return cli.Usage(c, err)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(c.OutOrStdout(), text)
 	return err
 }
 

@@ -75,7 +75,7 @@ func gallery() (story, families []subject, runs int, err error) {
 		story = append(story, subject{Scenario: s})
 		runs += experiment.Count(s)
 	}
-	for _, f := range scenario.Families() {
+	for _, f := range scenario.Index.Families {
 		members, failed := loadAll(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
 		err = errors.Join(err, failed)
 		for i := range members {

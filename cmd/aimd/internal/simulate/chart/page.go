@@ -83,7 +83,7 @@ func Story(studies, families []experiment.Study, command string) page.Page {
 		Intro:   []string{"Every figure is made by this library's own code on virtual time, from a scenario whose name stands beside its title: aimd sim run NAME shows it again, with randomness and settings of your own. Numbers are medians over runs with different seeds of randomness."},
 		Verdict: score(studies), Command: command,
 	}
-	for _, c := range scenario.Chapters() {
+	for _, c := range scenario.Index.Chapters {
 		told := slices.DeleteFunc(slices.Clone(studies), func(s experiment.Study) bool { return !slices.Contains(c.Scenarios, s.Name) })
 		if len(told) > 0 {
 			p.Chapters = append(p.Chapters, page.Chapter{Title: c.Title, Source: page.Source(c.Source), Text: []string{c.Text}, Sections: sections(told)})

@@ -17,7 +17,7 @@ var builtin embed.FS
 type Chapter struct {
 	Title  string
 	Source struct{ Title, Author, Year, URL string }
-	// Text says what it is about.
+	// Text is a summary of the source.
 	Text      string
 	Scenarios []string
 }
@@ -35,14 +35,16 @@ type Family struct {
 //go:embed index.yaml
 var indexText []byte
 
-// index lists the built-in scenarios by their purpose: they show the claims of the texts, they
-// judge laws, a law must not do harm there, the service reports quotas, or many processes share it. Old has
-// the former names.
-var index = func() (x struct {
-	Chapters                []Chapter
+// Index lists the built-in scenarios by their purpose.
+var Index = func() (x struct {
+	// Chapters have the scenarios of the texts, in the order in which to show them; Families those of Laws.
+	Chapters []Chapter
+	Families []Family
+	// Laws judge laws, a law must do no harm in Harm, in Told the service reports quotas, and many processes
+	// share the service of Fleet.
 	Laws, Harm, Told, Fleet []string
-	Families                []Family
-	Old                     map[string]string
+	// Old has the present names of scenarios by their former names.
+	Old map[string]string
 }) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // the text is our own
@@ -52,11 +54,8 @@ var index = func() (x struct {
 
 // Builtins are the names of the scenarios that come with aimd: the story, then the others.
 func Builtins() []string {
-	return slices.Concat(Story(), index.Laws, index.Harm, index.Told, index.Fleet)
+	return slices.Concat(Story(), Index.Laws, Index.Harm, Index.Told, Index.Fleet)
 }
-
-// Chapters are the chapters of the story.
-func Chapters() []Chapter { return index.Chapters }
 
 // Scenario stands for all scenarios of the family: their names are a sweep.
 func (f Family) Scenario(runs int) (s Scenario) {
@@ -68,20 +67,16 @@ func (f Family) Scenario(runs int) (s Scenario) {
 	return s
 }
 
-// Families are the families of the laws' scenarios, in the order in which to show them.
-func Families() []Family { return index.Families }
-
 // Story are the names of the scenarios that show the claims of the texts, in their order.
 func Story() (names []string) {
-	for _, c := range index.Chapters {
+	for _, c := range Index.Chapters {
 		names = append(names, c.Scenarios...)
 	}
 	return names
 }
 
-// Named are the names of the built-in scenarios that a word means: the one with that name, old
-// or new, the ones that a pattern like "law-*" matches (path.Match), or the ones whose names begin
-// with the word: "law".
+// Named are the names of the built-in scenarios that a word means: the one with that name, old or new, the
+// ones that a pattern like "law-*" matches (path.Match), or the ones whose names begin with the word: "law".
 func Named(word string) (names []string) {
 	for _, name := range Builtins() {
 		match, err := path.Match(word, name)
@@ -97,14 +92,14 @@ func Named(word string) (names []string) {
 
 // Current is the name that a scenario has now, which may be the given one.
 func Current(name string) string {
-	if now, ok := index.Old[name]; ok {
+	if now, ok := Index.Old[name]; ok {
 		return now
 	}
 	return name
 }
 
-// Builtin returns the text of the built-in scenario with that name, old or new, and the name of
-// its file for errors.
+// Builtin returns the text of the built-in scenario with that name, old or new, and the name of its file for
+// errors.
 func Builtin(name string) (file string, text []byte, err error) {
 	file = "builtin/" + Current(name) + ".yaml"
 	if text, err = builtin.ReadFile(file); err != nil {

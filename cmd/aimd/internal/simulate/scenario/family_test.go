@@ -9,11 +9,11 @@ import (
 // Families hold scenarios without a sweep, each in one of them, and measures that exist.
 func TestFamilies(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range Families() {
+	for _, f := range Index.Families {
 		assert.NotContains(t, Builtins(), f.Name, "its figure would replace that of the scenario")
 		assert.Subset(t, Measures(), f.Measures[:])
 		for _, name := range f.Scenarios {
-			assert.Contains(t, index.Laws, name)
+			assert.Contains(t, Index.Laws, name)
 			assert.False(t, seen[name], name)
 			seen[name] = true
 			_, text, err := Builtin(name)
@@ -21,5 +21,5 @@ func TestFamilies(t *testing.T) {
 			assert.NotContains(t, string(text), "\nsweep:", name)
 		}
 	}
-	assert.Len(t, Families(), 6)
+	assert.Len(t, Index.Families, 6)
 }

@@ -233,7 +233,7 @@ func TestBuiltins(t *testing.T) {
 
 // The names that scenarios had before still find them.
 func TestOldNames(t *testing.T) {
-	for name, now := range index.Old {
+	for name, now := range Index.Old {
 		assert.Contains(t, Builtins(), now)
 		file, _, err := Builtin(name)
 		require.NoError(t, err, name)
@@ -247,9 +247,9 @@ func TestNamed(t *testing.T) {
 	assert.Equal(t, []string{"sync-start"}, Named("sync-start"), "a name, though it begins others")
 	assert.Equal(t, []string{"seed4"}, Named("seed4"))
 	assert.Equal(t, []string{"crash-outage", "crash-backlog"}, Named("crash"))
-	assert.Equal(t, index.Laws, Named("law"))
-	assert.Equal(t, index.Laws, Named("law-*"))
-	assert.Equal(t, index.Harm, Named("harm"))
+	assert.Equal(t, Index.Laws, Named("law"))
+	assert.Equal(t, Index.Laws, Named("law-*"))
+	assert.Equal(t, Index.Harm, Named("harm"))
 	assert.Equal(t, []string{"law-outage-errors", "law-outage-silence"}, Named("law-outage-*"))
 	for _, word := range []string{"", "*.yaml", "law-", "la", "[", "nonsense", "./law"} {
 		assert.Empty(t, Named(word), word)

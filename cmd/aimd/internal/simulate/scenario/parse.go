@@ -23,12 +23,11 @@ import (
 // MaxSize bounds a file, in bytes. Our longest scenario is half as long.
 const MaxSize = 16 << 10
 
-// Parse reads a scenario from the text of a file, and applies settings of the form
-// "field=value". The error joins one error for each problem: "file:line: field: problem", where
-// the problem names the value and what is allowed. file is only a name; a scenario without a
-// name gets that name.
+// Parse reads a scenario from the text of a file, and applies settings of the form "field=value". The error
+// joins one error for each problem: "file:line: field: problem", and the problem names the value and the
+// allowed values. file is only a name; a scenario without a name gets that name.
 func Parse(file string, text []byte, settings ...string) (Scenario, error) {
-	var s Scenario
+	s := Scenario{Scenario: sim.Scenario{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}}
 	d := decoder{file: file, lines: map[string]int{}}
 	if body := d.parse(text); body != nil {
 		d.put(body, reflect.ValueOf(&s).Elem(), "")
@@ -37,9 +36,6 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 		if d.lines[field] == 0 && len(d.errs) == 0 {
 			d.errs = append(d.errs, fmt.Errorf("%s: %s: is missing; a scenario needs server and clients", file, field))
 		}
-	}
-	if s.Name == "" {
-		s.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
 	for _, x := range settings {
 		one := decoder{file: "--set " + x}
@@ -56,7 +52,8 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 	return s, errors.Join(d.errs...)
 }
 
-// decoder puts YAML into structs, by the yaml tags of their fields.
+// decoder puts YAML into structs, by the yaml tags of their fields. The library's own decoder is no
+// substitute: it takes 1.5 as the whole number 1 and an absent value as 0, and stops at the first error.
 type decoder struct {
 	file string
 	// lines are the lines of the fields of the file, by path; nil for a value without a file.
@@ -71,8 +68,8 @@ func (d *decoder) saw(path string, n interface{ GetToken() *token.Token }) {
 	}
 }
 
-// fail adds an error: "file:line: path: problem", at the line of the field, or of the nearest one
-// around it that the file has. A value without a file has no line, and the file as a whole no path.
+// fail adds an error: "file:line: path: problem", at the line of the field, or of the nearest one around it
+// that the file has. A value without a file has no line, and the file as a whole no path.
 func (d *decoder) fail(path, format string, args ...any) {
 	field, where := path, d.file
 	for field != "" && d.lines[field] == 0 {
@@ -86,7 +83,7 @@ func (d *decoder) fail(path, format string, args ...any) {
 }
 
 // parse returns the one document of the text; nil without a document, or after an error.
-func (d *decoder) parse(text []byte) ast.Node {
+func (d *decoder) parse(text []byte) (body ast.Node) {
 	if len(text) > MaxSize {
 		d.fail("", "more than %d bytes are too many for a scenario", MaxSize)
 		return nil
@@ -102,50 +99,45 @@ func (d *decoder) parse(text []byte) ast.Node {
 		d.fail("", "%s", problem)
 		return nil
 	}
-	docs := slices.DeleteFunc(file.Docs, func(doc *ast.DocumentNode) bool {
-		return doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType
-	})
-	if len(docs) == 0 {
-		return nil
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		d.saw("", doc.Body)
+		if body != nil {
+			d.fail("", "there is a second document, want one scenario to a file")
+			break
+		}
+		body = doc.Body
 	}
-	d.saw("", docs[len(docs)-1].Body)
-	if len(docs) > 1 {
-		d.fail("", "there is a second document, want one scenario to a file")
-	}
-	return docs[0].Body
+	return body
 }
 
 // put puts the node into the value at the path.
 func (d *decoder) put(n ast.Node, to reflect.Value, path string) {
-	word, scalar := n.(ast.ScalarNode)
-	mapping, isMapping := n.(ast.MapNode)
-	list, isList := n.(*ast.SequenceNode)
-	strategy, isStrategy := to.Addr().Interface().(*sim.Strategy)
+	if to.Kind() == reflect.Pointer {
+		to.Set(reflect.New(to.Type().Elem()))
+		to = to.Elem()
+	}
 	kind := kindOf(to.Type())
 	want := errors.New(kind)
-	switch {
-	case to.Kind() == reflect.Pointer:
-		to.Set(reflect.New(to.Type().Elem()))
-		d.put(n, to.Elem(), path)
-		return
-	case isStrategy && scalar:
-		want = fmt.Errorf("fields or one of %s", strings.Join(StrategyNames(), ", "))
-		if named, ok := sim.StrategyNamed(text(word)); ok {
-			*strategy = named
+	if kind == hasFields {
+		want = fmt.Errorf("fields: %s", strings.Join(fieldNames(to.Type()), ", "))
+	}
+	switch n := n.(type) {
+	case ast.MapNode:
+		if kind == hasFields {
+			d.fields(n, to, path)
 			return
 		}
-	case kind == "mapping" && isMapping:
-		d.fields(mapping, to, path)
-		return
-	case kind == "mapping":
-		want = fmt.Errorf("fields: %s", strings.Join(fieldNames(to.Type()), ", "))
-	case kind == "list" && isList:
-		d.items(list, to, path)
-		return
-	case kind == "list":
-		want = errors.New("a list")
-	case scalar && n.Type() != ast.NullType:
-		if want = set(text(word), to, want); want == nil {
+	case *ast.SequenceNode:
+		if kind == hasItems {
+			d.items(n, to, path)
+			return
+		}
+	case *ast.NullNode:
+	case ast.ScalarNode:
+		if want = set(text(n), to, want); want == nil {
 			return
 		}
 	}
@@ -176,12 +168,15 @@ func (d *decoder) items(list *ast.SequenceNode, to reflect.Value, path string) {
 
 // set puts a text into the value. The error is the given one, or says more.
 func set(text string, to reflect.Value, wrong error) (err error) {
-	if to.Kind() == reflect.String {
-		to.SetString(text)
-	}
 	switch v := to.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
 		return v.UnmarshalText([]byte(text))
+	case *sim.Strategy:
+		named, ok := sim.StrategyNamed(text)
+		if !ok {
+			return fmt.Errorf("fields or one of %s", strings.Join(StrategyNames(), ", "))
+		}
+		*v = named
 	case *time.Duration:
 		*v, err = time.ParseDuration(text)
 	case *bool:
@@ -192,6 +187,11 @@ func set(text string, to reflect.Value, wrong error) (err error) {
 		*v, err = strconv.ParseUint(text, 10, 64)
 	case *float64:
 		*v, err = strconv.ParseFloat(text, 64)
+	default:
+		if to.Kind() != reflect.String {
+			return wrong
+		}
+		to.SetString(text)
 	}
 	if err != nil {
 		return wrong
@@ -215,15 +215,15 @@ func show(n ast.Node) string {
 	return s[:min(len(s), 40)]
 }
 
-// assign puts the value, which is YAML, into the field at the path. It copies the lists on its way,
-// which other scenarios may share.
+// assign puts the value, which is YAML, into the field at the path. It copies the lists on its way, which
+// other scenarios may share.
 func (d *decoder) assign(s *Scenario, path, v string) {
 	to := reflect.ValueOf(s).Elem()
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
 		i, err := strconv.Atoi(part)
 		known, want := false, "aimd sim schema shows all"
 		switch {
-		case kindOf(to.Type()) == "mapping":
+		case kindOf(to.Type()) == hasFields:
 			want = "want one of " + strings.Join(fieldNames(to.Type()), ", ")
 			to, known = fieldNamed(to, part)
 		case to.Kind() == reflect.Slice && err == nil && i < to.Len():

@@ -1,5 +1,5 @@
-// Package scenario reads scenario files: a service, its clients, the strategies to
-// compare, what to draw and what to expect.
+// Package scenario reads scenario files: a service, its clients, the strategies to compare, what to draw and
+// what to expect.
 package scenario
 
 import (
@@ -22,30 +22,21 @@ type Scenario struct {
 	Expect []Expectation `yaml:"expect"`
 }
 
-// Sweep runs the scenario once for each value of a field. Two sweeps make a
-// grid.
+// Sweep runs the scenario once for each value of a field. Two sweeps make a grid.
 type Sweep struct {
 	Field  string   `yaml:"field"`
 	Values []string `yaml:"values"`
 }
 
-// The kinds of Plot.Kind.
+// The kinds of Plot.Kind; fields.txt says what each shows.
 const (
-	// Answers are the requests that succeed and that do not, per second, over time.
-	Answers = "answers"
-	// Requests are the requests that are sent per second, over time, and the
-	// retries among them.
+	Answers  = "answers"
 	Requests = "requests"
-	// Window is cwnd and ssthresh over time.
-	Window = "window"
-	// Load is how many requests the server has at a time, over time.
-	Load = "load"
-	// Delays are the waits of one operation that never succeeds, by attempt.
-	Delays = "delays"
-	// Curve is a measure over the values of the sweep.
-	Curve = "curve"
-	// Map is a measure of one strategy divided by the measure of another, over two sweeps.
-	Map = "map"
+	Window   = "window"
+	Load     = "load"
+	Delays   = "delays"
+	Curve    = "curve"
+	Map      = "map"
 )
 
 // Plot is one figure.
@@ -61,8 +52,8 @@ type Plot struct {
 	Per        time.Duration `yaml:"per"`
 	Top        float64       `yaml:"top"`
 	Notes      []Note        `yaml:"notes"`
-	// Measured is no field of a file: the rows are real runs, so each panel is named, and
-	// has a scale of its own unless that is logarithmic.
+	// Measured is no field of a file: the rows are real runs, so each panel is named, and has a scale of its
+	// own unless that is logarithmic.
 	Measured bool
 }
 
@@ -73,8 +64,7 @@ type Note struct {
 	Text string        `yaml:"text"`
 }
 
-// Expectation is a number that the scenario must show: a measure's median over the
-// runs.
+// Expectation is a number that the scenario must show: a measure's median over the runs.
 type Expectation struct {
 	Strategy string    `yaml:"strategy"`
 	At       []string  `yaml:"at"`
@@ -103,8 +93,8 @@ type Point struct {
 	Scenario
 }
 
-// Points are all choices of the sweep's values, the last sweep's changing fastest;
-// without a sweep, the scenario as it is. The scenario must be a valid one.
+// Points are all choices of the sweep's values, the last sweep's changing fastest; without a sweep, the
+// scenario as it is. The scenario must be valid.
 func (s Scenario) Points() []Point {
 	points := []Point{{Scenario: s}}
 	for _, w := range s.Sweep {
@@ -122,8 +112,8 @@ func (s Scenario) Points() []Point {
 	return points
 }
 
-// Tolerance is how far a number may be off: a number like "0.5", or a share like "6%". The zero
-// value allows only for rounding.
+// Tolerance is how far a number may be off: a number like "0.5", or a share like "6%". The zero value allows
+// only for rounding.
 type Tolerance string
 
 // off is how far a number may be from that number.

@@ -13,64 +13,31 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Field is a field of a scenario file.
-type Field struct {
-	// Path is like "server.slots"; a list's items have "[]".
-	Path string
-	// Kind says what the field takes: "a whole number".
-	Kind string
-	// Doc says what the field means, and its default.
-	Doc string
-}
-
-// fields has the paths, each with its text indented below. A test holds that every field of
-// the structs has its text, and every text its field.
+// fields has for each field of a scenario file a line with its path and kind, and indented below it its
+// meaning and default.
 //
 //go:embed fields.txt
 var fields string
 
-// Schema returns all fields of a scenario file.
-func Schema() (all []Field) {
-	for line := range strings.Lines(fields) {
-		doc := strings.TrimSpace(line)
-		switch last := len(all) - 1; {
-		case doc == "":
-		case !strings.HasPrefix(line, " "):
-			all = append(all, Field{Path: doc, Kind: kindOf(typeOf(doc))})
-		default:
-			all[last].Doc = strings.TrimSpace(all[last].Doc + " " + doc)
-		}
-	}
-	return all
-}
+var (
+	entry    = regexp.MustCompile(`(?m)^(\S+) .*\n(?: .*\n)+`)
+	brackets = regexp.MustCompile(`\[[0-9]*\]`)
+)
 
-// typeOf is the type of the field at a path of Schema.
-func typeOf(path string) reflect.Type {
-	t := reflect.TypeFor[Scenario]()
-	for _, name := range strings.Split(path, ".") {
-		f, _ := fieldNamed(reflect.Zero(t), strings.TrimSuffix(name, "[]"))
-		if t = f.Type(); strings.HasSuffix(name, "[]") {
-			t = t.Elem()
-		}
-	}
-	return t
-}
-
-var brackets = regexp.MustCompile(`\[[0-9]*\]`)
-
-// Explain returns the fields whose path has these words in a row, with those below them;
-// "strategies.retry", "strategies[].retry" and "strategies[0].retry" are the same.
-func Explain(path string) (found []Field, _ error) {
+// Explain returns the fields whose path has these words in a row, with the fields below them, and the text
+// about them; "" means all fields. "strategies.retry", "strategies[].retry" and "strategies[0].retry" are
+// the same.
+func Explain(path string) (paths []string, text string, _ error) {
 	words := func(path string) string { return "." + brackets.ReplaceAllString(path, "") + "." }
-	for _, f := range Schema() {
-		if strings.Contains(words(f.Path), words(path)) {
-			found = append(found, f)
+	for _, e := range entry.FindAllStringSubmatch(fields, -1) {
+		if path == "" || strings.Contains(words(e[1]), words(path)) {
+			paths, text = append(paths, e[1]), text+e[0]
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
+	if len(paths) == 0 {
+		return nil, "", fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
 	}
-	return found, nil
+	return paths, text, nil
 }
 
 // StrategyNames are the names of the ready strategies.
@@ -79,10 +46,6 @@ func StrategyNames() (names []string) {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-func isText(t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // fieldNames are the yaml tags of a struct's fields, with the tags of embedded structs.
@@ -104,19 +67,26 @@ func fieldNamed(in reflect.Value, name string) (reflect.Value, bool) {
 	return in.FieldByIndex(all[i].Index), true
 }
 
+// The kinds of fields that have others.
+const (
+	hasFields = "fields"
+	hasItems  = "a list"
+)
+
 // kindOf says what a field of the type takes.
 func kindOf(t reflect.Type) string {
+	_, isText := reflect.New(t).Interface().(encoding.TextUnmarshaler)
 	switch k := t.Kind(); {
 	case t == reflect.TypeFor[time.Duration]():
 		return "a duration like 100ms"
-	case isText(t), k == reflect.String:
+	case isText, k == reflect.String:
 		return "text"
 	case k == reflect.Pointer:
 		return kindOf(t.Elem())
 	case k == reflect.Struct:
-		return "mapping"
+		return hasFields
 	case k == reflect.Slice:
-		return "list"
+		return hasItems
 	case k == reflect.Bool:
 		return "true or false"
 	case k == reflect.Float64:
