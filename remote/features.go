@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"go.uber.org/atomic"
 
@@ -20,9 +19,9 @@ var ErrFeatureOff = errors.New("remote: feature is off")
 // Features refuses the requests of features that a document has in features_off. A request belongs to the
 // feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
 //
-// It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the integrations ask it
-// before each attempt), and makes a RoundTripper. It is safe for any number of goroutines. In the zero value
-// no feature is off.
+// It is an Applier and an attempt.Guard: with aimd.WithGuard(&features), Do, Each and the integrations
+// (httplimit.Transport among them) ask it before each attempt waits for a slot. A program without a limiter
+// calls Admit itself. It is safe for any number of goroutines. In the zero value no feature is off.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }
@@ -49,40 +48,6 @@ func (f *Features) Apply(d Document) {
 		off[feature] = true
 	}
 	f.off.Store(&off)
-}
-
-// Transport returns a RoundTripper that sends requests with base (nil: http.DefaultTransport), except
-// requests of features that are off. Within a httplimit.Transport it also refuses requests whose feature was
-// turned off while they waited for a slot:
-//
-//	features.Transport(httplimit.New(features.Transport(nil), lim))
-func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return transport{f, base}
-}
-
-type transport struct {
-	features *Features
-	http.RoundTripper
-}
-
-func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.features.Admit(req.Context(), 0); err != nil {
-		if req.Body != nil {
-			req.Body.Close() // a RoundTripper always does
-		}
-		return nil, err
-	}
-	return t.RoundTripper.RoundTrip(req)
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-func (t transport) CloseIdleConnections() {
-	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // featureOff is the ErrFeatureOff of a feature.
