@@ -46,9 +46,8 @@ func ExampleAdaptive() {
 	// Output: 19
 }
 
-// Each decision, with the tags and the reason, for metrics and logs. Who sends how much is best counted
-// by client, feature and criticality where these are known names: a client can make up as many as it
-// likes.
+// Each decision, with the tags and the reason, for metrics and logs. Who sends how much is best counted by
+// client, feature and criticality where these are known names: a client can make up as many as it likes.
 func ExampleConfig() {
 	decisions := map[string]int{} // in your program: a counter with labels
 	c, err := admission.New(admission.Fixed(1), admission.Config{

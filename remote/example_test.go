@@ -57,8 +57,7 @@ func Example() {
 	// remote: feature is off: "thumbnails"
 }
 
-// The document comes from a file. If the file is gone at the next start, the last good document
-// is used.
+// The document comes from a file. If the file is gone at the next start, the last good document is used.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

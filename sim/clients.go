@@ -57,8 +57,7 @@ type Clients struct {
 	Start string `yaml:"start" of:"together jittered scattered"`
 	// Background is the share of the operations that is background work, 0 to 1.
 	Background float64 `yaml:"background" in:"0 1"`
-	// Stagger is how much later each client starts than the client before it, of "once" and
-	// "closed".
+	// Stagger is how much later each client starts than the client before it, of "once" and "closed".
 	Stagger time.Duration `yaml:"stagger"`
 	// Burst comes in addition, except with "closed" and "periodic".
 	Burst Burst `yaml:"burst"`

@@ -63,9 +63,8 @@ func TestPoissonArrivals(t *testing.T) {
 	assert.InEpsilon(t, mean, squares/float64(len(all))-mean*mean, 0.1)
 }
 
-// How not to crash a server: "each client executes requests at intervals corresponding to an
-// exponential distribution ... with default parameters about 100 requests per
-// second".
+// How not to crash a server: "each client executes requests at intervals corresponding to an exponential
+// distribution ... with default parameters about 100 requests per second".
 func TestClientsWhoThink(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: 100 * ms},
@@ -76,8 +75,7 @@ func TestClientsWhoThink(t *testing.T) {
 	assert.Less(t, r.PeakRate, 2*r.MeanRate, "they do not begin together")
 }
 
-// Operations take turns over the clients, each of which has a limiter of its own,
-// or all together one.
+// Operations take turns over the clients, each of which has a limiter of its own, or all together one.
 func TestClientsAreIndependent(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec},

@@ -9,10 +9,9 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// stopped is the system of How not to crash a server: 1000 clients with a request every 10 s each on
-// average, which wait 2 s for an answer, and a server that is stopped after 20 s,
-// "simply by a signal SIGSTOP", for as long as in the text's log, from 22:11:08
-// to 22:13:06.
+// stopped is the system of How not to crash a server: 1000 clients with a request every 10 s each on average,
+// which wait 2 s for an answer, and a server that is stopped after 20 s, "simply by a signal SIGSTOP", for as
+// long as in the text's log, from 22:11:08 to 22:13:06.
 //
 // While it is stopped the kernel takes in 128 connections, as many as it did by
 // default then (SOMAXCONN of Linux before 5.4). What is in there is served when
@@ -30,10 +29,9 @@ func stopped() sim.Scenario {
 	}
 }
 
-// "The number of simultaneous connections is increasing, the server response
-// delay is increasing, for the client this will mean even more timeout
-// situations, even more retries, even more simultaneous requests ... our model
-// service has “fallen” and will not rise anymore."
+// "The number of simultaneous connections is increasing, the server response delay is increasing, for the
+// client this will mean even more timeout situations, even more retries, even more simultaneous requests ...
+// our model service has “fallen” and will not rise anymore."
 func TestFixedRetryDoesNotComeBack(t *testing.T) {
 	r := run(t, stopped(), named(t, "fixed"))
 	assert.True(t, r.Recovery.Applies)

@@ -55,10 +55,9 @@ func everything() []sim.Scenario {
 	}
 }
 
-// The same seed gives the same bytes on every machine: these were recorded on
-// one machine, and are compared on all others. A change of a law, a backoff or
-// the simulator may change them: look at what became of the figures, then write
-// them anew with -update.
+// The same seed gives the same bytes on every machine: these were recorded on one machine, and are compared
+// on all others. A change of a law, a backoff or the simulator may change them: look at what became of the
+// figures, then write them anew with -update.
 func TestSameSeedSameBytes(t *testing.T) {
 	const file = "testdata/results.txt"
 	var got strings.Builder

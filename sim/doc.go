@@ -1,9 +1,8 @@
 // Package sim is a discrete-event simulator of clients and a service on virtual time: it shows
 // in seconds what a strategy does to a service, before the strategy is shipped.
 //
-// A [Scenario] describes the service, the load of its clients, and the strategies to compare.
-// [Run] plays it once, with one strategy and one seed of randomness, and returns a [Result] with
-// measures and traces.
+// A [Scenario] describes the service, the load of its clients, and the strategies to compare. [Run] plays it
+// once, with one strategy and one seed of randomness, and returns a [Result] with measures and traces.
 //
 //	clients          strategy                       server
 //	an operation --> guards, queue, window, sense --> connection --> outage, failure --> rate --> medium --> slots or queue --> service
@@ -14,11 +13,10 @@
 // backoffs, the budget, the throttle and the schedule are the code that users run. Only the world around
 // them is simulated here, and one mistake: the badly repeated work of Safe Client Behaviour.
 //
-// A run is pure and deterministic: it has no goroutine, clock or global randomness. Events are
-// ordered by time, then by the order in which they were made; every random number is from one
-// seeded source. Operations that differ between machines (fused multiplications, instructions
-// for logarithms) are avoided. The same scenario, strategy and seed give the same result
-// everywhere. Runs may be parallel.
+// A run is pure and deterministic: it has no goroutine, clock or global randomness. Events are ordered by
+// time, then by the order in which they were made; every random number is from one seeded source. Operations
+// that differ between machines (fused multiplications, instructions for logarithms) are avoided. The same
+// scenario, strategy and seed give the same result everywhere. Runs may be parallel.
 //
 // Every run ends: when all operations have ended, at the horizon of virtual time, or after too
 // many events; Result.Ended says which. Clients that ask too much of a service for ever make
@@ -27,8 +25,7 @@
 // The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive,
 // no single lost packets, and no clients that say to the server that they gave up.
 //
-// Files refer to files that stand later in this order: run, optimum, check, arrivals, operation,
-// service, quota, rate, station, meter, result, tracer, random, scenario, strategies, strategy, clients,
-// server, capacity, calendar. The exceptions are the engine, which is in run, and the types of
-// operation.
+// Files refer to files that stand later in this order: run, optimum, check, arrivals, operation, service,
+// quota, rate, station, meter, result, tracer, random, scenario, strategies, strategy, clients, server,
+// capacity, calendar. The exceptions are the engine, which is in run, and the types of operation.
 package sim

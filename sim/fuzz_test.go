@@ -175,9 +175,8 @@ func (p *picker) strategy() Strategy {
 	return s
 }
 
-// FuzzRun: random scenarios never panic, never run for ever; those that are
-// wrong are refused, and those that are right hold every invariant after every
-// event.
+// FuzzRun: random scenarios never panic, never run for ever; those that are wrong are refused, and those that
+// are right hold every invariant after every event.
 func FuzzRun(f *testing.F) {
 	for i := range byte(120) {
 		seed := make([]byte, 150)

@@ -19,8 +19,7 @@ func TestOptimum(t *testing.T) {
 	}{
 		"slots: 7 in rounds of 3":    {sim.Server{Service: sec, Slots: 3}, clients(7, 0), 3 * sec},
 		"slots: the work comes late": {sim.Server{Service: sec, Slots: 3}, clients(7, sec), 7 * sec},
-		// 100 ms to get there; each of the 50 slots begins 1 ms after the one
-		// before, and then serves 40.
+		// 100 ms to get there; each of the 50 slots begins 1 ms after the one before, and then serves 40.
 		"published":      {published(2000).Server, published(2000).Clients, 100*ms + 49*ms + 20*sec},
 		"queue":          {sim.Server{Service: sec, Slots: 3, Queue: 2}, clients(7, 0), 3 * sec},
 		"rate":           {sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}}, clients(100, 0), 9500 * ms},
@@ -46,8 +45,7 @@ func TestOptimum(t *testing.T) {
 	assert.Zero(t, run(t, sim.Scenario{Clients: sim.Clients{Rate: 1}}, sim.Strategy{}).Optimum, "there is no end of it")
 }
 
-// Latencies from birth and from the first attempt: of three at once, one at a
-// time through a window of one.
+// Latencies from birth and from the first attempt: of three at once, one at a time through a window of one.
 func TestLatencies(t *testing.T) {
 	s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: clients(3, 0)}
 	r := run(t, s, sim.Strategy{Window: sim.Window{Law: "reno", Initial: 1, Max: 1}})
@@ -96,9 +94,8 @@ func TestFindAndRecovery(t *testing.T) {
 	assert.False(t, run(t, sim.Scenario{Clients: clients(3, 0)}, sim.Strategy{}).Find.Applies)
 }
 
-// The request rate's mean, its peak, and that of the first second after an
-// outage: 10 a second, of which those of 10 s to 20 s are tried again every
-// second, the last time in the second after it.
+// The request rate's mean, its peak, and that of the first second after an outage: 10 a second, of which
+// those of 10 s to 20 s are tried again every second, the last time in the second after it.
 func TestRates(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Outages: []sim.Outage{{From: 10 * sec, For: 10 * sec}}},

@@ -33,8 +33,7 @@ type client struct {
 	*party
 	// left is how many operations it may still bear, negative: no end.
 	left int
-	// schedule plans the times of a client of jitteredTime; grid is the time of a client of
-	// jitteredSlip.
+	// schedule plans the times of a client of jitteredTime; grid is the time of a client of jitteredSlip.
 	schedule *grid.Core
 	grid     time.Duration
 	// done is how many operations were done, and last the time of the last one.

@@ -27,10 +27,9 @@ func optimum(s Scenario, seed uint64) time.Duration {
 	return best
 }
 
-// concurrencies are the candidates for the clairvoyant, 0: no bound. If the server slows down
-// these are the best one for a long time; more and fewer than that, since the last operations
-// leave sooner the fewer they are; those that do all operations in equal rounds; and all at
-// once, since a slowdown has a longest time.
+// concurrencies are the candidates for the clairvoyant, 0: no bound. If the server slows down these are the
+// best one for a long time; more and fewer than that, since the last operations leave sooner the fewer they
+// are; those that do all operations in equal rounds; and all at once, since a slowdown has a longest time.
 func (s Scenario) concurrencies() []int {
 	if s.Server.Slowdown.Limit == 0 && s.Server.Knee.At == 0 {
 		return []int{0}

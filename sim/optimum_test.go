@@ -39,10 +39,9 @@ func without(s Scenario, st Strategy) Result {
 	return e.meter.result(e)
 }
 
-// The clairvoyant is not beaten by any fixed concurrency: they are all tried, by
-// clients with such a window, for operations that come at once or one by one. Where
-// they come one by one and are gone after a few rounds, some other concurrency
-// may fit a little better.
+// The clairvoyant is not beaten by any fixed concurrency: they are all tried, by clients with such a window,
+// for operations that come at once or one by one. Where they come one by one and are gone after a few rounds,
+// some other concurrency may fit a little better.
 func TestOptimumAgainstBruteForce(t *testing.T) {
 	for name, c := range slowing {
 		for _, load := range []struct {

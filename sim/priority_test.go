@@ -10,8 +10,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// crowded is a service that is asked for one and a half times what it can do, half of
-// it background work.
+// crowded is a service that is asked for one and a half times what it can do, half of it background work.
 func crowded(reserve float64) sim.Scenario {
 	return sim.Scenario{
 		Server: sim.Server{

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// random is the one source of a run. Its numbers are the same on every machine. The functions
-// math.Exp and math.Log, and deviates of package rand that use them, differ: some machines have
-// instructions for them, and some fuse x*y + z. So a product is rounded by a conversion before
-// an addition.
+// random is the one source of a run. Its numbers are the same on every machine. The functions math.Exp and
+// math.Log, and deviates of package rand that use them, differ: some machines have instructions for them, and
+// some fuse x*y + z. So a product is rounded by a conversion before an addition.
 type random struct{ *rand.Rand }
 
 func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 4))} }

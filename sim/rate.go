@@ -49,8 +49,7 @@ func (s *server) token(e *engine) (now bool, at time.Duration) {
 	return now, e.now + min(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), maxDuration)
 }
 
-// place takes a place in the sliding window. It reports whether there is one now, or when
-// there is.
+// place takes a place in the sliding window. It reports whether there is one now, or when there is.
 func (s *server) place(e *engine) (now bool, at time.Duration) {
 	width := s.conf.Rate.Window
 	gone, _ := slices.BinarySearch(s.passed, e.now-width+1)

@@ -31,17 +31,15 @@ type Result struct {
 	Operations, Done, GivenUp int
 	// Attempts is how many requests were sent, with Retries that were not an operation's first.
 	Attempts, Retries int
-	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client: a success,
-	// an overload answer, another error, no answer in time. The other attempts were under way at
-	// the end.
+	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client: a success, an overload
+	// answer, another error, no answer in time. The other attempts were under way at the end.
 	Succeeded, Refused, Failed, TimedOut int
 	// Rejected is how often a budget, a throttle or carrier sense refused an attempt.
 	Rejected int
 
 	// Finite reports whether the clients had a number of operations.
 	Finite bool
-	// Makespan is when the last operation was done; a lower bound if Done is less than
-	// Operations.
+	// Makespan is when the last operation was done; a lower bound if Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just
 	// when the server has room; 0 without a number of operations, or if that does not end either.
@@ -57,8 +55,7 @@ type Result struct {
 	// Useful is the server's time for requests that reached a client as a success, Wasted its
 	// time for busy refusals, for requests that were given up, and for collisions.
 	Useful, Wasted time.Duration
-	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no
-	// operation was done.
+	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no operation was done.
 	Jain float64
 
 	// Find is how long it took from the start until 90% of the capacity was used, or of the

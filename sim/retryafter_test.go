@@ -10,9 +10,8 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// A smooth cap of 300 requests a second whose refusals come within a
-// millisecond and say "Retry-After: 1". If every client
-// obeys at the second cut in a row, that takes 15 to 18 times the optimum.
+// A smooth cap of 300 requests a second whose refusals come within a millisecond and say "Retry-After: 1". If
+// every client obeys at the second cut in a row, that takes 15 to 18 times the optimum.
 func TestRetryAfterOfASmoothRateCap(t *testing.T) {
 	capped := func(counted bool) sim.Scenario {
 		return sim.Scenario{
@@ -28,14 +27,12 @@ func TestRetryAfterOfASmoothRateCap(t *testing.T) {
 		s, ok := sim.StrategyNamed(name)
 		require.True(t, ok)
 		require.LessOrEqual(t, spanOf(t, capped(false), s), most, name)
-		// Rejects counted by the server's rate window (some gateways do):
-		// it is slow, and nothing is lost.
+		// Rejects counted by the server's rate window (some gateways do): it is slow, and nothing is lost.
 		require.LessOrEqual(t, spanOf(t, capped(true), s), 5.0, name)
 	}
 }
 
-// spanOf is the median over seeds of the makespan over the optimum, of runs that
-// lose nothing.
+// spanOf is the median over seeds of the makespan over the optimum, of runs that lose nothing.
 func spanOf(t *testing.T, s sim.Scenario, strategy sim.Strategy) float64 {
 	t.Helper()
 	var spans []float64

@@ -81,8 +81,7 @@ func (e *engine) at(t time.Duration, k kind, id int32, gen uint32) {
 	e.queue.push(newEvent(max(t, e.now), k, id, gen))
 }
 
-// after makes an event happen after a while. No sum of a time within the horizon and a
-// duration overflows.
+// after makes an event happen after a while. No sum of a time within the horizon and a duration overflows.
 func (e *engine) after(d time.Duration, k kind, id int32, gen uint32) {
 	e.at(e.now+min(d, maxDuration), k, id, gen)
 }

@@ -46,8 +46,7 @@ type Server struct {
 	Outages []Outage `yaml:"outages"`
 }
 
-// Blocks are operations of two sizes: each second block, in the order of birth, has another
-// service time.
+// Blocks are operations of two sizes: each second block, in the order of birth, has another service time.
 type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
 	Operations int `yaml:"operations" in:"0 10000000"`
@@ -95,8 +94,7 @@ type Rate struct {
 	PerSecond float64 `yaml:"per_second" in:"0 1e7"`
 	// Burst is the most tokens in the bucket, and the tokens at the start, from 1; 0 means 1.
 	Burst float64 `yaml:"burst" in:"1 1e7"`
-	// Window makes a sliding window of this length, in which PerSecond * Window requests pass; 0: a
-	// bucket.
+	// Window makes a sliding window of this length, in which PerSecond * Window requests pass; 0: a bucket.
 	Window time.Duration `yaml:"window" in:"0 1h" needs:"per_second"`
 	// CountRefused makes refused requests take a place in the window, or tokens down to -Burst.
 	CountRefused bool `yaml:"count_refused"`

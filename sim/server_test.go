@@ -49,9 +49,8 @@ func TestServers(t *testing.T) {
 			sim.Result{Done: 2, Refused: 1, Makespan: 2 * sec, Useful: 2 * sec, PeakConcurrency: 2},
 		},
 		"slowdown: all wait for what the last one made of it": {
-			// 1 takes 100 ms, 2 take 200, 3 take 400. They come at 0, 50 and 100;
-			// the first is due at 100, then 200, then 400. As it goes the others are
-			// older than what is left asks for.
+			// 1 takes 100 ms, 2 take 200, 3 take 400. They come at 0, 50 and 100; the first is due at 100,
+			// then 200, then 400. As it goes the others are older than what is left asks for.
 			sim.Server{Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 1, Factor: 2, Scale: 1}}, clients(3, 50*ms), none,
 			sim.Result{Done: 3, Makespan: 400 * ms, Useful: 300 * ms, PeakConcurrency: 3},
 		},
@@ -207,10 +206,9 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// Until a limit the server responds with a fixed delay, then exponentially:
-// minDelay * factor ^ ((concurrency - concurrencyLimit) / K). The text's log:
-// "concurrency: 1040, last delay: 2.671444385s", "1599 ... 16.458895305s", "1925
-// ... 47.524196455s", "2231 ... 2m8.580906589s".
+// Until a limit the server responds with a fixed delay, then exponentially: minDelay * factor ^ ((concurrency
+// - concurrencyLimit) / K). The text's log: "concurrency: 1040, last delay: 2.671444385s", "1599 ...
+// 16.458895305s", "1925 ... 47.524196455s", "2231 ... 2m8.580906589s".
 func TestSlowdownIsTheTextsFormula(t *testing.T) {
 	for concurrency, want := range map[int]time.Duration{
 		30: 100 * ms, 1040: 2671444385, 1599: 16458895305, 1925: 47524196455, 2231: 128580906589,
@@ -296,8 +294,7 @@ func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
 	assert.InDelta(t, 1, r.SinceSend.Mean.Seconds(), 0.01)
 	assert.InDelta(t, 1.196, r.SinceSend.P99.Seconds(), 0.002)
 	assert.LessOrEqual(t, r.SinceSend.Max, 1200*ms)
-	// A server that is down refuses each after 1 s, and every client tries until it
-	// is up, with no wait.
+	// A server that is down refuses each after 1 s, and every client tries until it is up, with no wait.
 	s = sim.Scenario{
 		Server: sim.Server{
 			Refusal: sim.Refusal{Time: sec, Spread: sim.Spread{Kind: "lognormal", Width: 1}, Busy: true},

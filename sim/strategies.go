@@ -16,8 +16,7 @@ type namedLaw struct {
 	law  window.NewLaw
 }
 
-// laws are the laws that scenarios and strategies can name; the first builtin ones are
-// there from the start.
+// laws are the laws that scenarios and strategies can name; the first builtin ones are there from the start.
 var laws = []namedLaw{{"probe", aimd.Probe}, {"tahoe", aimd.Tahoe}, {"reno", aimd.Reno}}
 
 const builtin = 3
@@ -39,8 +38,7 @@ func (c cutsForEach) Answered(now time.Duration, s window.State, a window.Answer
 // Strategies, which then has a strategy with that name. Call it from main or init, before
 // anything runs: it is not safe for use by several goroutines.
 //
-// It panics if the name is empty, has blanks, or is the name of a law or a strategy, or if the
-// law is nil.
+// It panics if the name is empty, has blanks, or is the name of a law or a strategy, or if the law is nil.
 func Register(name string, law window.NewLaw) {
 	if name == "" || strings.ContainsAny(name, " \t\r\n") {
 		panic(fmt.Sprintf("sim: a law's name: %q is not allowed, want a word without blanks", name))

@@ -120,10 +120,9 @@ func TestBudget(t *testing.T) {
 	assert.LessOrEqual(t, float64(own.Retries), 0.1*float64(own.Attempts))
 }
 
-// "Reject new requests locally (at the client) based on rejection probability.
-// Reduces load on the server for rejected requests" (Safe Client Behaviour). With K = 2 about
-// twice as many are sent as the service accepts, once the two minutes that the
-// throttle looks back upon are full of it.
+// "Reject new requests locally (at the client) based on rejection probability. Reduces load on the server for
+// rejected requests" (Safe Client Behaviour). With K = 2 about twice as many are sent as the service accepts,
+// once the two minutes that the throttle looks back upon are full of it.
 func TestThrottle(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 10, Refusal: sim.Refusal{Time: 10 * ms}},

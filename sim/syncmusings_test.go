@@ -10,11 +10,10 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// published is the system of Improve on exponential backoff: "The connection/request time is 100ms;
-// succesful responses are served in 500ms, and error responses in 50ms." The
-// operations are "initially generated at a 1000/s rate", and the server "only
-// allows up to max_busy = 50 requests at a time". The connection passes before
-// the request holds a slot; a refusal keeps the server busy while it lasts.
+// published is the system of Improve on exponential backoff: "The connection/request time is 100ms; succesful
+// responses are served in 500ms, and error responses in 50ms." The operations are "initially generated at a
+// 1000/s rate", and the server "only allows up to max_busy = 50 requests at a time". The connection passes
+// before the request holds a slot; a refusal keeps the server busy while it lasts.
 func published(operations int) sim.Scenario {
 	return sim.Scenario{
 		Name: "published",

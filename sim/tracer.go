@@ -18,11 +18,10 @@ type Traces struct {
 
 // Series is one course over time.
 type Series struct {
-	// Name identifies the measured quantity: "requests", "retries", "successes", "refusals",
-	// "failures" and "timeouts" are rates, a second; "in_flight" is the attempts that clients wait
-	// for, "concurrency" the requests that the server has, "waiting" the operations in a
-	// limiter's queue or backing off; "cwnd" and "ssthresh" are the windows, summed up over the
-	// limiters, only with a window.
+	// Name identifies the measured quantity: "requests", "retries", "successes", "refusals", "failures" and
+	// "timeouts" are rates, a second; "in_flight" is the attempts that clients wait for, "concurrency" the
+	// requests that the server has, "waiting" the operations in a limiter's queue or backing off; "cwnd" and
+	// "ssthresh" are the windows, summed up over the limiters, only with a window.
 	Name string
 	// Unit is "1/s", "requests", "operations" or "attempts".
 	Unit string
@@ -143,8 +142,7 @@ func (t *tracer) halve() {
 	t.interval *= 2
 }
 
-// traces are the traces up to the end of the run, whose last interval may be cut
-// short.
+// traces are the traces up to the end of the run, whose last interval may be cut short.
 func (t *tracer) traces(e *engine) Traces {
 	if t.off {
 		return Traces{}

@@ -42,9 +42,8 @@ func TestRegain(t *testing.T) {
 		Server:  sim.Server{Service: sec, Slots: 60, Capacity: []sim.Change{{At: 5 * sec, Slots: 20}, {At: 20 * sec, Slots: 100}}},
 		Clients: sim.Clients{Count: 100, Arrivals: "closed"}, Horizon: 40 * sec, Regain: 0.8,
 	}
-	// Of the others 40 ask every 7 s from the start, and from 21 s on there is room
-	// for them; 40 more are refused at 5 s, ask at 12, 19 and 26 s and are done at 27:
-	// the second from 26.1 s on has them all.
+	// Of the others 40 ask every 7 s from the start, and from 21 s on there is room for them; 40 more are
+	// refused at 5 s, ask at 12, 19 and 26 s and are done at 27: the second from 26.1 s on has them all.
 	r := run(t, s, fixed(7*sec))
 	assert.Equal(t, sim.Spell{For: 6100 * ms, Over: true, Applies: true}, r.Regain)
 	s.Regain = 0.15

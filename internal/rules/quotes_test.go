@@ -25,9 +25,8 @@ var (
 	spaces   = regexp.MustCompile("[\\s`*_]+")
 )
 
-// A sentence that a test quotes is in a document of ours. If the comment names the document,
-// it is in that one. A file of tests that quotes other texts, which are not in the
-// repository, names them.
+// A sentence that a test quotes is in a document of ours. If the comment names the document, it is in that
+// one. A file of tests that quotes other texts, which are not in the repository, names them.
 func TestQuotesAreInTheirDocuments(t *testing.T) {
 	documents := map[string]string{}
 	var tests []string

@@ -31,9 +31,8 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
 
-// Main runs the command line of the program, and exits: with 0 after success, 1 after a
-// failure, 2 if the command line is wrong, 130 after an interruption. Call it from main,
-// after all calls of sim.Register.
+// Main runs the command line of the program, and exits: with 0 after success, 1 after a failure, 2 if the
+// command line is wrong, 130 after an interruption. Call it from main, after all calls of sim.Register.
 func Main() {
 	os.Exit(cli.Tool{Commands: commands(), Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
 }

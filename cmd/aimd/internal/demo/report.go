@@ -19,8 +19,7 @@ import (
 
 // Report is all there is to show.
 type Report struct {
-	// Title, Service and Optimum are sentences about the work, the service, and how the
-	// optimum is computed.
+	// Title, Service and Optimum are sentences about the work, the service, and how the optimum is computed.
 	Title, Service, Optimum string
 	// Operation and Done are words: "object" and "stored".
 	Operation, Done string
@@ -135,9 +134,8 @@ func (r Report) rowNotes(x race.Result) []string {
 	return notes
 }
 
-// figures draws the runs over time like simulated runs: the windows, and the answers. Each
-// plot of answers has its own scale, since the peaks of bad strategies would make the others
-// flat.
+// figures draws the runs over time like simulated runs: the windows, and the answers. Each plot of answers
+// has its own scale, since the peaks of bad strategies would make the others flat.
 func (r Report) figures() []figure.Figure {
 	var s experiment.Study
 	s.Server = sim.Server{Slots: int(math.Ceil(r.PerSecond*r.Each.Seconds() - 1e-9)), Rate: sim.Rate{PerSecond: r.PerSecond}}

@@ -1,5 +1,4 @@
-// Package simulate is aimd sim: it plays scenarios on virtual time and shows what they
-// cost.
+// Package simulate is aimd sim: it plays scenarios on virtual time and shows what they cost.
 package simulate
 
 import (
@@ -116,8 +115,7 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
 }
 
-// readFile reads a file, of an endless one only the beginning, which is too long to be a
-// scenario.
+// readFile reads a file, of an endless one only the beginning, which is too long to be a scenario.
 func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

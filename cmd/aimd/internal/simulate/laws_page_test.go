@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// theLawsPageTellsThis holds the tables of docs/laws.md that compare time and attempts
-// against what aimd sim run --json showed, but for the scenarios that are big. With
-// -update it writes them.
+// theLawsPageTellsThis holds the tables of docs/laws.md that compare time and attempts against what aimd sim
+// run --json showed, but for the scenarios that are big. With -update it writes them.
 func theLawsPageTellsThis(t *testing.T, stdout string) {
 	t.Helper()
 	shown := map[string]string{}

@@ -9,9 +9,8 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
 
-// Every built-in scenario, and every figure that names its strategies, has the law. (A
-// law that is there stands for one of the user's own, since the registry is the
-// process's.)
+// Every built-in scenario, and every figure that names its strategies, has the law. (A law that is there
+// stands for one of the user's own, since the registry is the process's.)
 func TestWithLaws(t *testing.T) {
 	laws := []string{"probe"}
 	for _, name := range scenario.Builtins() {

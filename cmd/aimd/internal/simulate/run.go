@@ -108,8 +108,7 @@ func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	return nil
 }
 
-// show shows one study and writes its files. It returns how many expectations are
-// not met.
+// show shows one study and writes its files. It returns how many expectations are not met.
 func (r *run) show(c *cobra.Command, s experiment.Study) (unmet int, err error) {
 	out := c.OutOrStdout()
 	if r.json {

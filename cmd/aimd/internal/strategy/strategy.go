@@ -51,8 +51,7 @@ func Named(name string) (sim.Strategy, bool) {
 // Strategy is a strategy at work, for all clients. Make one with New.
 type Strategy struct {
 	Name string
-	// Do does one operation: it attempts until that succeeds, the strategy gives up, or the
-	// context ends.
+	// Do does one operation: it attempts until that succeeds, the strategy gives up, or the context ends.
 	Do func(ctx context.Context, attempt func(context.Context) error) error
 	// Limiter is shared by all clients. It is nil for a strategy without a window.
 	Limiter *limiter.Limiter

@@ -51,9 +51,8 @@ func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
 	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations)}
 }
 
-// client returns a client that is metered, and keeps a connection for each goroutine. (The
-// default keeps 10, so that most goroutines would dial for each request.) The function
-// closes the connections.
+// client returns a client that is metered, and keeps a connection for each goroutine. (The default keeps 10,
+// so that most goroutines would dial for each request.) The function closes the connections.
 func (m *Meter) client(goroutines int) (client *http.Client, closeIdle func()) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, goroutines
@@ -164,9 +163,8 @@ func (m *Meter) stopped() (x Result, done int) {
 	}, now.Done
 }
 
-// judge counts the operations of the run by the service: has reports whether the service
-// did an operation. Of an interrupted run only the operations that ended count: the others
-// were not lost.
+// judge counts the operations of the run by the service: has reports whether the service did an operation. Of
+// an interrupted run only the operations that ended count: the others were not lost.
 func (m *Meter) judge(x *Result, has func(i int) bool) {
 	for i, e := range m.ends {
 		if x.Interrupted && e.state == pending {

@@ -21,14 +21,12 @@ type Result struct {
 	Refused  int `json:"refused"`
 	// Lost is how many operations left no trace with the service, or a wrong one.
 	Lost int `json:"lost"`
-	// MakespanS is the time from the first operation's begin to the last one's
-	// end, OptimumS the least that it could be (0: not known), P99S what 99 of 100
-	// successful operations took at most. All in seconds.
+	// MakespanS is the time from the first operation's begin to the last one's end, OptimumS the least that
+	// it could be (0: not known), P99S what 99 of 100 successful operations took at most. All in seconds.
 	MakespanS float64 `json:"makespan_s"`
 	OptimumS  float64 `json:"optimum_s"`
 	P99S      float64 `json:"p99_s"`
-	// Interrupted and CutOff: the run did not come to its end, by the user or
-	// by the time limit.
+	// Interrupted and CutOff: the run did not come to its end, by the user or by the time limit.
 	Interrupted bool `json:"interrupted,omitempty"`
 	CutOff      bool `json:"cut_off,omitempty"`
 
@@ -41,8 +39,7 @@ type Result struct {
 	Samples []Sample `json:"-"`
 }
 
-// TimesOptimum is the makespan over the optimum. It is 0 if the optimum is not known, or if
-// work was lost.
+// TimesOptimum is the makespan over the optimum. It is 0 if the optimum is not known, or if work was lost.
 func (r Result) TimesOptimum() float64 {
 	if r.OptimumS == 0 || r.Lost > 0 {
 		return 0

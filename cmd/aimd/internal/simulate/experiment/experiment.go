@@ -1,5 +1,4 @@
-// Package experiment runs scenarios: every strategy, over all seeds and all points
-// of a sweep, on all cores.
+// Package experiment runs scenarios: every strategy, over all seeds and all points of a sweep, on all cores.
 package experiment
 
 import (
@@ -30,9 +29,8 @@ type Row struct {
 	CutShort int
 	// Ranges are in the order of scenario.Measures.
 	Ranges []Range
-	// Typical is the run in the middle, with the median makespan or, without a number of
-	// operations, the median number of attempts. It has its traces unless there is a sweep or
-	// the scenario has them off.
+	// Typical is the run in the middle, with the median makespan or, without a number of operations, the
+	// median number of attempts. It has its traces unless there is a sweep or the scenario has them off.
 	Typical sim.Result
 }
 
@@ -71,9 +69,8 @@ func Count(s scenario.Scenario) int {
 	return len(s.Points()) * len(full.Strategies) * full.Runs
 }
 
-// Run makes all runs of the scenario. ran is called after each, by one at a time.
-// When the context ends, the study holds the rows all of whose runs are done, and
-// the error is the context's.
+// Run makes all runs of the scenario. ran is called after each, by one at a time. When the context ends, the
+// study holds the rows all of whose runs are done, and the error is the context's.
 func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
 	study := Study{Scenario: s}
 	jobs := jobs(ctx, s)

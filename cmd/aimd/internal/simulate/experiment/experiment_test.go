@@ -69,9 +69,8 @@ func TestSameSeedsSameBytes(t *testing.T) {
 	}())
 }
 
-// One JSON object per strategy and line, over all seeds: scenario, strategy, runs,
-// and for each of makespan_s, span ... an object {"min":,"median":,"max":} (null
-// where it does not apply)"
+// One JSON object per strategy and line, over all seeds: scenario, strategy, runs, and for each of
+// makespan_s, span ... an object {"min":,"median":,"max":} (null where it does not apply)"
 func TestJSONHasTheShapeThatScriptsRelyOn(t *testing.T) {
 	measures := []string{"makespan_s", "span", "attempts", "attempts_per_op", "p50_s", "p99_s", "first_send_p99_s", "peak_in_flight", "jain", "recovery_s", "outage_sent"}
 	var b bytes.Buffer

@@ -18,9 +18,8 @@ var (
 	whenNeeded = []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s", "interactive_done", "background_done", "refused_per_hour", "quota_share"}
 )
 
-// JSON writes one object per row and line. A number that is only known from below
-// is that bound; a measure that does not apply is null. Rows of a sweep have "set"
-// with their point.
+// JSON writes one object per row and line. A number that is only known from below is that bound; a measure
+// that does not apply is null. Rows of a sweep have "set" with their point.
 func (s Study) JSON(w io.Writer) error {
 	for _, r := range s.Rows {
 		line, err := r.json(s.Name)

@@ -12,8 +12,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// A scenario file needs nothing but server and clients to run against all
-// strategies.
+// A scenario file needs nothing but server and clients to run against all strategies.
 func TestServerAndClientsSuffice(t *testing.T) {
 	s, err := Parse("dir/mine.yaml", []byte("server: {slots: 5}\nclients: {operations: 10}\n"))
 	require.NoError(t, err)
