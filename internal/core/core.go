@@ -9,11 +9,8 @@ import (
 )
 
 // Core is the limiter without its lock: a Gate and the queue of the operations that wait for it. It is pure;
-// T is the value that the driver finds again in an item of the queue.
-//
-// limiter.Limiter drives it behind a lock, on real time; a simulator drives the same Core on virtual time.
-// After each event, and after each change of the queue, a driver calls Next until it returns nil, and then
-// sets one timer for Deadline.
+// T is the value that the driver finds again in an item of the queue. After each event, and after each change
+// of the queue, a driver calls Next until it returns nil, and then sets one timer for Deadline.
 type Core[T any] struct {
 	Gate
 	// Queue has the new operations in their order (Push), and before them the operations whose last attempt
@@ -28,8 +25,7 @@ func New[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	return Core[T]{g, queue.Queue[T]{Bound: s.QueueBound}}, err
 }
 
-// Tried sends an attempt at once if it may go now. It reports false if the attempt has to wait: operations
-// wait already, the window is full, or there is a pause or a gap.
+// Tried sends an attempt if it may go now and no operation waits.
 func (c *Core[T]) Tried(now time.Duration) (Ticket, bool) {
 	if c.Queue.Len() > 0 {
 		return Ticket{}, false
@@ -46,8 +42,7 @@ func (c *Core[T]) Reconfigured(now time.Duration, law window.NewLaw, s Settings)
 	return err
 }
 
-// Next takes the next operation that may go now out of the queue and books its attempt. It returns nil if
-// no operation may go.
+// Next takes the next operation that may go now out of the queue and books its attempt; nil if none may.
 func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 	t, ok := c.Gate.Next(now, c.Queue.Len())
 	if !ok {
@@ -56,6 +51,5 @@ func (c *Core[T]) Next(now time.Duration) (*queue.Item[T], Ticket) {
 	return c.Queue.Pop(), t
 }
 
-// Deadline returns when to call Next again without an event, and false if only an event can let an operation
-// go. Its value may change with every event.
+// Deadline is Gate.Deadline for the queue.
 func (c *Core[T]) Deadline() (time.Duration, bool) { return c.Gate.Deadline(c.Queue.Len()) }

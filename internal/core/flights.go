@@ -4,8 +4,6 @@ import "time"
 
 // flights are the attempts in flight. Each has a place until it ends; then the next attempt may have the
 // place. So the memory depends on the most attempts that were ever in flight at a time.
-//
-// The zero value has no attempt, and no id was given.
 type flights struct {
 	// last is the id given last. Ids rise by one and are never given twice.
 	last   uint64

@@ -9,11 +9,9 @@ import (
 )
 
 // Gate decides when the next attempt may be sent, whatever the order of those that wait: a window, the pauses
-// for all, the gap of a law that spaces its sends, and the quotas of the service. It is pure: no goroutine,
-// lock, context, clock or global randomness.
-//
-// now is the time of the event since any start that stays the same. A time before the last one counts as the
-// last one; so 0 will do for an event that needs no time: see Timed.
+// for all, the gap of a law that spaces its sends, and the quotas of the service. It is pure. now is the time
+// of the event since any start that stays the same. A time before the last one counts as the last one, so 0
+// will do for an event that needs no time: see Timed.
 type Gate struct {
 	Window
 	rules Settings
@@ -39,8 +37,7 @@ type Gate struct {
 // milliseconds late: with 2 ms here, a store with a gap of 3 ms took a twentieth more time.
 const lateness = 20 * time.Millisecond
 
-// NewGate returns a gate in its initial state, or an error that names the wrong setting,
-// its value and the allowed values.
+// NewGate returns a gate in its initial state, or an error that names the wrong setting.
 func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 	w, err := NewWindow(law, s.Window)
 	if err != nil {
@@ -113,14 +110,12 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 
 // overloaded begins a pause for all, if it is time to.
 //
-// The first cut after an accepted answer begins no pause: the window alone reacts. A second cut, without an
-// accepted answer since and all attempts of the first one answered, shows that the window is not enough. Each
-// such cut pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5).
-// A law that spaces its sends at the least window has that in its gap, and gets no pause.
+// The first cut after an accepted answer begins no pause. From the second in a row on, see Streak, each cut
+// pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that
+// spaces its sends at the least window has that in its gap, and gets no pause.
 //
-// A Retry-After pauses all only if these pauses did not help either (Settings.Patience). A service with a
-// smooth rate cap refuses twice within milliseconds and accepts a moment later: a client that stops for its
-// "1 second" each time gets a fifteenth of the capacity (TestRetryAfterOfASmoothRateCap in package sim).
+// A Retry-After pauses all only if these pauses did not help either (Settings.Patience): rule 10 of
+// docs/design.md.
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
 	if streak < 2 {
@@ -149,9 +144,8 @@ func (g *Gate) Stopped(now, d time.Duration) {
 }
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
-// wrong setting, and the old rules stay. The window and its law change as Window.Reconfigured says, if
-// Settings.Window did change. A pause that is longer than the new rules allow ends as if it had begun now
-// under them, so that a pause that was set too long can be called off. Settings.Rand and
+// wrong setting, and the old rules stay. If Settings.Window did change, so do the window and its law. A pause
+// that is longer than the new rules allow ends as if it had begun now under them. Settings.Rand and
 // Settings.Window.Timed have no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	s.Rand, s.Window.Timed = g.rules.Rand, g.rules.Window.Timed
@@ -186,8 +180,8 @@ func (g *Gate) Next(now time.Duration, waiting int) (Ticket, bool) {
 	return g.send(), true
 }
 
-// Deadline returns when to call Next again without an event, and false if only an
-// event can let the next attempt go. Its value may change with every event.
+// Deadline returns when to call Next again without an event, and false if only an event can let the next
+// attempt go. Its value may change with every event.
 func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	g.waiting = waiting
 	at := g.due()
@@ -195,11 +189,8 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 }
 
 // RetryDelay returns how long an operation waits by itself after that many failures in a row, without a slot
-// and outside the queue, before it rejoins. last is the outcome of the latest one.
-//
-// A Retry-After delays the operation that got it. Besides, an operation backs off by itself: after several
-// overloads (Settings.Patience), since the window paces them, and after the first neutral failure, which is
-// its own affair.
+// and outside the queue, before it rejoins. last is the outcome of the latest one. A Retry-After delays the
+// operation that got it; Backoffs says when an operation backs off.
 func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
 	if n := g.Backoffs(failures, last); n > 0 {
@@ -250,8 +241,8 @@ func (g *Gate) spaces() bool {
 	return g.state.Gap > 0 && g.state.Cwnd <= window.MinWindow
 }
 
-// due is the earliest time of the next send, if the window is open. It is the one place that decides this: a
-// further reason to wait is one more term of the maximum, and one more in Timed.
+// due is the earliest time of the next send, if the window is open. A further reason to wait is one more term
+// here, and one more in Timed.
 func (g *Gate) due() time.Duration {
 	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
 }
@@ -264,9 +255,8 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting)
 }
 
-// spacedUntil is the end of the gap of a law that spaces its sends: the present gap after the last send. With
-// the gap at the send, a change would come one send too late. While refusals follow one another the gap is
-// spread at random by half, since many clients that stopped together would stay in step.
+// spacedUntil is the end of the gap of a law that spaces its sends: the present gap after the last send. While
+// refusals follow one another the gap is spread at random by half, so that clients do not stay in step.
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.state.Gap
 	if gap > 0 && g.streak > 0 && g.spaces() {
@@ -289,8 +279,7 @@ func (g *Gate) send() Ticket {
 }
 
 // space notes a send that the next gap counts from: the time it was due, if only the timer made it late. If
-// the window was full or the queue empty, that would be a credit, and a burst of two for a bucket of one
-// token.
+// the window was full or the queue empty, that would be a credit, and a burst of two.
 func (g *Gate) space() {
 	due := g.now
 	if g.spaced {

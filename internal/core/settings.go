@@ -17,8 +17,7 @@ const (
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
 	// DefaultPatience: our choice. With fewer, operations that lose their place in an ordinary overshoot back
-	// off, and with 2 a client gets a fifteenth of a smooth rate cap (TestRetryAfterOfASmoothRateCap in
-	// package sim).
+	// off (TestRetryAfterOfASmoothRateCap in package sim).
 	DefaultPatience = 5
 	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client for good.
 	DefaultMaxRetryAfter = 5 * time.Minute
@@ -42,7 +41,8 @@ type Settings struct {
 }
 
 // Backoffs is how many times an operation has to have backed off by itself after n failures in a row, the
-// latest with the outcome last: the number of the delay that is due now, 0 for no delay. See Gate.RetryDelay.
+// latest with the outcome last: the number of the delay that is due now, 0 for no delay. After overloads that
+// begins when the patience is over, since the window paces them.
 func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	if !last.Overloaded() {
 		return failures

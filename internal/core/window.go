@@ -39,11 +39,8 @@ type Ticket struct {
 // ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the zero Ticket.
 func (t Ticket) ID() uint64 { return t.id }
 
-// Window counts what is in flight and lets a law decide how much may be. Make one with NewWindow. Not
-// safe for use by several goroutines.
-//
-// Order of calls: Sent when Open says so, then Answered or Withdrawn once for each ticket. Times count
-// from any start that stays the same.
+// Window counts what is in flight and lets a law decide how much may be. Order of calls: Sent when Open says
+// so, then Answered or Withdrawn once for each ticket. Make one with NewWindow.
 type Window struct {
 	law window.Law
 	// lawTimed is the law's Timed; timed: round-trip times are measured, for the law or because
@@ -63,7 +60,7 @@ type Window struct {
 	// ignored: ids up to this one were given before the last reaction to an overload. The text copies the set
 	// flying at each reaction. As ids rise, "flying then" is "id <= last at the reaction".
 	ignored uint64
-	// pending is how many such ids are still in flight. Until all are answered, a success may be on its way.
+	// pending is how many such ids are still in flight.
 	pending int
 	streak  int
 	rtt     time.Duration
@@ -85,8 +82,7 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 	return w, nil
 }
 
-// Sent books an attempt and returns its ticket. The caller asks Open first; Sent itself never refuses.
-// now is of no use unless the window is Timed.
+// Sent books an attempt and returns its ticket. It never refuses. now is of no use unless the window is Timed.
 func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
 
 // Answered ends an attempt, and returns what that changed. The order is the one that the text's formulas
@@ -167,8 +163,8 @@ func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
 	return sent, ok
 }
 
-// Restarted makes the window as small as it may be and keeps ssthresh, so that slow start finds the way back,
-// as after an idle period (RFC 5681, section 4.1), here after a pause for all.
+// Restarted makes the window as small as it may be and keeps ssthresh, as after an idle period (RFC 5681,
+// section 4.1), here after a pause for all.
 func (w *Window) Restarted() { w.resize(w.settings.Min) }
 
 // Restored puts the window to a state that was learned earlier, within today's bounds, or returns an error
@@ -189,10 +185,7 @@ func (w *Window) Restored(s window.State) error {
 // Reconfigured puts the window under new settings while attempts are in flight, or returns an error that
 // names the wrong setting, and the old ones stay.
 //
-// There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; ssthresh, the gap,
-// the attempts in flight, the burst that counted last and the streak stay. If more attempts are in flight
-// than the new window allows, the window opens once enough are answered.
-//
+// There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; all else stays.
 // s.Initial is where a law restarts (Tahoe), no new start; s.Ssthresh, s.Timed and the factor of a law
 // without one have no effect.
 func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
@@ -213,9 +206,7 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 // one may always go when no attempt is in flight, so that no window can stop for good.
 //
 // "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
-// (size of flying) is less than the current value of cwnd". With 20 in flight and cwnd 20.5 that sends a
-// 21st, and to the letter Reno 0.9 takes 2088 attempts in the text's simulation; the text has 2085, as this
-// has.
+// (size of flying) is less than the current value of cwnd". docs/design.md has the difference.
 func (w *Window) Open() bool { return w.flying.n() < w.limit }
 
 // Law is the type of the law: "aimd.reno".
@@ -234,8 +225,7 @@ func (w *Window) Flying() int { return w.flying.n() }
 // before it were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
 
-// RTT is the time from send to answer of the attempt that was answered last; 0 before the first answer,
-// and if the window is not Timed.
+// RTT is the time from send to answer of the attempt that was answered last; 0 if the window is not Timed.
 func (w *Window) RTT() time.Duration { return w.rtt }
 
 // Timed reports whether the window measures round-trip times.
