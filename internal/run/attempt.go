@@ -43,10 +43,9 @@ type Attempt struct {
 	guarded bool
 	// heard: an answer began.
 	heard bool
-	// patient: the attempt had at least half of the time that the operation had left when it asked; the
-	// wait for the slot had the rest. If time runs out on a patient attempt, the service was slow. If it
-	// runs out on another, the queue was too long, and must not narrow the window: a narrower window
-	// makes the queue slower still (metastable collapse). Half is our choice.
+	// patient: the attempt had at least half of the time that the operation had left when it asked. If time
+	// runs out on another attempt, the queue was too long: a narrower window would make it slower still
+	// (metastable collapse). Half is our choice.
 	patient bool
 }
 
@@ -55,8 +54,7 @@ type rest struct {
 	// limited is the caller's context with the attempt's own timeout.
 	limited context.Context
 	cancel  context.CancelFunc
-	// verdict is the verdict on the head of the answer, and then on the attempt; settled is when it
-	// ended. Both are zero for a success.
+	// verdict is the verdict on the head of the answer, and then on the attempt; settled is its end.
 	verdict attempt.Verdict
 	settled time.Time
 	// refusal is the error that the verdict is about.
@@ -197,8 +195,7 @@ func (a *Attempt) verdict(err error, f fact.Facts) attempt.Verdict {
 	return a.judged(err, f)
 }
 
-// judged is the classifier's verdict. If the classifier only sees that time ran out, or does not know,
-// the verdict depends on whose time that was.
+// judged is the classifier's verdict. If the classifier does not know more, it depends on whose time ran out.
 func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
 	v := a.runner.classify(err)
 	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.OfContext && !f.Unsent {
@@ -226,9 +223,8 @@ func (a *Attempt) timed(v attempt.Verdict) attempt.Verdict {
 // over is why the caller's context is over, nil if it is not.
 func (a *Attempt) over() error { return a.passed(a.ctx) }
 
-// passed is why a context is over, nil if it is not. The context decides, and not the attempt's error,
-// which may be any (context.Cause). A socket or http.Client.Timeout watches the deadline by itself, and
-// may fail a little before the context ends.
+// passed is why a context is over, nil if it is not. The attempt's error may be any (context.Cause). A socket
+// or http.Client.Timeout watches the deadline by itself, and may fail a little before the context ends.
 func (a *Attempt) passed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -9,12 +9,7 @@ import (
 	"github.com/aimd-go/aimd/internal/core"
 )
 
-// Begin asks the guards and waits for a slot. The context says which attempt of its operation it is
-// (attempt.Number); a retry waits at the front of the queue. The error is the context's, a guard's or the
-// limiter's.
-//
-// If ctx holds a slot of the runner already, the attempt is part of the one that took it: Begin does not
-// wait and asks no guard.
+// Begin asks the guards and waits for a slot, as limiter.Limiter.Begin.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
 	return r.begin(ctx, try{number: attempt.Number(ctx), asked: r.asked(ctx)})
 }
@@ -62,8 +57,7 @@ func (r *Runner) asked(ctx context.Context) time.Duration {
 
 func (r *Runner) now() time.Duration { return time.Duration(r.clock().Now().UnixNano()) }
 
-// begin begins an attempt. The guards come first: their refusal is reported at once, and not after the
-// delay.
+// begin begins an attempt. The guards come first: their refusal is reported before the delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	held := r.Slots != nil && holds(ctx, r.Slots)
 	if err := r.inTime(ctx, t.delay); err != nil {

@@ -6,9 +6,7 @@ import (
 )
 
 // body is an Attempt as the body of its answer. As the bodies of net/http it has Read and Close only: a
-// WriteTo of the body beneath would bypass Read. It has no buffer.
-//
-// Read, Close and the end of the context may come at the same time.
+// WriteTo of the body beneath would bypass Read. Read, Close and the end of the context may come together.
 type body Attempt
 
 // Body implements attempt.Attempt.
@@ -84,8 +82,7 @@ func (b *body) Close() error {
 // context breaks off loses the claim, and returns.
 func (a *Attempt) beingRead() bool { return a.reading.Load() > 0 }
 
-// interrupted ends a claimed attempt whose answer was not read to its end. over is the context's error,
-// nil if the caller had seen enough.
+// interrupted ends a claimed attempt whose answer was not read to its end; over is the context's error.
 func (a *Attempt) interrupted(over error, reading bool) {
 	if over != nil && !reading {
 		a.drop() // the reader was slow, not the service

@@ -9,8 +9,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// noted updates the first contact after the end of the attempt, and returns the verdict, which is final
-// if the service was never reached.
+// noted updates the first contact after the end of the attempt, and returns the verdict.
 func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verdict {
 	s := a.runner.Slots
 	switch {
@@ -45,8 +44,7 @@ var refusal = regexp.MustCompile(`(?i)\b429\b|rate.?limit|throttl|too many reque
 // less than an upload takes before a poor network breaks it off.
 const brief = time.Second
 
-// hungUp reports whether a service that never answered closed the connection at once, as a proxy or a
-// tunnel without a service behind it does.
+// hungUp reports a connection closed at once, as by a proxy or a tunnel without a service behind it.
 func (a *Attempt) hungUp(v attempt.Verdict, f fact.Facts) bool {
 	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.Unanswered && !f.Unsent &&
 		a.runner.now()-a.began < brief

@@ -7,8 +7,7 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// scope is an Attempt as the context of the work within it. It is two context.WithValue without an
-// allocation.
+// scope is an Attempt as the context of the work within it: two context.WithValue without an allocation.
 type scope Attempt
 
 func (s *scope) Deadline() (time.Time, bool) { return s.ctx.Deadline() }

@@ -7,11 +7,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Decide returns whether another attempt follows the failure f, when, and if not, why. It needs no clock,
-// no context and no lock.
-//
-// policy decides; without one the verdict does. pacing is the limiter's, nil without a limiter: then only
-// a policy tries again. most is the limiter's limit of attempts, 0 for no limit. Decide sets f.Backoff.
+// Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
+// one the verdict does. pacing is the limiter's, nil without a limiter: then only a policy tries again. most
+// is the limiter's limit of attempts, 0 for no limit. Decide sets f.Backoff. It is pure.
 func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, pacing Pacing, most int) attempt.Decision {
 	if f.Verdict.Reason != nil {
 		return attempt.Decision{Reason: f.Verdict.Reason}
@@ -34,8 +32,7 @@ func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, pa
 	return d
 }
 
-// unpaced is the pacing of an operation that has its slot for good. No window paces it, so it backs off
-// by itself from the first failure on.
+// unpaced is the pacing of an operation within another's slot: it backs off from its first failure on.
 type unpaced struct{ Pacing }
 
 func (p unpaced) Backoffs(failures int, _ window.Outcome) int {

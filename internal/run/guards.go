@@ -9,8 +9,7 @@ import (
 
 type guards []attempt.Guard
 
-// admit asks the guards in order, up to the first that refuses, and notifies those before it that the
-// attempt was not sent.
+// admit asks the guards in order, up to the first that refuses, and then notifies the ones before it.
 func (g guards) admit(ctx context.Context, number int) error {
 	admitted := 0
 	defer func() {

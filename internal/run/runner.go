@@ -1,9 +1,7 @@
 // Package run is the life of an attempt and the loop of an operation: limiters, retry policies, throttles
-// and all integrations share it. Package attempt has the part that their users see.
-//
-// [Attempt] is the one place that asks the guards, puts a retry at the front of the
-// queue, reads the error, decides whose time ran out and whether the service answered, and gives the slot
-// back whatever happens.
+// and all integrations share it. Package attempt has the part that their users see. [Attempt] is the one
+// place that asks the guards, reads the error, decides whose time ran out and whether the service answered,
+// and gives the slot back whatever happens.
 package run
 
 import (
@@ -15,16 +13,12 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Runner begins single attempts, for integrations, and runs whole operations: attempt after attempt,
-// until one succeeds or there is a reason to stop.
-//
-// It is safe for any number of goroutines as long as it is not changed. The zero value makes one attempt
-// of each operation, at once.
+// Runner begins single attempts, for integrations, and runs whole operations. It is safe for any number of
+// goroutines as long as it is not changed. The zero value makes one attempt of each operation, at once.
 type Runner struct {
 	// Slots is the limiter, or nil.
 	Slots Slots
-	// Policy decides what is tried again. nil: with Slots the classifier decides, without them there is
-	// one attempt.
+	// Policy decides what is tried again; nil: see Decide.
 	Policy attempt.Policy
 	// Guards are asked before each attempt, before the delay that precedes it.
 	Guards []attempt.Guard
@@ -32,8 +26,7 @@ type Runner struct {
 	Classifier attempt.Classifier
 	// Clock is the source of time; nil means the real one.
 	Clock clock.Clock
-	// AttemptTimeout ends the context of a single attempt of Do; 0 means no limit. With Slots, the
-	// timeout of the Slots holds instead.
+	// AttemptTimeout ends the context of a single attempt of Do; 0: no limit. With Slots, theirs holds.
 	AttemptTimeout time.Duration
 }
 
@@ -53,9 +46,7 @@ func (r *Runner) classify(err error) attempt.Verdict {
 	return r.Classifier(err)
 }
 
-// Do runs fn as one operation. It returns nil once fn did, otherwise an *attempt.Error. It gives up at
-// once if the context's deadline comes before the next attempt. If fn panics, the slot is given back, the
-// guards are notified, and the panic continues.
+// Do runs fn as one operation, as limiter.Limiter.Do.
 func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := r.begin(ctx, try{number: 1, asked: r.asked(ctx)})
 	if err != nil {
@@ -66,11 +57,9 @@ func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 
 // Operation is work of one or more attempts.
 type Operation interface {
-	// Try makes an attempt, and ends it or leaves that to the body of its answer. An attempt that has not
-	// ended after a panic is dropped.
+	// Try makes an attempt, and ends it or leaves that to the body of its answer.
 	Try(a *Attempt) (attempt.Verdict, error)
-	// Between is called once there is going to be another attempt, before the wait for it. It has to end
-	// the attempt before, if a body still holds it.
+	// Between is called before the wait for another attempt. It ends the attempt before, if a body holds it.
 	Between()
 }
 
@@ -92,9 +81,8 @@ func (function) Between() {}
 // Run implements attempt.Attempt.
 func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(function(fn), nil) }
 
-// Drive runs the operation whose first attempt this is, and returns what Runner.Do does. If the runner
-// has no policy, may decides in the verdict's place whether there is another attempt; its error is the
-// reason if there is no other. nil leaves it to the verdict.
+// Drive runs the operation whose first attempt this is, as Runner.Do. If the runner has no policy, may decides
+// instead of the verdict whether there is another attempt, and if not, the reason; nil leaves it to the verdict.
 func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure) (bool, error)) error {
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)

@@ -12,29 +12,25 @@ import (
 )
 
 // Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
-// to an unexported type: it serves as the context key that marks the attempts which hold one of its
-// slots.
+// to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
 	Pacing
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (core.Ticket, error)
-	// Settle gives a slot back, once, with the verdict of its attempt and the error that the verdict is
-	// about.
+	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
 	Settle(t core.Ticket, v attempt.Verdict, err error)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket.
 	Reported(t core.Ticket, a quota.Answer)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
-	// Contact notes of an attempt that ended whether the service answered; if it did not, err is the
-	// attempt's error. Contact reports whether the service has ever answered, and if not, the reason to
-	// give up, nil while it may still come.
+	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It
+	// reports whether the service has ever answered, and if not, the reason to give up, nil if it may come.
 	Contact(answered bool, err error) (made bool, reason error)
 	// InContact cuts a delay to the time that is left for the first contact.
 	InContact(delay time.Duration) time.Duration
 	// Paused returns how long the pause for all operations still lasts, 0 or less without one.
 	Paused() time.Duration
-	// Suspect notes an error that is neutral and final though it looks like a refusal: the classifier may
-	// not know it.
+	// Suspect notes an error that is neutral and final though it looks like a refusal.
 	Suspect(err error)
 	// Limits returns the limits of an operation as they are now.
 	Limits() Limits
@@ -61,11 +57,7 @@ func (l Limits) tooLong(wait time.Duration) error {
 
 // Pacing is how a limiter delays operations that failed.
 type Pacing interface {
-	// Backoffs returns how many times an operation has to have backed off by itself after that many
-	// failures in a row, last being the outcome of the latest: the number of the delay that is due now,
-	// or 0.
+	// Backoffs is core.Settings.Backoffs, RetryDelay is core.Gate.RetryDelay.
 	Backoffs(failures int, last window.Outcome) int
-	// RetryDelay returns how long the operation waits before it queues again, 0 or more. retryAfter is
-	// the service's Retry-After, or 0.
 	RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
 }
