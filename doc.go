@@ -20,25 +20,18 @@
 // Two rules keep work safe: fn must be safe to repeat, and ctx needs a deadline if a person waits for the
 // result, since Do retries overload until ctx ends.
 //
-// Which part for which trouble:
+// Other parts, each with ten lines of code in the file docs/parts.md:
 //
-//   - Bulk work, or many workers, against a service that refuses or slows down under load: this package,
-//     with [New].
-//   - One call fails now and then: [github.com/aimd-go/aimd/retry].
-//   - Retries crowd out the real work in an outage: retry.Budget.
+//   - One call fails now and then: [github.com/aimd-go/aimd/retry], and its Budget for outages.
 //   - Retries come too fast, too late, or all together: [github.com/aimd-go/aimd/backoff].
 //   - The service refuses most requests, and a refusal costs it too: [github.com/aimd-go/aimd/throttle].
 //   - Clients poll every five minutes, all at the same instant: [github.com/aimd-go/aimd/schedule].
 //   - A server of your own is overloaded: Handler of [github.com/aimd-go/aimd/httplimit], or
-//     [github.com/aimd-go/aimd/admission] below it; [github.com/aimd-go/aimd/tag] marks the requests that
-//     matter.
+//     [github.com/aimd-go/aimd/admission] below it; [github.com/aimd-go/aimd/tag] marks requests.
 //   - Clients in the field must send less, now, without a release: [github.com/aimd-go/aimd/remote].
-//   - A person wants to see a limiter at work, with its reasons: [github.com/aimd-go/aimd/live],
-//     contrib/prometheus and contrib/otel.
-//   - A strategy is to be tried on a model of your service: [github.com/aimd-go/aimd/sim], and aimd sim
-//     on the command line.
-//
-// The file docs/parts.md has ten lines of code for each, from their Examples.
+//   - A person wants to see a limiter at work: [github.com/aimd-go/aimd/live], contrib/prometheus and
+//     contrib/otel.
+//   - A strategy is to be tried on a model of your service: [github.com/aimd-go/aimd/sim].
 //
 // Settings follow one rule in all packages. A zero is the default. A wrong value is an error of the
 // constructor, a [SettingError], with the field's name, the value and the allowed values. A required

@@ -27,15 +27,14 @@ import (
 //
 // An item that fails does not stop the others. To stop, leave the loop: the context of all running calls is
 // cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused for
-// longer than ctx or WithGiveUpAfter allows, Each pulls no more items, and yields those that it pulled. Then
-// the error of an item says that items may be left: ctx.Err(), limiter.ErrClosed or attempt.ErrQuota.
+// longer than ctx or WithGiveUpAfter allows, Each pulls no more items. Then the error of an item says that
+// items may be left: ctx.Err(), limiter.ErrClosed or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
-// The work begins when the result is ranged over. items is pulled on a goroutine of its own; if it can block
-// for long it should heed ctx. After a panic in items or in fn, all running calls end and are yielded. Then
-// the panic is raised again from the loop, as an error with the stack of the first panic, which unwraps to
-// the panic's value if that is an error.
+// items is pulled on a goroutine of its own; if it can block for long it should heed ctx. After a panic in
+// items or in fn, all running calls end and are yielded. Then the loop panics with an error that has the stack
+// of the first panic, and unwraps to its value if that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -65,14 +64,19 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 // that succeeded, the zero value with an error.
 func Value[T any](ctx context.Context, l *Limiter, fn func(context.Context) (T, error)) (T, error) {
 	var value T
-	err := l.Do(ctx, func(ctx context.Context) error {
+	err := l.Do(ctx, keep(&value, fn))
+	return value, err
+}
+
+// keep is fn as the function of an operation: it keeps the value of the attempt that succeeds.
+func keep[T any](to *T, fn func(context.Context) (T, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
 		v, err := fn(ctx)
 		if err == nil {
-			value = v
+			*to = v
 		}
 		return err
-	})
-	return value, err
+	}
 }
 
 // Result is an item of [Map] with its value.
@@ -101,11 +105,7 @@ func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(c
 			}
 		}
 		run := func(ctx context.Context, r *Result[T, R]) error {
-			v, err := fn(ctx, r.Item)
-			if err == nil {
-				r.Value = v
-			}
-			return err
+			return keep(&r.Value, func(ctx context.Context) (R, error) { return fn(ctx, r.Item) })(ctx)
 		}
 		for r, err := range Each(ctx, l, pending, run) {
 			if !yield(*r, err) {
@@ -142,8 +142,8 @@ type ended[T any] struct {
 
 // bulk is one run of Each.
 type bulk[T any] struct {
-	// pulled counts the items that were pulled and not yet yielded, and the feeder while it runs. The
-	// goroutine that brings it to zero closes ended. It comes first to be aligned on 32-bit machines.
+	// pulled counts the items that were pulled and not yet yielded, and the feeder while it runs. At zero
+	// ended is closed. It comes first to be aligned on 32-bit machines.
 	pulled atomic.Int64
 
 	limiter *Limiter
@@ -175,8 +175,7 @@ func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 	through = true
 }
 
-// start starts an item, and reports false if it is useless to pull more. A guard's refusal ends this item
-// alone.
+// start starts an item, and reports false if it is useless to pull more.
 func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	b.pulled.Inc()
 	started := false

@@ -1,8 +1,5 @@
 // Package queue is a queue of operations that wait for a slot: first in, first out, retries at the front,
-// and every item can leave at once.
-//
-// It is pure: no goroutine, lock or clock. The items belong to the caller, who can keep and reuse them,
-// so the queue does not allocate.
+// and every item can leave at once. It is pure, and does not allocate: the items belong to the caller.
 package queue
 
 import "iter"
@@ -17,9 +14,7 @@ type Item[T any] struct {
 }
 
 // Queue is a list of items. The zero value is an empty queue without a bound. Not safe for use by several
-// goroutines.
-//
-// Every method takes constant time.
+// goroutines. Every method takes constant time.
 type Queue[T any] struct {
 	// Bound is the most items that Push lets in; 0: no bound. PutBack ignores it: an item that was let in
 	// once is not dropped.

@@ -22,8 +22,7 @@ type State struct {
 //	"max (cwnd, min(size(flying) + 1, cwnd + 1)) if size(flying) < sshthres or
 //	max (cwnd, min(size(flying) + 1, cwnd + 1.0/cwnd)) otherwise"
 //
-// That is slow start and congestion avoidance (RFC 5681, section 3.1), and no growth beyond the attempts
-// in flight: otherwise the window of an idle client grows without bound, and its next burst overshoots.
+// That is slow start and congestion avoidance (RFC 5681, section 3.1), bounded by the attempts in flight.
 func (s State) Grown(flying int) State {
 	step := 1.0
 	if float64(flying) >= s.Ssthresh {
@@ -47,10 +46,8 @@ type Answer struct {
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no pointer to the window, no
-// lock, reads no clock, and has no randomness.
-//
-// A law may keep state of its own; then each window needs its own law. It is called by one goroutine at a
-// time, under the limiter's lock, and must not panic.
+// lock, reads no clock, and has no randomness. A law may keep state of its own; then each window needs its own
+// law. It is called by one goroutine at a time, under the limiter's lock, and must not panic.
 //
 // The window does this for every law: it counts the attempts in flight, marks the overloads of a burst that
 // counted already, and keeps the result in its bounds. If a law returns nonsense (NaN, an infinity), the
@@ -60,17 +57,15 @@ type Answer struct {
 // A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an error of
 // the constructor.
 //
-// For a law that spaces its sends (State.Gap), the gap counts from the last send, with the value of now,
-// not the one at the send. A timer that fires late does not stretch the gap. At the least window, while
-// refusals follow one another, the gap is spread at random by half, so that many clients do not stay in
-// step, and replaces the doubling pauses.
+// For a law that spaces its sends (State.Gap), the gap counts from the last send, with its present value. At
+// the least window, while refusals follow one another, the gap is spread at random by half, so that clients
+// do not stay in step, and replaces the doubling pauses.
 type Law interface {
 	// Answered returns the state after an answer. now is the time of the answer since the limiter was
 	// made; it is of no use unless the law is Timed.
 	Answered(now time.Duration, s State, a Answer) State
-	// Timed reports whether the law needs now and Answer.RTT. Reading a clock twice costs more than the
-	// rest of an uncontended acquire and release, so laws that need no time should say so. The answer
-	// must never change.
+	// Timed reports whether the law needs now and Answer.RTT, and never changes. Reading a clock twice costs
+	// more than the rest of an uncontended acquire and release.
 	Timed() bool
 }
 

@@ -15,8 +15,7 @@ const (
 	// Neutral: the end says nothing about load: a 500, a caller's cancellation, an error of the client's
 	// own machine.
 	Neutral
-	// ClientError: the service did the work of an answer, and the answer is final: a 404, a 409, a 412.
-	// The operation failed, but the service was well, so the window treats it as a success.
+	// ClientError: the answer is final, a 404, a 409, a 412. The window treats it as a success.
 	ClientError
 )
 
@@ -26,8 +25,7 @@ func (o Outcome) Valid() bool { return o >= Success && o <= ClientError }
 // Accepted reports whether the service took the attempt and did its work: Success or ClientError.
 func (o Outcome) Accepted() bool { return o == Success || o == ClientError }
 
-// Overloaded reports whether o speaks of too much load: Overload or Timeout. TCP reacts to a reported
-// loss and to a timeout alike, and the text maps both to "error response".
+// Overloaded reports whether o speaks of too much load: Overload or Timeout, the text's "error response".
 func (o Outcome) Overloaded() bool { return o == Overload || o == Timeout }
 
 // String returns the outcome's name in lower case.

@@ -21,9 +21,8 @@ type Settings struct {
 	// Ssthresh is the slow-start threshold at the start, in attempts: 1 to MaxWindow; 0 means
 	// DefaultSsthresh.
 	Ssthresh float64
-	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. "If
-	// the allowed rate is supposed to be fairly stable, use a factor closer to 1 ... (say, 0.9)" (the
-	// text). Laws without a multiplicative decrease ignore it.
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. Laws
+	// without a multiplicative decrease ignore it.
 	Factor float64
 	// Min and Max bound the window, in attempts: 1 <= Min <= Max <= MaxWindow; 0 means 1 and MaxWindow.
 	Min, Max float64

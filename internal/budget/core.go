@@ -42,16 +42,13 @@ func (s Settings) withDefaults() (Settings, error) {
 }
 
 // Core is the retry budget without its lock: it counts what is sent, and decides which retries may be. It
-// is pure: no goroutine, lock, context or clock.
+// is pure.
 //
-//	"Limit retries to a percentage of total outgoing requests. Example: Only 10%
-//	of outgoing requests can be retries. Prevents retries from completely
-//	crowding out legitimate requests." ("Safe Client Behaviour", 2018)
+//	"Limit retries to a percentage of total outgoing requests." ("Safe Client Behaviour", 2018)
 //
 // Invariant: whenever a retry goes, no more than the share of all requests are retries, over the window
 // and also over its newest tenth, or no more than the floor. Without the tenth, the share of the whole
-// window would go in one burst when an outage begins, and in another each time that the one before is
-// forgotten.
+// window would go in one burst when an outage begins.
 //
 // now is the time of the event; a time before the last one counts as the last one. Make a Core with New.
 type Core struct {

@@ -20,9 +20,8 @@ const (
 // stood still runs at once; but at least a second, which a busy machine may need. Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
-// Settings has the rules of a Core; schedule.Config documents its fields. [SafeClients] has a Period of
-// 300 s, "once every 5 minutes", and leaves "wait(period * random(.5, 1.5))", which is JitterPeriod, for the grid. A nil
-// Rand is a source with a fixed seed.
+// Settings has the rules of a Core; schedule.Config documents its fields. A nil Rand is a source with a fixed
+// seed.
 type Settings struct {
 	Period, StartWithin time.Duration
 	JitterPeriod        bool
@@ -46,16 +45,13 @@ func checkPeriod(p time.Duration) error {
 	return setting.Duration("period", &p, 0, MinPeriod, MaxPeriod)
 }
 
-// Core says when work that repeats is to be done. It is pure: the time is the first argument of every
-// method that needs it; a time older than the last one counts as that. A driver waits until Next, asks
-// Begin, does the work, and calls Ended. Make one with New. It is not safe for several goroutines at
-// once.
+// Core says when work that repeats is to be done. It is pure; a time older than the last one counts as the
+// last one. A driver waits until Next, asks Begin, does the work, and calls Ended. Make one with New.
 //
 // Invariant: between New or Ended and a Begin that is granted, a run is planned, at Next, not before the
 // time of the last event.
 type Core struct {
-	period time.Duration
-	// jitterPeriod is as in Settings.
+	period       time.Duration
 	jitterPeriod bool
 	rand         *rand.Rand
 	// now is the latest time of an event.
@@ -84,9 +80,8 @@ func New(now time.Time, s Settings) (Core, error) {
 	return c, nil
 }
 
-// Begin reports whether the run may begin: not before its time, and not while one is under way. Long
-// after its time it may not either; then the run is planned again, and Next has changed. Ended must
-// follow a Begin that was granted.
+// Begin reports whether the run may begin: not before its time, and not while one is under way. If it is
+// long after its time, the run is planned again, and Next has changed. Ended must follow a granted Begin.
 func (c *Core) Begin(now time.Time) bool {
 	now = c.at(now)
 	late := now.Sub(c.next)
@@ -116,8 +111,7 @@ func (c *Core) Ended(now time.Time) {
 		c.next = c.after(now)
 		return
 	}
-	// The last plan as this clock has it: after the wall clock was set, the time that was planned with
-	// the old one is on no grid.
+	// The last plan as this clock has it: the wall clock may have been set.
 	planned := now.Add(c.next.Sub(now))
 	c.next = c.inCellAfter(planned)
 	if c.next.Before(now) {

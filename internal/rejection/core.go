@@ -64,12 +64,8 @@ func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
 	return true
 }
 
-// Ended counts a request at its end. Success, ClientError and Neutral are accepts: the service answered,
-// be it with a 404 or a 500. Overload and Timeout are not. The zero Outcome does not count: the caller
-// cancelled the request, or its connection failed.
-//
-// Requests count when they end, not when they are sent: those in flight are no refusals, and a client
-// that starts with many at once must not reject its own.
+// Ended counts a request at its end. Overload and Timeout are no accepts; the zero Outcome does not count.
+// Requests do not count when they are sent: a client that starts with many at once must not reject its own.
 func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
 	if o.Valid() {
 		c.level(of).requests.Added(now, !o.Overloaded())

@@ -87,8 +87,12 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)
 	t := try{again: true, op: op, asked: a.asked}
+	var policy func(attempt.Failure) attempt.Decision
+	if r.Policy != nil {
+		policy, may = func(f attempt.Failure) attempt.Decision { return r.Policy.Decide(ctx, f) }, nil
+	}
 	var began time.Time
-	if r.Policy != nil || may != nil {
+	if policy != nil || may != nil {
 		began = r.clock().Now()
 	}
 	for f := (attempt.Failure{Attempt: 1}); ; f.Attempt++ {
@@ -102,12 +106,8 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 		if !began.IsZero() {
 			f.Elapsed = r.clock().Since(began)
 		}
-		if r.Policy == nil && may != nil && f.Verdict.Reason == nil {
+		if may != nil && f.Verdict.Reason == nil {
 			f.Verdict.Retry, f.Verdict.Reason = may(ctx, f)
-		}
-		var policy func(attempt.Failure) attempt.Decision
-		if r.Policy != nil {
-			policy = func(f attempt.Failure) attempt.Decision { return r.Policy.Decide(ctx, f) }
 		}
 		d := a.decide(f, policy)
 		if !d.Retry {
