@@ -45,17 +45,11 @@ func startRedis(t *testing.T) *redisServer {
 func (r *redisServer) start(t *testing.T) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(r.address)
-	r.process = startServer(t, program.Path(t, "redis-server", "redis-server"),
-		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--appendonly", "yes", "--save", "")
-	listening(t, r.address, r.process)
+	r.process = startProcess(t, server("TERM", program.Path(t, "redis-server", "redis-server"),
+		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--appendonly", "yes", "--save", "")).listening(t, r.address)
 }
 
-func (r *redisServer) restart(t *testing.T) {
-	t.Helper()
-	r.process.stop()
-	time.Sleep(amount(time.Second, 300*time.Millisecond))
-	r.start(t)
-}
+func (r *redisServer) stop() { r.process.stop() }
 
 func (r *redisServer) clear(t *testing.T) {
 	t.Helper()

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -13,49 +14,155 @@ import (
 	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
-// backend is a service that answers each request after the same time with its path.
+// backend is a service that reads each request to its end, takes its time, and answers with the request's
+// path. It notes what it did.
 type backend struct {
 	address string
-	delay   time.Duration
-	server  *http.Server
+	// delay is the mean time for a request; each differs from it by up to spread, as a share.
+	delay  time.Duration
+	spread float64
+	// slots is how many requests it takes at a time; it refuses the others at once. 0: no bound.
+	slots int
+	// refuses returns true for a request, by its number from 1 on, that it refuses at once. It may be nil.
+	refuses func(n int) bool
+	// serves, if not nil, answers the n-th request instead.
+	serves func(w http.ResponseWriter, r *http.Request, n int)
+	// uplink is the link to it; nil: as fast as the machine.
+	uplink *link
 
-	mu     sync.Mutex
-	served map[string]int
+	server *http.Server
+
+	mu sync.Mutex
+	// broken are the requests whose client, or this server, was gone at the end.
+	requests, refused, broken, inside, most int
+
+	busy        time.Duration
+	first, last time.Time
+	// done counts the answers by path, by counts them by the request's header Worker.
+	done, by map[string]int
 }
 
-func startBackend(t *testing.T, delay time.Duration) *backend {
+// serve serves the backend, whose options are set, until the test ends.
+func (b *backend) serve(t *testing.T) *backend {
 	t.Helper()
-	b := &backend{address: program.Address(t), delay: delay, served: map[string]int{}}
-	require.NoError(t, b.start())
-	t.Cleanup(b.stop)
+	b.address = program.Address(t)
+	require.NoError(t, b.open())
+	t.Cleanup(b.close)
 	return b
 }
 
-// start starts it, also once more after stop.
-func (b *backend) start() error {
+// open opens its port, also once more after close.
+func (b *backend) open() error {
 	l, err := net.Listen("tcp", b.address)
 	if err != nil {
 		return err
 	}
 	b.server = &http.Server{Handler: b}
-	go func(s *http.Server) { _ = s.Serve(l) }(b.server)
+	go func(s *http.Server) { _ = s.Serve(throttled{l, b.uplink}) }(b.server)
 	return nil
 }
 
-// stop cuts all connections.
-func (b *backend) stop() { _ = b.server.Close() }
+// close cuts all connections.
+func (b *backend) close() { _ = b.server.Close() }
 
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	time.Sleep(b.delay)
+	began := time.Now()
+	n, ok := b.enter(began)
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	defer b.leave()
+	if b.serves != nil {
+		b.serves(w, r, n)
+		return
+	}
+	_, err := io.Copy(io.Discard, r.Body)
+	time.Sleep(time.Duration(float64(b.delay) * (1 + b.spread*(2*rand.Float64()-1))))
 	b.mu.Lock()
-	b.served[r.URL.Path]++
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	if err != nil || r.Context().Err() != nil {
+		b.broken++
+		return
+	}
+	b.last = time.Now()
+	b.busy += b.last.Sub(began)
+	if b.done == nil {
+		b.done, b.by = map[string]int{}, map[string]int{}
+	}
+	b.done[r.URL.Path]++
+	b.by[r.Header.Get("Worker")]++
 	_, _ = io.WriteString(w, r.URL.Path)
 }
 
-// paths is how many different requests were served.
-func (b *backend) paths() int {
+// enter returns the number of a request, and false if the request is refused.
+func (b *backend) enter(now time.Time) (n int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.served)
+	if b.requests++; b.requests == 1 {
+		b.first = now
+	}
+	if b.slots > 0 && b.inside >= b.slots || b.refuses != nil && b.refuses(b.requests) {
+		b.refused++
+		return b.requests, false
+	}
+	b.inside++
+	b.most = max(b.most, b.inside)
+	return b.requests, true
+}
+
+func (b *backend) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.inside--
+}
+
+// paths is how many different requests were served, and when the last was.
+func (b *backend) paths() (int, time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.done), b.last
+}
+
+// throttled is a listener whose connections share a link; nil: they do not.
+type throttled struct {
+	net.Listener
+	link *link
+}
+
+func (t throttled) Accept() (net.Conn, error) {
+	c, err := t.Listener.Accept()
+	if err != nil || t.link == nil {
+		return c, err
+	}
+	return &throttledConn{c, t.link}, nil
+}
+
+type throttledConn struct {
+	net.Conn
+	link *link
+}
+
+func (c *throttledConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p[:min(len(p), 4<<10)])
+	c.link.pass(n)
+	return n, err
+}
+
+// link lets rate bytes pass in a second, first come, first served.
+type link struct {
+	rate float64
+	mu   sync.Mutex
+	free time.Time
+}
+
+func (l *link) pass(bytes int) {
+	l.mu.Lock()
+	if now := time.Now(); l.free.Before(now) {
+		l.free = now
+	}
+	l.free = l.free.Add(time.Duration(float64(bytes) / l.rate * float64(time.Second)))
+	wait := time.Until(l.free)
+	l.mu.Unlock()
+	time.Sleep(wait)
 }

@@ -14,22 +14,12 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
 	"github.com/aimd-go/aimd/limiter"
 )
 
 const bucket = "bucket"
-
-// newLimiter returns a limiter with Reno 0.9 and default settings.
-func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
-	t.Helper()
-	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	return l
-}
 
 // requireIdle requires that no slot leaked and no slot was released twice.
 func requireIdle(t *testing.T, l *limiter.Limiter) {
@@ -44,13 +34,9 @@ func requireIdle(t *testing.T, l *limiter.Limiter) {
 // server after a time, 0: never.
 func newTransport(t *testing.T, silence time.Duration) *http.Transport {
 	t.Helper()
-	tr := transport(silence)
+	tr := &http.Transport{MaxIdleConnsPerHost: 1024, ResponseHeaderTimeout: silence, ExpectContinueTimeout: time.Second}
 	t.Cleanup(tr.CloseIdleConnections)
 	return tr
-}
-
-func transport(silence time.Duration) *http.Transport {
-	return &http.Transport{MaxIdleConnsPerHost: 1024, ResponseHeaderTimeout: silence, ExpectContinueTimeout: time.Second}
 }
 
 // config is for the S3 server at the address, without a limiter.
@@ -108,6 +94,14 @@ func put(c *s3.Client) upload {
 	}
 }
 
+// putMinio uploads with minio-go.
+func putMinio(c *minio.Client, opts minio.PutObjectOptions) upload {
+	return func(ctx context.Context, key string, body []byte) error {
+		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), opts)
+		return err
+	}
+}
+
 // limitedMinio is a client of minio-go under the limiter.
 func limitedMinio(t *testing.T, address string, l *limiter.Limiter) *minio.Client {
 	t.Helper()
@@ -143,12 +137,4 @@ func listed(ctx context.Context, t *testing.T, c *s3.Client) map[string]string {
 		}
 	}
 	return all
-}
-
-// putMinio uploads with minio-go.
-func putMinio(c *minio.Client, opts minio.PutObjectOptions) upload {
-	return func(ctx context.Context, key string, body []byte) error {
-		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), opts)
-		return err
-	}
 }

@@ -3,8 +3,8 @@
 // The servers are versitygw, an S3 server with its own cap on requests (see cmd/slowgw),
 // nginx with limit_conn and limit_req, and haproxy with a stick table and with a queue. The
 // tests start and stop them on free ports of 127.0.0.1. Debian's packages are nginx-light
-// and haproxy; if one is missing, its tests fail and name it. TestUplink uses tc in a
-// network namespace or, if the kernel does not allow that, a listener that reads slowly.
+// and haproxy; if one is missing, its tests fail and name it. The service
+// behind them is ours, and so is the link of 100 Mbit/s to it, in TestUplink.
 // TestStorm uses the programs of "How not to crash a server": aimd server and aimd client.
 //
 // TestAsynq and TestRiver run worker processes of two job engines, on redis-server and on
@@ -17,9 +17,8 @@
 // TestOneOfFourBackendsRefuses, TestHalfOfTheRequestsRefused and TestUploadVersusReno compare
 // the default law with Reno 0.9 where refusals or slow answers do not come from the load.
 //
-// After each test, the store holds every object that was reported as stored, with the right
-// checksum. The errors name every other object, and no slot is taken. At the end no
-// goroutine is left.
+// After each test, the store holds every object with the right checksum, and no slot is taken.
+// At the end no goroutine is left.
 //
 // The figures depend on the machine; go test -v prints them at the end. Without
 // E2E_RUNS the jobs are short, several tests run at a time (make e2e sets -parallel), and

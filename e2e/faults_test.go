@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"net/http/httputil"
+	"net/url"
 	"testing"
 	"time"
 
@@ -17,10 +20,38 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 )
+
+// forward is a proxy to a gateway. It keeps the host, which the signature covers, and adds no header.
+func forward(t *testing.T, g *gateway) http.Handler {
+	tr := newTransport(t, 0)
+	tr.DisableCompression = true
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: g.address})
+			r.Out.Host = r.In.Host
+		},
+		Transport: tr,
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+}
+
+// reset cuts the connection off without an answer.
+func reset(w http.ResponseWriter) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	// With 0 the kernel sends RST at once, also with data to send or to read.
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
 
 // Connections are reset before the answer, some before the store has seen the
 // request and some after it has stored the object.
@@ -30,30 +61,28 @@ func TestResets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := begin(t)
-			c := newCapped(ctx, t, probe, slots)
-			f := startFaulty(t, c.gateway, func(f *faulty, w http.ResponseWriter, r *http.Request) bool {
-				switch {
-				case f.every(20, 7):
+			u := newBulk(ctx, t, probe, slots, 400)
+			proxy, resets := forward(t, u.gateway), atomic.NewInt64(0)
+			f := (&backend{serves: func(w http.ResponseWriter, r *http.Request, n int) {
+				switch n % 20 {
+				case 7:
 					_, _ = io.Copy(io.Discard, r.Body)
-				case f.every(20, 17):
-					f.forward.ServeHTTP(httptest.NewRecorder(), r)
+				case 17:
+					proxy.ServeHTTP(httptest.NewRecorder(), r)
 				default:
-					return false
+					proxy.ServeHTTP(w, r)
+					return
 				}
+				resets.Inc()
 				reset(w)
-				return true
-			})
-			c.load.objects = 400
-			c.load.put = through(t, f.address, c.limiter)
-			c.run(ctx, t)
-
-			requests, faults, _ := f.counts()
-			now := c.limiter.Snapshot()
-			figures.log(t, "%d of %d requests reset, %v, %.4f attempts per object, %d refused, cwnd %.1f", faults, requests,
-				c.took.Round(10*time.Millisecond), float64(now.Attempts())/float64(c.load.objects), now.Overloads, now.Cwnd)
-			require.NotZero(t, faults)
-			require.EqualValues(t, requests, now.Attempts(), "one attempt for each request")
-			require.EqualValues(t, faults, now.Neutrals, "a reset says nothing about load")
+			}}).serve(t)
+			u.put = through(t, f.address, u.limiter)
+			now := u.run(ctx, t)
+			figures.log(t, "%d of %d requests reset, %v, %.4f attempts per object, %d refused, cwnd %.1f",
+				resets.Load(), f.requests, u.took.Round(10*time.Millisecond), u.each(), now.Overloads, now.Cwnd)
+			require.NotZero(t, resets.Load())
+			require.EqualValues(t, f.requests, now.Attempts(), "one attempt for each request")
+			require.EqualValues(t, resets.Load(), now.Neutrals, "a reset says nothing about load")
 		})
 	}
 }
@@ -62,10 +91,9 @@ func TestResets(t *testing.T) {
 func TestSlowUploads(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	c := newCapped(ctx, t, probe, slots)
-	client := limited(c.gateway.address, newTransport(t, 0), c.limiter)
-	c.load.objects = 400
-	c.load.put = func(ctx context.Context, key string, body []byte) error {
+	u := newBulk(ctx, t, probe, slots, 400)
+	client := limited(u.gateway.address, newTransport(t, 0), u.limiter)
+	u.put = func(ctx context.Context, key string, body []byte) error {
 		in := &s3.PutObjectInput{Bucket: aws.String(bucket), Key: &key, Body: bytes.NewReader(body)}
 		if key[len(key)-1] == '0' {
 			in.Body = &trickle{bytes.NewReader(body)}
@@ -73,9 +101,8 @@ func TestSlowUploads(t *testing.T) {
 		_, err := client.PutObject(ctx, in)
 		return err
 	}
-	c.run(ctx, t)
-	now := c.limiter.Snapshot()
-	figures.log(t, "%.4f attempts per object, %d refused, cwnd %.1f", float64(now.Attempts())/float64(c.load.objects), now.Overloads, now.Cwnd)
+	now := u.run(ctx, t)
+	figures.log(t, "%.4f attempts per object, %d refused, cwnd %.1f", u.each(), now.Overloads, now.Cwnd)
 }
 
 // trickle is a reader that gives an eighth of an object at a time, and takes its time.
@@ -99,24 +126,17 @@ func TestSlowAnswers(t *testing.T) {
 	ctx := begin(t)
 	g := startGateway(t, noCap)
 	require.NoError(t, put(steward(ctx, t, g.address))(ctx, "k", body(1, objectSize)))
-	f := startFaulty(t, g, func(f *faulty, w http.ResponseWriter, r *http.Request) bool {
-		f.forward.ServeHTTP(&slowWriter{w}, r)
-		return true
-	})
-	l := newLimiter(t, aimd.WithInitialWindow(window), aimd.WithMaxWindow(window))
+	proxy := forward(t, g)
+	f := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) { proxy.ServeHTTP(&slowWriter{w}, r) }}).serve(t)
+	l := reno.limiter(t, aimd.WithInitialWindow(window), aimd.WithMaxWindow(window))
 	client := limited(f.address, newTransport(t, 0), l)
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() {
-			got, err := get(ctx, client, "k")
-			assert.NoError(t, err)
-			assert.Equal(t, sum(body(1, objectSize)), sum(got))
-		})
-	}
-	wg.Wait()
+	together(64, 64, func(int) {
+		got, err := get(ctx, client, "k")
+		assert.NoError(t, err)
+		assert.Equal(t, sum(body(1, objectSize)), sum(got))
+	})
 	requireIdle(t, l)
-	_, _, most := f.counts()
-	require.Equal(t, window, most, "answers under way at a time")
+	require.Equal(t, window, f.most, "answers under way at a time")
 }
 
 // slowWriter sends the head at once and the body in slow pieces.
@@ -151,32 +171,28 @@ func TestErrorInside200(t *testing.T) {
 			ctx := begin(t)
 			g := startGateway(t, slots)
 			store := steward(ctx, t, g.address)
-			f := startFaulty(t, g, func(f *faulty, w http.ResponseWriter, r *http.Request) bool {
-				if _, faults, _ := f.counts(); r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") || faults >= refused || !f.every(1, 0) {
-					return false
+			proxy, faults := forward(t, g), atomic.NewInt64(0)
+			f := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) {
+				if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") || faults.Inc() > refused {
+					proxy.ServeHTTP(w, r)
+					return
 				}
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("Content-Type", "application/xml")
 				_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n    \n"+slowDown)
-				return true
-			})
-			l := newLimiter(t)
+			}}).serve(t)
+			l := reno.limiter(t)
 			send := inParts(t, f.address, l)
-			var wg sync.WaitGroup
-			for i := range uploads {
-				wg.Go(func() { assert.NoError(t, send(ctx, fmt.Sprint(i), body(i, size))) })
-			}
-			wg.Wait()
+			together(uploads, uploads, func(i int) { assert.NoError(t, send(ctx, fmt.Sprint(i), body(i, size))) })
 			requireIdle(t, l)
 			for i := range uploads {
 				got, err := get(ctx, store, fmt.Sprint(i))
 				require.NoError(t, err)
 				require.Equal(t, sum(body(i, size)), sum(got), "object %d", i)
 			}
-			_, faults, _ := f.counts()
 			now := l.Snapshot()
-			figures.log(t, "%d uploads of %d MiB in parts, %d x SlowDown in a 200, %d attempts, %d overloads", uploads, size>>20, faults, now.Attempts(), now.Overloads)
-			require.GreaterOrEqual(t, faults, refused)
+			figures.log(t, "%d uploads of %d MiB in parts, %d x SlowDown in a 200, %d attempts, %d overloads", uploads, size>>20, refused, now.Attempts(), now.Overloads)
+			require.Greater(t, faults.Load(), int64(refused))
 			require.GreaterOrEqual(t, now.Overloads, uint64(refused), "the window learns of what is inside")
 		})
 	}

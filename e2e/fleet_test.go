@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var fleetBinary = built{source: "../examples/fleet"}
-
 // Three machines upload a tree. The machine that lists it is killed, and started again: every file is
 // stored, and those that the killed machine had are uploaded at most once more.
 func TestFleet(t *testing.T) {
@@ -29,17 +27,15 @@ func TestFleet(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(tree, name), b, 0o644))
 		want[name] = sum(b)
 	}
-	machine := func(command ...string) *process {
-		command = append(command, "-redis", r.address, "-workers", fmt.Sprint(heldJobs/3), "-to", "s3://"+bucket, tree)
-		cmd := exec.Command(command[0], command[1:]...)
+	machine := func(cmd *exec.Cmd) *process {
+		cmd.Args = append(cmd.Args, "-redis", r.address, "-workers", fmt.Sprint(heldJobs/3), "-to", "s3://"+bucket, tree)
 		cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL=http://"+g.address, "AWS_REGION=us-east-1",
 			"AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey)
 		return startProcess(t, cmd)
 	}
-	first := machine(fleetBinary.path(t))
+	first := machine(exec.Command(fleetTool(t)))
 	for range 2 {
-		// The shell ends the program when its own standard input ends.
-		machine("sh", "-c", `"$@" & read -r end; kill "$!"; wait "$!"`, "sh", fleetBinary.path(t), "-work")
+		machine(server("TERM", fleetTool(t), "-work"))
 	}
 	uploaded := func() int { return len(g.files(t)) }
 	eventually(t, func() bool { return uploaded() > files/3 }, "nothing is uploaded")
@@ -51,7 +47,7 @@ func TestFleet(t *testing.T) {
 	}, "the other machines do not come to an end")
 	orphans := r.age(t)
 
-	again := machine(fleetBinary.path(t))
+	again := machine(exec.Command(fleetTool(t)))
 	require.NoError(t, again.cmd.Wait(), "%v", &again.output)
 	require.Contains(t, again.output.String(), fmt.Sprintf("%d files, %[1]d stored, 0 missing", files))
 	require.Equal(t, want, g.files(t))

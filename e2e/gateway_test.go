@@ -34,7 +34,7 @@ type gateway struct {
 	process *process
 }
 
-func startGateway(t *testing.T, slots int) *gateway {
+func newGateway(t *testing.T, slots int) *gateway {
 	t.Helper()
 	g := &gateway{address: program.Address(t), control: program.Address(t), dir: filepath.Join(t.TempDir(), "objects")}
 	require.NoError(t, os.Mkdir(g.dir, 0o755))
@@ -42,6 +42,12 @@ func startGateway(t *testing.T, slots int) *gateway {
 		"-listen", g.address, "-control", g.control, "-dir", g.dir, "-cap", strconv.Itoa(slots),
 		"-service", service.String(), "-access", accessKey, "-secret", secretKey,
 	}
+	return g
+}
+
+func startGateway(t *testing.T, slots int) *gateway {
+	t.Helper()
+	g := newGateway(t, slots)
 	g.start(t)
 	return g
 }
@@ -49,9 +55,20 @@ func startGateway(t *testing.T, slots int) *gateway {
 // start starts the gateway, also once more after a kill, with the same objects.
 func (g *gateway) start(t *testing.T) {
 	t.Helper()
-	g.process = startProcess(t, exec.Command(gatewayBinary.path(t), g.args...))
-	listening(t, g.address, g.process)
-	listening(t, g.control, g.process)
+	g.process = startProcess(t, exec.Command(slowgw(t), g.args...)).listening(t, g.address).listening(t, g.control)
+}
+
+// With standard input from /dev/null, as of a background job, slowgw serves until it is killed.
+func TestSlowgwWithoutAPipe(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, slots)
+	p := &process{cmd: exec.Command(slowgw(t), g.args...)}
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		p.crash()
+		_ = p.cmd.Wait()
+	})
+	p.listening(t, g.address)
 }
 
 func (g *gateway) signal(t *testing.T, s syscall.Signal) {
@@ -91,13 +108,12 @@ func (c counts) optimum(uploads, slots int) time.Duration {
 }
 
 // counts asks the gateway, which then resets the most at a time.
-func (g *gateway) counts(t *testing.T) counts {
+func (g *gateway) counts(t *testing.T) (c counts) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	resp, err := client.Get("http://" + g.control + "/counts")
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	var c counts
 	require.NoError(t, json.NewDecoder(resp.Body).Decode(&c))
 	return c
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,64 +18,22 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 )
 
-// versus holds the median of the default law's time over the time of Reno 0.9, of up to three
-// rounds. A round plays both laws at once, so that other work on the machine slows both. With
-// E2E_RUNS it plays them in turn, and all rounds are played.
-func versus(t *testing.T, most float64, run func(t *testing.T, w law) time.Duration) {
-	t.Helper()
-	rounds := max(3, runs(t))
-	var ratios []float64
-	good := 0
-	for range rounds {
-		var took [2]time.Duration
-		passed := t.Run("round", func(t *testing.T) {
-			for i, w := range []law{reno, probe} {
-				t.Run(w.name, func(t *testing.T) {
-					beside(t)
-					took[i] = run(t, w)
-				})
-			}
-		})
-		if !passed {
-			return
-		}
-		r := ratio(took[1], took[0])
-		if ratios = append(ratios, r); r <= most {
-			good++
-		}
-		figures.log(t, "%.3f of the time of Reno 0.9: %v over %v", r, took[1].Round(time.Millisecond), took[0].Round(time.Millisecond))
-		if !earnest() && max(good, len(ratios)-good) > rounds/2 {
-			break
-		}
-	}
-	assert.Greater(t, good, len(ratios)/2, "over the time of Reno 0.9: %.3f; wanted is a median of at most %v", ratios, most)
-}
-
-// One of four machines behind haproxy answers 503 at once. If haproxy prefers the machine with
-// the fewest connections, that machine gets most of the requests.
+// One of four machines behind haproxy answers 503 at once; each machine has its turn.
 func TestOneOfFourBackendsRefuses(t *testing.T) {
 	for _, c := range []struct {
-		balance  string
 		delay    time.Duration
 		requests int
-	}{
-		{"roundrobin", 5 * time.Millisecond, 1000},
-		{"roundrobin", 50 * time.Millisecond, 500},
-	} {
-		t.Run(fmt.Sprint(c.balance, " ", c.delay), func(t *testing.T) {
+	}{{5 * time.Millisecond, 1000}, {50 * time.Millisecond, 500}} {
+		t.Run(c.delay.String(), func(t *testing.T) {
 			beside(t)
 			ctx := begin(t)
 			versus(t, 1.5, func(t *testing.T, w law) time.Duration {
-				var upstreams []string
+				broken := &backend{refuses: func(int) bool { return true }}
+				upstreams := []string{broken.serve(t).address}
 				for range 3 {
-					upstreams = append(upstreams, startBackend(t, c.delay).address)
+					upstreams = append(upstreams, (&backend{delay: c.delay}).serve(t).address)
 				}
-				broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					w.WriteHeader(http.StatusServiceUnavailable)
-				}))
-				defer broken.Close()
-				upstreams = append(upstreams, strings.TrimPrefix(broken.URL, "http://"))
-				j := job{address: startHAProxy(t, haproxyConfig{Balance: c.balance}, upstreams...), requests: c.requests}
+				j := job{address: haproxy{}.front(t, upstreams...), requests: c.requests}
 				d := j.run(ctx, t, w)
 				require.NotZero(t, d.Overloads)
 				return d.took
@@ -97,38 +52,17 @@ func TestHalfOfTheRequestsRefused(t *testing.T) {
 			beside(t)
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
-			var came, answered atomic.Int64
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if came.Add(1)%2 == 1 {
-					w.WriteHeader(http.StatusServiceUnavailable)
-				}
-			}))
-			defer s.Close()
+			b := (&backend{refuses: func(n int) bool { return n%2 == 1 }}).serve(t)
 			l := w.limiter(t)
 			c := httplimit.Client(l)
+			defer c.CloseIdleConnections()
 			began := time.Now()
-			var all sync.WaitGroup
-			for range gets {
-				all.Go(func() {
-					req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
-					if !assert.NoError(t, err) {
-						return
-					}
-					resp, err := c.Do(req)
-					if err != nil {
-						assert.ErrorIs(t, err, context.DeadlineExceeded)
-						return
-					}
-					assert.Equal(t, http.StatusOK, resp.StatusCode)
-					_ = resp.Body.Close()
-					answered.Add(1)
-				})
-			}
-			all.Wait()
-			figures.log(t, "%d of %d GETs in %v, %d requests", answered.Load(), gets, time.Since(began).Round(time.Millisecond), came.Load())
-			c.CloseIdleConnections()
+			together(gets, gets, func(i int) {
+				assert.NoError(t, ask(ctx, c, b.address, fmt.Sprint("/", i), nil), "answered within %v", within)
+			})
+			figures.log(t, "%d of %d GETs in %v, %d requests", len(b.done), gets, time.Since(began).Round(time.Millisecond), b.requests)
 			requireIdle(t, l)
-			assert.EqualValues(t, gets, answered.Load(), "answered within %v", within)
+			require.Len(t, b.done, gets)
 		})
 	}
 }

@@ -62,7 +62,7 @@ func newUploads(ctx context.Context, t *testing.T) *uploads {
 // command uploads the directory below the prefix.
 func (u *uploads) command(t *testing.T, prefix string, flags ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(aimdBinary.path(t), slices.Concat([]string{
+	cmd := exec.Command(aimdTool(t), slices.Concat([]string{
 		"upload", u.dir, "s3://" + bucket + "/" + prefix, "--endpoint", "http://" + u.gateway.address, "--json",
 	}, flags)...)
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_EC2_METADATA_DISABLED=true",
@@ -205,7 +205,9 @@ func TestUploadWhoseReaderGoes(t *testing.T) {
 	u := newUploads(ctx, t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	p := startProcessTo(t, u.command(t, "head", inParts...), w)
+	cmd := u.command(t, "head", inParts...)
+	cmd.Stdout = w
+	p := startProcess(t, cmd)
 	require.NoError(t, w.Close())
 	line, err := bufio.NewReader(r).ReadString('\n')
 	require.NoError(t, err)

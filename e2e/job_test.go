@@ -47,46 +47,65 @@ type send struct {
 	status int
 }
 
-// cost is the job's time and attempts, at a service that accepts that many requests a second.
-func (d *done) cost(requests int, rate float64) cost {
-	return cost{span: d.took.Seconds() * rate / float64(requests), attempts: float64(len(d.sends)) / float64(requests)}
-}
-
-// times returns the round trips of the accepted attempts.
-func (d *done) times() (all []time.Duration) {
+// accepted returns when the accepted attempts were sent, and their round trips.
+func (d *done) accepted() (at moments, times []time.Duration) {
 	for _, s := range d.sends {
 		if s.status == http.StatusOK {
-			all = append(all, s.took)
+			at, times = append(at, s.at), append(times, s.took)
 		}
 	}
-	return all
+	return at, times
+}
+
+// sent is when the attempts were sent.
+func (d *done) sent() (at moments) {
+	for _, s := range d.sends {
+		at = append(at, s.at)
+	}
+	return at
+}
+
+// moments are when something was done, in order.
+type moments []time.Time
+
+// between is how often it was done from a moment to another.
+func (m moments) between(from, to time.Time) (n int) {
+	for _, at := range m {
+		if !at.Before(from) && at.Before(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// regained is the time from the moment to the first second in which it was done at least n times more.
+func (m moments) regained(from time.Time, n float64) (time.Duration, bool) {
+	for i, at := range m {
+		if last := i + int(n); !at.Before(from) && last < len(m) && m[last].Sub(at) <= time.Second {
+			return at.Sub(from), true
+		}
+	}
+	return 0, false
 }
 
 // run does the job under the law, and requires an answer to each request.
 func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	t.Helper()
-	l := w.limiter(t, j.settings...)
-	d, err := j.do(ctx, l)
-	require.NoError(t, err)
-	requireIdle(t, l)
-	return d
-}
-
-// do does the job under the limiter. The error is about the first request that failed.
-func (j *job) do(ctx context.Context, l *limiter.Limiter) (d *done, failed error) {
-	tr := transport(0)
-	defer tr.CloseIdleConnections()
-	rec := &recorder{base: tr}
-	d = &done{began: time.Now()}
+	l, rec := w.limiter(t, j.settings...), &recorder{base: newTransport(t, 0)}
+	client := &http.Client{Transport: rec}
+	d := &done{began: time.Now()}
+	var failed error
 	for i, err := range aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
-		return j.ask(ctx, &http.Client{Transport: rec}, i)
+		return ask(ctx, client, j.address, fmt.Sprint("/", i), j.body)
 	}) {
 		if err != nil && failed == nil {
 			failed = fmt.Errorf("request %d: %w", i, err)
 		}
 	}
+	require.NoError(t, failed)
 	d.took, d.Snapshot, d.sends, d.most = time.Since(d.began), l.Snapshot(), rec.sends, rec.most
-	return d, failed
+	requireIdle(t, l)
+	return d
 }
 
 // numbers yields the numbers of the requests.
@@ -97,13 +116,13 @@ func (j *job) numbers() iter.Seq[int] {
 	}
 }
 
-// ask sends one attempt, and requires that the answer belongs to it.
-func (j *job) ask(ctx context.Context, c *http.Client, i int) error {
-	method, path := http.MethodGet, fmt.Sprint("/", i)
-	if j.body != nil {
+// ask sends a GET, or a PUT of the body if there is one, and requires that the answer belongs to it.
+func ask(ctx context.Context, c *http.Client, address, path string, body []byte) error {
+	method := http.MethodGet
+	if body != nil {
 		method = http.MethodPut
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+j.address+path, bytes.NewReader(j.body))
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

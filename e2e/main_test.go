@@ -12,15 +12,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// role, in the environment, makes the test binary one of the processes of a test.
-const role = "E2E_ROLE"
+// engineWorker, in the environment, makes the test binary a worker of a job engine, with these settings.
+const engineWorker = "E2E_WORKER"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(role) {
-	case engineRole:
-		os.Exit(runEngineWorker())
-	case uplinkRole:
-		os.Exit(uplink())
+	if settings := os.Getenv(engineWorker); settings != "" {
+		os.Exit(runEngineWorker(settings))
+	}
+	var err error
+	if binaries, err = os.MkdirTemp("", "aimd-e2e-"); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	// Not after each test: several run at a time.
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
-	gatewayBinary.remove()
-	aimdBinary.remove()
-	fleetBinary.remove()
+	_ = os.RemoveAll(binaries)
 	if testing.Verbose() {
 		figures.print()
 	}
@@ -76,18 +75,22 @@ func eventually(t *testing.T, holds func() bool, what string, args ...any) {
 	}
 }
 
-// attempt runs a test that measures, up to three times until its figures are good, since other
-// work on the machine can only make them worse. Each run requires by itself whatever must hold
-// on every machine.
-func attempt(t *testing.T, measure func(t *testing.T) (good bool)) {
-	t.Helper()
-	for range 3 {
-		var good bool
-		if !t.Run("run", func(t *testing.T) { good = measure(t) }) || good {
-			return
-		}
+// together does 0 to n-1 on goroutines, and waits for the end.
+func together(goroutines, n int, do func(i int)) {
+	work := make(chan int)
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for i := range work {
+				do(i)
+			}
+		})
 	}
-	t.Error("the figures were not good in any of three runs")
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	all.Wait()
 }
 
 // figures are what the tests measured.

@@ -2,16 +2,46 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// The programs of ours that run as processes of their own.
+var (
+	slowgw    = built("cmd/slowgw")
+	aimdTool  = built("../cmd/aimd")
+	fleetTool = built("../examples/fleet")
+)
+
+// binaries is the folder of these programs, which lasts as long as the tests.
+var binaries string
+
+// built returns the path of a program of the package in a folder. It is built once, without the race
+// detector, which would make it slower than the tests.
+func built(folder string) (path func(*testing.T) string) {
+	build := sync.OnceValues(func() (string, error) {
+		path := filepath.Join(binaries, filepath.Base(folder))
+		out, err := exec.Command("go", "build", "-C", folder, "-o", path, ".").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("go build in %s: %w: %s", folder, err, out)
+		}
+		return path, err
+	})
+	return func(t *testing.T) string {
+		t.Helper()
+		path, err := build()
+		require.NoError(t, err)
+		return path
+	}
+}
 
 // process is a child process. It ends when its standard input ends, as it does if the test ends
 // in any way.
@@ -22,21 +52,15 @@ type process struct {
 	once   sync.Once
 }
 
+// startProcess starts a process, and keeps its output unless the command has a place for it.
 func startProcess(t *testing.T, cmd *exec.Cmd) *process {
-	t.Helper()
-	return startProcessTo(t, cmd, nil)
-}
-
-// startProcessTo starts one whose standard output goes elsewhere; nil: with its errors.
-func startProcessTo(t *testing.T, cmd *exec.Cmd, stdout *os.File) *process {
 	t.Helper()
 	p := &process{cmd: cmd}
 	var err error
 	p.stdin, err = cmd.StdinPipe()
 	require.NoError(t, err)
-	cmd.Stdout, cmd.Stderr = &p.output, &p.output
-	if stdout != nil {
-		cmd.Stdout = stdout
+	if cmd.Stderr = &p.output; cmd.Stdout == nil {
+		cmd.Stdout = &p.output
 	}
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
@@ -48,19 +72,41 @@ func startProcessTo(t *testing.T, cmd *exec.Cmd, stdout *os.File) *process {
 	return p
 }
 
+// server is the command of a program that does not read its standard input. A shell reads it, and sends
+// the signal to the program when the input ends.
+func server(signal string, args ...string) *exec.Cmd {
+	return exec.Command("sh", append([]string{"-c", `"$@" & read -r end; kill -` + signal + ` "$!"; wait "$!"`, "sh"}, args...)...)
+}
+
+// listening waits until the process listens at the address.
+func (p *process) listening(t *testing.T, address string) *process {
+	t.Helper()
+	eventually(t, func() bool {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if err != nil {
+			return false
+		}
+		c.Close()
+		return true
+	}, "nobody listens at %s; %s wrote: %v", address, p.cmd.Path, &p.output)
+	return p
+}
+
 // stop lets the process end, and waits until it did.
 func (p *process) stop() {
 	p.once.Do(func() {
 		p.stdin.Close()
-		late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
+		late := time.AfterFunc(time.Minute, p.crash)
 		_ = p.cmd.Wait()
 		late.Stop()
 	})
 }
 
+func (p *process) crash() { _ = p.cmd.Process.Kill() }
+
 // kill ends the process as a crash would.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
+	p.crash()
 	p.stop()
 }
 
@@ -80,17 +126,4 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
-}
-
-// listening waits until a server listens at the address.
-func listening(t *testing.T, address string, by *process) {
-	t.Helper()
-	eventually(t, func() bool {
-		c, err := net.DialTimeout("tcp", address, time.Second)
-		if err != nil {
-			return false
-		}
-		c.Close()
-		return true
-	}, "nobody listens at %s; %s wrote: %v", address, by.cmd.Path, &by.output)
 }

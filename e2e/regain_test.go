@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"math"
-	"net/http"
 	"testing"
 	"time"
 
@@ -29,74 +28,40 @@ func TestBackendOutage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		delay time.Duration
-		front haproxyConfig
+		front haproxy
 	}{
-		{"50 workers", service, haproxyConfig{Workers: 50}},
-		{"100 a second", 20 * time.Millisecond, haproxyConfig{Rate: 100}},
+		{"50 workers", service, haproxy{Workers: 50}},
+		{"100 a second", 20 * time.Millisecond, haproxy{Rate: 100}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			attempt(t, func(t *testing.T) bool {
-				b := startBackend(t, c.delay)
+				b := (&backend{delay: c.delay}).serve(t)
 				d := interrupted(begin(t), t, b, c.front, outage)
 				gone, back := d.began.Add(before), d.began.Add(before+outage)
-				rate := d.successes(gone.Add(-2*time.Second), gone) / 2
-				require.Positive(t, rate, "all is well before the outage")
-				sent := len(d.between(gone, back))
-				regained := d.regained(back, 0.8*float64(rate))
+				accepted, _ := d.accepted()
+				rate := accepted.between(gone.Add(-2*time.Second), gone) / 2
+				sent := d.sent().between(gone, back)
+				regained, ok := accepted.regained(back, 0.8*float64(rate))
 				figures.log(t, "gone for %v: %d sent in it, 80%% of %d/s after %v; %v", outage, sent, rate, regained.Round(10*time.Millisecond), d.Snapshot)
-				return sent <= amount(1, noise)*mostSent && regained <= mostRegaining
+				return rate > 0 && ok && sent <= amount(1, noise)*mostSent && regained <= mostRegaining
 			})
 		})
 	}
 }
 
 // interrupted sends requests all the time, and lets the backend be gone for a while.
-func interrupted(ctx context.Context, t *testing.T, b *backend, front haproxyConfig, outage time.Duration) *done {
+func interrupted(ctx context.Context, t *testing.T, b *backend, front haproxy, outage time.Duration) *done {
 	t.Helper()
-	address := startHAProxy(t, front, b.address)
-	began := time.Now()
-	j := job{address: address, requests: math.MaxInt, until: began.Add(before + outage + after)}
+	j := job{address: front.front(t, b.address), requests: math.MaxInt, until: time.Now().Add(before + outage + after)}
 	failed := make(chan error, 1)
 	go func() {
 		time.Sleep(before)
-		b.stop()
+		b.close()
 		time.Sleep(outage)
-		failed <- b.start()
+		failed <- b.open()
 	}()
 	d := j.run(ctx, t, probe)
 	require.NoError(t, <-failed)
-	d.began = began
 	return d
-}
-
-// between are the attempts that were sent between two moments.
-func (d *done) between(from, to time.Time) (all []send) {
-	for _, s := range d.sends {
-		if !s.at.Before(from) && s.at.Before(to) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// successes is how many of these attempts were accepted.
-func (d *done) successes(from, to time.Time) (n int) {
-	for _, s := range d.between(from, to) {
-		if s.status == http.StatusOK {
-			n++
-		}
-	}
-	return n
-}
-
-// regained is the time from the moment to the first second in which that many attempts
-// succeed, in steps of 10 ms. If there is no such second it is all the time after the outage.
-func (d *done) regained(from time.Time, rate float64) time.Duration {
-	for past := time.Duration(0); past < after; past += 10 * time.Millisecond {
-		if at := from.Add(past); float64(d.successes(at, at.Add(time.Second))) >= rate {
-			return past
-		}
-	}
-	return after
 }

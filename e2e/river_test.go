@@ -49,7 +49,7 @@ func startPostgres(t *testing.T) *postgres {
 			require.NoError(t, os.Chmod(dir, 0o711))
 		}
 	}
-	out, err := p.command(t, program.Path(t, "initdb", "postgresql"), "-D", p.dir, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
+	out, err := p.command(t, exec.Command(program.Path(t, "initdb", "postgresql"), "-D", p.dir, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	p.start(t)
 	p.pool, err = pgxpool.New(t.Context(), p.url())
@@ -80,9 +80,9 @@ func credential(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-func (p *postgres) command(t *testing.T, args ...string) *exec.Cmd {
+// command is the command as PostgreSQL's user.
+func (p *postgres) command(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t)}
 	return cmd
@@ -93,18 +93,12 @@ func (p *postgres) url() string { return "postgres://e2e@" + p.address + "/postg
 func (p *postgres) start(t *testing.T) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(p.address)
-	// The shell ends the server when its own standard input ends. INT does not wait for clients.
-	p.process = startProcess(t, p.command(t, "sh", "-c", `"$@" & read -r end; kill -INT "$!"; wait "$!"`, "sh",
-		program.Path(t, "postgres", "postgresql"), "-D", p.dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="))
-	listening(t, p.address, p.process)
+	// INT does not wait for clients.
+	p.process = startProcess(t, p.command(t, server("INT", program.Path(t, "postgres", "postgresql"),
+		"-D", p.dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="))).listening(t, p.address)
 }
 
-func (p *postgres) restart(t *testing.T) {
-	t.Helper()
-	p.process.stop()
-	time.Sleep(amount(time.Second, 300*time.Millisecond))
-	p.start(t)
-}
+func (p *postgres) stop() { p.process.stop() }
 
 func (p *postgres) clear(t *testing.T) {
 	t.Helper()

@@ -51,6 +51,6 @@ func TestTwoProcesses(t *testing.T) {
 		share, times := float64(first)/float64(first+second), ratio(took, c.optimum(2*files, slots))
 		figures.log(t, "%.1f%% and %.1f%% of the objects when the first was done, together %.2f x optimum, %.4f attempts per object",
 			100*share, 100*(1-share), times, float64(attempts)/float64(2*files))
-		return math.Abs(share-0.5) <= unfair && times <= mostOptimum
+		return math.Abs(share-0.5) <= unfair && times <= underCap.span
 	})
 }

@@ -1,9 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,19 +87,19 @@ func startStorm(t *testing.T, flags ...string) (s *storm, well bool) {
 	s.client = startAimd(t, slices.Concat(stormClient, []string{"-url", s.url(t)}, flags)...)
 
 	s.await(t, stormBefore)
-	for _, l := range s.lines(t)[2:stormBefore] {
+	for _, l := range s.lines()[2:stormBefore] {
 		s.usual += l.ok / (stormBefore - 2)
 	}
 	require.NoError(t, s.server.cmd.Process.Signal(syscall.SIGSTOP))
 	// The client may be late with two lines, and the line after those has the last answers.
-	stopped := len(s.lines(t)) + 3
+	stopped := len(s.lines()) + 3
 	s.await(t, stopped+stormDuring)
-	for _, l := range s.lines(t)[stopped:] {
+	for _, l := range s.lines()[stopped:] {
 		require.Zero(t, l.ok, "a stopped server answers nothing")
 		s.sent += l.timedout * 0.5
 	}
 	require.NoError(t, s.server.cmd.Process.Signal(syscall.SIGCONT))
-	s.continued = len(s.lines(t))
+	s.continued = len(s.lines())
 	return s, s.usual > 0.5*stormRate
 }
 
@@ -107,7 +107,7 @@ func startStorm(t *testing.T, flags ...string) (s *storm, well bool) {
 func (s *storm) staysDown(t *testing.T) bool {
 	t.Helper()
 	s.await(t, s.continued+stormAfter)
-	after := s.lines(t)[s.continued:]
+	after := s.lines()[s.continued:]
 	figures.log(t, "%.0f/s, %.0f timeouts in a stop of %v, and after it %.0f/s with %.0f timeouts/s",
 		s.usual, s.sent, stormDuring*time.Second/2, mean(after, ok), mean(after, timedout))
 	s.interrupt(t)
@@ -121,7 +121,7 @@ func (s *storm) recovers(t *testing.T) bool {
 	const span, most = 4, 40
 	for n := s.continued + span; n <= s.continued+most; n++ {
 		s.await(t, n)
-		last := s.lines(t)[n-span : n]
+		last := s.lines()[n-span : n]
 		if mean(last, ok) > 0.8*s.usual && mean(last, timedout) == 0 {
 			figures.log(t, "%.0f/s, %.0f timeouts in a stop of %v, and %v after it %.0f/s again",
 				s.usual, s.sent, stormDuring*time.Second/2, time.Duration(n-span-s.continued)*time.Second/2, mean(last, ok))
@@ -144,11 +144,15 @@ func (s *storm) interrupt(t *testing.T) {
 }
 
 // url is where the server says that it is.
-func (s *storm) url(t *testing.T) string {
+func (s *storm) url(t *testing.T) (url string) {
 	t.Helper()
-	said := regexp.MustCompile(`Listening at (\S+),`)
-	eventually(t, func() bool { return said.MatchString(s.server.output.String()) }, "the server does not say where it is")
-	return said.FindStringSubmatch(s.server.output.String())[1]
+	eventually(t, func() bool {
+		_, said, _ := strings.Cut(s.server.output.String(), "Listening at ")
+		var found bool
+		url, _, found = strings.Cut(said, ",")
+		return found
+	}, "the server does not say where it is")
+	return url
 }
 
 // line is a line of the client's report.
@@ -164,21 +168,12 @@ func mean(lines []line, of func(line) float64) (m float64) {
 	return m
 }
 
-var lineForm = regexp.MustCompile(`^OK: (\d+\.\d\d) req/sec, errors: (\d+\.\d\d) req/sec, timedout: (\d+\.\d\d) req/sec$`)
-
 // lines are the client's lines so far.
-func (s *storm) lines(t *testing.T) (all []line) {
-	t.Helper()
-	out := s.client.output.String()
-	for text := range strings.Lines(out[:strings.LastIndex(out, "\n")+1]) {
-		if m := lineForm.FindStringSubmatch(strings.TrimSuffix(text, "\n")); m != nil {
-			var x [3]float64
-			for i := range x {
-				var err error
-				x[i], err = strconv.ParseFloat(m[i+1], 64)
-				require.NoError(t, err)
-			}
-			all = append(all, line{x[0], x[1], x[2]})
+func (s *storm) lines() (all []line) {
+	for text := range strings.Lines(s.client.output.String()) {
+		var l line
+		if n, _ := fmt.Sscanf(text, "OK: %f req/sec, errors: %f req/sec, timedout: %f req/sec\n", &l.ok, &l.errors, &l.timedout); n == 3 && strings.HasSuffix(text, "\n") {
+			all = append(all, l)
 		}
 	}
 	return all
@@ -187,13 +182,13 @@ func (s *storm) lines(t *testing.T) (all []line) {
 // await waits for n lines.
 func (s *storm) await(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, func() bool { return strings.Count(s.client.output.String(), " timedout: ") >= n }, "the client writes no more lines")
+	eventually(t, func() bool { return strings.Count(s.client.output.String(), " req/sec\n") >= n }, "the client writes no more lines")
 }
 
 // startAimd starts our own tool. It is interrupted when the test ends.
 func startAimd(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := startProcess(t, exec.Command(aimdBinary.path(t), args...))
+	p := startProcess(t, exec.Command(aimdTool(t), args...))
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may have ended
 		_ = p.cmd.Process.Signal(os.Interrupt)

@@ -25,7 +25,7 @@ import (
 func main() {
 	var (
 		listen  = flag.String("listen", "", "the S3 server's `address`")
-		control = flag.String("control", "", "the `address` that tells the counts, at /counts")
+		control = flag.String("control", "", "the `address` that serves the counts, at /counts")
 		dir     = flag.String("dir", "", "the `directory` with the objects; the one for their metadata, if need be, is beside it")
 		access  = flag.String("access", "", "the access key's `id`")
 		secret  = flag.String("secret", "", "the secret access `key`")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,11 +37,6 @@ func (w law) limiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-// index is the law's in laws.
-func (w law) index() int {
-	return slices.IndexFunc(laws, func(o law) bool { return o.name == w.name })
 }
 
 // cost is a job's time over the shortest possible time, and its attempts for each operation.
@@ -83,6 +79,25 @@ const (
 	strays = 0.25
 )
 
+// eased is the bound on this machine: for the figures of one run among others, unless the figures count.
+func (c cost) eased() cost {
+	return amount(c, cost{noise * c.span, c.attempts + strays, noise * c.slower, noise * c.peak})
+}
+
+// attempt runs a test that measures, up to three times until its figures are good, since other
+// work on the machine can only make them worse. Each run requires by itself whatever must hold
+// on every machine.
+func attempt(t *testing.T, measure func(t *testing.T) (good bool)) {
+	t.Helper()
+	for range 3 {
+		var good bool
+		if !t.Run("run", func(t *testing.T) { good = measure(t) }) || good {
+			return
+		}
+	}
+	t.Error("the figures were not good in any of three runs")
+}
+
 // judge holds the cost of each judged law to the bound. With E2E_RUNS, for a quiet machine, the
 // cost is the median of that many runs of all laws in turn. Without, it is the best of up to
 // three runs, and the bound allows for noise.
@@ -90,10 +105,9 @@ func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) 
 	t.Helper()
 	n := runs(t)
 	if n == 0 {
-		most = cost{noise * most.span, most.attempts + strays, noise * most.slower, noise * most.peak}
 		for _, w := range judged {
 			t.Run(w.name, func(t *testing.T) {
-				attempt(t, func(t *testing.T) bool { return run(t, w).within(most) })
+				attempt(t, func(t *testing.T) bool { return run(t, w).within(most.eased()) })
 			})
 		}
 		return
@@ -107,10 +121,8 @@ func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) 
 	for _, w := range laws {
 		m := median(t, all[w.name])
 		figures.log(t, "median of %d, %-8s %v", n, w.name, m)
-	}
-	for _, w := range judged {
-		m := median(t, all[w.name])
-		assert.True(t, m.within(most), "%s takes %v; wanted are at most %v", w.name, m, most)
+		isJudged := slices.ContainsFunc(judged, func(o law) bool { return o.name == w.name })
+		assert.True(t, m.within(most) || !isJudged, "%s takes %v; wanted are at most %v", w.name, m, most)
 	}
 }
 
@@ -133,3 +145,43 @@ func median(t *testing.T, all []cost) cost {
 		peak:     of(func(c cost) float64 { return c.peak }),
 	}
 }
+
+// versus holds the median of the default law's time over the time of Reno 0.9, of up to three
+// rounds. A round plays both laws at once, so that other work on the machine slows both. With
+// E2E_RUNS it plays them in turn, and all rounds are played.
+func versus(t *testing.T, most float64, run func(t *testing.T, w law) time.Duration) {
+	t.Helper()
+	rounds := max(3, runs(t))
+	var ratios []float64
+	good := 0
+	for range rounds {
+		var took [2]time.Duration
+		passed := t.Run("round", func(t *testing.T) {
+			for i, w := range []law{reno, probe} {
+				t.Run(w.name, func(t *testing.T) {
+					beside(t)
+					took[i] = run(t, w)
+				})
+			}
+		})
+		if !passed {
+			return
+		}
+		r := ratio(took[1], took[0])
+		if ratios = append(ratios, r); r <= most {
+			good++
+		}
+		figures.log(t, "%.3f of the time of Reno 0.9: %v over %v", r, took[1].Round(time.Millisecond), took[0].Round(time.Millisecond))
+		if !earnest() && max(good, len(ratios)-good) > rounds/2 {
+			break
+		}
+	}
+	assert.Greater(t, good, len(ratios)/2, "over the time of Reno 0.9: %.3f; wanted is a median of at most %v", ratios, most)
+}
+
+func percentile(all []time.Duration, p float64) time.Duration {
+	slices.Sort(all)
+	return all[int(p*float64(len(all)-1))]
+}
+
+func ratio(took, optimum time.Duration) float64 { return took.Seconds() / optimum.Seconds() }

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"text/template"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/internal/program"
+)
+
+// front is a proxy in front of services.
+type front interface {
+	front(t *testing.T, upstreams ...string) (address string)
+}
+
+// configure writes a configuration.
+func configure(t *testing.T, path string, form *template.Template, settings any) {
+	t.Helper()
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, form.Execute(f, settings))
+	require.NoError(t, f.Close())
+}
+
+// haproxy has the settings of haproxy that differ between tests.
+type haproxy struct {
+	// Rate is the most requests of a sliding second, refused requests included; 0: no limit.
+	Rate int
+	// Workers is how many requests the server behind gets at a time; the other requests wait,
+	// first come, first served. 0: no bound.
+	Workers int
+
+	// Listen and Upstreams are addresses.
+	Listen    string
+	Upstreams []string
+}
+
+func (h haproxy) front(t *testing.T, upstreams ...string) string {
+	t.Helper()
+	h.Listen, h.Upstreams = program.Address(t), upstreams
+	path := filepath.Join(t.TempDir(), "haproxy.cfg")
+	configure(t, path, haproxyForm, h)
+	startProcess(t, server("TERM", program.Path(t, "haproxy", "haproxy"), "-db", "-f", path)).listening(t, h.Listen)
+	return h.Listen
+}
+
+var haproxyForm = template.Must(template.New("haproxy").Parse(`
+global
+  maxconn 8192
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 60s
+  timeout server 60s
+  timeout queue 60s
+  # Where the server behind is gone, 503 at once.
+  retries 0
+frontend api
+  bind {{.Listen}}
+  {{if .Rate}}stick-table type ip size 1k expire 30s store http_req_rate(1s)
+  http-request track-sc0 src
+  http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }{{end}}
+  default_backend behind
+backend behind
+{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}{{if $.Workers}} maxconn {{$.Workers}}{{end}}
+{{end}}`))
+
+// nginx has the settings of nginx that differ between tests.
+type nginx struct {
+	// Cap is limit_conn, in connections with a request; 0: no cap.
+	Cap int
+	// Rate is limit_req, in requests per second, with a burst and a Retry-After in seconds; 0: no
+	// limit.
+	Rate, Burst, RetryAfter int
+	// BytesPerSecond is limit_rate; 0: no limit.
+	BytesPerSecond int
+
+	// Listen and Upstreams are addresses. Root: started by root.
+	Listen    string
+	Upstreams []string
+	Root      bool
+
+	dir     string
+	process *process
+}
+
+func (n nginx) front(t *testing.T, upstreams ...string) string {
+	return n.start(t, upstreams...).Listen
+}
+
+// start starts a master and a worker process.
+func (n nginx) start(t *testing.T, upstreams ...string) *nginx {
+	t.Helper()
+	n.Listen, n.Upstreams, n.Root, n.dir = program.Address(t), upstreams, os.Geteuid() == 0, t.TempDir()
+	for _, d := range []string{"logs", "run"} {
+		require.NoError(t, os.Mkdir(filepath.Join(n.dir, d), 0o755))
+	}
+	configure(t, n.path("nginx.conf"), nginxForm, n)
+	n.process = startProcess(t, server("TERM", program.Path(t, "nginx", "nginx-light"), "-e", "logs/error.log", "-p", n.dir+"/", "-c", n.path("nginx.conf")))
+	n.process.listening(t, n.Listen)
+	return &n
+}
+
+func (n *nginx) path(elements ...string) string {
+	return filepath.Join(n.dir, filepath.Join(elements...))
+}
+
+func (n *nginx) read(t *testing.T, elements ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(n.path(elements...))
+	require.NoError(t, err)
+	return string(b)
+}
+
+// setCap changes the cap while nginx runs, and returns once its new worker is there.
+func (n *nginx) setCap(t *testing.T, slots int) {
+	t.Helper()
+	n.Cap = slots
+	configure(t, n.path("nginx.conf"), nginxForm, n)
+	pid, err := strconv.Atoi(strings.TrimSpace(n.read(t, "run", "nginx.pid")))
+	require.NoError(t, err)
+	workers := func() int { return strings.Count(n.read(t, "logs", "error.log"), "start worker process ") }
+	before := workers()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGHUP))
+	eventually(t, func() bool { return workers() > before }, "no new worker")
+}
+
+// requireStatuses stops nginx, and checks the client's own counts against those of nginx's log.
+func (n *nginx) requireStatuses(t *testing.T, want map[string]int) {
+	t.Helper()
+	n.process.stop()
+	got := map[string]int{}
+	for status := range strings.FieldsSeq(n.read(t, "logs", "access.log")) {
+		got[status]++
+	}
+	for status, n := range want {
+		require.Equal(t, n, got[status], "answers %s of %v", status, got)
+	}
+}
+
+var nginxForm = template.Must(template.New("nginx").Parse(fmt.Sprintf(`
+daemon off; worker_processes 1; {{if .Root}}user root;{{end}}
+worker_shutdown_timeout 5s; pid run/nginx.pid; error_log logs/error.log notice;
+events { worker_connections 4096; }
+http {
+  log_format status '$status';
+  access_log logs/access.log status;
+  client_body_temp_path run/body; proxy_temp_path run/proxy; fastcgi_temp_path run/f; uwsgi_temp_path run/u; scgi_temp_path run/s;
+  client_max_body_size 0; client_body_buffer_size 256k; keepalive_requests 1000000;
+  upstream s3 { {{range .Upstreams}}server {{.}}; {{end}}keepalive 512; }
+  # The signature covers the host.
+  proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;
+  limit_conn_zone $server_name zone=conc:1m;
+  {{if .Rate}}limit_req_zone $server_name zone=rate:1m rate={{.Rate}}r/s;{{end}}
+  server {
+    listen {{.Listen}} backlog=2048; server_name store;
+    location / {
+      {{if .Cap}}limit_conn conc {{.Cap}}; limit_conn_status 503; error_page 503 @slow;{{end}}
+      {{if .Rate}}limit_req zone=rate{{if .Burst}} burst={{.Burst}} nodelay{{end}}; limit_req_status 429; error_page 429 @many;{{end}}
+      # Small buffers, or all of a small body is sent at once.
+      {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}}; proxy_buffer_size 4k; proxy_buffers 4 4k; proxy_busy_buffers_size 8k;{{end}}
+      proxy_pass http://s3;
+    }
+    location @slow { internal; default_type application/xml; return 503 '%s'; }
+    location @many { internal; default_type application/xml; {{if .RetryAfter}}add_header Retry-After {{.RetryAfter}} always;{{end}} return 429 '%s'; }
+  }
+}
+`, slowDown, tooMany)))
+
+const (
+	slowDown = `<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`
+	tooMany  = `<Error><Code>TooManyRequests</Code><Message>Please reduce your request rate.</Message></Error>`
+)
