@@ -162,13 +162,6 @@ func TestAnswersOfServices(t *testing.T) {
 	}
 }
 
-// A quota of a day ends the operation at once, with the words of the service.
-func TestAQuotaOfADayIsTold(t *testing.T) {
-	err := narrow(t).Do(t.Context(), func(context.Context) error { return httplimit.Check(parsed(t, openAIDaily)) })
-	require.ErrorIs(t, err, attempt.ErrQuota)
-	require.ErrorContains(t, err, "on requests per day (RPD): Limit 200")
-}
-
 // Nothing is sent to GitHub before the reset, whatever MaxRetryAfter, and after a secondary limit for a
 // minute, then for two: by a Client, by Do with Check, by Do around an SDK, and by a policy alone.
 func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -151,17 +150,6 @@ func TestAWrongPortIsTold(t *testing.T) {
 			})
 		})
 	}
-}
-
-// With a real port where nobody listens any more.
-func TestAPortThatIsClosed(t *testing.T) {
-	s := httptest.NewServer(nil)
-	s.Close()
-	l, err := aimd.NewReno(aimd.WithFirstContact(time.Nanosecond))
-	require.NoError(t, err)
-	_, err = httplimit.Client(l).Get(s.URL)
-	require.ErrorIs(t, err, attempt.ErrNoContact)
-	require.ErrorContains(t, err, "the service has never answered")
 }
 
 // A Tagger above what retries keeps the number of the attempt.

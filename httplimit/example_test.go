@@ -2,8 +2,6 @@ package httplimit_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -226,38 +224,6 @@ func ExampleRetryAfter() {
 	// 0s false
 }
 
-// A loop of your own marks its retries, so that they do not wait at the end again. The limiter is closed
-// here: nothing is sent, and the error says so.
-func ExampleWithRetry() {
-	lim, err := aimd.New()
-	if err != nil {
-		panic(err)
-	}
-	client := &http.Client{Transport: httplimit.New(nil, lim)}
-	lim.Close()
-
-	req, err := http.NewRequestWithContext(attempt.WithRetry(context.Background()), http.MethodGet, "http://photos.example/", nil)
-	if err != nil {
-		panic(err)
-	}
-	_, err = client.Do(req)
-	var unsent *attempt.Error
-	fmt.Println(errors.As(err, &unsent) && unsent.NotSent(), errors.Is(err, limiter.ErrClosed))
-	// Output: true true
-}
-
-// full is a controller whose one place is taken, and which has no queue.
-func full() *admission.Controller {
-	c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1})
-	if err != nil {
-		panic(err)
-	}
-	if _, err := c.Admit(context.Background(), tag.Tags{}); err != nil {
-		panic(err)
-	}
-	return c
-}
-
 // Clients that may lie: the name is that of the API key, and only our own may say that they are more than
 // critical. What is malformed is logged.
 func ExampleHandlerConfig_tags() {
@@ -289,44 +255,6 @@ func ExampleHandlerConfig_tags() {
 	// Output:
 	// log: httplimit: Aimd-Client: "somebody else" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \
 	// {Client:photos Version: Feature: Criticality:critical Attempt:0}
-}
-
-// An API whose errors are JSON.
-func ExampleHandlerConfig_refusal() {
-	h, err := httplimit.NewHandler(http.NotFoundHandler(), full(), httplimit.HandlerConfig{
-		Status: http.StatusTooManyRequests,
-		Refusal: func(w http.ResponseWriter, _ *http.Request, shed *admission.Shed) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusTooManyRequests)
-			_ = json.NewEncoder(w).Encode(map[string]any{"error": "overloaded", "why": shed.Reason.String()})
-		},
-	})
-	if err != nil {
-		panic(err)
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-	fmt.Print(w.Code, " ", w.Header().Get("Retry-After") != "", " ", w.Body)
-	// Output: 429 true {"error":"overloaded","why":"full"}
-}
-
-// A probe is served though nothing else fits.
-func ExampleHandlerConfig_bypass() {
-	app := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	h, err := httplimit.NewHandler(app, full(), httplimit.HandlerConfig{Bypass: func(r *http.Request) bool {
-		return r.URL.Path == "/healthz"
-	}})
-	if err != nil {
-		panic(err)
-	}
-	for _, path := range []string{"/", "/healthz"} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		fmt.Println(path, w.Code)
-	}
-	// Output:
-	// / 503
-	// /healthz 200
 }
 
 // A gateway: so many requests at a time for the service behind, which is told who sends them as the

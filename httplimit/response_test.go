@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -72,23 +71,6 @@ func TestStreaming(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A stream of events gives its place back, and goes on.
-func TestAStreamCanBeReleasedEarly(t *testing.T) {
-	d, next := single(t), make(chan struct{})
-	s := serve(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		permit, _ := admission.FromContext(r.Context())
-		assert.NoError(t, permit.Done(window.Success))
-		w.(http.Flusher).Flush()
-		<-next
-		_, _ = io.WriteString(w, "event")
-	}), d))
-	stream := send(t.Context(), s, tag.Tags{})
-	d.ended(window.Success)
-	d.stands(0, 0)
-	next <- struct{}{}
-	require.NotNil(t, <-stream)
 }
 
 // Reading the request and writing the answer at the same time.
@@ -261,26 +243,6 @@ func TestWriterCanDoWhatTheOneBeneathCan(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Nil(t, from, "not past the writer between")
 	})
-}
-
-func TestFilesAreServedWhole(t *testing.T) {
-	dir := t.TempDir()
-	content := strings.Repeat("0123456789", 100_000)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte(content), 0o600))
-	for _, p := range serverProtocols {
-		t.Run(p.name, func(t *testing.T) {
-			d := single(t)
-			s := p.start(t, handler(t, http.FileServer(http.Dir(dir)), d))
-			resp, err := s.Client().Get(s.URL + "/file")
-			require.NoError(t, err)
-			defer resp.Body.Close()
-			got, err := io.ReadAll(resp.Body)
-			require.NoError(t, err)
-			assert.Equal(t, len(content), len(got))
-			assert.Equal(t, content, string(got))
-			d.ended(window.Success)
-		})
-	}
 }
 
 // net/http removes the files of a form after the request, and a log looks for the pattern, in the request

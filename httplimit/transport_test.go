@@ -25,8 +25,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -372,80 +370,6 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// The errors of a request without a slot keep their meaning through an http.Client.
-func TestNotSentThroughAClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := one(t)
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		client := &http.Client{Transport: httplimit.New(answers(200, nil, nil), l.Limiter), Timeout: time.Second}
-		var u *url.Error
-		_, err = client.Get(anyURL)
-		require.ErrorAs(t, err, &u)
-		assert.True(t, u.Timeout())
-		assert.ErrorContains(t, err, "gave up before the first attempt")
-		l.held(1)
-		l.Close()
-		_, err = client.Get(anyURL)
-		require.ErrorAs(t, err, &u)
-		assert.False(t, u.Timeout())
-		assert.ErrorIs(t, err, limiter.ErrClosed)
-		assert.EqualError(t, err, `Get "http://service.example/": gave up before the first attempt: limiter: closed`)
-		require.NoError(t, p.Done(window.Success))
-		l.ended(window.Success)
-	})
-}
-
-// A Retry-After reaches the limiter: after the second refusal in a row it counts for all.
-func TestRetryAfterReachesTheLimiter(t *testing.T) {
-	for name, value := range map[string]string{
-		"seconds": "3600",
-		"date":    time.Now().Add(time.Hour).UTC().Format(http.TimeFormat),
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := watch(t)
-			tr := httplimit.New(answers(503, http.Header{"Retry-After": {value}}, http.NoBody), l.Limiter)
-			for range 2 {
-				_, err := tr.RoundTrip(get(t.Context(), anyURL))
-				require.NoError(t, err)
-				l.ended(window.Overload)
-			}
-			assert.EqualValues(t, 1, l.Snapshot().Pauses)
-			_, free := l.TryAcquire()
-			assert.False(t, free, "all pause")
-		})
-	}
-}
-
-func TestRetriesWaitAtTheFront(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := one(t, aimd.WithQueueBound(1))
-		var order []string
-		tr := httplimit.New(base(func(req *http.Request) (*http.Response, error) {
-			order = append(order, req.URL.Path) // one slot: one at a time
-			return answers(200, nil, http.NoBody)(req)
-		}), l.Limiter)
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		var sent []<-chan error
-		for n, ctx := range []context.Context{t.Context(), attempt.WithRetry(t.Context())} { // the bound is not for the retry
-			sent = append(sent, async(func() error {
-				_, err := tr.RoundTrip(get(ctx, anyURL+[]string{"new", "retry"}[n]))
-				return err
-			}))
-			l.waiting(n + 1)
-		}
-		require.NoError(t, p.Done(window.Success))
-		for _, ended := range sent {
-			require.NoError(t, <-ended)
-		}
-		assert.Equal(t, []string{"/retry", "/new"}, order)
-		for range 3 {
-			l.ended(window.Success)
-		}
-	})
-}
-
 // The base gets the request as it is, but for the context, which says that it has a slot. The request of
 // the answer is the caller's.
 func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
@@ -702,33 +626,6 @@ func (w *warden) Ended(_ context.Context, o window.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.outcomes = append(w.outcomes, o)
-}
-
-// A throttle is a guard of a Transport. The service answers 503 to background work and 404, which is an
-// accept, to the rest.
-func TestAThrottleInTheDoor(t *testing.T) {
-	th, err := throttle.New(throttle.Config{})
-	require.NoError(t, err)
-	tr := httplimit.New(base(func(req *http.Request) (*http.Response, error) {
-		status := http.StatusNotFound
-		if tag.FromContext(req.Context()).Criticality == tag.SheddablePlus {
-			status = http.StatusServiceUnavailable
-		}
-		return answers(status, nil, http.NoBody)(req)
-	}), narrow(t, aimd.WithGuard(th), aimd.WithPause(0, -1)))
-	throttled := 0
-	const each = 300
-	for range each {
-		if _, err := tr.RoundTrip(get(tag.WithCriticality(t.Context(), tag.SheddablePlus), anyURL)); err != nil {
-			require.ErrorIs(t, err, throttle.ErrThrottled)
-			throttled++
-		}
-		_, err := tr.RoundTrip(get(t.Context(), anyURL))
-		require.NoError(t, err)
-	}
-	assert.Greater(t, throttled, each/2)
-	requests, accepts, _ := th.Counts(tag.Critical)
-	assert.Equal(t, [2]int{each, each}, [2]int{requests, accepts})
 }
 
 var refusedDial error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}

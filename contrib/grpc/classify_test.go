@@ -328,21 +328,3 @@ func TestOutOfQuota(t *testing.T) {
 		})
 	}
 }
-
-// A port where something listens and hangs up is a wrong port too.
-func TestAPortThatHangsUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
-		require.NoError(t, err)
-		client, conn := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), dialing(func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			return here, there.Close()
-		})}, aimdgrpc.Limit(l)...)...)
-		defer conn.Close()
-		start := time.Now()
-		err = call(t.Context(), client)
-		require.ErrorIs(t, err, attempt.ErrNoContact)
-		requireCode(t, codes.Unavailable, err)
-		require.LessOrEqual(t, time.Since(start), 10*time.Second)
-	})
-}

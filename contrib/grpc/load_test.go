@@ -255,18 +255,6 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// The interceptor alone.
-func BenchmarkUnaryClientInterceptor(b *testing.B) {
-	l, err := aimd.NewReno()
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := invoke(context.Background(), watched{Limiter: l}, func(context.Context) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A server that admits 16, and a client with a limiter that knows nothing of it.
 func TestBothEndsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
