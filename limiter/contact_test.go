@@ -65,15 +65,6 @@ func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
 	}
 }
 
-// A refusal by name, such as gRPC's UNAVAILABLE, tells nothing of the load then.
-func TestNobodyNarrowsNoWindowBeforeTheFirstContact(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4, func(c *limiter.Config) { c.Classifier = attempt.ConnectionsAsOverload })
-		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return nobody }), attempt.ErrNoContact)
-		require.EqualValues(t, 4, l.State().Cwnd)
-	})
-}
-
 // After the first answer, whatever it was, work waits for a service that goes away, and the observer
 // hears why: once.
 func TestAServiceThatGoesAwayEndsNoWork(t *testing.T) {
@@ -100,19 +91,6 @@ func TestAServiceThatGoesAwayEndsNoWork(t *testing.T) {
 	}
 }
 
-func TestAServiceThatComesLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4, func(c *limiter.Config) { c.FirstContact = -1 })
-		start := time.Now()
-		require.NoError(t, l.Do(t.Context(), func(context.Context) error {
-			if time.Since(start) < time.Hour {
-				return nobody
-			}
-			return nil
-		}))
-	})
-}
-
 // A wrong classifier is seen: the observer hears, once, of an error that looks like a refusal and is
 // neutral and final.
 func TestASuspectErrorIsToldOnce(t *testing.T) {
@@ -134,41 +112,67 @@ func TestASuspectErrorIsToldOnce(t *testing.T) {
 	})
 }
 
-// What listens and hangs up is nobody too: a tunnel or a proxy with nothing behind it.
-func TestAServiceThatHangsUpIsNobody(t *testing.T) {
-	for _, err := range []error{
-		&url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF},
-		&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+// A service that never answered: a connection that is refused or closed at once is tried for 10 s. A name
+// that does not exist and a TLS that does not fit are final at once, after an answer too. The observer hears
+// why, and the window learns nothing.
+func TestAServiceThatWasNeverReached(t *testing.T) {
+	for name, c := range map[string]struct {
+		err        error
+		classifier attempt.Classifier
+		took       time.Duration
+	}{
+		"nobody, whose refusal is overload": {err: nobody, classifier: attempt.ConnectionsAsOverload, took: 10 * time.Second},
+		"a hang-up":                         {err: &url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF}, took: 10 * time.Second},
+		"a reset":                           {err: reset, took: 10 * time.Second},
+		"no such host":                      {err: &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}},
+		"a certificate":                     {err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
+		"no TLS":                            {err: &url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{}}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			observe, told := kinds(limiter.Away)
-			l := newLimiter(t, 4, observe)
-			start := time.Now()
-			got := l.Do(t.Context(), func(context.Context) error { return err })
-			require.ErrorIs(t, got, attempt.ErrNoContact)
-			require.ErrorIs(t, got, err)
-			require.Equal(t, 10*time.Second, time.Since(start))
-			require.Len(t, told(), 1)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				observe, told := kinds(limiter.Away)
+				l := newLimiter(t, 4, observe, func(cfg *limiter.Config) { cfg.Classifier = c.classifier })
+				fails := func(context.Context) error { return c.err }
+				start := time.Now()
+				err := l.Do(t.Context(), fails)
+				require.ErrorIs(t, err, c.err)
+				require.Equal(t, c.took > 0, errors.Is(err, attempt.ErrNoContact))
+				require.Equal(t, c.took, time.Since(start))
+				events := told()
+				require.Len(t, events, 1)
+				require.Equal(t, c.err, events[0].Err)
+				require.EqualValues(t, 4, l.State().Cwnd)
+				if c.took == 0 {
+					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+					require.ErrorIs(t, l.Do(t.Context(), fails), c.err)
+					require.Zero(t, time.Since(start))
+					require.Len(t, told(), 1)
+				}
+			})
 		})
 	}
 }
 
-// But not a service that was there, nor what breaks off later than at once, such as an upload, nor who is
-// said to refuse in that way.
-func TestAServiceThatBreaksOffIsThere(t *testing.T) {
-	reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+
+// Work waits for a service that was there, for one that breaks off later than at once, such as an upload, for
+// one that refuses in that way, and for any with FirstContact below 0.
+func TestAServiceThatIsWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
+		err        error
 		answered   bool
 		takes      time.Duration
 		classifier attempt.Classifier
+		contact    time.Duration
 	}{
-		"after an answer": {answered: true},
-		"slowly":          {takes: time.Second},
-		"as a refusal":    {classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
+		"after an answer":   {err: reset, answered: true},
+		"slowly":            {err: reset, takes: time.Second},
+		"as a refusal":      {err: reset, classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
+		"without a contact": {err: nobody, contact: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(t, 4, func(cfg *limiter.Config) { cfg.Classifier = c.classifier })
+				l := newLimiter(t, 4, func(cfg *limiter.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
 				if c.answered {
 					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
 				}
@@ -176,46 +180,11 @@ func TestAServiceThatBreaksOffIsThere(t *testing.T) {
 				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
 					time.Sleep(c.takes)
 					if time.Since(start) < time.Minute {
-						return reset
+						return c.err
 					}
 					return nil
 				}))
 			})
-		})
-	}
-}
-
-// A name that does not exist is final at once, before the first answer and after it.
-func TestANameThatDoesNotExist(t *testing.T) {
-	unknown := &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}
-	synctest.Test(t, func(t *testing.T) {
-		observe, told := kinds(limiter.Away)
-		l := newLimiter(t, 4, observe)
-		start := time.Now()
-		require.ErrorContains(t, l.Do(t.Context(), func(context.Context) error { return unknown }), "no such host")
-		require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
-		require.ErrorContains(t, l.Do(t.Context(), func(context.Context) error { return unknown }), "no such host")
-		require.Equal(t, start, time.Now())
-		require.Len(t, told(), 2)
-	})
-}
-
-// A TLS that does not fit is final at once, and the event has the reason.
-func TestATLSThatDoesNotFit(t *testing.T) {
-	for _, wrong := range []error{
-		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
-		&url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			observe, told := kinds(limiter.Away)
-			l := newLimiter(t, 4, observe)
-			start := time.Now()
-			require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return wrong }), wrong)
-			require.Equal(t, start, time.Now())
-			events := told()
-			require.Len(t, events, 1)
-			require.Equal(t, wrong, events[0].Err)
-			require.EqualValues(t, 4, l.State().Cwnd)
 		})
 	}
 }

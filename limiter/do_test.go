@@ -81,19 +81,6 @@ func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
 	})
 }
 
-func TestDoBacksOffByItselfOnWhatIsNotLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
-		fn, _ := failing(3, status{code: 500})
-		start := time.Now()
-		require.NoError(t, l.Do(t.Context(), fn))
-		require.GreaterOrEqual(t, time.Since(start), (50+100+200)/2*time.Millisecond)
-		s := l.Snapshot()
-		require.EqualValues(t, 3, s.Neutrals)
-		require.GreaterOrEqual(t, s.Cwnd, 4.0)
-	})
-}
-
 func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
 	refused := func(context.Context) error { return status{code: 503, after: time.Hour} }
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -172,27 +159,6 @@ func TestDoAfterClose(t *testing.T) {
 		err = <-done
 		require.EqualError(t, err, "gave up after 1 attempt: limiter: closed; last error: 503 Service Unavailable")
 		require.NoError(t, l.Drain(t.Context()))
-	})
-}
-
-// The limiter's limits hold for Do: the time of an attempt, and their number.
-func TestDoKeepsTheLimitsOfAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, other := newLimiter(t, 4, func(c *limiter.Config) { c.AttemptTimeout, c.MaxAttempts = time.Second, 2 }), newLimiter(t, 1)
-		var attempts []int
-		start := time.Now()
-		err := l.Do(t.Context(), func(ctx context.Context) error {
-			attempts = append(attempts, attempt.Number(ctx))
-			require.True(t, l.HasSlot(ctx))
-			require.False(t, other.HasSlot(ctx))
-			<-ctx.Done()
-			return fmt.Errorf("no answer: %w", ctx.Err())
-		})
-		require.EqualError(t, err, "gave up after 2 attempts: attempt limit reached; last error: no answer: context deadline exceeded")
-		require.ErrorIs(t, err, attempt.ErrAttempts)
-		require.Equal(t, []int{1, 2}, attempts)
-		require.Equal(t, 2*time.Second, time.Since(start))
-		require.EqualValues(t, 2, l.Snapshot().Timeouts)
 	})
 }
 

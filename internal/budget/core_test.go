@@ -221,11 +221,3 @@ func FuzzCore(f *testing.F) {
 		}
 	})
 }
-
-func TestWrongSettingsAreNamed(t *testing.T) {
-	_, err := budget.New(budget.Settings{Share: 1})
-	assert.EqualError(t, err, "Share: 1 is not allowed, want a number greater than 0 and less than 1")
-	b := newCore(t, budget.Settings{})
-	assert.Error(t, b.Reconfigured(budget.Settings{Window: time.Millisecond}))
-	assert.Equal(t, budget.Settings{Share: 0.1, Window: 10 * time.Second, Floor: 3}, b.Settings(), "what is refused changes nothing")
-}
