@@ -113,22 +113,6 @@ func TestFullDuplex(t *testing.T) {
 	}
 }
 
-// A connection that is another protocol's now holds no place, and works on.
-func TestUpgradesGiveTheirPlaceBack(t *testing.T) {
-	d := single(t)
-	s := serve(t, handler(t, upgrade(t), d))
-	conns := make([]io.ReadWriteCloser, 3)
-	for i := range conns {
-		conns[i] = switched(t, s.Client().Transport, t.Context(), s.URL)
-		d.ended(window.Success)
-	}
-	for _, c := range conns {
-		echoes(t, c)
-		require.NoError(t, c.Close())
-	}
-	assert.Empty(t, d.released, "once each")
-}
-
 func TestAHijackerThatPanicsOrFails(t *testing.T) {
 	d := single(t)
 	s := serve(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -231,27 +231,6 @@ func (served) SendHeader(metadata.MD) error {
 	return nil
 }
 
-func TestAStreamMayReleaseItsPlaceEarly(t *testing.T) {
-	c := oneByOne(t, -1)
-	client := admitted(t, c, &service{duplex: func(s duplexServer) error {
-		if p, ok := admission.FromContext(s.Context()); ok {
-			_ = p.Done(window.Success)
-		}
-		_ = s.Send(&pb.StreamingOutputCallResponse{})
-		_, _ = s.Recv()
-		return nil
-	}}, aimdgrpc.ServerConfig{})
-	stream, err := client.FullDuplexCall(t.Context())
-	require.NoError(t, err)
-	_, err = stream.Recv()
-	require.NoError(t, err)
-	require.NoError(t, call(t.Context(), client), "beside a stream that idles")
-	require.NoError(t, stream.CloseSend())
-	_, err = stream.Recv()
-	require.EqualError(t, err, "EOF")
-	assert.EqualValues(t, 2, c.Snapshot().Successes)
-}
-
 func TestProbesPassBy(t *testing.T) {
 	c := oneByOne(t, -1)
 	admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})

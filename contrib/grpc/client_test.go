@@ -21,7 +21,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/internal/pipenet"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -402,6 +401,7 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 			l.told(window.Neutral)
 		})
 	}
+	assert.PanicsWithValue(t, "aimdgrpc: the limiter is nil", func() { aimdgrpc.Limit(nil) })
 }
 
 func TestAServiceThatIsAway(t *testing.T) {
@@ -512,20 +512,6 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l.told(window.Success)
 }
 
-func TestTwoLimiters(t *testing.T) {
-	service1, account := one(t), one(t, aimd.WithQueueBound(1))
-	client := limited(t, account, &service{}, aimdgrpc.Limit(service1.Limiter)...)
-	require.NoError(t, call(t.Context(), client))
-	account.told(window.Success)
-	service1.told(window.Success)
-
-	service1.Close()
-	err := call(t.Context(), client)
-	assert.ErrorIs(t, err, limiter.ErrClosed)
-	account.told(window.Neutral)
-	assert.PanicsWithValue(t, "aimdgrpc: the limiter is nil", func() { aimdgrpc.Limit(nil) })
-}
-
 // guard keeps what it was asked, and what it heard.
 type guard struct {
 	refusal  error
@@ -551,42 +537,6 @@ func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
 	t.Helper()
 	g := &guard{}
 	return one(t, append(opts, aimd.WithGuard(g))...), g
-}
-
-// A loop without the limiter numbers its attempts: those after the first wait at the front of the queue,
-// whatever its bound, and the server learns the number.
-func TestRetriesOfALoopWaitAtTheFront(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, g := guarded(t, aimd.WithQueueBound(1))
-		client, seen := heard(t, append(aimdgrpc.Limit(l.Limiter), tagged(t, "loop", "1")...)...)
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		first := async(func() error { return call(t.Context(), client) })
-		l.waiting(1)
-		tries := 0
-		loop := run.Runner{Policy: again{}}
-		second := async(func() error {
-			return loop.Do(t.Context(), func(ctx context.Context) error {
-				if tries++; tries == 1 {
-					return refused
-				}
-				return call(ctx, client)
-			})
-		})
-		l.waiting(2)
-		require.NoError(t, p.Done(window.Success))
-		for _, attempt := range []int{2, 0} { // one slot: one at a time
-			tags, err := aimdgrpc.ParseTags(<-seen)
-			require.NoError(t, err)
-			assert.Equal(t, attempt, tags.Attempt)
-		}
-		require.NoError(t, <-second)
-		require.NoError(t, <-first)
-		assert.Equal(t, []int{0, 2}, g.attempts)
-		for range 3 {
-			l.told(window.Success)
-		}
-	})
 }
 
 // again is a policy that tries everything again at once.

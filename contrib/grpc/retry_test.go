@@ -232,7 +232,7 @@ func TestTagsArriveAtTheServer(t *testing.T) {
 func TestTagsLeaveOtherMetadataAlone(t *testing.T) {
 	client, seen := heard(t, tagged(t, "photos", "2.1")...)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "mine", "1", "Aimd-Client", "relayed", "mine", "2", "aimd-attempt", "1")
-	ctx = tag.NewContext(ctx, tag.Tags{Attempt: 2})
+	ctx = attempt.WithRetry(ctx)
 	require.NoError(t, call(ctx, client))
 	md := <-seen
 	assert.Equal(t, []string{"1", "2"}, md["mine"])
