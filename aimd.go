@@ -31,9 +31,8 @@ type (
 	Permit = limiter.Permit
 	// Event is a [limiter.Event].
 	Event = limiter.Event
-	// SettingError is the error of a constructor for a wrong setting: Name is the field's name
-	// ("MaxWindow"), Value the value as text, Want the allowed values. errors.As finds it in the error of
-	// any constructor of this module.
+	// SettingError is a constructor's error for a wrong setting: the field's Name ("MaxWindow"), the Value as
+	// text, and the allowed values, Want. errors.As finds it.
 	SettingError = setting.Error
 )
 

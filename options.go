@@ -8,9 +8,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Option is a setting of a limiter: it fills in one field of [limiter.Config]. The zero value
-// of a setting is its default, as if the option were left out. A wrong value is an error of
-// the constructor, a [SettingError].
+// Option is a setting of a limiter: one field of [limiter.Config]. Its zero value is the default. A wrong
+// value is an error of the constructor, a [SettingError].
 type Option func(*settings)
 
 type settings struct {
@@ -56,8 +55,7 @@ func WithMaxWindow(attempts float64) Option {
 	return func(s *settings) { s.MaxWindow = attempts }
 }
 
-// WithState starts from the Limiter.State of an earlier limiter. The zero State, and a state
-// that is older than an hour, is ignored.
+// WithState starts from the Limiter.State of an earlier limiter, if that is not older than an hour.
 func WithState(state limiter.State) Option {
 	return func(s *settings) { s.Restore = state }
 }
@@ -68,8 +66,8 @@ func WithStateFile(path string, maxAge time.Duration) Option {
 	return func(s *settings) { s.StateFile, s.RestoreAge = path, maxAge }
 }
 
-// WithQueueBound sets the most new operations that may wait; more get
-// attempt.ErrQueueFull. Default: no bound.
+// WithQueueBound sets the most new operations that may wait; more get attempt.ErrQueueFull. Default: no
+// bound.
 func WithQueueBound(operations int) Option {
 	return func(s *settings) { s.QueueBound = operations }
 }
@@ -105,8 +103,7 @@ func WithReserve(share float64) Option {
 	return func(s *settings) { s.Reserve = share }
 }
 
-// WithMaxRetryAfter sets the longest Retry-After that is obeyed; longer ones
-// count as this: 1 ms to 24 h. Default 5 min.
+// WithMaxRetryAfter sets the longest Retry-After that is obeyed: 1 ms to 24 h. Default 5 min.
 func WithMaxRetryAfter(d time.Duration) Option {
 	return func(s *settings) { s.MaxRetryAfter = d }
 }

@@ -12,8 +12,7 @@ import (
 // End, Drop and the methods of the body are safe for any number of goroutines. One goroutine calls the
 // other methods, before the end, and Next after it.
 type Attempt interface {
-	// Context is the caller's context with the attempt's Number and its slot, so that no operation begun
-	// with it takes a second one.
+	// Context is the caller's context with the attempt's Number and its slot.
 	Context() context.Context
 	// Answered notes that an answer began whose end comes later. err is what its head says, nil for a
 	// success. Answered returns the head's verdict. A body that breaks off later is still an answer.

@@ -10,8 +10,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// answers is what an answer of a service means: the first row that fits decides. A row that names a
-// service has the rule of its documentation.
+// answers is what an answer of a service means: the first row that fits decides.
 var answers = []struct {
 	fits    func(answer.Answer) bool
 	verdict Verdict
@@ -54,8 +53,7 @@ var answers = []struct {
 	{hasStatus(429, 503, 529), overload},
 	{func(a answer.Answer) bool { return a.Status == 403 && a.After > 0 }, overload},
 	{hasStatus(408, 504), timeout},
-	// A request that is not permitted is refused before the load counts. A service does not learn to do
-	// what it cannot do.
+	// A request that is not permitted is refused before the load counts.
 	{hasStatus(401, 403, 501, 505), Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 600 }, Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 500 }, again},

@@ -7,8 +7,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// classifyGRPC finds a gRPC status by its methods' names, since its type lives in a module that this one
-// does not want.
+// classifyGRPC finds a gRPC status by its methods' names: its type lives in another module.
 func classifyGRPC(err error) Verdict {
 	code, ok := grpcCode(err)
 	if !ok {

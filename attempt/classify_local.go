@@ -29,8 +29,7 @@ var states = map[string]Verdict{
 	"40P01": again,    // deadlock_detected
 }
 
-// streamError is net/http's error of a stream of HTTP/2 that the server reset. errors.As puts it into any
-// struct with the same fields.
+// streamError is net/http's error of a stream that was reset. errors.As fills any struct with its fields.
 type streamError struct {
 	StreamID uint32
 	Code     uint32 // https://www.rfc-editor.org/rfc/rfc9113#name-error-codes

@@ -7,8 +7,7 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// Reasons for which there is no further attempt. Others are the errors of the context, of guards,
-// policies and limiters.
+// Reasons for which there is no further attempt, besides errors of contexts, guards, policies and limiters.
 var (
 	// ErrAttempts: the operation used up its attempts.
 	ErrAttempts = errors.New("attempt limit reached")

@@ -6,8 +6,7 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// Number returns which attempt of its operation the context belongs to: 1 is the first, 2 the first
-// retry. 0 means that it is not known.
+// Number returns which attempt of its operation the context belongs to, from 1; 0: not known.
 func Number(ctx context.Context) int {
 	n, _ := ctx.Value(fact.NumberKey{}).(int)
 	return n

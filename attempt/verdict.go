@@ -18,8 +18,7 @@ type Verdict struct {
 	// pauses all its operations at once, for all of RetryAfter, however long. If RetryAfter is 0, the
 	// pause is a minute, and twice as long after each such answer in a row.
 	Stop bool
-	// Reason is why there is no further attempt, whatever a policy says: ErrQuota or ErrNoContact. nil
-	// leaves the decision to Retry and the policy.
+	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
 	Reason error
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// patience is how long a request without a deadline is sent again. Our choice: three times the longest
-// Retry-After that a limiter obeys by default.
+// patience is three times the longest Retry-After that a limiter obeys by default. Our choice.
 const patience = 15 * time.Minute
 
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
@@ -57,9 +56,8 @@ func optionsOf(opts []Option) (all options) {
 	return all
 }
 
-// ResendUnavailable lets a Client send every request again after a 503 with a Retry-After, a POST too: for
-// a service that refuses with 503 before it does any of the work. It has no effect on a Transport, which
-// sends nothing again.
+// ResendUnavailable lets a Client send every request again after a 503 with a Retry-After, a POST too: for a
+// service that refuses with 503 before it does any of the work.
 func ResendUnavailable() Option { return func(o *options) { o.unavailable = true } }
 
 // WithoutQuota leaves the quotas alone that a service reports in its answers. The default is to pace the

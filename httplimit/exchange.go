@@ -14,12 +14,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// drainTime is how long an answer that is not the last is read at most. Our choice: a new connection
-// takes less.
+// drainTime is how long an answer that is not the last is read. Our choice: a new connection takes less.
 const drainTime = 250 * time.Millisecond
 
-// exchange is one request of a Client or a retrier with all its attempts, as a run.Operation. One
-// goroutine has it.
+// exchange is one request of a Client or a retrier with all its attempts. One goroutine has it.
 type exchange struct {
 	req *http.Request
 	// send makes an attempt. If there is an answer, the error is what its head says.
@@ -109,8 +107,7 @@ func (x *exchange) result(err error) (*http.Response, error) {
 	return nil, story
 }
 
-// notSent is the error of a request that was not sent, for that reason. A RoundTripper closes the body
-// always, also on errors.
+// notSent is the error of a request that was not sent. A RoundTripper always closes the body.
 func notSent(req *http.Request, reason error) error {
 	if req.Body != nil {
 		req.Body.Close()

@@ -36,8 +36,7 @@ type Handler struct {
 
 // HandlerConfig is how a Handler does its work. Zero fields take the documented default.
 type HandlerConfig struct {
-	// Status is the status of refusals: http.StatusServiceUnavailable (503) or http.StatusTooManyRequests
-	// (429); 0 means 503.
+	// Status is the status of refusals: 503 or 429; 0 means 503.
 	Status int
 	// Bypass selects requests that need no place, never wait, and are never refused, such as the probes of
 	// a load balancer: refusing one takes the server out of service when it is needed most. nil: none.
@@ -71,8 +70,7 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 	)
 }
 
-// NewHandler returns a Handler in front of next, or an error that says what is wrong. Several Handlers
-// may share a controller.
+// NewHandler returns a Handler in front of next, or an error. Several Handlers may share a controller.
 func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (*Handler, error) {
 	s, err := s.withDefaults()
 	switch {

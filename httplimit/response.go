@@ -14,8 +14,7 @@ import (
 // sniffed is how much of an answer net/http looks at to find its Content-Type.
 const sniffed = 512
 
-// service is one request in service, and the http.ResponseWriter of its handler. It sees how the answer
-// begins, and when the connection is hijacked.
+// service is one request in service, and the http.ResponseWriter of its handler.
 type service struct {
 	http.ResponseWriter
 	permit admission.Permit
@@ -41,8 +40,7 @@ func (s *service) begin(status int) {
 	}
 }
 
-// writer returns s with Flush and Hijack as far as the writer beneath has them. Callers ask for them with
-// a type assertion.
+// writer returns s with Flush and Hijack if the writer beneath has them: callers assert the type.
 func (s *service) writer() http.ResponseWriter {
 	_, flushes := reach[http.Flusher](s.ResponseWriter)
 	if !flushes {

@@ -27,8 +27,7 @@ type StatusError struct {
 	Status string
 	// Header is the answer's header.
 	Header http.Header
-	// Body is the start of the answer's body, at most 4 KiB; of a 402, 403 or 429 in JSON 64 KiB, for the
-	// code in it.
+	// Body is the start of the answer's body: at most 4 KiB; of a 402, 403 or 429 in JSON 64 KiB.
 	Body []byte
 
 	// read is the answer as it was read when it came, nil for a StatusError that is made by hand.
@@ -100,8 +99,7 @@ func (e *StatusError) HTTPStatusCode() int { return e.StatusCode }
 // RetryAfter returns the delay that the service asked for, or 0.
 func (e *StatusError) RetryAfter() time.Duration { return e.Answer().After }
 
-// Error returns the status, the Retry-After and the start of the body, in one line of printable
-// characters.
+// Error returns the status, the Retry-After and the start of the body, printable and in one line.
 func (e *StatusError) Error() string {
 	var s strings.Builder
 	s.WriteString("httplimit: " + printable(e.status()))

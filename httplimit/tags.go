@@ -60,9 +60,8 @@ func SetTags(h http.Header, t tag.Tags) {
 	set(headerAttempt, attempt)
 }
 
-// AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged. It adds no
-// version to another client's name. Of two attempts the higher stays, since a request that was sent
-// before is no longer an initial one.
+// AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged: no version to another
+// client's name. Of two attempts the higher stays.
 func AddTags(h http.Header, t tag.Tags) {
 	if _, ok := h[headerClient]; ok {
 		t.Client, t.Version = "", ""
@@ -81,8 +80,7 @@ func AddTags(h http.Header, t tag.Tags) {
 }
 
 // ParseTags returns the tags in a header. A tag that is malformed, or given more than once, counts as
-// missing, and the error names it; the other tags are valid. The client says them about itself, without
-// proof.
+// missing, and the error names it. The client says them about itself, without proof.
 func ParseTags(h http.Header) (tag.Tags, error) {
 	var t tag.Tags
 	var errs []error

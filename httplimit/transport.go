@@ -55,8 +55,7 @@ func over(base http.RoundTripper) beneath {
 	return beneath{base}
 }
 
-// CloseIdleConnections closes the idle connections of the base, if it can.
-// http.Client.CloseIdleConnections calls it.
+// CloseIdleConnections is for http.Client: it closes the idle connections of the base, if it can.
 func (b beneath) CloseIdleConnections() {
 	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -90,8 +89,7 @@ func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt,
 	return nil, notSent(req, err)
 }
 
-// send makes the attempt, which ends with the answer's body. The error is the base's, or what the answer's
-// head says.
+// send makes the attempt, which ends with the answer's body. The error is the base's, or the head's.
 func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
@@ -132,8 +130,7 @@ type unanswered struct{ error }
 func (u unanswered) Unwrap() error    { return u.error }
 func (u unanswered) Unanswered() bool { return true }
 
-// failure is the head of an answer as an error, nil for a success, so that a limiter reads an answer in
-// the same way here and in Do with Check.
+// failure is the head of an answer as an error, nil for a success, as with Check.
 func failure(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil

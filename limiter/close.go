@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// Close takes no new work: callers that wait, and later ones, get ErrClosed. Attempts in flight are released
-// as always. With Config.StateFile it writes the state, and returns the error of the write. It may be called
-// more than once.
+// Close takes no new work: callers that wait, and later ones, get ErrClosed. With Config.StateFile it writes
+// the state, and returns the error of the write. It may be called more than once.
 func (l *Limiter) Close() error {
 	l.close()
 	return l.save()
@@ -46,8 +45,7 @@ func (l *Limiter) close() {
 	l.unlock(0)
 }
 
-// settle lets Drain return once no attempt is in flight. A closed limiter sends no more, so that happens
-// once.
+// settle lets Drain return once no attempt is in flight. A closed limiter sends no more.
 func (l *Limiter) settle() {
 	if l.core.Flying() > 0 {
 		return

@@ -34,8 +34,7 @@ type Rules struct {
 	// Patience is the number of overloads in a row from which an operation backs off by itself, and of cuts
 	// in a row (never less than two) from which a Retry-After pauses all operations: 1 or more; 0 means 5.
 	Patience int
-	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one counts as MaxRetryAfter: 1 ms to
-	// 24 h; 0 means 5 min.
+	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// Reserve is the share of each quota of the service, 0 to 1, that is sent not at once but evenly up to
 	// the reset, for others that spend the same quota. It needs a door that reads the service's reports, such
@@ -46,8 +45,7 @@ type Rules struct {
 	GiveUpAfter time.Duration
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit.
 	MaxAttempts int
-	// AttemptTimeout ends the context of a single attempt of Do and Each, which then counts as Timeout. 0: no
-	// timeout.
+	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: none.
 	AttemptTimeout time.Duration
 	// FirstContact is how long operations try to reach a service that has never answered, from the first
 	// attempt that found no service: a refused connection, an unknown address. After it they fail with
@@ -62,8 +60,7 @@ type Config struct {
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
 	// means 20, or the nearest bound. Tahoe also restarts there at every cut.
 	InitialWindow float64
-	// InitialSsthresh is the slow-start threshold at the start, in attempts: 1 to
-	// window.MaxWindow; 0 means 1024.
+	// InitialSsthresh is the slow-start threshold at the start: 1 to window.MaxWindow; 0 means 1024.
 	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
@@ -77,14 +74,12 @@ type Config struct {
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
-	// Restore is a state learned earlier, to start from. The zero State, and one older than RestoreAge, are
-	// ignored.
+	// Restore is a state to start from, unless it is the zero State or older than RestoreAge.
 	Restore State
 	// StateFile keeps the state over restarts. New starts from a state in the file that is not too old, else
 	// from Restore; Close and Drain write it. "": no file.
 	StateFile string
-	// RestoreAge is the age from which a state is too old; 0 means 1 h, negative: no age. A state without a
-	// time is never too old.
+	// RestoreAge is the age from which a state with a time is too old; 0 means 1 h, negative: no age.
 	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
 	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.

@@ -37,8 +37,7 @@ const (
 	Closed
 	// Reconfigured: the limiter is under new rules.
 	Reconfigured
-	// Away: an attempt found no service, for the reason in Event.Err. There is one such event until the
-	// service answers.
+	// Away: an attempt found no service, for the reason in Event.Err; once until the service answers.
 	Away
 	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal, so the classifier
 	// may not know it. There is one such event for each limiter.
@@ -80,8 +79,7 @@ type Event struct {
 	// Outcome and RTT are the outcome and the round-trip time of an answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the pause lasts (Paused), the operation waited (Admitted), or the quota
-	// needs to be whole again (UsedUp).
+	// Wait is how long the pause (Paused), the operation's wait (Admitted) or the quota's (UsedUp) is.
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
 	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
@@ -151,8 +149,7 @@ func (e Event) moved() string {
 	return "the window stays " + number(e.Window.Cwnd)
 }
 
-// windows are the windows before and after the event: "2", and "1 every 400ms" if the gap
-// alone sets the rate.
+// windows are the windows before and after the event: "2", or "1 every 400ms" by the gap.
 func (e Event) windows() (before, after string) {
 	size := func(cwnd float64, gap time.Duration) string {
 		if gap == 0 || cwnd > window.MinWindow {

@@ -27,8 +27,7 @@ const (
 type KeyedConfig struct {
 	// Idle is how long a limiter is kept that is not asked for; 0 means 10 min.
 	Idle time.Duration
-	// Keys is the most limiters at a time, from 1; 0 means 10 000. To make room for one more, the least
-	// recently used idle limiter is evicted.
+	// Keys is the most limiters, from 1; 0 means 10 000. For one more, the idlest limiter is evicted.
 	Keys int
 	// Evicted is called with each evicted limiter, by the goroutine that asked for another one: to keep its
 	// State, or to count it (contrib/prometheus). Several goroutines may call it at once. It may be nil.
@@ -129,8 +128,7 @@ func (k *Keyed[K]) use(e *entry[K], now time.Time) {
 	k.used.Push(&e.item)
 }
 
-// drop evicts an entry, or counts it as used now if it is busy. So the search for idle limiters looks at no
-// more entries than it moves.
+// drop evicts an entry, or counts it as used now if it is busy, so that the search passes it once.
 func (k *Keyed[K]) drop(e *entry[K], now time.Time, gone *[]*Limiter) {
 	if s := e.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
 		k.use(e, now)

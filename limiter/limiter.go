@@ -18,8 +18,7 @@ import (
 var (
 	// ErrClosed: the limiter takes no new work, Close or Drain was called.
 	ErrClosed = errors.New("limiter: closed")
-	// ErrHasSlot: Acquire was called with the context of an attempt that has a slot of the limiter
-	// already, as within Do.
+	// ErrHasSlot: Acquire was called with the context of an attempt of the limiter, as within Do.
 	ErrHasSlot = errors.New("limiter: Acquire within an attempt that has a slot")
 	// ErrReleased: the permit was released before; the second release is ignored.
 	ErrReleased = errors.New("limiter: permit released already")
@@ -48,8 +47,7 @@ type Limiter struct {
 	// config has the settings in force. It is read without the lock.
 	config  atomic.Pointer[Config]
 	contact contact
-	// waiters has those not in use. Each limiter has its own, since a channel of a testing/synctest bubble
-	// must not be used outside.
+	// waiters has those not in use. A channel of a testing/synctest bubble must not be used outside.
 	waiters sync.Pool
 
 	// mu is the one lock. An event leaves it by unlock, a question by mu.Unlock. Under the lock: decide
@@ -64,8 +62,7 @@ type guarded struct {
 	counts Snapshot
 	closed bool
 	pause  pause
-	// passed counts the slots given to operations of the queue, less the retries that came to its front. A
-	// waiter's place falls by 1 with each.
+	// passed counts the slots given to the queue, less the retries that came to its front.
 	passed int
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
@@ -78,8 +75,7 @@ type guarded struct {
 	recent []Event
 }
 
-// New returns a limiter with the law, or an error that names the wrong setting, its value and the allowed
-// values.
+// New returns a limiter with the law, or an error that names the wrong setting and the allowed values.
 func New(law window.NewLaw, c Config) (*Limiter, error) {
 	initial := c.InitialWindow
 	c, err := c.withDefaults()
@@ -106,8 +102,7 @@ func New(law window.NewLaw, c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// now is the time since the limiter was made. It takes one of the machine's clocks, the time of day takes
-// two.
+// now is the time since the limiter was made, by one of the machine's clocks; the time of day takes two.
 func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
 // time is the time if the core needs it, else 0: reading the clock costs more than all the rest.

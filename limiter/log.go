@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// group is a group of pairs of a key and a value, without the values that are zero. in_flight and queued are
-// always in it.
+// group is a group of pairs of a key and a value, without zeros, except in_flight and queued.
 func group(pairs ...any) slog.Value {
 	var attrs []slog.Attr
 	for i := 0; i < len(pairs); i += 2 {
@@ -32,8 +31,7 @@ func (s Snapshot) LogValue() slog.Value {
 	)
 }
 
-// LogValue is the event as a group of log/slog, without the fields that are zero and without its time,
-// which the record has.
+// LogValue is the event as a group of log/slog, without its time and the fields that are zero.
 func (e Event) LogValue() slog.Value {
 	outcome, err := "", ""
 	if e.Outcome.Valid() {
@@ -99,8 +97,7 @@ type ration struct {
 	most int
 
 	mu sync.Mutex
-	// began is the start of this second, written the lines in it, and leftOut the lines left out since
-	// the last one that was written.
+	// began is the start of this second, written its lines, leftOut the lines since the last written.
 	began   time.Time
 	written int
 	leftOut uint64

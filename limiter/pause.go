@@ -12,8 +12,7 @@ import (
 // pause is a pause for all operations, which the core has begun, or the wait for a quota.
 type pause struct {
 	until time.Time
-	// asked is the Retry-After that it obeys, cut is MaxRetryAfter if that is shorter; 0 if the pause has
-	// another cause.
+	// asked is the Retry-After that it obeys, 0 for another cause; cut is MaxRetryAfter if shorter.
 	asked, cut time.Duration
 	// refusal is the error of the attempt that asked for it.
 	refusal error

@@ -36,13 +36,11 @@ func (e *budgetError) NotSent() bool { return true }
 
 // BudgetSettings are the rules of a retry budget. Zero fields take the documented default.
 type BudgetSettings struct {
-	// Share is the most of all requests, the retries among them, that may be retries: greater than 0,
-	// less than 1; 0 means 0.1.
+	// Share is the most of all requests that may be retries: greater than 0, less than 1; 0 means 0.1.
 	Share float64
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
 	Window time.Duration
-	// Floor is how many retries there may be within the Window in any case, for clients that send little:
-	// 1 or more; 0 means 3, negative no floor.
+	// Floor is how many retries there may be within the Window in any case; 0 means 3, negative none.
 	Floor int
 }
 
@@ -107,8 +105,7 @@ func (b *Budget) Settings() BudgetSettings {
 	return BudgetSettings(b.core.Settings())
 }
 
-// Reconfigure puts the budget under new rules while it works. If it returns an error, which names the
-// wrong setting, the old rules stay.
+// Reconfigure puts the budget under new rules. If it returns an error, the old rules stay.
 func (b *Budget) Reconfigure(s BudgetSettings) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Caps are the settings of a policy that can be changed while it works. The zero value leaves the policy
-// as it was made.
+// Caps are settings of a policy that can change while it works. Zero fields leave the policy's own.
 type Caps struct {
 	// MaxAttempts replaces Config.MaxAttempts, also for operations under way: the most attempts of an
 	// operation, from 1, which means no retries; 0 leaves Config.MaxAttempts, negative means no limit.
@@ -20,9 +19,8 @@ type Caps struct {
 	PauseMax time.Duration
 }
 
-// SetCaps changes the caps while the policy works. If it returns an error, which names the wrong setting,
-// its value and the allowed ones, the old caps stay. A nil policy is shared by all, and cannot be
-// changed.
+// SetCaps changes the caps while the policy works. If it returns an error, which names the wrong setting, the
+// old caps stay. A nil policy is shared by all, and cannot be changed.
 func (p *Policy) SetCaps(c Caps) error {
 	if err := c.check(p); err != nil {
 		return fmt.Errorf("retry: %w", err)

@@ -40,14 +40,12 @@ type Config struct {
 	// Without it only what was certainly not done is tried again. For single operations there is
 	// WithIdempotent.
 	Idempotent bool
-	// Timeouts lets a timeout be followed by a retry though the work is not idempotent: it may then be
-	// done twice.
+	// Timeouts lets a timeout be followed by a retry of other work, which may then be done twice.
 	Timeouts bool
 	// If decides alone which errors are tried again, idempotent or not; nil means the terms of Policy. An
 	// error with an attempt.Verdict.Reason, such as a used quota, is final all the same.
 	If func(error) bool
-	// MaxRetryAfter is the longest Retry-After that is obeyed, longer ones count as this: 1 ms to 24 h; 0
-	// means 5 min.
+	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// Rand is the source of jitter; nil: one with a random seed. It is used by one goroutine at a time.
 	Rand backoff.Rand
@@ -60,8 +58,7 @@ type Config struct {
 
 	// Classifier reads an attempt's error; nil means attempt.Classify.
 	Classifier attempt.Classifier
-	// AttemptTimeout ends the context of a single attempt, which then counts as a timeout; 0 means no
-	// limit.
+	// AttemptTimeout ends the context of one attempt, which is then a timeout; 0: none.
 	AttemptTimeout time.Duration
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock

@@ -9,8 +9,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrSense: carrier sense found no room, and the request was not sent. The errors of a Sense wrap it and the
-// error of the look.
+// ErrSense: carrier sense found no room. The errors of a Sense wrap it and the error of the look.
 var ErrSense = errors.New("retry: carrier sense found no room")
 
 type senseError struct{ cause error }
@@ -54,8 +53,7 @@ func (s Sense) Admit(ctx context.Context, _ int) error {
 // Ended makes no difference: the next look sees for itself.
 func (s Sense) Ended(context.Context, window.Outcome) {}
 
-// Before returns a function that looks and then sends, for Do. The look runs within the attempt: its time
-// counts towards an attempt timeout.
+// Before returns a function that looks and then sends, for Do. An attempt timeout includes the look.
 func (s Sense) Before(send func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := s.Admit(ctx, attempt.Number(ctx)); err != nil {

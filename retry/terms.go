@@ -12,8 +12,7 @@ import (
 
 // Reasons of a policy, besides attempt.ErrAttempts.
 var (
-	// ErrNotIdempotent: the error might pass, but the work may have been done, and it is not known that
-	// it may be done twice.
+	// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
 	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
 	// ErrBackoff: the backoff allows no further retry.
 	ErrBackoff = policy.ErrBackoff
@@ -27,8 +26,7 @@ func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
 
-// may reports whether the terms allow another attempt after the error; if not, and the error itself
-// would, the reason why.
+// may reports whether the terms allow another attempt after the error, and if not, why.
 func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, error) {
 	if p.c.If != nil {
 		return p.c.If(err), nil
@@ -45,8 +43,7 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	return false, ErrNotIdempotent
 }
 
-// notSent reports whether the request did not reach the service: it got no slot (NotSent() bool), or
-// there was no connection.
+// notSent reports whether the request got no slot or no connection.
 func notSent(err error) bool {
 	var story *attempt.Error
 	if errors.As(err, &story) && story.Attempts > 1 {

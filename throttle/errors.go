@@ -8,8 +8,7 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// ErrThrottled: the request was rejected at the client, and not sent. The errors of Admit and Do match it
-// with errors.Is.
+// ErrThrottled: the client rejected the request, and did not send it. The errors of Admit and Do match it.
 var ErrThrottled = errors.New("throttle: rejected by the client")
 
 // Error says why a request was rejected. It is an ErrThrottled.
@@ -31,6 +30,5 @@ func (e *Error) Error() string {
 // Is reports whether the target is ErrThrottled.
 func (e *Error) Is(target error) bool { return target == ErrThrottled }
 
-// NotSent says that the request was not sent: a retry policy may act upon it, and other guards do not
-// count it.
+// NotSent says that the request was not sent, for retry policies and other guards.
 func (e *Error) NotSent() bool { return true }

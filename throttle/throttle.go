@@ -32,14 +32,12 @@ type Throttle struct {
 type Config struct {
 	// Window is how far back requests count: 1 s to 1 h; 0 means 2 min.
 	Window time.Duration
-	// K is how many requests are sent for each that is accepted, 1 to 100; 0 means 2. Smaller rejects
-	// more and sooner.
+	// K is how many requests are sent for each that is accepted, 1 to 100; 0 means 2.
 	K float64
 	// Probe is the floor: a request goes, whatever the probability, if its criticality sent no request
 	// for this time. 1 ms to Window; 0 means 1 s.
 	Probe time.Duration
-	// Rand is the source of chance, which must not be used elsewhere at the same time; nil: one with a
-	// random seed.
+	// Rand is the source of chance, used under the throttle's lock; nil: one with a random seed.
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -47,8 +45,7 @@ type Config struct {
 	Classifier attempt.Classifier
 }
 
-// New returns a throttle without requests, or an error that names the wrong setting, its value and the
-// allowed ones.
+// New returns a throttle without requests, or an error that names the wrong setting.
 func New(c Config) (*Throttle, error) {
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -104,8 +101,7 @@ func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	t.core.Ended(now, of, o)
 }
 
-// Counts returns the requests and the accepts of the criticality within the window, and the probability
-// with which a request would be rejected now.
+// Counts returns the requests and the accepts within the window, and the probability of a rejection now.
 func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int, rejection float64) {
 	now := t.clock.Now()
 	t.mu.Lock()

@@ -12,8 +12,7 @@ const (
 	Overload
 	// Timeout: no answer came in time. It counts as overload, with a total of its own.
 	Timeout
-	// Neutral: the end says nothing about load: a 500, a caller's cancellation, an error of the client's
-	// own machine.
+	// Neutral: the end says nothing about load: a 500, a cancellation, an error of the client's own.
 	Neutral
 	// ClientError: the answer is final, a 404, a 409, a 412. The window treats it as a success.
 	ClientError

@@ -17,12 +17,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ServerConfig is how [Admit] and the server interceptors do their work. Zero fields take the documented
-// default.
+// ServerConfig is how [Admit] does its work. Zero fields take the documented default.
 type ServerConfig struct {
-	// Code is the code of refusals: codes.Unavailable or codes.ResourceExhausted; 0 means Unavailable.
-	// Load balancers and gRPC's own retry policies commonly try elsewhere, or again, after the first, and
-	// not after the second.
+	// Code is the code of refusals: codes.Unavailable or codes.ResourceExhausted; 0 means Unavailable, after
+	// which load balancers and gRPC's own retry policies commonly try elsewhere, or again.
 	Code codes.Code
 	// Bypass selects calls that need no place, never wait, and are never refused. method is the full one,
 	// "/grpc.health.v1.Health/Check". nil selects gRPC's health service.

@@ -40,8 +40,7 @@ func Retry(do func(context.Context, func(context.Context) error) error) grpc.Dia
 	})
 }
 
-// idempotent reports whether the .proto file of a method, "/package.Service/Method", says that it may be
-// called twice.
+// idempotent reports whether the method's .proto file says that it may be called twice.
 func idempotent(method string) bool {
 	name := strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", ".")
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))

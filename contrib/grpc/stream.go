@@ -41,8 +41,7 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	return s, nil
 }
 
-// stream is a client's stream that holds a slot. SendMsg, RecvMsg, and the ends of the context and of the
-// connection may come at the same time.
+// stream is a client's stream that holds a slot. Its methods and its ends may come at the same time.
 type stream struct {
 	grpc.ClientStream
 	// held is the attempt, nil after its end. Whoever swaps it out ends it.
@@ -55,8 +54,7 @@ type stream struct {
 	forget atomic.Pointer[func() bool]
 }
 
-// watch gives the slot back when the context ends. gRPC's OnFinish does that too, unless another
-// interceptor stands between.
+// watch gives the slot back when the context ends, as gRPC's OnFinish if no interceptor is between.
 func (s *stream) watch(ctx context.Context) {
 	if ctx.Done() == nil {
 		return

@@ -57,8 +57,7 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags returns the tags in a
-// header.
+// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags.
 func ParseTags(md metadata.MD) (tag.Tags, error) { return httplimit.ParseTags(headerOf(md)) }
 
 // headerOf is the part of the metadata with tags, as a header.

@@ -47,16 +47,14 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 	return &Registration{r, all}, nil
 }
 
-// Registration is what Register returns. Its Unregister ends the measuring. It is safe for any number of
-// goroutines.
+// Registration ends the measuring by Unregister. It is safe for any number of goroutines.
 type Registration struct {
 	metric.Registration
 	tally *tally.Tally
 }
 
-// Evicted is a limiter.KeyedConfig.Evicted. It counts a limiter that is gone, under its own name
-// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops between two
-// reads are not counted.
+// Evicted is a limiter.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
+// counts a limiter under its own name (aimd.WithName) if it was never read.
 func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {

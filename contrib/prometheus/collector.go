@@ -31,8 +31,7 @@ func desc(name string, labels []string, help string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Collector is a prometheus.Collector of limiters, see the package. It is safe for any number of
-// goroutines. Make one with New.
+// Collector is a prometheus.Collector of limiters. It is safe for any number of goroutines.
 type Collector struct{ tally *tally.Tally }
 
 // New returns a Collector. Each function yields the present limiters, each with a name, "" for the
@@ -80,7 +79,6 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Evicted is a limiter.KeyedConfig.Evicted. It counts a limiter that is gone, under its own name
-// (aimd.WithName) if it was never read. Without it, limiters that a Keyed makes and drops between two
-// reads are not counted.
+// Evicted is a limiter.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
+// counts a limiter under its own name (aimd.WithName) if it was never read.
 func (c *Collector) Evicted(l *limiter.Limiter) { c.tally.Evicted(l) }

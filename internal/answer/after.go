@@ -12,8 +12,7 @@ import (
 // time instead of seconds. The limiter's setting bounds how much of a delay is obeyed.
 const Longest = 365 * 24 * time.Hour
 
-// inMilliseconds are headers in milliseconds, AWS's and Azure's. They are more exact than Retry-After, so
-// they come first.
+// inMilliseconds are headers of AWS and Azure. They are more exact than Retry-After, so they come first.
 var inMilliseconds = [...]string{"X-Amz-Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms"}
 
 // RetryAfter is httplimit.RetryAfter.
@@ -61,8 +60,7 @@ func moment(s string, h http.Header, now time.Time) (time.Duration, bool) {
 	return until(time.Unix(0, int64(n*float64(time.Second))), h, now)
 }
 
-// until is the time from the answer's own Date, or from now without a Date: the service's clock may differ
-// from ours.
+// until is the time from the answer's own Date, since its clock may differ, or from now without a Date.
 func until(at time.Time, h http.Header, now time.Time) (time.Duration, bool) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date

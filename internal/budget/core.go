@@ -63,8 +63,7 @@ const (
 	newestBuckets = budgetBuckets / 10
 )
 
-// New returns a budget without requests, or an error that names the wrong setting, its value and the
-// allowed ones.
+// New returns a budget without requests, or an error that names the wrong setting.
 func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {

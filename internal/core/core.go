@@ -13,13 +13,11 @@ import (
 // of the queue, a driver calls Next until it returns nil, and then sets one timer for Deadline.
 type Core[T any] struct {
 	Gate
-	// Queue has the new operations in their order (Push), and before them the operations whose last attempt
-	// failed (PutBack).
+	// Queue has the operations that failed (PutBack), and then the new ones (Push).
 	Queue queue.Queue[T]
 }
 
-// New returns a core in its initial state, or an error that names the wrong setting, its value and the
-// allowed values.
+// New returns a core in its initial state, or an error that names the wrong setting.
 func New[T any](law window.NewLaw, s Settings) (Core[T], error) {
 	g, err := NewGate(law, s)
 	return Core[T]{g, queue.Queue[T]{Bound: s.QueueBound}}, err

@@ -21,14 +21,12 @@ type Gate struct {
 	pausedUntil time.Duration
 	// sent is the last send of a law that spaces its sends: the time it was due, if only the timer was late.
 	sent time.Duration
-	// spaced: when Next was last asked, the gap alone kept back the operation at the front. The next send is
-	// then as late as the timer.
+	// spaced: the gap alone kept back the operation at the front, so the next send is as late as the timer.
 	spaced bool
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
 
-	// quotas is nil until the service reports a quota. waiting is the number of operations that waited at the
-	// last call.
+	// quotas is nil until the service reports one. waiting operations were there at the last call.
 	quotas  *quota.Quotas
 	waiting int
 }
@@ -241,8 +239,7 @@ func (g *Gate) spaces() bool {
 	return g.state.Gap > 0 && g.state.Cwnd <= window.MinWindow
 }
 
-// due is the earliest time of the next send, if the window is open. A further reason to wait is one more term
-// here, and one more in Timed.
+// due is the earliest time of the next send, if the window is open. See Timed for a further reason.
 func (g *Gate) due() time.Duration {
 	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
 }

@@ -12,8 +12,7 @@ import (
 
 const (
 	// DefaultPauseMin and DefaultPauseMax: a 60 s outage is met with some 360 requests of Tahoe 0.9 instead
-	// of 8000 (scenario outage-pause of aimd sim), and a service that comes back is found again within
-	// seconds.
+	// of 8000 (scenario outage-pause of aimd sim).
 	DefaultPauseMin = 50 * time.Millisecond
 	DefaultPauseMax = 5 * time.Second
 	// DefaultPatience: our choice. With fewer, operations that lose their place in an ordinary overshoot back

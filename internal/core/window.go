@@ -29,8 +29,7 @@ const (
 	Ignored
 )
 
-// Ticket names one attempt in flight by a fresh id, given at send. It is a small value; copies name the same
-// attempt. The zero Ticket names no attempt.
+// Ticket names one attempt in flight by a fresh id, given at send. The zero Ticket names no attempt.
 type Ticket struct {
 	id    uint64
 	place uint32
@@ -43,13 +42,11 @@ func (t Ticket) ID() uint64 { return t.id }
 // so, then Answered or Withdrawn once for each ticket. Make one with NewWindow.
 type Window struct {
 	law window.Law
-	// lawTimed is the law's Timed; timed: round-trip times are measured, for the law or because
-	// Settings.Timed asks for them.
+	// lawTimed is the law's Timed; timed: the window measures, for the law or for Settings.Timed.
 	lawTimed, timed bool
 
 	state window.State
-	// limit is the whole attempts in state.Cwnd, at most those that the service allows in flight; 0: it
-	// reports no number.
+	// limit is the whole attempts in Cwnd, at most those that the service allows; 0: it reports none.
 	limit, most int
 	// settings have the bounds of state.Cwnd.
 	settings window.Settings
@@ -163,12 +160,10 @@ func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
 	return sent, ok
 }
 
-// Restarted makes the window as small as it may be and keeps ssthresh, as after an idle period (RFC 5681,
-// section 4.1), here after a pause for all.
+// Restarted makes the window as small as it may be and keeps ssthresh (RFC 5681, section 4.1).
 func (w *Window) Restarted() { w.resize(w.settings.Min) }
 
-// Restored puts the window to a state that was learned earlier, within today's bounds, or returns an error
-// that names the wrong field.
+// Restored puts the window to an earlier state, within today's bounds, or names the wrong field.
 func (w *Window) Restored(s window.State) error {
 	err := cmp.Or(
 		setting.Number("Cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow),

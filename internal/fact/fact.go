@@ -1,5 +1,4 @@
-// Package fact reads the error of an attempt once, for all who want to know: who classifies it, who
-// counts the first contact, and guards.
+// Package fact reads the error of an attempt once, for classifiers, the first contact, and guards.
 package fact
 
 import (
@@ -19,8 +18,7 @@ type Facts struct {
 	Unsent bool
 	// Unanswered: the service gave no answer.
 	Unanswered bool
-	// Unreached: there was no way to the service. The dial, the name's resolution or the TLS handshake
-	// failed.
+	// Unreached: the dial, the name's resolution or the TLS handshake failed.
 	Unreached bool
 	// OfContext: the error is a context's.
 	OfContext bool
@@ -66,8 +64,7 @@ func Undialed(err error) bool {
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
-// OfTLS reports a TLS that does not fit: a certificate that is not trusted, or one side without TLS.
-// Another attempt fails in the same way.
+// OfTLS reports a TLS that does not fit: another attempt fails in the same way.
 func OfTLS(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError

@@ -13,13 +13,11 @@ import (
 // ErrBackoff is retry.ErrBackoff.
 var ErrBackoff = errors.New("retry: backoff exhausted")
 
-// Rules are how often an operation is tried again, and when, after a failure that may be. They take all
-// settings as they are.
+// Rules are how often an operation is tried again, and when. All values are allowed.
 type Rules struct {
 	// MaxAttempts is the most attempts of an operation, the first among them; 0 or less: no limit.
 	MaxAttempts int
-	// Backoff is how long an operation backs off by itself, never nil, and PauseMax the longest that it
-	// does; 0: as long as Backoff says.
+	// Backoff is the operation's own backoff, never nil, and PauseMax its longest delay; 0: none.
 	Backoff  backoff.Backoff
 	PauseMax time.Duration
 	// MaxRetryAfter is the longest Retry-After that is obeyed.

@@ -1,5 +1,4 @@
-// Package rejection decides which requests a client rejects before it sends them. It is the pure core of
-// package throttle.
+// Package rejection is the pure core of package throttle.
 package rejection
 
 import (
@@ -21,8 +20,7 @@ type Core struct {
 }
 
 type level struct {
-	// requests counts those that were sent and answered, and those rejected. The accepts are marked: answers
-	// that were no refusal.
+	// requests counts requests that were answered or rejected. The accepts are marked.
 	requests sliding.Counter
 	// sent is when the last request went.
 	sent time.Time
@@ -30,12 +28,10 @@ type level struct {
 	begun bool
 }
 
-// buckets is how many parts the window has. Our choice: at two minutes an event leaves two seconds late
-// at the most.
+// buckets is how many parts the window has. Our choice: two seconds each at two minutes.
 const buckets = 60
 
-// New returns a core without requests, or an error that names the wrong setting, its value and the
-// allowed ones.
+// New returns a core without requests, or an error that names the wrong setting.
 func New(s Settings) (Core, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -90,8 +86,7 @@ func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 	return max(0, (float64(requests)-float64(c.rules.K*float64(accepts)))/(float64(requests)+1))
 }
 
-// Counts returns the requests and the accepts of the criticality within the window. Rejected requests are
-// among the requests.
+// Counts returns the requests, the rejected ones among them, and the accepts within the window.
 func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int) {
 	sum := c.level(of).requests.Sum(now)
 	return sum.All, sum.Marked

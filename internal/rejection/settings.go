@@ -20,8 +20,7 @@ const (
 	DefaultProbe = time.Second
 )
 
-// Settings has the rules of a Core; throttle.Config documents its fields. A nil Rand is a source with a
-// fixed seed.
+// Settings has the rules of a Core, as throttle.Config. A nil Rand is a source with a fixed seed.
 type Settings struct {
 	Window time.Duration
 	K      float64

@@ -119,8 +119,7 @@ func (r *Runner) wait(ctx context.Context, t try, held bool) (core.Ticket, error
 	return r.Slots.Take(ctx, t.number > 1)
 }
 
-// open reports that the context is over, or that the limiter is closed. An operation under a slot of a
-// closed limiter is not tried again either.
+// open reports that the context is over, or that the limiter is closed.
 func (r *Runner) open(ctx context.Context) error {
 	shut, reason := r.Slots.Closed()
 	select {
