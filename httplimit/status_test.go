@@ -61,6 +61,7 @@ func TestARetryAfterIsReadOnce(t *testing.T) {
 		header := http.Header{"Retry-After": {time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}}
 		var status *httplimit.StatusError
 		require.ErrorAs(t, httplimit.Check(answer(503, header, http.NoBody)), &status)
+		require.Equal(t, "503 Service Unavailable", status.Status)
 		text := status.Error()
 		require.Equal(t, time.Minute, status.RetryAfter())
 		time.Sleep(30 * time.Second)
