@@ -146,22 +146,6 @@ func TestClassify(t *testing.T) {
 		{fmt.Errorf("query: %w", driver.ErrBadConn), again},
 		{fmt.Errorf("PutObject: %w", apiError{"SlowDown", 503}), overload},
 
-		{grpcError{8}, overload},
-		{grpcError{14}, overload},
-		{grpcError{4}, timeout},
-		{grpcError{3}, refused},
-		{grpcError{5}, refused},
-		{grpcError{6}, refused},
-		{grpcError{7}, refused},
-		{grpcError{9}, refused},
-		{grpcError{11}, refused},
-		{grpcError{16}, refused},
-		{grpcError{1}, final},
-		{grpcError{2}, final},
-		{grpcError{10}, final},
-		{grpcError{12}, final},
-		{grpcError{13}, final},
-		{grpcError{15}, final},
 		{fmt.Errorf("call: %w", grpcError{8}), overload},
 		{errors.Join(errors.New("other"), grpcError{8}), overload},
 		{strange{}, unknown},
@@ -185,6 +169,13 @@ func TestClassify(t *testing.T) {
 		{&net.DNSError{IsTimeout: true}, timeout},
 	} {
 		assert.Equal(t, c.want, attempt.Classify(c.err), "%#v", c.err)
+	}
+	for want, codes := range map[attempt.Verdict][]grpcCode{
+		overload: {8, 14}, timeout: {4}, refused: {3, 5, 6, 7, 9, 11, 16}, final: {1, 2, 10, 12, 13, 15},
+	} {
+		for _, code := range codes {
+			assert.Equal(t, want, attempt.Classify(grpcError{code}), "%v", code)
+		}
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	pb "google.golang.org/grpc/interop/grpc_testing"
 
 	"github.com/aimd-go/aimd"
@@ -253,28 +252,6 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
-}
-
-// A server that admits 16, and a client with a limiter that knows nothing of it.
-func TestBothEndsTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		controller, err := admission.New(admission.Fixed(16), admission.Config{
-			QueueBound: 4, RetryAfterMin: 100 * time.Millisecond,
-		})
-		require.NoError(t, err)
-		admit, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{Code: codes.ResourceExhausted})
-		require.NoError(t, err)
-		l, c := loaded(t), &capped{}
-		client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, c.service(), admit...))...)
-		c.runs(t, l.Do, ask(client))
-		s := controller.Snapshot()
-		t.Log(s)
-		assert.Zero(t, c.refused.Load(), "the service behind is never asked for more than it takes")
-		assert.EqualValues(t, 500, s.Successes)
-		assert.Zero(t, s.InFlight)
-		assert.Zero(t, s.Queued)
-		assert.Less(t, l.Snapshot().Attempts(), uint64(750), "attempts for 500 operations")
-	})
 }
 
 // gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
