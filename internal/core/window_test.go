@@ -240,17 +240,17 @@ func TestSettings(t *testing.T) {
 	inf := math.Inf(1)
 	of := func(w window.Settings) core.Settings { return core.Settings{Window: w} }
 	for want, s := range map[string]core.Settings{
-		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":              of(window.Settings{Initial: 0.5}),
-		"Initial: +Inf is not allowed, want a number from 1 to 1048576":             of(window.Settings{Initial: inf}),
-		"Initial: 30 is not allowed, want a number from 2 to 10":                    of(window.Settings{Initial: 30, Min: 2, Max: 10}),
-		"Min: -2 is not allowed, want a number from 1 to 1048576":                   of(window.Settings{Min: -2}),
-		"Max: 3 is not allowed, want a number from 5 to 1048576":                    of(window.Settings{Min: 5, Max: 3}),
-		"Factor: 1 is not allowed, want a number greater than 0 and less than 1":    of(window.Settings{Factor: 1}),
-		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":        {QueueBound: -1},
-		"Patience: -1 is not allowed, want a number from 1":                         {Patience: -1},
-		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":              {PauseMin: 10 * time.Second},
-		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":       {PauseMax: 2 * time.Hour},
-		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s":    {MaxRetryAfter: -time.Second},
+		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":           of(window.Settings{Initial: 0.5}),
+		"Initial: +Inf is not allowed, want a number from 1 to 1048576":          of(window.Settings{Initial: inf}),
+		"Initial: 30 is not allowed, want a number from 2 to 10":                 of(window.Settings{Initial: 30, Min: 2, Max: 10}),
+		"Min: -2 is not allowed, want a number from 1 to 1048576":                of(window.Settings{Min: -2}),
+		"Max: 3 is not allowed, want a number from 5 to 1048576":                 of(window.Settings{Min: 5, Max: 3}),
+		"Factor: 1 is not allowed, want a number greater than 0 and less than 1": of(window.Settings{Factor: 1}),
+		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":     {QueueBound: -1},
+		"Patience: -1 is not allowed, want a number from 1":                      {Patience: -1},
+		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
+		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":    {PauseMax: 2 * time.Hour},
+		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s": {MaxRetryAfter: -time.Second},
 	} {
 		_, err := core.New[int](func(window.Settings) window.Law { return halving{} }, s)
 		assert.EqualError(t, err, want)

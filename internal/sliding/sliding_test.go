@@ -16,8 +16,8 @@ func TestEventsLeaveWithTheirBucket(t *testing.T) {
 	c := sliding.New(10*time.Second, 10)
 	assert.Zero(t, c.Sum(start))
 	assert.Zero(t, c.Within(start, 3))
-	// Every second request is marked.
-	counts := func(n int) sliding.Counts { return sliding.Counts{All: 2 * n, Marked: n} }
+	// Every third request is marked.
+	counts := func(n int) sliding.Counts { return sliding.Counts{All: 3 * n, Marked: n} }
 	for _, step := range []struct {
 		at          time.Duration
 		add         int
@@ -39,8 +39,9 @@ func TestEventsLeaveWithTheirBucket(t *testing.T) {
 	} {
 		now := start.Add(step.at)
 		for range step.add {
-			c.Added(now, true)
-			c.Added(now, false)
+			for _, marked := range []bool{true, false, false} {
+				c.Added(now, marked)
+			}
 		}
 		require.Equal(t, counts(step.sum), c.Sum(now), "sum at %v", step.at)
 		require.Equal(t, counts(step.sum), c.Within(now, 10), "all buckets at %v", step.at)
