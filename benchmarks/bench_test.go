@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -21,21 +22,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// over reports the time of one piece of work over the time of another, as the median of pairs. Each goes
+// over reports the cost of one piece of work over the cost of another, as the median of pairs. Each goes
 // first in every second pair, so that other work on the machine slows both.
-func over(b *testing.B, unit string, measured, reference func()) {
+func over(b *testing.B, unit string, measured, reference func() float64) {
 	var ratios []float64
-	timed := func(work func()) float64 {
-		began := time.Now()
-		work()
-		return float64(time.Since(began))
-	}
 	for b.Loop() {
 		var with, without float64
 		if len(ratios)%2 == 0 {
-			without, with = timed(reference), timed(measured)
+			without, with = reference(), measured()
 		} else {
-			with, without = timed(measured), timed(reference)
+			with, without = measured(), reference()
 		}
 		ratios = append(ratios, with/without)
 	}
@@ -52,13 +48,80 @@ func BenchmarkUncontended(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			const batch = 1000
 			l := bare(b, aimd.WithLaw(law))
-			over(b, "slot/Wait", func() { cycles(l, batch) }, func() {
+			over(b, "slot/Wait", func() float64 { return cycles(l, batch) }, func() float64 {
+				began := time.Now()
 				for range batch {
 					must(r.Wait(background))
 				}
+				return float64(time.Since(began))
 			})
 		})
 	}
+}
+
+// BenchmarkWaiters is a crowd of a hundred thousand goroutines in Acquire: the heap for each without its
+// stack, and the time to cancel one of them over that in a crowd of a tenth.
+func BenchmarkWaiters(b *testing.B) {
+	const few = 10_000
+	cancel := func(stride int) func() float64 {
+		return func() float64 {
+			_, cancel := crowd(b, few, stride)
+			return cancel
+		}
+	}
+	heap, _ := crowd(b, few, 10) // the first, since Go keeps what it allocates for a goroutine
+	over(b, "cancel/few", cancel(10), cancel(1))
+	b.ReportMetric(heap, "B/waiter")
+}
+
+// crowd starts goroutines that wait for the one slot of a limiter. It returns the heap for each of them, and
+// the nanoseconds to cancel one, if one in stride is cancelled.
+func crowd(b *testing.B, cancelled, stride int) (heap, cancel float64) {
+	l := bare(b, aimd.WithInitialWindow(1))
+	_, ok := l.TryAcquire()
+	require.True(b, ok)
+	ctx, end := context.WithCancel(background)
+	ends := make(chan struct{}, cancelled*stride)
+	// Made once: a closure for each goroutine would count as the limiter's memory.
+	waits := func(ctx context.Context) func() {
+		return func() {
+			_, _ = l.Acquire(ctx) // it ends by ctx or by Close
+			ends <- struct{}{}
+		}
+	}
+	patient, fickle := waits(background), waits(ctx)
+	before := inUse()
+	for i := range cancelled * stride {
+		if i%stride == 0 {
+			go fickle()
+		} else {
+			go patient()
+		}
+	}
+	for l.Snapshot().Queued < cancelled*stride {
+		time.Sleep(time.Millisecond)
+	}
+	heap = float64(inUse()-before) / float64(cancelled*stride)
+	began := time.Now()
+	end()
+	for range cancelled {
+		<-ends
+	}
+	cancel = float64(time.Since(began)) / float64(cancelled)
+	require.NoError(b, l.Close())
+	for range cancelled * (stride - 1) {
+		<-ends
+	}
+	return heap, cancel
+}
+
+// inUse is the heap after two collections: the first frees what finalizers and pools keep.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // BenchmarkMetrics is what it costs a limiter at work to be measured: the time of Acquire and
@@ -113,22 +176,24 @@ func collect(b *testing.B, reader sdk.Reader) func() {
 
 // overhead reports the ratio for a limiter that is read once in a hundred thousand cycles, some 5 ms.
 func overhead(b *testing.B, measured *aimd.Limiter, read func()) {
-	work := func(l *aimd.Limiter, read func()) func() {
-		return func() {
+	work := func(l *aimd.Limiter, read func()) func() float64 {
+		return func() float64 {
 			var reading sync.WaitGroup
+			defer reading.Wait()
 			reading.Go(read)
-			cycles(l, 100_000)
-			reading.Wait()
+			return cycles(l, 100_000)
 		}
 	}
 	over(b, "ratio", work(measured, read), work(bare(b), func() {}))
 }
 
-// cycles acquires and releases n times.
-func cycles(l *aimd.Limiter, n int) {
+// cycles acquires and releases n times, and returns the time.
+func cycles(l *aimd.Limiter, n int) float64 {
+	began := time.Now()
 	for range n {
 		p, err := l.Acquire(background)
 		must(err)
 		must(p.Done(aimd.Success))
 	}
+	return float64(time.Since(began))
 }

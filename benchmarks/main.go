@@ -20,7 +20,6 @@ func main() {
 	var p plan
 	flag.IntVar(&p.rounds, "rounds", 11, "rounds; in each, every contender has its turn, and medians are printed")
 	flag.DurationVar(&p.turn, "turn", 100*time.Millisecond, "how long a turn takes")
-	flag.IntVar(&p.scale, "scale", 1_000_000, "how many goroutines, items and operations the bounds are measured at")
 	flag.IntVar(&p.uploads, "uploads", 3, "how often each strategy uploads; medians are printed")
 	p.task = bulk
 	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload; stores of other sizes get as many more or fewer")
@@ -30,8 +29,8 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if p.rounds < 1 || p.turn <= 0 || p.scale < 1000 || p.uploads < 1 || p.task.objects < 1 {
-		fmt.Fprintln(os.Stderr, "benchmarks: want -rounds, -uploads and -objects of 1 or more, -turn above 0, -scale of 1000 or more")
+	if p.rounds < 1 || p.turn <= 0 || p.uploads < 1 || p.task.objects < 1 {
+		fmt.Fprintln(os.Stderr, "benchmarks: want -rounds, -uploads and -objects of 1 or more, -turn above 0")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -44,16 +43,16 @@ func main() {
 
 // plan is what to measure.
 type plan struct {
-	rounds, scale, uploads int
-	turn                   time.Duration
-	task                   task
-	onlyStores             bool
+	rounds, uploads int
+	turn            time.Duration
+	task            task
+	onlyStores      bool
 }
 
 func (p plan) run(ctx context.Context, w io.Writer) error {
-	parts := []func(context.Context, io.Writer) error{p.cost, p.bounds, p.control, p.stores}
+	parts := []func(context.Context, io.Writer) error{p.cost, p.control, p.stores}
 	if p.onlyStores {
-		parts = parts[3:]
+		parts = parts[2:]
 	}
 	for _, part := range parts {
 		if err := part(ctx, w); err != nil {

@@ -13,7 +13,7 @@ import (
 // table has its rows.
 func TestEverythingRuns(t *testing.T) {
 	p := plan{
-		rounds: 1, turn: 5 * time.Millisecond, scale: 2000, uploads: 1,
+		rounds: 1, turn: 5 * time.Millisecond, uploads: 1,
 		task: task{objects: 40, size: 1 << 10, goroutines: 16, slots: 8, service: 5 * time.Millisecond},
 	}
 	var out bytes.Buffer
@@ -23,9 +23,6 @@ func TestEverythingRuns(t *testing.T) {
 	}
 	require.NotContains(t, out.String(), "strands")
 	require.Contains(t, out.String(), "| "+plainBackoff+" |")
-	for _, b := range bounds {
-		require.Contains(t, out.String(), b.name)
-	}
 }
 
 func TestNothingIsLost(t *testing.T) {
