@@ -7,8 +7,9 @@ import (
 	"github.com/aimd-go/aimd/internal/quota"
 )
 
-// Server is the service. Each part works if it is set; the zero value serves every request at once.
-// The package's figure has the order in which a request meets the parts.
+// Server is the service. Each part works if it is set; the zero value serves every request at once. The
+// package's figure has the order in which a request meets the parts. The tags in have the bounds of values
+// that are not 0, of the allowed words, needs the field without which one has no effect.
 type Server struct {
 	// Connect is how long a request travels to the server, without a slot. Answers take no time.
 	Connect time.Duration `yaml:"connect" in:"0 720h"`
@@ -24,7 +25,7 @@ type Server struct {
 	Slots int `yaml:"slots" in:"0 10000000"`
 	// Queue is how many requests may wait for a slot, first in first out; more are refused.
 	Queue int `yaml:"queue" in:"0 10000000" needs:"slots"`
-	// Reserve is the share of the slots that background work does not get, 0 to 1, without a Queue.
+	// Reserve is the share of the slots that background work does not get, without a Queue.
 	Reserve float64 `yaml:"reserve" in:"0 1" needs:"slots"`
 	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
@@ -32,10 +33,9 @@ type Server struct {
 	Rate Rate `yaml:"rate"`
 	// Quotas are the quotas that the service reports in its answers; a request spends every quota.
 	Quotas []Quota `yaml:"quotas"`
-	// Slowdown makes the service time grow exponentially with the concurrency.
+	// Slowdown and Knee make the service time grow with the concurrency, exponentially or linearly.
 	Slowdown Slowdown `yaml:"slowdown"`
-	// Knee makes the service time grow linearly with the concurrency.
-	Knee Knee `yaml:"knee"`
+	Knee     Knee     `yaml:"knee"`
 	// Medium makes too many requests at once destroy each other.
 	Medium Medium `yaml:"medium"`
 	// Failures makes requests fail whatever the load.
@@ -67,8 +67,8 @@ const (
 
 // Spread is how a time varies around its mean.
 type Spread struct {
-	// Kind is "constant" by default, "uniform" over mean * (1 +- Width), "exponential", or
-	// "lognormal" with Width as the standard deviation of the logarithm.
+	// Kind is "constant" by default, "uniform" over mean * (1 +- Width), "exponential", or "lognormal" with
+	// Width as the standard deviation of the logarithm.
 	Kind string `yaml:"kind" of:"constant uniform exponential lognormal"`
 	// Width is 0 to 1 for "uniform", 0 to 3 for "lognormal", 0 means 0.5; other kinds have none.
 	Width float64 `yaml:"width"`
@@ -76,15 +76,14 @@ type Spread struct {
 
 // Refusal is the cost of a refused request, and its Retry-After.
 type Refusal struct {
-	// Time is from the arrival of a request to its refusal, or to any other error.
-	Time time.Duration `yaml:"time" in:"0 720h"`
-	// Spread is how Time varies.
-	Spread Spread `yaml:"spread"`
+	// Time is from the arrival of a request to its refusal, or to any other error; Spread is how it varies.
+	Time   time.Duration `yaml:"time" in:"0 720h"`
+	Spread Spread        `yaml:"spread"`
 	// Busy makes a refusal occupy a slot while it lasts (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
-	// RetryAfter comes with each refusal; 0: no refusal has a Retry-After.
-	RetryAfter time.Duration `yaml:"retry_after" in:"0 720h"`
-	// RetryAfterJitter bounds a random time that is added to each Retry-After (Safe Client Behaviour).
+	// RetryAfter comes with each refusal, and a random time up to RetryAfterJitter is added to it (Safe
+	// Client Behaviour); 0: no refusal has a Retry-After.
+	RetryAfter       time.Duration `yaml:"retry_after" in:"0 720h"`
 	RetryAfterJitter time.Duration `yaml:"retry_after_jitter" in:"0 720h"`
 }
 
@@ -92,16 +91,16 @@ type Refusal struct {
 type Rate struct {
 	// PerSecond is how many requests a second pass; 0: no limit.
 	PerSecond float64 `yaml:"per_second" in:"0 1e7"`
-	// Burst is the most tokens in the bucket, and the tokens at the start, from 1; 0 means 1.
+	// Burst is the most tokens in the bucket, and the tokens at the start; 0 means 1.
 	Burst float64 `yaml:"burst" in:"1 1e7"`
-	// Window makes a sliding window of this length, in which PerSecond * Window requests pass; 0: a bucket.
+	// Window is the length of a sliding window, in which PerSecond * Window requests pass; 0: a bucket.
 	Window time.Duration `yaml:"window" in:"0 1h" needs:"per_second"`
 	// CountRefused makes refused requests take a place in the window, or tokens down to -Burst.
 	CountRefused bool `yaml:"count_refused"`
 }
 
-// Quota is an amount that all clients together may spend in a time. Each answer reports the rest, and
-// when the quota is whole again. A request beyond the quota is refused.
+// Quota is an amount that all clients together may spend in a time. Each answer reports the rest, and when
+// the quota is whole again. A request beyond the quota is refused.
 type Quota struct {
 	// Limit is the whole quota, more than 0.
 	Limit float64 `yaml:"limit" in:"1 1e12"`
@@ -113,12 +112,12 @@ type Quota struct {
 	Slice time.Duration `yaml:"slice" in:"0 720h"`
 	// Cost is the mean amount that a request spends, from a tenth to 1.9 times that; 0: always 1.
 	Cost float64 `yaml:"cost" in:"0 1e9"`
-	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole
-	// seconds; "full", the whole quota is always left; "empty", the rest is always 0; "refusals",
-	// only refusals have a report; "none", answers have no report.
+	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole seconds;
+	// "full", the whole quota is always left; "empty", the rest is always 0; "refusals", only refusals have
+	// a report; "none", answers have no report.
 	Report string `yaml:"report" of:"true rounded full empty refusals none"`
-	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false
-	// if the answer has none.
+	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false if
+	// the answer has none.
 	Reports func(truth quota.Report, refused bool) (quota.Report, bool) `yaml:"-"`
 }
 
@@ -132,38 +131,38 @@ func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 // without spread. A request is answered once it is as old as that time at the present concurrency.
 // Requests that a client gave up stay until they are served.
 type Slowdown struct {
-	// Limit is the concurrency without slowdown, from 1; 0: no slowdown.
+	// Limit is the concurrency without slowdown; 0: no slowdown.
 	Limit int `yaml:"limit" in:"0 10000000"`
-	// Factor is the base of the growth, 1.0001 to 1000; 0 means 1.05, as in the text.
+	// Factor is the base of the growth, and applies once for each Scale requests (K); 0 means 1.05 and 15,
+	// as in the text.
 	Factor float64 `yaml:"factor" in:"1.0001 1000"`
-	// Scale is K: the factor applies once for each Scale requests; 0 means 15, as in the text.
-	Scale float64 `yaml:"scale" in:"0.01 1e6"`
+	Scale  float64 `yaml:"scale" in:"0.01 1e6"`
 	// Max is the longest time; 0 means 24 h.
 	Max time.Duration `yaml:"max" in:"0 876000h"`
 }
 
 // Knee is a server whose requests share its workers: beyond At each request gets slower.
 type Knee struct {
-	// At is the concurrency up to which the service time stays, from 1; 0: no knee.
+	// At is the concurrency up to which the service time stays; 0: no knee.
 	At int `yaml:"at" in:"0 10000000"`
-	// Slope is the growth, 0 to 100: at concurrency c everything takes 1 + Slope * (c - At) / At times
-	// as long. At 1, the default, the throughput stays at its best; above 1 it falls.
+	// Slope is the growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. At 1,
+	// the default, the throughput stays at its best; above 1 it falls.
 	Slope float64 `yaml:"slope" in:"0 100"`
 }
 
-// Medium is shared by all requests, as a cable or file descriptors (Exponential Backoff in
-// Distributed Systems).
+// Medium is shared by all requests, as a cable or file descriptors (Exponential Backoff in Distributed
+// Systems).
 type Medium struct {
-	// Places is how many requests it carries; 0: no medium. One more is a collision: all fail.
-	Places int `yaml:"places" in:"0 10000000"`
-	// Jam is for how long every request fails after a collision.
-	Jam time.Duration `yaml:"jam" in:"0 720h"`
+	// Places is how many requests it carries; 0: no medium. One more is a collision: all fail, and every
+	// request fails for the time Jam.
+	Places int           `yaml:"places" in:"0 10000000"`
+	Jam    time.Duration `yaml:"jam" in:"0 720h"`
 }
 
-// Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate,
-// Every, First or Rest makes it fail.
+// Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate, Every,
+// First or Rest makes it fail.
 type Failures struct {
-	// Rate is the share of requests that fail at random, 0 to 1.
+	// Rate is the share of requests that fail at random.
 	Rate float64 `yaml:"rate" in:"0 1"`
 	// Every makes each request fail whose number at the server is a multiple of Every; 0: none.
 	Every int `yaml:"every" in:"0 10000000"`
@@ -177,10 +176,10 @@ type Failures struct {
 	Sticky bool `yaml:"sticky"`
 	// Lost makes a request that fails vanish, so that its client needs a Timeout.
 	Lost bool `yaml:"lost"`
-	// From and For say when requests fail; a For of 0: from From to the end.
-	From time.Duration `yaml:"from" in:"0 720h"`
-	For  time.Duration `yaml:"for" in:"0 720h"`
-	// Period repeats that time each Period, which is longer than For; 0: it does not come again.
+	// From and For say when requests fail, and again each Period, which is longer than For; a For of 0 lasts
+	// to the end, and with a Period of 0 it comes once.
+	From   time.Duration `yaml:"from" in:"0 720h"`
+	For    time.Duration `yaml:"for" in:"0 720h"`
 	Period time.Duration `yaml:"period" in:"0 720h"`
 }
 
@@ -193,9 +192,8 @@ func (f Failures) at(now time.Duration) bool {
 	return since >= 0 && (f.For == 0 || since < f.For)
 }
 
-// Change is a new capacity from some time on; zero fields change nothing.
+// Change is a new capacity from the time At on; zero fields change nothing.
 type Change struct {
-	// At is when.
 	At time.Duration `yaml:"at" in:"0 720h"`
 	// Slots replaces Server.Slots. Requests in service stay there.
 	Slots int `yaml:"slots" in:"0 10000000"`
@@ -212,12 +210,10 @@ const (
 	lostWord   = "lost"
 )
 
-// Outage is a time in which the server is down.
+// Outage is a time in which the server is down: from From on, for the time For.
 type Outage struct {
-	// From is when it begins.
 	From time.Duration `yaml:"from" in:"0 720h"`
-	// For is how long it lasts, more than 0.
-	For time.Duration `yaml:"for" in:"1ns 720h"`
+	For  time.Duration `yaml:"for" in:"1ns 720h"`
 	// Kind is "errors" by default: every request is refused; "silent": the process stops, and has its
 	// requests again when it continues; or "lost": requests and answers vanish.
 	Kind string `yaml:"kind" of:"errors silent lost"`
