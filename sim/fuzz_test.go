@@ -1,7 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +14,7 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// picker makes choices of bytes, zeros when they are used up.
+// picker makes choices of bytes, zeros if they are used up.
 type picker struct{ bytes []byte }
 
 func (p *picker) byte() byte {
@@ -22,183 +26,80 @@ func (p *picker) byte() byte {
 	return b
 }
 
-func (p *picker) yes() bool { return p.byte()%2 == 1 }
-
-// count is 0 to 255, every tenth time of another size altogether.
-func (p *picker) count() int {
-	n := int(p.byte())
-	if n >= 230 {
-		return (n - 230) * 50
-	}
-	return n
-}
-
-// share is 0 to 1, and now and then what no share is.
-func (p *picker) share() float64 {
-	switch b := p.byte(); b {
-	case 255:
-		return math.NaN()
-	case 254:
-		return -1
-	default:
-		return float64(b) / 250
-	}
-}
-
-// duration is nothing, a nanosecond, or up to days, rarely negative.
-func (p *picker) duration() time.Duration {
-	b := p.byte()
-	switch {
-	case b < 40:
-		return 0
-	case b == 255:
-		return -1
-	}
-	units := [...]time.Duration{1, time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, time.Minute, time.Hour}
-	return time.Duration(b) * units[p.byte()%8]
-}
-
-// rate is one in millions of years to millions in a second.
-func (p *picker) rate() float64 {
-	return float64(p.byte()) * math.Pow(10, float64(p.byte()%20)-15)
-}
-
-func (p *picker) word(all ...string) string { return all[int(p.byte())%len(all)] }
-
-func (p *picker) server() Server {
-	s := Server{
-		Connect: p.duration(), Service: p.duration(),
-		Spread: Spread{Kind: p.word("", uniformWord, exponentialWord, lognormalWord)},
-		Slots:  p.count(),
-
-		ConnectSpread: Spread{Kind: p.word("", uniformWord, exponentialWord, lognormalWord)},
-	}
-	if s.Slots > 0 {
-		s.Queue = p.count()
-	}
-	s.Refusal = Refusal{Time: p.duration(), Busy: p.yes(), RetryAfter: p.duration(), RetryAfterJitter: p.duration()}
-	switch p.byte() % 8 {
-	case 0:
-		s.Rate = Rate{PerSecond: float64(p.count()), CountRefused: p.yes()}
-		if p.yes() {
-			s.Rate.Window = p.duration()
-		} else {
-			s.Rate.Burst = float64(p.count())
+// fill gives every nth field that has a name in files some value, and takes it back unless keep returns true.
+func (p *picker) fill(v reflect.Value, nth byte, keep func() bool) {
+	for i := range v.NumField() {
+		f, tag := v.Field(i), v.Type().Field(i).Tag
+		if name := tag.Get("yaml"); name == "" || name == "-" || name == "name" || p.byte()%nth != 0 {
+			continue
 		}
-	case 1:
-		s.Spread = Spread{}
-		s.Slowdown = Slowdown{Limit: p.count(), Factor: 1 + 10*p.share(), Scale: float64(p.count()), Max: p.duration()}
-	case 2:
-		s.Knee = Knee{At: p.count(), Slope: 3 * p.share()}
-	case 3:
-		s.Medium = Medium{Places: p.count(), Jam: p.duration()}
-		s.Knee = Knee{At: p.count()}
-	case 4:
-		s.Medium = Medium{Places: p.count(), Jam: p.duration()}
-	}
-	if p.yes() {
-		s.Failures = Failures{Rate: p.share(), Overload: p.yes(), Sticky: p.yes(), From: p.duration(), For: p.duration()}
-		if p.yes() {
-			s.Failures.Every, s.Failures.First, s.Failures.Rest = p.count(), p.count(), p.duration()
-			s.Failures.Lost, s.Failures.Period = p.yes(), p.duration()
-			s.Blocks = Blocks{p.count(), p.duration()}
+		b, before := p.byte(), reflect.New(f.Type()).Elem()
+		before.Set(f)
+		switch to := f.Addr().Interface().(type) {
+		case *backoff.Jitter:
+			*to = []backoff.Jitter{backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[b%4]
+		case *time.Duration: // a nanosecond to days, or a negative one
+			*to = time.Duration(int(b)-1) * time.Duration(math.Pow(10, float64(p.byte()%13)))
+		case *bool:
+			*to = b%2 == 0
+		case *int:
+			*to = int(b)
+			if b >= 230 {
+				*to = (*to - 230) * 50
+			}
+		case *float64: // a share, a number of a usual size, or one in millions of years
+			*to = []float64{float64(b) / 250, float64(b) / 20, float64(b) * math.Pow(10, float64(p.byte()%20)-15), math.NaN(), -1}[p.byte()/60]
+		case *string:
+			words := strings.Fields(cmp.Or(tag.Get("of"), "tahoe reno probe"))
+			*to = words[int(b)%len(words)]
+		default:
+			if f.Kind() == reflect.Struct {
+				p.fill(f, nth, keep)
+				continue
+			}
+			f.Set(reflect.MakeSlice(f.Type(), 1+int(b%2), 2))
+			for i := range f.Len() {
+				p.fill(f.Index(i), 1, func() bool { return true })
+			}
+		}
+		if !keep() {
+			f.Set(before)
 		}
 	}
-	for range p.byte() % 3 {
-		s.Quotas = append(s.Quotas, Quota{
-			Limit: float64(p.count()), Per: p.duration(), Bucket: p.yes(), Slice: p.duration(), Cost: p.share() * 100,
-			Report: p.word("", "rounded", "full", "empty", "refusals", "none"),
-		})
-	}
-	var at time.Duration
-	for range p.byte() % 3 {
-		o := Outage{From: at + p.duration(), For: p.duration(), Kind: p.word("", silentWord, lostWord), Backlog: p.count(), RetryAfter: p.yes()}
-		s.Outages = append(s.Outages, o)
-		at = o.end()
-	}
-	at = 0
-	for range p.byte() % 3 {
-		at += p.duration()
-		c := Change{At: at, Service: p.duration()}
-		if s.Slots > 0 {
-			c.Slots = p.count()
-		}
-		s.Capacity = append(s.Capacity, c)
-	}
-	return s
-}
-
-func (p *picker) clients() Clients {
-	c := Clients{Count: p.count(), Operations: p.count(), Timeout: p.duration(), Lateness: p.duration()}
-	switch c.Arrivals = p.word(onceWord, steadyWord, poisson, closedWord, periodicWord); c.Arrivals {
-	case onceWord:
-		c.Stagger = p.duration()
-	case steadyWord, poisson:
-		c.Rate, c.Burst = p.rate(), Burst{p.duration(), p.count()}
-	case closedWord:
-		c.Think, c.Stagger = p.duration(), p.duration()
-	case periodicWord:
-		c.Period, c.Form = p.duration(), p.word("", fixedPeriod, jitteredPeriod, jitteredSlip)
-		if !c.onGrid() {
-			c.Start = p.word("", jittered, scattered)
-		}
-	}
-	return c
-}
-
-func (p *picker) strategy() Strategy {
-	s := Strategy{Name: "fuzz", Shared: p.yes()}
-	if p.yes() {
-		s = Strategies()[int(p.byte())%len(Strategies())]
-	}
-	if p.yes() {
-		s.Retry = Retry{
-			Kind: p.word("none", "constant", "exponential", "compound", "last-try"),
-			Min:  p.duration(), Factor: float64(p.byte()) / 20, Attempts: p.count(), RetryAfter: p.yes(),
-			Jitter: []backoff.Jitter{{}, backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[p.byte()%5],
-		}
-	}
-	if p.yes() {
-		s.Window = Window{
-			Law: p.word("tahoe", "reno"), Factor: p.share(), Initial: float64(p.count()),
-			NoPause: p.yes(), Patience: p.count(),
-		}
-		if p.yes() {
-			s.Window.Max = s.Window.Initial + float64(p.count())
-		}
-	}
-	if p.yes() {
-		s.Budget.Share = p.share()
-		s.Throttle = float64(p.byte()) / 20
-		s.Sense = p.share()
-	}
-	return s
 }
 
 // FuzzRun: random scenarios never panic, never run for ever; those that are wrong are refused, and those that
 // are right hold every invariant after every event.
 func FuzzRun(f *testing.F) {
-	for i := range byte(120) {
-		seed := make([]byte, 150)
-		for j := range seed {
-			seed[j] = byte(int(i)*37+j*(int(i)+11)*7) ^ byte(j*j)
-		}
+	random := rand.NewChaCha8([32]byte{})
+	for range 60 {
+		seed := make([]byte, 250)
+		_, _ = random.Read(seed) // never fails
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		p := picker{bytes}
-		s := Scenario{Server: p.server(), Clients: p.clients(), Horizon: p.duration(), MaxEvents: 700}
-		s.Watch, s.Regain = Watch{p.duration(), p.duration()}, p.share()
-		st := p.strategy()
-		s.Strategies = []Strategy{st}
-		if s.Validate() != nil {
-			_, err := Run(s, st, 1)
-			require.Error(t, err)
-			return
+		s := Scenario{MaxEvents: 700, Strategies: []Strategy{{Name: "fuzz"}}}
+		if p.byte()%2 == 0 {
+			s.Strategies[0] = Strategies()[int(p.byte())%len(Strategies())]
 		}
+		st := &s.Strategies[0]
+		valid := func() bool {
+			if s.Validate() == nil {
+				return true
+			}
+			_, err := Run(s, *st, 1)
+			require.Error(t, err)
+			return false
+		}
+		for _, part := range []any{&s.Clients, &s.Server, st, &s.Watch} {
+			p.fill(reflect.ValueOf(part).Elem(), 2, valid)
+		}
+		s.Regain = float64(p.byte()) / 255
+		s.Horizon = time.Duration(p.byte()) * time.Duration(math.Pow(10, float64(p.byte()%13)))
 		s = s.WithDefaults()
 		require.NoError(t, s.Validate())
-		e := newEngine(s, st, 1)
+		e := newEngine(s, *st, 1)
 		for e.ended == "" {
 			before := e.now
 			e.step()
@@ -208,7 +109,7 @@ func FuzzRun(f *testing.F) {
 				e.invariants(t)
 			}
 		}
-		r, err := Run(s, st, 1)
+		r, err := Run(s, *st, 1)
 		require.NoError(t, err)
 		checkResult(t, s, r)
 	})
