@@ -99,9 +99,6 @@ func (r Report) notes() []string {
 	var notes []string
 	lost, peak := false, 0
 	for _, x := range r.Results {
-		if x.Strategy == "probe" {
-			notes = append(notes, chart.Probe)
-		}
 		lost = lost || x.Lost > 0
 		peak = max(peak, x.Peak)
 	}
@@ -114,7 +111,13 @@ func (r Report) notes() []string {
 	if peak > 0 {
 		notes = append(notes, fmt.Sprintf("By its own count the service never worked on more than %d requests at a time.", peak))
 	}
-	return append(notes, fmt.Sprintf("p99: 99 of 100 %ss that were %s took at most this time, with all waits and retries.", r.Operation, r.Done))
+	notes = append(notes, fmt.Sprintf("p99: 99 of 100 %ss that were %s took at most this time, with all waits and retries.", r.Operation, r.Done))
+	for _, x := range r.Results {
+		if x.Strategy == "probe" {
+			notes = append(notes, fmt.Sprintf("probe, the law of aimd.New: %d of %d %ss %s in %.2f s.", x.Operations-x.Lost, x.Operations, r.Operation, r.Done, x.MakespanS))
+		}
+	}
+	return notes
 }
 
 func (r Report) rowNotes(x race.Result) []string {

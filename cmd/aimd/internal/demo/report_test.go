@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -60,12 +59,13 @@ func TestText(t *testing.T) {
 	assert.Equal(t, string(want), b.String())
 }
 
-// A reader of the table may not know the law of aimd.New by its strategy name.
-func TestNotesExplainProbe(t *testing.T) {
+// The last line is the result of aimd.New, whose law a reader may not know by its strategy's name.
+func TestTheLastNoteIsTheResultOfAimdNew(t *testing.T) {
 	r := example()
-	assert.NotContains(t, r.notes(), chart.Probe)
-	r.Results = append(r.Results, race.Result{Strategy: "probe"})
-	assert.Contains(t, r.notes(), chart.Probe)
+	assert.NotContains(t, strings.Join(r.notes(), "\n"), "aimd.New")
+	r.Results = append([]race.Result{{Strategy: "probe", Operations: 2000, Lost: 3, MakespanS: 6.78}}, r.Results...)
+	notes := r.notes()
+	assert.Equal(t, "probe, the law of aimd.New: 1997 of 2000 objects stored in 6.78 s.", notes[len(notes)-1])
 }
 
 // A ratio is not printed for a run that lost work
