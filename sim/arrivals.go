@@ -9,12 +9,9 @@ import (
 // arrivals says when operations are born.
 type arrivals struct {
 	conf Clients
-	// left is how many are still to be born, negative: no end.
-	left int
-	// burst is how many of a burst are still to be born.
-	burst int
-	// n is how many were born of all clients together, if no client has times of its own.
-	n int
+	// left and burst are how many are still to be born, of all (negative: no end) and of the burst; n is how
+	// many were born, if no client has times of its own.
+	left, burst, n int
 }
 
 func (b *arrivals) init(e *engine) {

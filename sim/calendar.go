@@ -24,20 +24,19 @@ const (
 	capacityKind             // the capacity changes
 )
 
-// event is something that happens at a time. It has no pointers, so that the garbage collector
-// need not look at events.
+// event is something that happens at a time. It has no pointers, so that the garbage collector need not look.
 type event struct {
 	// key orders events: the time, and in the last two bits the class.
 	key uint64
-	// id is the attempt, operation or client of the event, and gen the use of that id: an event
-	// of an older use is out of date.
+	// id is the attempt, operation or client of the event, and gen the use of that id: an event of an older use
+	// is out of date.
 	id   int32
 	gen  uint32
 	kind kind
 }
 
-// Of events at the same time the server's outages and changes come first, then births, then all
-// others, each in the order in which they were made.
+// Of events at the same time the server's outages and changes come first, then births, then all others, each in
+// the order in which they were made.
 func newEvent(at time.Duration, k kind, id int32, gen uint32) event {
 	class := uint64(2)
 	switch k {
@@ -51,15 +50,14 @@ func newEvent(at time.Duration, k kind, id int32, gen uint32) event {
 
 func (e event) at() time.Duration { return time.Duration(e.key >> 2) }
 
-// calendar holds the events to come as a radix heap: it relies on that no event is made for a time
-// before the last one that was taken out.
+// calendar holds the events to come as a radix heap: no event is made for a time before the last one taken out.
 type calendar struct {
 	// due are the events with the key last, of which gone were taken out.
 	last uint64
 	due  []event
 	gone int
-	// later[i] are the events whose keys differ from last in bit i and in no higher bit, in the order
-	// in which they were made. filled has a bit for each that is not empty.
+	// later[i] are the events whose keys differ from last in bit i and in no higher bit, in the order in which
+	// they were made. filled has a bit for each that is not empty.
 	later  [64][]event
 	filled uint64
 }

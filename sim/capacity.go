@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lastChange is when the capacity last changed or an outage last ended before the end of a
-// run, and false if neither did.
+// lastChange is when the capacity last changed or an outage last ended before the end of a run, and false if
+// neither did.
 func (s Server) lastChange(end time.Duration) (at time.Duration, changed bool) {
 	for _, c := range s.Capacity {
 		if c.At < end {
@@ -21,8 +21,8 @@ func (s Server) lastChange(end time.Duration) (at time.Duration, changed bool) {
 	return at, changed
 }
 
-// throughput is how many operations a second the server can serve at that time, at its best
-// concurrency; +Inf: no bound.
+// throughput is how many operations a second the server can serve at that time, at its best concurrency;
+// +Inf: no bound.
 func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()
 	slots, rate, service := s.Slots, s.Rate.PerSecond, s.Service
@@ -76,12 +76,10 @@ func (s Server) capacity(from, to time.Duration) float64 {
 	return sum
 }
 
-// bestConcurrency is the concurrency with the highest throughput of a server that slows down
-// or has a knee; +Inf: the more the better.
-//
-// With a slowdown, c/delay(c) has its maximum at Scale/ln(Factor), unless the slowdown begins
-// beyond that. With a knee, c/stretch(c) grows for ever if Slope is less than 1, and falls from
-// At on if Slope is more than 1.
+// bestConcurrency is the concurrency with the highest throughput of a server that slows down or has a knee;
+// +Inf: the more the better. With a slowdown, c/delay(c) has its maximum at Scale/ln(Factor), unless the
+// slowdown begins beyond that. With a knee, c/stretch(c) grows for ever if Slope is less than 1, and falls
+// from At on if Slope is more than 1.
 func (s Server) bestConcurrency() float64 {
 	switch {
 	case s.Slowdown.Limit > 0:

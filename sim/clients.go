@@ -24,13 +24,13 @@ const (
 	scattered = "scattered"
 )
 
-// Clients send the requests. Each has a limiter, budget and throttle of its own unless the
-// strategy is Shared.
+// Clients send the requests. Each has a limiter, budget and throttle of its own unless the strategy is Shared.
+// The tags are as in Server.
 type Clients struct {
 	// Count is the number of clients; 0 means 1.
 	Count int `yaml:"count" in:"0 100000"`
-	// Operations is the number of operations over all clients, who take turns; 0: as many as
-	// come before the horizon, or one for each client with "once".
+	// Operations is the number of operations over all clients, who take turns; 0: as many as come before the
+	// horizon, or one for each client with "once".
 	Operations int `yaml:"operations" in:"0 10000000"`
 	// Arrivals is when operations are born:
 	//   - "once": all at the start. The default.
@@ -41,8 +41,7 @@ type Clients struct {
 	Arrivals string `yaml:"arrivals" of:"once constant poisson closed periodic"`
 	// Rate is operations a second over all clients, of "constant" and "poisson".
 	Rate float64 `yaml:"rate" in:"0 1e7"`
-	// Think is the mean time between operations of a "closed" client, and before the first one,
-	// exponentially distributed.
+	// Think is the mean of the exponentially distributed time before each operation of a "closed" client.
 	Think time.Duration `yaml:"think" in:"0 720h"`
 	// Period is the period of a "periodic" client.
 	Period time.Duration `yaml:"period" in:"0 720h"`
@@ -52,33 +51,31 @@ type Clients struct {
 	//   - "jittered-time": a random time in each period of a fixed grid, as in package schedule. The default.
 	//   - "jittered-time-slip": the same by mistake, the time cut off to the grid after the jitter.
 	Form string `yaml:"form" of:"fixed jittered-period jittered-time jittered-time-slip"`
-	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together" by
-	// default, "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
+	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together" by default,
+	// "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
 	Start string `yaml:"start" of:"together jittered scattered"`
-	// Background is the share of the operations that is background work, 0 to 1.
+	// Background is the share of the operations that is background work.
 	Background float64 `yaml:"background" in:"0 1"`
 	// Stagger is how much later each client starts than the client before it, of "once" and "closed".
 	Stagger time.Duration `yaml:"stagger"`
 	// Burst comes in addition, except with "closed" and "periodic".
 	Burst Burst `yaml:"burst"`
-	// Timeout is how long a client waits for an answer; 0: for ever. The server keeps a request
-	// that the client gave up.
+	// Timeout is how long a client waits for an answer; 0: for ever. The server keeps a request that the
+	// client gave up.
 	Timeout time.Duration `yaml:"timeout" in:"0 720h"`
-	// Lateness is the bound of the random time by which the clients' timers fire late, 1 ms on
-	// real machines: the end of a wait, of a pause or gap of a limiter, or of a Timeout.
+	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
+	// of a wait, of a pause or gap of a limiter, or of a Timeout.
 	Lateness time.Duration `yaml:"lateness" in:"0 1m"`
 }
 
-// Burst is operations that are born at once, in addition to Clients.Operations.
+// Burst is operations that are born at the time At, in addition to Clients.Operations: that number over all
+// clients, who take turns; 0: no burst.
 type Burst struct {
-	// At is when they are born.
-	At time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
-	// Operations is their number over all clients, who take turns; 0: no burst.
-	Operations int `yaml:"operations" in:"0 10000000"`
+	At         time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
+	Operations int           `yaml:"operations" in:"0 10000000"`
 }
 
-// beginning is when virtual time begins, for parts of the library that want a time.Time: the
-// day of Improve on exponential backoff.
+// beginning is when virtual time begins for parts of the library that want a time.Time.
 var beginning = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
 
 // total is the number of operations, 0: as many as come.
@@ -89,8 +86,8 @@ func (s Clients) total() int {
 	return s.Operations + s.Burst.Operations
 }
 
-// background reports whether the nth operation is background work: evenly and without chance, so
-// that priorities are the only difference to a run without them.
+// background reports whether the nth operation is background work: evenly and without chance, so that
+// priorities are the only difference to a run without them.
 func (s Clients) background(n int) bool {
 	return math.Floor(float64(n+1)*s.Background) > math.Floor(float64(n)*s.Background)
 }

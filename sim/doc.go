@@ -1,5 +1,5 @@
-// Package sim is a discrete-event simulator of clients and a service on virtual time: it shows
-// in seconds what a strategy does to a service, before the strategy is shipped.
+// Package sim is a discrete-event simulator of clients and a service on virtual time: it shows in seconds
+// what a strategy does to a service, before the strategy is shipped.
 //
 // A [Scenario] describes the service, the load of its clients, and the strategies to compare. [Run] plays it
 // once, with one strategy and one seed of randomness, and returns a [Result] with measures and traces.
@@ -9,21 +9,17 @@
 //	is born           ^                                                 |                  |        |           |                |
 //	                  '---- the wait before a retry <----- an error ----'------------------'--------'-----------'             success
 //
-// The decisions in a run are made by the library itself: the limiter's Core, the laws, the
-// backoffs, the budget, the throttle and the schedule are the code that users run. Only the world around
-// them is simulated here, and one mistake: the badly repeated work of Safe Client Behaviour.
+// The library itself makes the decisions in a run: the limiter's Core, the laws, the backoffs, the budget, the
+// throttle and the schedule are the code that users run. Only the world around them is simulated.
 //
-// A run is pure and deterministic: it has no goroutine, clock or global randomness. Events are ordered by
-// time, then by the order in which they were made; every random number is from one seeded source. Operations
-// that differ between machines (fused multiplications, instructions for logarithms) are avoided. The same
-// scenario, strategy and seed give the same result everywhere. Runs may be parallel.
+// The same scenario, strategy and seed give the same result on every machine: a run has no goroutine, clock
+// or global randomness. Runs may be parallel.
 //
-// Every run ends: when all operations have ended, at the horizon of virtual time, or after too
-// many events; Result.Ended says which. Clients that ask too much of a service for ever make
-// events without end, so "events" is a result as well: the service will not recover.
+// Every run ends: when all operations have ended, at the horizon of virtual time, or after too many events;
+// Result.Ended says which. The end "events" is a result as well: the service will not recover.
 //
-// The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive,
-// no single lost packets, and no clients that say to the server that they gave up.
+// The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive, no single
+// lost packets, and no clients that say to the server that they gave up.
 //
 // Files refer to files that stand later in this order: run, optimum, check, arrivals, operation, service,
 // quota, rate, station, meter, result, tracer, random, scenario, strategies, strategy, clients, server,

@@ -48,13 +48,12 @@ type operation struct {
 	item   queue.Item[*operation]
 	// born is when it was born, sent when its first attempt was sent, negative before.
 	born, sent time.Duration
-	// failures is how many attempts failed, and waited the backoff's own wait after the last
-	// one, without a Retry-After: loop.Failure's Last.
+	// failures is how many attempts failed, and waited the backoff's own wait after the last one, without a
+	// Retry-After: loop.Failure's Last.
 	failures int
 	waited   time.Duration
 	// number counts the operations of the run from 0, in the order of their birth.
-	number int
-	// background: the operation is background work, not interactive.
+	number     int
 	background bool
 }
 
@@ -69,15 +68,13 @@ const (
 
 // attempt is one request. It lasts as long as its client waits for it or the server has it.
 type attempt struct {
-	// op and client are its owners; op only while the client waits, since an operation may end
-	// before the server has served it.
+	// op is its operation while the client waits: the operation may end before the server has served it.
 	op     *operation
 	client int32
 	id     int32
 	gen    uint32
 	ticket core.Ticket
-	// number and background are those of the operation, which may have ended; tries is how many
-	// of its attempts failed before.
+	// number and background are the operation's; tries is how many of its attempts failed before.
 	number, tries int
 	background    bool
 	// waited: the client waits for the answer. held: it is under way or at the server.
@@ -133,8 +130,8 @@ func (e *engine) bear(c *client) {
 	}
 }
 
-// admitted asks the guards about an operation's next attempt: before the delay that precedes
-// the attempt, as a loop.Runner does, and the budget last.
+// admitted asks the guards about an operation's next attempt: before the delay that precedes the attempt, as
+// a loop.Runner does, and the budget last.
 func (e *engine) admitted(op *operation) bool {
 	p := op.client.party
 	if p.throttle != nil && !p.throttle.Asked(e.date(), tag.Critical) {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// optimum is the makespan of a clairvoyant client, who sends each of the same operations so
-// that it arrives just when the server has room: a queue without bound in front of a server
-// at its best concurrency. 0: that does not end either.
+// optimum is the makespan of a clairvoyant client, who sends each of the same operations so that it arrives
+// just when the server has room: a queue without bound in front of a server at its best concurrency. 0: that
+// does not end either.
 //
-// For a server whose time depends on the concurrency no other rhythm does better than the best
-// fixed concurrency: if n requests come while one is there, that one leaves after delay(n) at
-// the earliest, so no more than n/delay(n) are served in any time. Only at the end fewer may be
-// better: of some concurrencies the best is taken, within 3% of a search of all (see the test).
+// For a server whose time depends on the concurrency no other rhythm does better than the best fixed
+// concurrency: if n requests come while one is there, that one leaves after delay(n) at the earliest. Only at
+// the end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the
+// test).
 func optimum(s Scenario, seed uint64) time.Duration {
 	s.NoTraces = true
 	s.Clients.Timeout = 0

@@ -10,24 +10,21 @@ const (
 	endedStopped = "stopped"
 )
 
-// Result is the result of one run.
-//
-// An operation is born when a client wants it done, and takes one attempt or more; it is done
-// after a success, or given up. Times are virtual.
+// Result is the result of one run. An operation is born when a client wants it done, and takes one attempt or
+// more; it is done after a success, or given up. Times are virtual.
 type Result struct {
 	// Scenario, Strategy and Seed identify the run.
 	Scenario, Strategy string
 	Seed               uint64
-	// Ended says why the run ended: "done", every operation was done or given up; "horizon", the
-	// virtual time was up; "events", there were too many; "stopped", by Scenario.Stop.
+	// Ended says why the run ended: "done", every operation was done or given up; "horizon", the virtual time
+	// was up; "events", there were too many; "stopped", by Scenario.Stop.
 	Ended string
-	// End is the virtual time of the end.
-	End time.Duration
-	// Events is the number of events of the run.
+	// End is the virtual time of the end, Events the number of events.
+	End    time.Duration
 	Events int
 
-	// Operations is how many were born, Done how many were done, and GivenUp how many were given
-	// up. The others were under way at the end.
+	// Operations is how many were born, Done and GivenUp how many were done and given up. The others were
+	// under way at the end.
 	Operations, Done, GivenUp int
 	// Attempts is how many requests were sent, with Retries that were not an operation's first.
 	Attempts, Retries int
@@ -41,48 +38,46 @@ type Result struct {
 	Finite bool
 	// Makespan is when the last operation was done; a lower bound if Done is less than Operations.
 	Makespan time.Duration
-	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just
-	// when the server has room; 0 without a number of operations, or if that does not end either.
+	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just when the
+	// server has room; 0 without a number of operations, or if that does not end either.
 	Optimum time.Duration
 
-	// SinceBirth and SinceSend are the latencies of done operations, from their birth and from
-	// their first attempt to their success.
+	// SinceBirth and SinceSend are the latencies of done operations, from their birth and from their first
+	// attempt to their success.
 	SinceBirth, SinceSend Latency
 
-	// PeakInFlight is the most attempts that clients waited for at one time, PeakConcurrency the
-	// most requests that the server had at one time.
+	// PeakInFlight is the most attempts that clients waited for at one time, PeakConcurrency the most requests
+	// that the server had at one time.
 	PeakInFlight, PeakConcurrency int
-	// Useful is the server's time for requests that reached a client as a success, Wasted its
-	// time for busy refusals, for requests that were given up, and for collisions.
+	// Useful is the server's time for requests that reached a client as a success, Wasted its time for busy
+	// refusals, for requests that were given up, and for collisions.
 	Useful, Wasted time.Duration
 	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no operation was done.
 	Jain float64
 
-	// Find is how long it took from the start until 90% of the capacity was used, or of the
-	// clients' demand if that is less. Recovery is the same from the end of the last outage.
+	// Find is how long it took from the start until 90% of the capacity was used, or of the clients' demand if
+	// that is less. Recovery is the same from the end of the last outage.
 	Find, Recovery Spell
-	// OutageSent is how many requests were sent during outages.
+	// OutageSent is how many requests were sent during outages; Outages reports whether there was one.
 	OutageSent int
-	// Outages reports whether there was an outage within the run.
-	Outages bool
+	Outages    bool
 
-	// MeanRate and PeakRate are requests sent a second: over the run, and in its worst second.
-	// ReturnRate is the rate of the first second after the last outage.
+	// MeanRate and PeakRate are requests sent a second: over the run, and in its worst second. ReturnRate is
+	// the rate of the first second after the last outage.
 	MeanRate, PeakRate, ReturnRate float64
 
 	// Watched has the counts of the time of Scenario.Watch.
 	Watched Watched `json:",omitzero"`
-	// Regain is how long it took, after the last change of capacity or end of an outage, until
-	// Scenario.Regain of the capacity was used again.
+	// Regain is how long it took, after the last change of capacity or end of an outage, until Scenario.Regain
+	// of the capacity was used again.
 	Regain Spell `json:",omitzero"`
 
-	// Interactive and Background are how many operations of the two kinds were born and done,
-	// with Clients.Background.
+	// Interactive and Background count the operations of the two kinds, with Clients.Background.
 	Interactive, Background fared `json:",omitzero"`
 
-	// QuotaClients is how many clients share the service's quotas, 0 if it has none. QuotaShare is
-	// the share of the quotas that done operations used, in the time of Scenario.Watch if there is
-	// one; 0 if no quota came back. It may be more than 1, since a bucket is full at the start.
+	// QuotaClients is how many clients share the service's quotas, 0 if it has none. QuotaShare is the share of
+	// the quotas that done operations used, in the time of Scenario.Watch if there is one; 0 if no quota came
+	// back. It may be more than 1, since a bucket is full at the start.
 	QuotaClients int     `json:",omitzero"`
 	QuotaShare   float64 `json:",omitzero"`
 
@@ -90,33 +85,26 @@ type Result struct {
 	Traces Traces
 }
 
-// Latency is the distribution of many times; zero for no times.
-type Latency struct {
-	// Mean, P50, P99 and Max are the mean, the median, the 99th percentile and the longest.
-	Mean, P50, P99, Max time.Duration
-}
+// Latency is the mean, the median, the 99th percentile and the longest of many times; zero for no times.
+type Latency struct{ Mean, P50, P99, Max time.Duration }
 
-// Spell is a time that may not have ended.
+// Spell is a time that may not be Over: For is then the time to the end of the run. Applies is false if the
+// measure has no meaning.
 type Spell struct {
-	// For is how long it lasted; to the end of the run, if it did not end before.
-	For time.Duration
-	// Over reports whether it ended.
-	Over bool
-	// Applies is false if the measure has no meaning.
-	Applies bool
+	For           time.Duration
+	Over, Applies bool
 }
 
 // Watched has the counts of the time of Scenario.Watch.
 type Watched struct {
 	// Applies is false without a Watch, or if the run ended before.
 	Applies bool
-	// Attempts is how many requests were sent, Errors how many ended without success, and Done
-	// how many operations were done.
+	// Attempts is how many requests were sent, Errors how many ended without success, and Done how many
+	// operations were done.
 	Attempts, Errors, Done int
 	// Capacity is how many operations the server could have served, outages or not; 0: no bound.
 	Capacity float64
-	// Jain is Jain's fairness index of the clients' done operations, 1/clients to 1; 0 if no
-	// operation was done.
+	// Jain is Jain's fairness index of the clients' done operations, as in Result.
 	Jain float64
 }
 
@@ -131,13 +119,11 @@ func (f fared) done(name string) Measure {
 // Measure is one number of a result, for tables.
 type Measure struct {
 	// Name is short, with its unit: "makespan_s".
-	Name string
-	// Value is the number. Meaningless unless Applies.
+	Name  string
 	Value float64
-	// AtLeast says that the run ended before the number was known: it is a lower bound.
-	AtLeast bool
-	// Applies is false if the measure has no meaning, such as a recovery without an outage.
-	Applies bool
+	// AtLeast says that the run ended before the number was known: it is a lower bound. Applies is false if
+	// the number has no meaning, such as a recovery without an outage.
+	AtLeast, Applies bool
 }
 
 // Measures are the result's numbers, always the same and in the same order.

@@ -5,40 +5,35 @@ import (
 	"time"
 )
 
-// Scenario is a service, its clients, and the strategies to compare. Only Server and Clients
-// are needed; zero fields take the documented default. Run changes nothing in a scenario.
+// Scenario is a service, its clients, and the strategies to compare. Only Server and Clients are needed; zero
+// fields take the documented default. Run changes nothing in a scenario.
 //
 // The yaml tags are the names of the fields in scenario files and in a [FieldError].
 type Scenario struct {
-	// Name is a word without spaces, like "my-service".
-	Name string `yaml:"name"`
-	// Title says in half a line what the scenario is about.
-	Title string `yaml:"title"`
-	// Claim is the sentence that the runs should show.
-	Claim string `yaml:"claim"`
-	// Server is the service.
-	Server Server `yaml:"server"`
-	// Clients send the requests.
+	// Name is a word without spaces, Title half a line, Claim the sentence that the runs should show.
+	Name    string  `yaml:"name"`
+	Title   string  `yaml:"title"`
+	Claim   string  `yaml:"claim"`
+	Server  Server  `yaml:"server"`
 	Clients Clients `yaml:"clients"`
 	// Strategies are compared; an empty list means all of [Strategies].
 	Strategies []Strategy `yaml:"strategies"`
 	// Seed is the seed of the first run; the next run has Seed + 1.
 	Seed uint64 `yaml:"seed"`
-	// Runs is how many runs of each strategy a caller is to make, 1 to 10000; 0 means 21.
+	// Runs is how many runs of each strategy a caller is to make; 0 means 21.
 	Runs int `yaml:"runs" in:"0 10000"`
-	// Horizon ends a run on virtual time, up to 30 days; 0 means 1 h, or 5 min without a number
-	// of operations.
+	// Horizon ends a run on virtual time; 0 means 1 h, or 5 min without a number of operations.
 	Horizon time.Duration `yaml:"horizon" in:"0 720h"`
-	// MaxEvents ends a run after n events, up to 2000000000; 0 means 20 000 000, or, with a
-	// number of operations, 1 000 000 and 200 for each operation.
+	// MaxEvents ends a run after n events; 0 means 20 000 000, or, with a number of operations, 1 000 000 and
+	// 200 for each operation.
 	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
 	// Watch is a part of the run that is measured separately.
 	Watch Watch `yaml:"watch"`
-	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as
-	// regained after the last change or outage, 0 to 1; 0 turns the measure off.
+	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as regained
+	// after the last change or outage; 0 turns the measure off.
 	Regain float64 `yaml:"regain" in:"0 1"`
-	// Trace is the time between two samples of the traces, 1 ms to 1 h; 0 means 100 ms. It doubles
-	// while a run lasts longer than 4096 intervals.
+	// Trace is the time between two samples of the traces; 0 means 100 ms. It doubles while a run lasts longer
+	// than 4096 intervals.
 	Trace time.Duration `yaml:"trace" in:"1ms 1h"`
 	// NoTraces leaves the traces out.
 	NoTraces bool `yaml:"-"`
@@ -48,12 +43,11 @@ type Scenario struct {
 	Stop func() bool `yaml:"-"`
 }
 
-// Watch is a part of a run: the time after a warm-up, or the seconds after a change.
+// Watch is a part of a run, from From on: the time after a warm-up, or the seconds after a change. A For of 0
+// turns the measure off.
 type Watch struct {
-	// From is when it begins.
 	From time.Duration `yaml:"from" in:"0 720h" needs:"for"`
-	// For is how long it lasts; 0 turns the measure off.
-	For time.Duration `yaml:"for" in:"0 720h"`
+	For  time.Duration `yaml:"for" in:"0 720h"`
 }
 
 // on reports whether that time is watched.

@@ -19,25 +19,21 @@ type server struct {
 	latest time.Duration
 	// running is how many requests are being served, busy how many refusals keep a slot.
 	running, busy int
-	// waiting are the requests in the queue, in order.
-	waiting []int32
+	// In order: waiting are the requests in the queue, backlog the ones that came while the server was
+	// stopped, and serving, with a medium, the ones being served.
+	waiting, backlog, serving []int32
 	// tokens are the tokens of the bucket at the time filled.
 	tokens float64
 	filled time.Duration
 	// passed are the times of the requests that count in the sliding window.
-	passed []time.Duration
-	// accounts are the quotas.
+	passed   []time.Duration
 	accounts []account
 	// jammed is until when every request fails.
 	jammed time.Duration
 	// down is the present outage, or nil; nextOutage is the one after.
 	down       *Outage
 	nextOutage int
-	// backlog are the requests that came while the server was stopped, in order.
-	backlog []int32
-	// serving are the requests being served, with a medium.
-	serving []int32
-	station station
+	station    station
 }
 
 func (s *server) init(e *engine, conf Server) {
@@ -201,7 +197,7 @@ func (s *server) refill(e *engine) {
 	}
 }
 
-// outage: one begins or ends.
+// outage: an outage begins or ends.
 func (s *server) outage(e *engine) {
 	s.station.settle(e)
 	if s.down == nil {

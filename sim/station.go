@@ -6,19 +6,17 @@ import (
 	"time"
 )
 
-// station serves requests: it says when each is done, which may depend on the concurrency.
-//
-// Without a slowdown or a knee an attempt's time is known when it begins. With one, each change
-// of the concurrency moves the time at which the next attempt is done: one event looks, and its
-// version shows whether it is out of date.
+// station serves requests: it says when each is done. Without a slowdown or a knee an attempt's time is known
+// when it begins. With one, each change of the concurrency moves the time at which the next attempt is done:
+// one event looks, and its version shows whether it is out of date.
 type station struct {
 	conf Server
 	// version is the version of the event that counts, at the time looks.
 	version uint32
 	looks   time.Duration
 
-	// ages are the attempts in a slowdown, the oldest first; delays are the times of a request
-	// at Limit, Limit + 1 and so on, which grow by the exponent growth.
+	// ages are the attempts in a slowdown, the oldest first; delays are the times of a request at Limit, Limit
+	// + 1 and so on, which grow by the exponent growth.
 	ages   []int32
 	delays []time.Duration
 	growth float64
@@ -26,8 +24,8 @@ type station struct {
 	// leave with it; a clairvoyant lets them leave first.
 	emptying bool
 
-	// works are the attempts at a knee, by the work at which they are done; work is how much
-	// an attempt could have had by the time worked.
+	// works are the attempts at a knee, by the work at which they are done; work is how much an attempt could
+	// have had by the time worked.
 	works  []work
 	work   float64
 	worked time.Duration
