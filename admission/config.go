@@ -14,21 +14,19 @@ import (
 
 // Defaults of the settings.
 const (
-	// defaultQueueBound: our choice. A queue is for a burst; no queue helps against an overload that lasts.
-	// The SRE book, "Addressing Cascading Failures", wants "50% or less" of the number of threads.
+	// Our choice. A queue is for a burst: no queue helps against an overload that lasts.
 	defaultQueueBound = 64
-	// defaultQueueTime: our choice; a person in front of a screen hardly notices it.
+	// Our choice; a person in front of a screen hardly notices it.
 	defaultQueueTime = 200 * time.Millisecond
-	// defaultRetryAfterMin and defaultRetryAfterMax: our choice. HTTP's Retry-After has a grain of a second,
-	// and half a minute after an outage all clients are back.
+	// Our choice. HTTP's Retry-After has a grain of a second, and half a minute after an outage all clients
+	// are back.
 	defaultRetryAfterMin = time.Second
 	defaultRetryAfterMax = 30 * time.Second
 )
 
 // Config has the settings of a new Controller. Zero fields take the documented default.
 type Config struct {
-	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative: none, a request that finds
-	// the limit reached is shed at once.
+	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative: no request waits.
 	QueueBound int
 	// QueueTime is the longest wait of a request, then it is shed: 1 ms to 1 min; 0 means 200 ms.
 	QueueTime time.Duration
@@ -41,9 +39,9 @@ type Config struct {
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the goroutine or the timer that
-	// caused it: the controller is then already as the event says, and calls back into it are fine. Several
-	// goroutines may call it at once. It should be quick, and must not panic. It may be nil.
+	// Observer is called for every event by the goroutine or the timer that caused it, after the event: it may
+	// call the controller. Several goroutines may call it at once. It should be quick, and must not panic. It
+	// may be nil.
 	Observer func(Event)
 }
 

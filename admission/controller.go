@@ -43,8 +43,8 @@ func New(l Limit, c Config) (*Controller, error) {
 
 // Admit returns the permit to serve a request. If the limit is reached the request waits, for no longer than
 // Config.QueueTime. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). Within a
-// request that has a permit of this controller already (see [NewContext]) it returns the zero Permit: a wait
-// for a second place with the first in hand could last for ever.
+// request that has a permit of this controller already (see [NewContext]) it returns the zero Permit, since a
+// wait for a second place could last for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
@@ -69,29 +69,22 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	select {
 	case <-r.ready:
 	case <-ctx.Done():
-		if c.leave(r) {
+		c.mu.Lock()
+		now = c.now()
+		left := c.core.Cancelled(now, r)
+		if left {
+			c.note(Event{Kind: Vanished, Tags: t, Wait: c.core.Waited(r)})
+		}
+		c.unlock(now)
+		if left {
 			return Permit{}, ctx.Err()
 		}
-		// It was admitted or shed at the same moment; that stands.
-		<-r.ready
+		<-r.ready // it was admitted or shed at the same moment, and that stands
 	}
 	if r.shed != nil {
 		return Permit{}, r.shed
 	}
 	return r.permit, nil
-}
-
-// leave takes a request whose context ended out of the queue. It reports false if the request has left
-// the queue: then it is or will be ready.
-func (c *Controller) leave(r *request) bool {
-	c.mu.Lock()
-	now := c.now()
-	left := c.core.Cancelled(now, r)
-	if left {
-		c.note(Event{Kind: Vanished, Tags: r.tags, Wait: c.core.Waited(r)})
-	}
-	c.unlock(now)
-	return left
 }
 
 // now is the time since the controller was made.

@@ -17,10 +17,8 @@ const (
 )
 
 // core decides which requests are served, wait, or are shed. It is pure. After each event its driver, the
-// Controller, calls Next until it returns nil, and then sets one timer for Deadline.
-//
-// now is the time of the event since any start that stays the same. A time before the last one counts as the
-// last one.
+// Controller, calls Next until it returns nil, and then sets one timer for Deadline. now is the time of the
+// event since any start that stays the same; a time before the last one counts as the last one.
 type core struct {
 	gate   gate.Gate
 	line   line
@@ -142,12 +140,9 @@ func (c *core) drop(r *request, why Kind) {
 }
 
 // back returns the Retry-After of one more shed request. each is the time between two returns that the server
-// can bear. It is a leaky bucket (the virtual scheduling of ITU-T I.371): each shed request books its part of
-// the time ahead.
-//
-// Safe Client Behaviour: "Make sure to jitter retry periods on the server side", by "period * random(.5,
-// 1.5)". So N requests that were shed in one moment come back over mean seconds, N / mean in a second, half
-// as many again with the ones that are shed once more. Without jitter one second sees all N.
+// can bear: each shed request books its part of the time ahead, as in a leaky bucket (the virtual scheduling
+// of ITU-T I.371). Safe Client Behaviour: "Make sure to jitter retry periods on the server side", by "period *
+// random(.5, 1.5)".
 func (c *core) back(each time.Duration) time.Duration {
 	ahead := min(max(0, c.booked-c.now)+each, c.config.RetryAfterMax)
 	c.booked = c.now + ahead

@@ -11,7 +11,7 @@ import (
 )
 
 // Permit is the place of one request that is served, and the duty to give it back: exactly one call of Done.
-// It is a small value; copies are the same permit. The zero Permit is released already.
+// Copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	c      *Controller
 	ticket gate.Ticket
@@ -70,8 +70,8 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 }
 
 // FromContext returns the permit of the context's request, and false without one. An application may release
-// it early, when only something cheap continues, such as a stream of events. The later release by
-// httplimit.Handler or contrib/grpc then has no effect.
+// it early, when only something cheap continues, such as a stream of events; the later release by
+// httplimit.Handler or contrib/grpc has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)
 	return p, ok

@@ -27,12 +27,9 @@ const (
 // characters, and every other character for itself. An empty pattern matches all; an empty tag matches only
 // an empty pattern and *.
 //
-// For a client that makes retry storms, use [Last] until the client is mended: to refuse one of its requests
-// costs several more. If the client sends more than the server can serve, it then starves critical work, and
-// only [First] helps, or a change at the client (package remote).
-//
-// A client makes its own tags. If it may lie, make its tags from its credentials; see
-// httplimit.HandlerConfig.Tags.
+// For a client that makes retry storms, use [Last] until the client is mended. If the client sends more than
+// the server can serve, only [First] helps, or a change at the client (package remote). A client that may lie
+// needs tags from its credentials: httplimit.HandlerConfig.Tags.
 type Rule struct {
 	Client, Version, Feature string
 	// Shed is when these requests are shed.

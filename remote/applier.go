@@ -8,11 +8,8 @@ import (
 )
 
 // Applier brings documents to a part of the program: Limiters, Features, ToPolicy, ToBudget, ToSchedule, or
-// one of your own.
-//
-// A document is put in force in two steps. First a Client asks every applier whether it can take the
-// document; if one cannot, no setting changes. Then each applies it. A Client calls one applier at a time; it
-// must not call Refresh or Close.
+// one of your own. A Client calls Check of every applier and, if none returned an error, Apply of each, one at
+// a time. They must not call Refresh or Close.
 type Applier interface {
 	// Check returns an error, an aimd.SettingError best, if the document, which is valid, does not
 	// fit here. It changes no setting.

@@ -24,19 +24,17 @@ var ErrClosed = errors.New("remote: closed")
 
 // Settings are for New. Zero fields take the documented default.
 type Settings struct {
-	// Period is the mean time from one look at the source to the next: looks are jittered (package schedule),
-	// so that many clients never ask together. 1 s to 24 h; 0 means 5 min: "period = 300 // Once every 5
-	// minutes" (Safe Client Behaviour).
+	// Period is the mean time from one look at the source to the next, which are jittered (package schedule):
+	// 1 s to 24 h; 0 means 5 min, "Once every 5 minutes" (Safe Client Behaviour).
 	Period time.Duration
-	// Timeout bounds one look at the source, the look of Start included: 1 ms to 10 min; 0 means 10 s, our
-	// choice.
+	// Timeout bounds one look at the source: 1 ms to 10 min; 0 means 10 s, our choice.
 	Timeout time.Duration
 	// Store is the path of a file, in a directory that exists, that keeps the last good document for the next
-	// start, with mode 0600; "": no file. A link is followed once. Snapshot.StoreError names a path that is
-	// no regular file; such a path is never written.
+	// start, with mode 0600; "": no file. A link is followed once. A path that is no regular file is never
+	// written; Snapshot.StoreError names it.
 	Store string
-	// Observer is called with the state after each look at the source, by the goroutine that looked. It
-	// should be quick, and must not call Refresh or Close. It may be nil.
+	// Observer is called with the state after each look, by the goroutine that looked. It should be quick, and
+	// must not call Refresh or Close. It may be nil.
 	Observer func(Snapshot)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
@@ -52,8 +50,7 @@ type Snapshot struct {
 	Applied time.Time `json:"applied,omitzero"`
 	// Source is the name of the source.
 	Source string `json:"source"`
-	// Looked is the time of the last look, Confirmed the time of the last look that found the document in
-	// force.
+	// Looked is the time of the last look, Confirmed the time of the last one that found the document in force.
 	Looked    time.Time `json:"looked,omitzero"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	// Looks counts the looks at the source, Failures the looks that failed.
@@ -70,9 +67,8 @@ func (s Snapshot) String() string {
 		s.Version, s.From, s.Looks, s.Failures, s.LastError, s.StoreError)
 }
 
-// Client keeps the settings of a program as its source has them: it looks at the source at Start and then on
-// a jittered schedule, and puts each new good document in force as a whole. It is safe for any number of
-// goroutines. Make one with New.
+// Client puts the good documents of a source in force: it looks at the source at Start and then on a jittered
+// schedule. It is safe for any number of goroutines. Make one with New.
 type Client struct {
 	source   Source
 	settings Settings
@@ -83,8 +79,8 @@ type Client struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	// turn has an element during a look. It guards mark, by which the source knows the document in force, and
-	// the writes of state.
+	// turn has an element during a look. It guards mark, the source's mark of the document in force, and the
+	// writes of state.
 	turn chan struct{}
 	mark string
 
@@ -127,13 +123,11 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	return c, nil
 }
 
-// Start puts the stored document in force, if there is one, looks at the source once, and from then on at
-// each time of its schedule until Close. It returns after the first look, which ctx and Settings.Timeout
-// bound.
+// Start puts the stored document in force, if there is one, looks at the source once, and from then on at each
+// time of its schedule until Close. It returns after the first look, which ctx and Settings.Timeout bound.
 //
-// If the source has no good document, Start returns no error: the program runs with the stored document, or
-// with its own settings, and Snapshot has the reason. Start returns ErrClosed after Close, and an error if it
-// is called a second time.
+// If the source has no good document, Start returns no error: Snapshot has the reason. It returns ErrClosed
+// after Close, and an error if it is called a second time.
 func (c *Client) Start(ctx context.Context) error {
 	again := c.started.Swap(true)
 	if c.closing.Err() != nil {

@@ -28,13 +28,11 @@ const (
 )
 
 // Document has the settings that a service asks of its clients. An absent field, in Go zero, leaves the
-// program's own setting in force, or brings it back if the document before had the field. It is a plain
-// value.
+// program's own setting in force, or brings it back if the document before had the field.
 type Document struct {
 	// Format must be 1.
 	Format int `json:"format"`
-	// Version orders a source's documents: 1 to 2^53 - 1. Only a document of a higher version than the one in
-	// force is put in force.
+	// Version is 1 to 2^53 - 1. Only a document of a higher version than the one in force is put in force.
 	Version uint64 `json:"version"`
 	// Window is for limiters.
 	Window struct {
@@ -78,8 +76,8 @@ type written struct {
 	} `json:"schedule,omitzero"`
 }
 
-// MarshalJSON writes a document that Parse reads: an absent field is left out, a duration is text, as
-// "1m30s". The error is about the first field whose value is not allowed.
+// MarshalJSON writes a document that Parse reads, with durations as text: "1m30s". The error is about the first
+// field whose value is not allowed.
 func (d Document) MarshalJSON() ([]byte, error) {
 	if err := d.validate(); err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
@@ -105,9 +103,8 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 }
 
 // Parse reads a document. It is strict, since a document steers many clients at once: the error is an
-// aimd.SettingError about a field that is unknown, that is there twice, or whose value is not allowed. It
-// names the field ("window.max", "features_off[3]", "document" for the whole), its value and the allowed
-// values.
+// aimd.SettingError about a field that is unknown, that is there twice, or whose value is not allowed, such as
+// "window.max" or "features_off[3]"; "document" is the whole.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -201,8 +198,8 @@ func (d Document) clone() Document {
 }
 
 // once refuses what encoding/json takes and a strict reader does not: a field that is there twice, a name in
-// capital letters, and a null, a zero or an empty text, which would count as an absent field. The text was
-// decoded before, so it has known fields only and no errors.
+// capital letters, and a null, a zero or an empty text, which would count as absent. The text was decoded
+// before without an error.
 func once(dec *json.Decoder, field string) error {
 	t, _ := dec.Token()
 	switch t {

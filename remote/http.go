@@ -30,10 +30,9 @@ type webSource struct {
 //
 // The client sends the requests; nil: one that keeps no connection open between fetches. Unless the client
 // has a CheckRedirect, no redirect is followed, since the next host could read the header. The header, such
-// as "Authorization", is sent along; NewHTTP sets Accept, Accept-Encoding and If-None-Match. It may be nil.
+// as "Authorization", is sent along, except Accept, Accept-Encoding and If-None-Match. It may be nil.
 //
-// The error says what is wrong with the address. String is the address without user, password and query; the
-// mark is the ETag.
+// The source's name is the address without user, password and query.
 func NewHTTP(address string, client *http.Client, header http.Header) (Source, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -74,7 +73,7 @@ func unnamed(err error) error {
 	return err
 }
 
-// Fetch gets the document. The mark is its ETag.
+// Fetch implements Source. The mark is the ETag.
 func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
 	data, mark, err = h.get(ctx, have)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // policy too, with ToPolicy.
 //
 // Limiters may be added at any time, as a [limiter.Keyed] makes them, and are not kept alive. It is safe for
-// any number of goroutines, but the observer of a limiter must not call it. The zero value has no limiters.
+// any number of goroutines; the observer of a limiter must not call it. The zero value has no limiters.
 type Limiters struct {
 	mu sync.Mutex
 	// all is guarded by mu, as is the document in force, at first zero.

@@ -14,9 +14,8 @@ import (
 // Source is where documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
 	// Fetch returns the present document, and a mark by which the source knows the document again (an ETag),
-	// or "". have is the mark of the document in force, "" at first: if the mark is still the same, the data
-	// may be nil. One goroutine at a time calls it. It must end when ctx ends, and should read at most 256
-	// KiB.
+	// or "". have is the mark of the document in force, "" at first: if the mark is the same, the data may be
+	// nil. One goroutine at a time calls it. It must end when ctx ends, and should read at most 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors, in Snapshot and in the store. It holds no secrets.
 	String() string
@@ -25,9 +24,8 @@ type Source interface {
 // fileSource is the Source of NewFile: a path.
 type fileSource string
 
-// NewFile returns the source that reads a local file, which need not exist yet. Each look reads the whole
-// file, of 256 KiB at most, since notices of changes do not work on every system. Replace the file by
-// renaming another one over it: a half-written file is refused until the next look.
+// NewFile returns the source that reads a local file of 256 KiB at most, which need not exist yet. Replace the
+// file by renaming another one over it: a half-written file is refused until the next look.
 func NewFile(path string) (Source, error) {
 	if path == "" {
 		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
@@ -49,20 +47,18 @@ func (f fileSource) Fetch(ctx context.Context, _ string) (data []byte, mark stri
 	return data, "", err
 }
 
-// record is the contents of the store: a document, the name of its source, and the mark by
-// which the source knows it.
+// record is the contents of the store: a document, the name of its source, and the source's mark of it.
 type record struct {
 	Source   string   `json:"source"`
 	Mark     string   `json:"mark,omitempty"`
 	Document Document `json:"document"`
 }
 
-// maxRecord is the most bytes of a stored record: a document, in which JSON may write a
-// byte as six, and a little.
+// maxRecord bounds a stored record: a document, in which JSON may write a byte as six, and a little.
 const maxRecord = 6*maxSize + 16<<10
 
-// read returns the record that the file holds, a zero one if there is no file. The record
-// is checked as a document of the source is: the disk is not trusted either.
+// read returns the record that the file holds, a zero one if there is no file. The record is checked as a
+// document of the source is.
 func read(path, source string) (r record, err error) {
 	file, err := keep.File(path)
 	if err != nil {
