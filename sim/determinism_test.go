@@ -81,15 +81,3 @@ func TestSameSeedSameBytes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"))
 }
-
-// Another seed is another run.
-func TestSeedsDiffer(t *testing.T) {
-	for _, s := range everything() {
-		a, err := sim.Run(s, named(t, "backoff"), 1)
-		require.NoError(t, err)
-		b, err := sim.Run(s, named(t, "backoff"), 2)
-		require.NoError(t, err)
-		b.Seed = a.Seed
-		assert.NotEqual(t, a, b, s.Name)
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // The logarithm and the exponential are as good as those of package math.
@@ -78,25 +77,4 @@ func TestEventsAreInOrder(t *testing.T) {
 	assert.Less(t, newEvent(time.Second, outageKind, 0, 0).key, newEvent(time.Second, bornKind, 0, 0).key)
 	assert.Less(t, newEvent(time.Second, bornKind, 0, 0).key, newEvent(time.Second, retryKind, 0, 0).key)
 	assert.Equal(t, time.Second, newEvent(time.Second, retryKind, 0, 0).at())
-}
-
-// A pool's values do not move, and are used again.
-func TestPool(t *testing.T) {
-	var p pool[int]
-	all := map[int32]*int{}
-	for range 3000 {
-		id, v := p.take()
-		require.Nil(t, all[id])
-		all[id] = v
-		*v = int(id)
-	}
-	for id, v := range all {
-		require.Same(t, v, p.at(id))
-		require.EqualValues(t, id, *v)
-	}
-	p.give(7)
-	id, v := p.take()
-	assert.EqualValues(t, 7, id)
-	assert.Same(t, all[7], v)
-	assert.Less(t, len(p.all), 3100)
 }

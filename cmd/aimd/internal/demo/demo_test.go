@@ -66,8 +66,11 @@ func TestJSON(t *testing.T) {
 				strategy := row["strategy"].(string)
 				strategies = append(strategies, strategy)
 				assert.Equal(t, 20.0, row["operations"])
+				assert.Equal(t, 20.0, row["attempts"])
 				assert.Zero(t, row["lost"])
+				assert.Zero(t, row["refused"])
 				assert.Positive(t, row["optimum_s"])
+				assert.Positive(t, row["p99_s"])
 				windowed := strategy == "tahoe" || strategy == "reno"
 				assert.Equal(t, map[bool]any{true: 0.9, false: 0.0}[windowed], row["factor"])
 			}

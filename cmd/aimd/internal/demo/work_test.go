@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -43,31 +42,6 @@ func done(t *testing.T, ctx context.Context, w work, begin func(string, *race.Me
 		all = append(all, x)
 	}
 	return all
-}
-
-func TestEveryStrategyDoesEverything(t *testing.T) {
-	for _, c := range []struct {
-		work    work
-		optimum float64
-		want    []string
-	}{
-		{smallUploads(), 0.005, []string{"sdk-default", "backoff", "sdk-adaptive", "probe", "tahoe", "reno"}},
-		{smallJobs(), 0.001, []string{"plain", "backoff", "probe", "tahoe", "reno"}},
-	} {
-		var ran []string
-		for _, r := range done(t, t.Context(), c.work, nil) {
-			ran = append(ran, r.Strategy)
-			assert.Equal(t, c.work.race().Operations, r.Operations, r.Strategy)
-			assert.Equal(t, r.Operations, r.Attempts, r.Strategy)
-			assert.Zero(t, r.Lost, r.Strategy)
-			assert.Zero(t, r.Refused, r.Strategy)
-			assert.Equal(t, c.optimum, r.OptimumS, r.Strategy)
-			assert.Positive(t, r.P99S, r.Strategy)
-			assert.Equal(t, slices.Contains([]string{"tahoe", "reno"}, r.Strategy), r.Factor == 0.9, r.Strategy)
-			assert.Equal(t, slices.Contains([]string{"probe", "tahoe", "reno"}, r.Strategy), r.Samples[0].Cwnd == 20, r.Strategy)
-		}
-		assert.Equal(t, c.want, ran)
-	}
 }
 
 func TestRefusedWorkIsNotLost(t *testing.T) {
