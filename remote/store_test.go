@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -27,14 +25,6 @@ func TestTheLastGoodDocumentIsUsedAtStart(t *testing.T) {
 	source.set(`{"format": 1, "version": 43}{`, nil)
 	require.Error(t, c.Refresh(t.Context()))
 	c.Close()
-	info, err := os.Stat(store)
-	require.NoError(t, err)
-	if runtime.GOOS != "windows" {
-		require.Equal(t, os.FileMode(0o600), info.Mode())
-	}
-	entries, err := os.ReadDir(filepath.Dir(store))
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing is left beside it")
 
 	source.set("", errors.New("away"))
 	a := &applied{}
@@ -199,81 +189,4 @@ func TestFile(t *testing.T) {
 
 	_, err = remote.NewFile("")
 	assert.EqualError(t, err, `remote: file: "" is not allowed, want a path`)
-}
-
-// A store that is a socket, a directory or a link to one is not replaced.
-func TestAStoreThatIsNoRegularFileIsLeftAlone(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	t.Chdir(dir) // the path of a socket must be short
-	socket := filepath.Join(dir, "socket")
-	l, err := net.Listen("unix", "socket")
-	require.NoError(t, err)
-	defer l.Close()
-	// link makes a link, and returns its path.
-	link := func(name, to string) string {
-		require.NoError(t, os.Symlink(to, filepath.Join(dir, name)))
-		return filepath.Join(dir, name)
-	}
-	file := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(file, []byte("mine"), 0o600))
-	first := link("first", file)
-	for name, c := range map[string]struct{ store, refused string }{
-		"a socket":           {socket, socket},
-		"a directory":        {dir, dir},
-		"a link to a socket": {link("to the socket", "socket"), socket},
-		"a link to a link":   {link("second", "first"), first},
-		"a link to itself":   {link("self", "self"), filepath.Join(dir, "self")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before, err := os.Lstat(c.store)
-			require.NoError(t, err)
-			client := started(t, &script{data: full}, remote.Settings{Store: c.store})
-			s := client.Snapshot()
-			require.EqualValues(t, 42, s.Version, "the document is in force all the same")
-			require.True(t, strings.HasPrefix(s.StoreError, "remote: store: "+c.refused+": "), s.StoreError)
-			require.True(t, strings.HasSuffix(s.StoreError, " is not allowed, want a regular file"), s.StoreError)
-			after, err := os.Lstat(c.store)
-			require.NoError(t, err)
-			require.Equal(t, before.Mode(), after.Mode())
-			entries, err := os.ReadDir(dir)
-			require.NoError(t, err)
-			require.Len(t, entries, 6, "nothing is left beside it")
-		})
-	}
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, "mine", string(data))
-}
-
-// The file behind a link is replaced, and the link stays one.
-func TestAStoreThatIsALink(t *testing.T) {
-	for name, relative := range map[string]bool{"relative": true, "absolute": false} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			behind, store := filepath.Join(dir, "kept", "last.json"), filepath.Join(dir, "link.json")
-			require.NoError(t, os.Mkdir(filepath.Dir(behind), 0o700))
-			to := behind
-			if relative {
-				to = filepath.Join("kept", "last.json")
-			}
-			require.NoError(t, os.Symlink(to, store))
-			source := &script{data: version(1, 8)}
-			c := started(t, source, remote.Settings{Store: store}) // there is no file behind it yet
-			require.Empty(t, c.Snapshot().StoreError)
-			source.set(full, nil)
-			require.NoError(t, c.Refresh(t.Context()))
-			require.Empty(t, c.Snapshot().StoreError)
-			c.Close()
-			info, err := os.Lstat(store)
-			require.NoError(t, err)
-			require.Equal(t, os.ModeSymlink, info.Mode().Type())
-			info, err = os.Lstat(behind)
-			require.NoError(t, err)
-			require.True(t, info.Mode().IsRegular())
-
-			source.set("", errors.New("away"))
-			require.Equal(t, fullDocument, started(t, source, remote.Settings{Store: store}).Snapshot().Document)
-		})
-	}
 }
