@@ -29,7 +29,7 @@ type operation struct {
 	// useless counts attempts in a row that failed before they were sent, or in a way that only the SDK
 	// tries again.
 	useless int
-	// stopped: the SDK wanted an attempt and got none. reason is why no further attempt helps, if the
+	// stopped: the limiter refused the SDK an attempt. reason is why no further attempt helps, if the
 	// verdict has a reason.
 	stopped bool
 	reason  error

@@ -63,26 +63,28 @@ func (rs rules) listen() bool {
 
 // judge returns the verdict on a try that ended with that status, and the reason.
 func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
-	for _, r := range rs {
-		if i := slices.IndexFunc(r.words, h.says); i >= 0 {
-			v := r.verdict
-			v.RetryAfter = h.retryAfter()
-			return v, fmt.Sprintf("status %d, said %q: --%s-says", status, r.words[i], r.name)
-		}
-	}
+	v, why := rs.match(status, h)
+	v.RetryAfter = h.retryAfter()
+	return v, why
+}
+
+func (rs rules) match(status int, h *heard) (attempt.Verdict, string) {
 	why, narrow := fmt.Sprintf("status %d", status), false
 	for _, r := range rs {
-		if slices.Contains(r.statuses, status) {
-			v := r.verdict
-			v.RetryAfter = h.retryAfter()
-			return v, why + ": --" + r.name
+		if i := slices.IndexFunc(r.words, h.says); i >= 0 {
+			return r.verdict, fmt.Sprintf("%s, said %q: --%s-says", why, r.words[i], r.name)
 		}
 		narrow = r.name == "again" && len(r.statuses)+len(r.words) > 0
+	}
+	for _, r := range rs {
+		if slices.Contains(r.statuses, status) {
+			return r.verdict, why + ": --" + r.name
+		}
 	}
 	if narrow {
 		return final, why + ", not one of --again"
 	}
-	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: h.retryAfter()}, why
+	return attempt.Verdict{Outcome: window.Neutral, Retry: true}, why
 }
 
 // longestTail is how much of a try's standard error is looked at: its end, in bytes.

@@ -71,7 +71,7 @@ func Flags(c *cobra.Command) *pflag.FlagSet {
 	return f
 }
 
-// NoDefault marks flags without a default, so that the help shows none of their values.
+// NoDefault hides the defaults of flags that have no useful default.
 func NoDefault(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f.Lookup(name).DefValue = ""

@@ -75,8 +75,8 @@ func look(events string) {
 	_, _ = io.Copy(io.Discard, res.Body) // it ends when the page does
 }
 
-// Add adds a limiter to the page, where it stays under its own name, or, if the limiter is
-// nil, a client of that name.
+// Add adds a limiter to the page, under the limiter's own name. If the limiter is nil, Add
+// adds a client without one, under the name given.
 func (p *Page) Add(name string, l *aimd.Limiter, look func() viewer.Flow) {
 	if p == nil {
 		return

@@ -151,7 +151,7 @@ func (c *Count) text(what string, total int) func() string {
 	}
 }
 
-// Left is how long the rest of some work takes at the pace until now. Some of it is done.
+// Left is how long the rest of some work takes at the pace until now. done must not be 0.
 func Left(past time.Duration, done, total int64) time.Duration {
 	return time.Duration(float64(past) / float64(done) * float64(total-done)).Round(time.Second)
 }

@@ -107,7 +107,7 @@ func (u *run) probe(ctx context.Context) (err error) {
 	return fmt.Errorf("%s: %s%w", u.where(), u.remedy(err), cli.Reason(err))
 }
 
-// remedy is what is wrong if the first request gets the error, and how to mend it.
+// remedy says for the error of a first request which setting is wrong, or returns "".
 func (u *run) remedy(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError

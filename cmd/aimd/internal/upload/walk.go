@@ -116,7 +116,7 @@ func (w walker) listed(list io.Reader, dir string) error {
 		if bytes.IndexByte(data, 0) >= 0 {
 			end = "\x00"
 		}
-		// Empty names are part of the next path, so that a list of them, as /dev/zero, is too long.
+		// Empty names are part of the next path: so an endless list of empty names, as /dev/zero, ends.
 		path := bytes.TrimLeft(data, end)
 		i := bytes.Index(path, []byte(end))
 		switch {
