@@ -51,7 +51,6 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 		want     string
 	}{
 		"nothing listens":     {"http://127.0.0.1:1", 0, "", "no store answers there; want another host or port: connection refused"},
-		"no such host":        {"http://no.invalid", 0, "", "no store answers there; want another host or port: lookup no.invalid"},
 		"closes":              {closing.URL, 0, "", "no store answers there; want another host or port: EOF"},
 		"https to http":       {strings.Replace(w.URL, "http:", "https:", 1), 0, "", "the server there does not speak TLS; want http:// in place of https://, or another port: "},
 		"http to https":       {strings.Replace(secure.URL, "https:", "http:", 1), 0, "", "the server there may speak TLS only; want https:// in place of http://, or another port: "},

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/internal/fakes3"
 )
 
 // large is the size of a file of two parts.
@@ -127,36 +129,61 @@ func TestFromAList(t *testing.T) {
 	require.ErrorContains(t, err, "--from: open ")
 }
 
-// Every part takes a slot of its own and is tried again by itself.
-func TestPartRefusedSeveralTimes(t *testing.T) {
-	w := newWorld(t)
-	content := random(large)
-	w.write("large", content)
-	var refusals atomic.Int32
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		return r.URL.Query().Get("partNumber") == "2" && refusals.Inc() <= 4 && refuse(rw, r)
-	})
-	o := w.run()
-	require.NoError(t, o.err)
-	assert.Equal(t, content, w.stored()["p/large"])
-	assert.Equal(t, 2+4, w.count("PUT?partNumber"))
-	assert.EqualValues(t, 4, o.Refused)
-	assert.Zero(t, w.openUploads())
-}
-
-func TestPartThatFailsAbortsTheUpload(t *testing.T) {
-	w := newWorld(t)
-	w.write("large", random(large))
-	w.write("small", "x")
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		return r.URL.Query().Get("partNumber") == "2" && deny(rw, r, 403, "AccessDenied")
-	})
-	o := w.run()
-	require.EqualError(t, o.err, "1 of 2 files failed")
-	assert.Contains(t, o.lines["large"].Error, "AccessDenied")
-	assert.Zero(t, w.openUploads())
-	assert.Empty(t, o.Incomplete)
-	assert.Equal(t, map[string]string{"p/small": "x"}, w.stored())
+// Every part takes a slot of its own, and is tried again by itself. A file whose answer was
+// lost counts as stored, and a file that fails leaves no part.
+func TestRequestsThatFail(t *testing.T) {
+	second := func(r *http.Request) bool { return r.URL.Query().Get("partNumber") == "2" }
+	completes := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }
+	denied := func(rw http.ResponseWriter, r *http.Request) { deny(rw, r, 403, "AccessDenied") }
+	for name, c := range map[string]struct {
+		which    func(*http.Request) bool
+		first    int // how many of these requests fail
+		attempts int // --max-attempts
+		answer   http.HandlerFunc
+		lost     bool // the store does as asked, and then fails
+		failed   string
+		requests map[string]int
+	}{
+		"a part is refused":              {which: second, first: 4, answer: fakes3.Refuse, requests: map[string]int{"PUT?partNumber": 2 + 4}},
+		"a part is denied":               {which: second, first: 1, answer: denied, failed: "large"},
+		"a put is refused to the end":    {which: isPut, first: 3, attempts: 3, answer: fakes3.Refuse, failed: "small", requests: map[string]int{"PUT": 3, "HEAD": 1}},
+		"all answers to a put are lost":  {which: isPut, first: 2, attempts: 2, answer: fakes3.Refuse, lost: true},
+		"a completion's answer is lost":  {which: completes, first: 1, answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, lost: true},
+		"a completion is refused inside": {which: completes, first: 2, answer: func(rw http.ResponseWriter, r *http.Request) { fakes3.Answer(rw, r, 200, fakes3.SlowDown) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			want := map[string]string{"p/small": "content", "p/large": random(large)}
+			for key, content := range want {
+				w.write(strings.TrimPrefix(key, "p/"), content)
+			}
+			var failures atomic.Int32
+			w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+				if !c.which(r) || failures.Inc() > int32(c.first) {
+					return false
+				}
+				if c.lost {
+					w.Next.ServeHTTP(httptest.NewRecorder(), r)
+				}
+				c.answer(rw, r)
+				return true
+			})
+			o := w.run(func(x *Config) { x.MaxAttempts = c.attempts })
+			if delete(want, "p/"+c.failed); c.failed == "" {
+				require.NoError(t, o.err)
+			} else {
+				require.EqualError(t, o.err, "1 of 2 files failed")
+				assert.Equal(t, failed, o.status(c.failed))
+				assert.Contains(t, o.lines[c.failed].Error, "api error ")
+			}
+			assert.Equal(t, want, w.stored())
+			assert.Zero(t, w.openUploads())
+			assert.Empty(t, o.Incomplete)
+			for kind, n := range c.requests {
+				assert.Equal(t, n, w.count(kind), kind)
+			}
+		})
+	}
 }
 
 func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
@@ -181,7 +208,7 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 					}
 					return false
 				})
-				o := w.run()
+				o := w.run(func(c *Config) { c.Checksum = md5Only }) // which this store compares
 				require.EqualError(t, o.err, "1 of 2 files failed")
 				want := "the file changed while it was read"
 				if name == "vanishes" {
@@ -372,52 +399,6 @@ func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
 	assert.Contains(t, said, "waiting: EOF")
 	assert.EqualValues(t, 20, u.report.now().Stored)
 	assert.NotContains(t, u.line(), "waiting")
-}
-
-// The answer to the completion is lost: the second try finds no upload, but the object.
-func TestCompletionWhoseAnswerIsLost(t *testing.T) {
-	w := newWorld(t)
-	content := random(large)
-	w.write("large", content)
-	var lost atomic.Bool
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") || lost.Swap(true) {
-			return false
-		}
-		w.Next.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler)
-	})
-	o := w.run()
-	require.NoError(t, o.err)
-	assert.Equal(t, content, w.stored()["p/large"])
-	assert.Empty(t, o.Incomplete)
-}
-
-func TestMaxAttempts(t *testing.T) {
-	w := newWorld(t)
-	w.write("a", "x")
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && refuse(rw, r) })
-	o := w.run(func(c *Config) { c.MaxAttempts = 3 })
-	require.EqualError(t, o.err, "1 of 1 files failed")
-	assert.Equal(t, 3, w.count("PUT"))
-	assert.Equal(t, 1, w.count("HEAD"), "asked whether it has it all the same")
-}
-
-// With bounded attempts all answers may be lost, and the store have it.
-func TestPutWhoseAnswersAreLost(t *testing.T) {
-	w := newWorld(t)
-	w.write("a", "content")
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		if !isPut(r) {
-			return false
-		}
-		w.Next.ServeHTTP(httptest.NewRecorder(), r)
-		return refuse(rw, r)
-	})
-	o := w.run(func(c *Config) { c.MaxAttempts = 2 })
-	require.NoError(t, o.err)
-	assert.Equal(t, stored, o.status("a"))
-	assert.Equal(t, "content", w.stored()["p/a"])
 }
 
 // A reader that goes away, as head does, stops the run in order.
