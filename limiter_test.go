@@ -95,18 +95,6 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// "use a factor closer to 1 when updating ssthresh (say, 0.9)"
-func TestFactor(t *testing.T) {
-	l, err := aimd.NewReno(aimd.WithFactor(0.9))
-	require.NoError(t, err)
-	require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
-	wantWindow(t, l, 18, 18)
-	l, err = aimd.NewTahoe(aimd.WithFactor(0.9), aimd.WithInitialWindow(10))
-	require.NoError(t, err)
-	require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
-	wantWindow(t, l, 10, 9)
-}
-
 // "cwnd never falls below 1": an outage ends, and work goes on.
 func TestTheWindowNeverFallsBelowOne(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {

@@ -185,19 +185,6 @@ func TestNoNameBreaksAScrape(t *testing.T) {
 	require.Equal(t, 2, n)
 }
 
-func TestTwoCollectorsNeedALabelEach(t *testing.T) {
-	l := reno(t, aimd.WithName("a"))
-	require.ErrorAs(t, registry(t, aimdprom.New(live.Of(l))).Register(aimdprom.New(live.Of(l))), &prometheus.AlreadyRegisteredError{})
-
-	r := registry(t)
-	for _, pool := range []string{"1", "2"} {
-		require.NoError(t, prometheus.WrapRegistererWith(prometheus.Labels{"pool": pool}, r).Register(aimdprom.New(live.Of(l))))
-	}
-	n, err := testutil.GatherAndCount(r, "aimd_cwnd")
-	require.NoError(t, err)
-	require.Equal(t, 2, n)
-}
-
 func TestNilLimitersPanic(t *testing.T) {
 	require.Panics(t, func() { aimdprom.New(live.Of(), nil) })
 }
