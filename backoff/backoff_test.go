@@ -47,15 +47,6 @@ func one(t *testing.T, b backoff.Backoff, retry int, r backoff.Rand) time.Durati
 	return d
 }
 
-// seconds makes durations.
-func seconds(all ...float64) []time.Duration {
-	var out []time.Duration
-	for _, x := range all {
-		out = append(out, time.Duration(x*1e9+0.5))
-	}
-	return out
-}
-
 func TestCapBeforeAndAfterJitter(t *testing.T) {
 	e := backoff.Exponential{Max: time.Second, Jitter: backoff.Proportional(0.5)}
 	most := fixed{uniform: 1}
@@ -81,18 +72,6 @@ func TestDecorrelatedGrowsFromTheDelayBefore(t *testing.T) {
 	assert.Equal(t, 300*time.Millisecond, d, "a delay before that is not told counts as Min")
 }
 
-func TestLimits(t *testing.T) {
-	e := backoff.Exponential{}
-	assert.Len(t, delays(backoff.LimitAttempts(e, 4), nil, 100), 3, "four attempts are three retries")
-	assert.Empty(t, delays(backoff.LimitAttempts(e, 1), nil, 100))
-	assert.Empty(t, delays(backoff.LimitAttempts(e, math.MinInt), nil, 100))
-	assert.Len(t, delays(backoff.LimitAttempts(e, math.MaxInt), nil, 100), 100)
-
-	// The inner end is the outer one's too.
-	both := backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full())
-	assert.Equal(t, seconds(1, 2), delays(both, fixed{uniform: 1}, 100))
-}
-
 // odd is a Backoff from elsewhere that breaks the contract.
 type odd time.Duration
 
@@ -102,7 +81,6 @@ func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
 	assert.NoError(t, backoff.Check(odd(0)), "what has no Check is taken as it is")
 	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
 		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
-		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
 	}
 }
 
@@ -132,10 +110,9 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.LastTry{Rate: 0.1}, "rate: 0.1 is not allowed, want a number from 1 to 1000"},
 		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.Constant(-1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
-		{backoff.LimitAttempts(backoff.Constant(1), 0), "attempt limit: 0 is not allowed, want a number from 1"},
 		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "jitter: normal:2 is not allowed, want a number from 0 to 1"},
 		// What is inside is checked too.
-		{backoff.LimitAttempts(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.WithJitter(backoff.Constant(-1), backoff.Full()), "delay: -1ns is not allowed, want a duration from 0s to " + most},
 	} {
 		require.EqualError(t, backoff.Check(c.backoff), c.want)
 		if c.backoff == nil {

@@ -13,9 +13,9 @@
 //   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
 //   - [Constant]: the same delay each time.
 //
-// [WithJitter] and [LimitAttempts] go around any Backoff; the deadline of an operation's context limits its
-// time. A delay is never negative and never longer than [MaxDelay], whatever the settings and the number of
-// the retry; [Check] says whether the settings are right.
+// [WithJitter] goes around any Backoff. A bound on the attempts is retry.Config.MaxAttempts, and a bound on the
+// time is the deadline of the context. A delay is never negative and never longer than [MaxDelay], whatever the
+// settings and the number of the retry; [Check] says whether the settings are right.
 //
 // The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first, in
 // [Ethernet] and [Syncmusings] the jitter: [Exponential] has both (CapLast). [WithJitter] comes last.

@@ -92,13 +92,8 @@ func ExampleWithJitter() {
 	// 11.765s 19.228s 40.342s 1m14.383s 3m27.648s no more
 }
 
-func ExampleLimitAttempts() {
-	show(backoff.LimitAttempts(backoff.Exponential{}, 4), 100)
-	// Output: 100ms 200ms 400ms no more
-}
-
 func ExampleCheck() {
-	b := backoff.LimitAttempts(backoff.Exponential{Factor: 0.5}, 5)
+	b := backoff.WithJitter(backoff.Exponential{Factor: 0.5}, backoff.Full())
 	fmt.Println(backoff.Check(b))
 	// Output: factor: 0.5 is not allowed, want a number from 1 to 1000
 }

@@ -197,7 +197,6 @@ func FuzzDelay(f *testing.F) {
 		within("constant", backoff.Constant(lo), least)
 		within("last try", backoff.LastTry{Time: least, Rate: factor, Max: most}, max(most, 10*time.Second))
 		within("jitter", backoff.WithJitter(e, j), backoff.MaxDelay)
-		within("attempts", backoff.LimitAttempts(e, retry), cap)
 	})
 }
 

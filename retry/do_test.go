@@ -212,7 +212,6 @@ func TestABackoffThatEndsSaysHowOften(t *testing.T) {
 	}{
 		{backoff.LastTry{}, 0, 5},
 		{backoff.LastTry{}, 2, 2},
-		{backoff.LimitAttempts(backoff.Exponential{}, 7), 0, 7},
 		{backoff.Exponential{}, 0, 3},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -135,7 +135,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// ends reports whether the backoff ends by itself, as backoff.LastTry and LimitAttempts do: no retry
+// ends reports whether the backoff ends by itself, as backoff.LastTry does: no retry
 // follows a million retries and the longest time.
 func ends(b backoff.Backoff) bool {
 	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay}

@@ -119,17 +119,9 @@ func (b Budget) settings() budget.Settings {
 // backoff.Check says whether it is allowed.
 func (r Retry) Delays() backoff.Backoff {
 	b := r.Backoff
-	if b == nil {
-		b = r.kind()
+	if b != nil {
+		return b
 	}
-	if b != nil && r.Attempts > 0 {
-		b = backoff.LimitAttempts(b, r.Attempts)
-	}
-	return b
-}
-
-func (r Retry) kind() backoff.Backoff {
-	var b backoff.Backoff
 	switch r.Kind {
 	case "constant":
 		b = backoff.Constant(r.Min)
