@@ -44,8 +44,7 @@ func TestAnthropicStream(t *testing.T) {
 		tr, calls := serve(t,
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
 			answer{200, map[string]string{"Content-Type": "text/event-stream"}, events})
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Content[0].Text)
@@ -68,8 +67,7 @@ func TestAnthropic(t *testing.T) {
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
 			answer{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
 			answer{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		got, err := message(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Content[0].Text)

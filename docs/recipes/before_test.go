@@ -88,8 +88,7 @@ func TestComingFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.ErrorContains(t, beforeRate(t.Context(), items, once), "429")
 		calls = 0
-		lim, err := aimd.New(aimd.WithMaxWindow(1))
-		require.NoError(t, err)
+		lim := newLimiter(t, aimd.WithMaxWindow(1))
 		require.NoError(t, afterBoth(t.Context(), lim, items, once))
 		require.Equal(t, 5, calls)
 	})
@@ -115,11 +114,8 @@ func presigned(ctx context.Context, client *http.Client, url, body string) error
 func TestPresigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{503, map[string]string{"Content-Type": "application/xml"}, `<Error><Code>SlowDown</Code></Error>`}, answer{200, nil, ""})
-		kept := http.DefaultTransport
-		http.DefaultTransport = tr
-		defer func() { http.DefaultTransport = kept }()
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		byDefault(t, tr)
+		lim := newLimiter(t)
 		client := httplimit.Client(lim)
 		require.NoError(t, presigned(t.Context(), client, "http://service.example/bucket/key?X-Amz-Signature=1", "hello"))
 		require.Equal(t, 2, *calls)

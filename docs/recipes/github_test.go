@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"sync"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
 func gitHub() (*github.Client, error) {
@@ -64,17 +62,6 @@ func (g *gitHubAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"full_name":"aimd-go/aimd"}`)
 }
 
-// transport serves the API in memory.
-func (g *gitHubAPI) transport(t *testing.T) *http.Transport {
-	l := pipenet.Listen()
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: g}}
-	s.Start()
-	t.Cleanup(s.Close)
-	tr := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 64}
-	t.Cleanup(tr.CloseIdleConnections)
-	return tr
-}
-
 // 150 reads by 50 workers, of an API that serves 60 in 10 s: none is lost, by the recipe, and by Do around a
 // client that knows no limiter, whether it refuses by itself after a refusal or not.
 func TestGitHubsPrimaryLimit(t *testing.T) {
@@ -86,17 +73,14 @@ func TestGitHubsPrimaryLimit(t *testing.T) {
 		}
 	}
 	around := func(t *testing.T, tr http.RoundTripper, unchecked bool) read {
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		c := github.NewClient(&http.Client{Transport: tr})
 		c.BaseURL, c.DisableRateLimitCheck = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}, unchecked
 		return func(ctx context.Context) error { return lim.Do(ctx, get(c)) }
 	}
 	for name, door := range map[string]func(*testing.T, http.RoundTripper) read{
 		"the recipe": func(t *testing.T, tr http.RoundTripper) read {
-			kept := http.DefaultTransport
-			http.DefaultTransport = tr
-			t.Cleanup(func() { http.DefaultTransport = kept })
+			byDefault(t, tr)
 			c, err := gitHub()
 			require.NoError(t, err)
 			c.BaseURL = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}
@@ -108,7 +92,7 @@ func TestGitHubsPrimaryLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := &gitHubAPI{}
-				one := door(t, api.transport(t))
+				one := door(t, inMemory(t, api.ServeHTTP))
 				start := time.Now()
 				work := make(chan int)
 				var all sync.WaitGroup
@@ -138,9 +122,7 @@ func TestGitHubsSecondaryLimit(t *testing.T) {
 			tr, calls := serve(t,
 				answer{403, header, `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`},
 				answer{200, nil, `{"full_name":"aimd-go/aimd"}`})
-			kept := http.DefaultTransport
-			http.DefaultTransport = tr
-			defer func() { http.DefaultTransport = kept }()
+			byDefault(t, tr)
 			client, err := gitHub()
 			require.NoError(t, err)
 			client.BaseURL = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}

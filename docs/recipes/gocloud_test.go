@@ -25,8 +25,7 @@ func TestGoCloud(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		xml := map[string]string{"Content-Type": "application/xml"}
 		tr, calls := serve(t, answer{503, xml, `<Error><Code>SlowDown</Code></Error>`}, answer{200, xml, ""})
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		bucket, err := openBucket(t.Context(), aws.Config{
 			Region: "us-east-1", BaseEndpoint: aws.String("http://service.example"), HTTPClient: &http.Client{Transport: tr},
 			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

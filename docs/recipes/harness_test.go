@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
@@ -39,8 +40,8 @@ const cutOff = "cut off:"
 // It returns a transport to it, and what counts the requests.
 func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 	t.Helper()
-	l, calls := pipenet.Listen(), 0
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	calls := 0
+	return inMemory(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		a := answers[min(calls, len(answers)-1)]
 		calls++
@@ -55,12 +56,33 @@ func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}
-	})}}
+	}), &calls
+}
+
+// inMemory starts a server in memory, and returns a transport to it.
+func inMemory(t *testing.T, h http.HandlerFunc) *http.Transport {
+	t.Helper()
+	l := pipenet.Listen()
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
 	s.Start()
 	t.Cleanup(s.Close)
-	tr := &http.Transport{DialContext: l.DialContext}
+	tr := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
-	return tr, &calls
+	return tr
+}
+
+// byDefault makes a transport the one of http.DefaultClient until the test ends.
+func byDefault(t *testing.T, tr http.RoundTripper) {
+	kept := http.DefaultTransport
+	http.DefaultTransport = tr
+	t.Cleanup(func() { http.DefaultTransport = kept })
+}
+
+func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+	t.Helper()
+	lim, err := aimd.New(opts...)
+	require.NoError(t, err)
+	return lim
 }
 
 // Each block of Go in the pages stands in a test here, word for word but for the

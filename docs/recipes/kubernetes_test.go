@@ -27,8 +27,7 @@ func TestKubernetes(t *testing.T) {
 		tr, calls := serve(t,
 			answer{429, map[string]string{"Retry-After": "1"}, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`},
 			answer{200, nil, `{"major":"1"}`})
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		config := &rest.Config{Host: "http://service.example", Transport: tr}
 		config.GroupVersion = &schema.GroupVersion{Version: "v1"}
 		config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()

@@ -48,8 +48,7 @@ func TestOpenAIStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":"rate_limit_exceeded"}}`},
 			answer{200, events, cutOff + hello}, answer{200, events, hello + done})
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		start := time.Now()
 		text, err := stream(t.Context(), lim, openAIOn(tr), prompt)
 		require.NoError(t, err)
@@ -75,8 +74,7 @@ func TestOpenAI(t *testing.T) {
 	)
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "20"}, tooMany}, answer{500, nil, ""}, answer{200, nil, completion})
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		start := time.Now()
 		got, err := complete(t.Context(), lim, openAIOn(tr), prompt)
 		require.NoError(t, err)
@@ -93,9 +91,8 @@ func TestOpenAI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr, calls := serve(t, refusal)
-				lim, err := aimd.New()
-				require.NoError(t, err)
-				_, err = complete(t.Context(), lim, openAIOn(tr), prompt)
+				lim := newLimiter(t)
+				_, err := complete(t.Context(), lim, openAIOn(tr), prompt)
 				require.Equal(t, name != "not to be tried", errors.Is(err, attempt.ErrQuota), "%v", err)
 				require.ErrorContains(t, err, "429 Too Many Requests")
 				require.Equal(t, 1, *calls)

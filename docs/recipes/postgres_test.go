@@ -128,16 +128,14 @@ func (p *postgres) start(t *testing.T) *sql.DB {
 func TestPostgres(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postgres{connections: []string{"53300", "57P03"}, statements: []string{"40P01", "40001"}}
-		lim, err := aimd.New()
-		require.NoError(t, err)
+		lim := newLimiter(t)
 		require.NoError(t, transfer(t.Context(), lim, p.start(t)))
 		s := lim.Snapshot()
 		require.EqualValues(t, []uint64{1, 2, 2}, []uint64{s.Successes, s.Overloads, s.Neutrals})
 	})
 	synctest.Test(t, func(t *testing.T) {
-		lim, err := aimd.New()
-		require.NoError(t, err)
-		err = transfer(t.Context(), lim, (&postgres{statements: []string{"23505"}}).start(t))
+		lim := newLimiter(t)
+		err := transfer(t.Context(), lim, (&postgres{statements: []string{"23505"}}).start(t))
 		var answer *pgconn.PgError
 		require.ErrorAs(t, err, &answer)
 		require.ErrorContains(t, err, "failed after 1 attempt")
