@@ -14,6 +14,9 @@
 // TestOverload sends an httplimit.Handler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.
 //
+// TestSDKsWithinTheirQuota calls, with the SDKs of real services, servers that report and enforce quotas as
+// the services document it.
+//
 // TestOneOfFourBackendsRefuses, TestHalfOfTheRequestsRefused and TestUploadVersusReno compare
 // the default law with Reno 0.9 where refusals or slow answers do not come from the load.
 //
