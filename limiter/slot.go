@@ -42,14 +42,10 @@ func (s *slots) Reported(t core.Ticket, a quota.Answer) {
 
 func (s *slots) Limits() run.Limits {
 	c := s.limiter().config.Load()
-	return run.Limits{Attempts: c.MaxAttempts, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter}
+	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter}
 }
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
-
-func (s *slots) Backoffs(failures int, last window.Outcome) int {
-	return core.Settings{Patience: s.limiter().config.Load().Patience}.Backoffs(failures, last)
-}
 
 func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	l := s.limiter()

@@ -277,11 +277,12 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	if e.decide != nil && !e.strategy.Retry.RetryAfter { // a client that does not read it
 		f.Verdict.RetryAfter = 0
 	}
-	var pacing run.Pacing
-	if op.client.core != nil {
-		pacing = op.client.core
+	limits := run.Limits{Attempts: e.strategy.Retry.Attempts}
+	var pause run.RetryDelay
+	if c := op.client.core; c != nil {
+		pause, limits.Patience = c.RetryDelay, c.Rules().Patience
 	}
-	d := run.Decide(f, e.decide, pacing, e.strategy.Retry.Attempts)
+	d := run.Decide(f, e.decide, pause, limits)
 	op.waited = d.Delay
 	return max(d.Delay, d.RetryAfter), d.Retry
 }

@@ -188,10 +188,10 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 
 // RetryDelay returns how long an operation waits by itself after that many failures in a row, without a slot
 // and outside the queue, before it rejoins. last is the outcome of the latest one. A Retry-After delays the
-// operation that got it; Backoffs says when an operation backs off.
+// operation that got it; Settings.Backoffs says when an operation backs off.
 func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
-	if n := g.Backoffs(failures, last); n > 0 {
+	if n := g.rules.Backoffs(failures, last); n > 0 {
 		d = g.pause(n - 1)
 	}
 	return max(d, g.retryAfter(retryAfter))
@@ -202,11 +202,6 @@ func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
 	return g.timed || g.pausedUntil > g.now || g.state.Gap > 0 || g.quotas != nil
-}
-
-// Backoffs is Settings.Backoffs under the rules in force.
-func (g *Gate) Backoffs(failures int, last window.Outcome) int {
-	return g.rules.Backoffs(failures, last)
 }
 
 // Rules are the settings in force. If the law has no factor, the factor is 0.

@@ -4,41 +4,37 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
+// RetryDelay is core.Gate.RetryDelay.
+type RetryDelay = func(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
+
 // Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
-// one the verdict does. pacing is the limiter's, nil without a limiter: then only a policy tries again. most
-// is the limiter's limit of attempts, 0 for no limit. Decide sets f.Backoff. It is pure.
-func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, pacing Pacing, most int) attempt.Decision {
+// one the verdict does. delay is the limiter's, nil without a limiter: then only a policy tries again. Decide
+// sets f.Backoff. It is pure.
+func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, delay RetryDelay, l Limits) attempt.Decision {
 	if f.Verdict.Reason != nil {
 		return attempt.Decision{Reason: f.Verdict.Reason}
 	}
-	d := attempt.Decision{Retry: f.Verdict.Retry && pacing != nil}
+	d, last := attempt.Decision{Retry: f.Verdict.Retry && delay != nil}, f.Verdict.Outcome
+	if l.Unpaced {
+		last = window.Neutral
+	}
 	if policy != nil {
 		f.Backoff = f.Attempt
-		if pacing != nil {
-			f.Backoff = pacing.Backoffs(f.Attempt, f.Verdict.Outcome)
+		if delay != nil {
+			f.Backoff = core.Settings{Patience: l.Patience}.Backoffs(f.Attempt, last)
 		}
 		d = policy(f)
 	}
 	switch {
 	case !d.Retry:
-	case most > 0 && f.Attempt >= most: // more, if the limit was lowered meanwhile
+	case l.Attempts > 0 && f.Attempt >= l.Attempts: // more, if the limit was lowered meanwhile
 		return attempt.Decision{Reason: attempt.ErrAttempts}
 	case policy == nil:
-		d.Delay = pacing.RetryDelay(f.Attempt, f.Verdict.Outcome, f.Verdict.RetryAfter)
+		d.Delay = delay(f.Attempt, last, f.Verdict.RetryAfter)
 	}
 	return d
-}
-
-// unpaced is the pacing of an operation within another's slot: it backs off from its first failure on.
-type unpaced struct{ Pacing }
-
-func (p unpaced) Backoffs(failures int, _ window.Outcome) int {
-	return p.Pacing.Backoffs(failures, window.Neutral)
-}
-
-func (p unpaced) RetryDelay(failures int, _ window.Outcome, retryAfter time.Duration) time.Duration {
-	return p.Pacing.RetryDelay(failures, window.Neutral, retryAfter)
 }

@@ -104,15 +104,11 @@ func (d *desk) Limits() run.Limits {
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
-func (d *desk) Backoffs(failures int, last window.Outcome) int {
-	if last == window.Neutral {
-		return failures
-	}
-	return 0
-}
-
 func (d *desk) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
-	return max(time.Duration(d.Backoffs(failures, last))*time.Second, retryAfter)
+	if last != window.Neutral {
+		failures = 0
+	}
+	return max(time.Duration(failures)*time.Second, retryAfter)
 }
 
 // ends is how many attempts have ended.

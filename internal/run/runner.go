@@ -138,14 +138,11 @@ func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
 func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision) attempt.Decision {
 	r := a.runner
 	if r.Slots == nil {
-		return Decide(f, policy, nil, 0)
+		return Decide(f, policy, nil, Limits{})
 	}
 	limits := r.Slots.Limits()
-	pacing := Pacing(r.Slots)
-	if !a.owns {
-		pacing = unpaced{r.Slots}
-	}
-	d := Decide(f, policy, pacing, limits.Attempts)
+	limits.Unpaced = !a.owns
+	d := Decide(f, policy, r.Slots.RetryDelay, limits)
 	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.RetryAfter)); d.Retry && reason != nil {
 		return attempt.Decision{Reason: reason}
 	}

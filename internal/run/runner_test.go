@@ -162,7 +162,7 @@ func TestTheNextAttempt(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	reason := errors.New("enough")
-	pacing := newDesk(0)
+	pacing := newDesk(0).RetryDelay
 	refused := attempt.Failure{Attempt: 3, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
 	failed := attempt.Failure{Attempt: 3, Err: status{code: 500}, Verdict: again}
 	var told attempt.Failure
@@ -173,7 +173,7 @@ func TestDecide(t *testing.T) {
 		name    string
 		f       attempt.Failure
 		policy  func(attempt.Failure) attempt.Decision
-		pacing  run.Pacing
+		pacing  run.RetryDelay
 		most    int
 		want    attempt.Decision
 		backoff int
@@ -192,7 +192,7 @@ func TestDecide(t *testing.T) {
 		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), pacing, 3, attempt.Decision{Reason: reason}, 0},
 	} {
 		told = attempt.Failure{}
-		assert.Equal(t, c.want, run.Decide(c.f, c.policy, c.pacing, c.most), c.name)
+		assert.Equal(t, c.want, run.Decide(c.f, c.policy, c.pacing, run.Limits{Attempts: c.most, Patience: 3}), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
 }
@@ -264,9 +264,9 @@ func TestAPolicyDecides(t *testing.T) {
 		require.ErrorIs(t, err, reason)
 		v := attempt.Verdict{Outcome: window.ClientError}
 		require.Equal(t, []attempt.Failure{
-			{Attempt: 1, Err: cause, Verdict: v, Elapsed: time.Second},
-			{Attempt: 2, Err: cause, Verdict: v, Last: time.Minute, Elapsed: time.Minute + 2*time.Second},
-			{Attempt: 3, Err: cause, Verdict: v, Last: time.Second, Elapsed: 3*time.Minute + 3*time.Second},
+			{Attempt: 1, Backoff: 1, Err: cause, Verdict: v, Elapsed: time.Second},
+			{Attempt: 2, Backoff: 2, Err: cause, Verdict: v, Last: time.Minute, Elapsed: time.Minute + 2*time.Second},
+			{Attempt: 3, Backoff: 3, Err: cause, Verdict: v, Last: time.Second, Elapsed: 3*time.Minute + 3*time.Second},
 		}, p.told)
 	})
 }

@@ -14,7 +14,8 @@ import (
 // Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
 // to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
-	Pacing
+	// RetryDelay is core.Gate.RetryDelay.
+	RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (core.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
@@ -40,8 +41,11 @@ type Slots interface {
 
 // Limits are the limits of an operation; 0 means no limit.
 type Limits struct {
-	// Attempts is the most attempts.
-	Attempts int
+	// Attempts is the most attempts, Patience is core.Settings.Patience.
+	Attempts, Patience int
+	// Unpaced: the operation is within another's slot, so no window paces it. It backs off from its first
+	// failure on.
+	Unpaced bool
 	// Timeout is the time of a single attempt.
 	Timeout time.Duration
 	// GiveUpAfter is the longest wait before an attempt.
@@ -53,11 +57,4 @@ func (l Limits) tooLong(wait time.Duration) error {
 		return nil
 	}
 	return fmt.Errorf("%w: a wait of %v is longer than %v (WithGiveUpAfter)", attempt.ErrQuota, wait, l.GiveUpAfter)
-}
-
-// Pacing is how a limiter delays operations that failed.
-type Pacing interface {
-	// Backoffs is core.Settings.Backoffs, RetryDelay is core.Gate.RetryDelay.
-	Backoffs(failures int, last window.Outcome) int
-	RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
 }
