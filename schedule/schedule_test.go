@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// period is "300 // Once every 5 minutes", and epoch is on its grid.
+// period is that of [SafeClients], "300 // Once every 5 minutes", and epoch is on its grid.
 const period = 300 * time.Second
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
