@@ -1,28 +1,25 @@
-// Package live is a page that shows limiters at work: the window as it looks for the
-// limit, the attempts in flight, the queue, each decision with its reason, and one hint.
+// Package live is a page that shows limiters at work: the window as it looks for the limit, the attempts in
+// flight, the queue, each decision with its reason, and one hint.
 //
 //	mux.Handle("/debug/aimd/", live.Handler(live.Of(lim)))           // one, or some
 //	mux.Handle("/debug/aimd/", live.Handler(live.Keyed(buckets)))    // one for each key
 //	mux.Handle("/debug/aimd/", live.Handler(transport.Limiters))     // one for each host
 //
-// The page is a few files that are embedded here. It loads no other source, so it works
-// without a network and under Content-Security-Policy: default-src 'self'. It shows names of
-// limiters and how much is sent: serve it where the metrics are served, not to the world.
+// The page loads no other source, so it works without a network and under Content-Security-Policy: default-src
+// 'self'. It shows names of limiters and how much is sent: serve it where the metrics are served.
 //
 // # Who may look
 //
-// A page of another site in your browser could try to read this page, or to take its places. So events
-// answers 403 if Sec-Fetch-Site or Origin says that another site asks. A browser sends neither header with an
-// image's request to plain http outside its own machine: such a request cannot read the answer, but takes a
-// place until it ends.
+// The path events answers 403 if Sec-Fetch-Site or Origin says that the page of another site asks. A browser
+// sends neither header with an image's request to plain http outside its own machine: such a request cannot
+// read the answer, but takes a place until it ends.
 //
-// A name of another site can be made to lead to your server (DNS rebinding). So every file answers 403 if the
-// request's Host is a name with a dot that was not given to Handler. An IP address, localhost and a name
-// without a dot are always allowed. If a proxy passes its own Host on, give Handler the proxy's name.
+// Since a name of another site can be made to lead to your server (DNS rebinding), every file answers 403 if
+// the request's Host is a name with a dot that was not given to Handler. If a proxy passes its own Host on,
+// give Handler the proxy's name.
 //
 // # Cost
 //
 // While no page is open, the package runs no goroutine, no timer and no observer. While a page is open, it
-// looks at the limiters as often as the page asks. It keeps ten minutes for a reload and for other pages. A
-// limiter keeps its latest decisions, so that a first look has some of the past too.
+// looks at the limiters as often as the page asks, and keeps ten minutes.
 package live

@@ -17,12 +17,10 @@
 //
 // A client runs once in each cell, and each time of the cell is as likely as any other. So all clients
 // together send at a steady rate from the first cell after a common start, and two runs of one client are one
-// period apart on average and two at most. If the random part is added before the time is truncated, all
-// clients run at the instants of the grid: "Introducing synchronization by mistake".
+// period apart on average and two at most.
 //
 // Config.JitterPeriod is the form before, "wait(period * random(.5, 1.5))", for work that needs at least half
-// a period between two runs. Clients that start together then come in waves that take several periods to even
-// out.
+// a period between two runs. Clients that start together then come in waves for several periods.
 //
 //   - If a run lasts past the time of the next one, the missed runs are dropped, and one run is planned in
 //     the next cell. Two runs never overlap, and clients that an outage held up do not catch up together.
@@ -30,10 +28,7 @@
 //     the process stood still, it is planned again, once.
 //   - If the period changes, the next run is planned on the new grid, but never later than before.
 //   - If the job panics, Run panics, Drain returns, and Run may be called again.
-//   - If the wall clock is set, a wait continues by the monotonic clock; the next plan is made
-//     on the grid of the new time.
-//
-// [SafeClients] is "Safe Client Behaviour", 2018; docs/sources.md says more.
+//   - If the wall clock is set, a wait continues by the monotonic clock; the next plan is on the new grid.
 //
 // [SafeClients]: https://www.usenix.org/conference/srecon18asia/presentation/goh
 package schedule

@@ -33,8 +33,8 @@ type Config struct {
 	Clock clock.Clock
 }
 
-// Schedule runs a job again and again, at jittered times. It is safe for use by any number of
-// goroutines. Make one with New.
+// Schedule runs a job again and again, at jittered times. It is safe for any number of goroutines. Make one
+// with New.
 type Schedule struct {
 	clock clock.Clock
 	// stop is closed by Stop; changed has one element if there is a new plan.
@@ -49,8 +49,8 @@ type Schedule struct {
 	done chan struct{}
 }
 
-// New returns a Schedule whose first run is planned from now on, or an error that names the
-// wrong setting, its value and the allowed values. No job runs before Run.
+// New returns a Schedule whose first run is planned from now on, or an error that names the wrong setting, its
+// value and the allowed values. No job runs before Run.
 func New(c Config) (*Schedule, error) {
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -136,14 +136,11 @@ func (s *Schedule) SetPeriod(p time.Duration) error {
 
 // Snapshot is the state of a Schedule at a moment.
 type Snapshot struct {
-	// Period is the present period.
 	Period time.Duration
 	// Next is when the next run is planned; zero while a run is under way.
 	Next time.Time
-	// Runs is how many runs have begun.
-	Runs uint64
-	// Missed is how many runs were planned again because their time had passed.
-	Missed uint64
+	// Runs is how many runs have begun, Missed how many were planned again because their time had passed.
+	Runs, Missed uint64
 }
 
 // Snapshot returns the present state.

@@ -1,7 +1,6 @@
-// Package job runs the jobs of a job engine under a limiter: contrib/asynq and contrib/river share it.
-//
-// A job waits for its slot in the engine's worker. A refused job is tried again there, at the front of
-// the queue. A job that waits too long goes back to its engine, which brings it to a worker again.
+// Package job runs the jobs of a job engine under a limiter: contrib/asynq and contrib/river share it. A job
+// waits for its slot in the engine's worker. A refused job is tried again there, at the front of the queue. A
+// job that waits too long goes back to its engine, which brings it to a worker again.
 package job
 
 import (
@@ -16,9 +15,8 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Brief is how long a job has its worker at least before it goes back. It bounds how fast jobs cycle
-// between the engine and its workers. Our choice: at most ten jobs a second for each worker, and other queues
-// do not wait long for that worker.
+// Brief is how long a job has its worker at least before it goes back. Our choice: at most ten jobs a second
+// cycle between the engine and each worker, and other queues do not wait long for the worker.
 const Brief = 100 * time.Millisecond
 
 // Desk runs the jobs of one server of an engine. It is safe for any number of goroutines.

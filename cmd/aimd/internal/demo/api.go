@@ -23,8 +23,7 @@ import (
 // jobs is the work of aimd demo api: requests for an API with a token bucket.
 type jobs struct {
 	race.Race
-	// rate is how many requests per second the API serves in the long run, burst how many it
-	// serves at once after a rest.
+	// rate is how many requests per second the API serves, burst how many it serves at once after a rest.
 	rate  float64
 	burst int
 	// service is how long each request takes, retryAfter the Retry-After of a refusal.
@@ -67,8 +66,7 @@ func (j *jobs) report() Report {
 	}
 }
 
-// Optimum implements race.Work: the burst at once, the others as the tokens come, and the
-// service time of the last request.
+// Optimum implements race.Work: the burst at once, the others as the tokens come, and the last service time.
 func (j *jobs) Optimum(requests int) time.Duration {
 	if requests == 0 {
 		return 0

@@ -1,5 +1,4 @@
-// Package demo shows what a limiter is worth: the same work with several strategies,
-// against a service that refuses what is too much.
+// Package demo does the same work with several strategies, against a service that refuses what is too much.
 package demo
 
 import (

@@ -32,8 +32,7 @@ type uploads struct {
 	race.Race
 	// size is the size of each object.
 	size int64
-	// The store serves slots requests at a time. Each takes service * (1 ± jitter), evenly
-	// spread; jitter is from 0 to 1.
+	// The store serves slots requests at a time. Each takes service * (1 ± jitter), evenly spread.
 	slots   int
 	service time.Duration
 	jitter  float64
@@ -95,8 +94,7 @@ func (u *uploads) report() Report {
 	}
 }
 
-// Optimum implements race.Work: all slots are busy from the first moment to the last with
-// service time alone, without transfer.
+// Optimum implements race.Work: all slots are always busy with service time alone, without transfer.
 func (u *uploads) Optimum(objects int) time.Duration {
 	if objects == 0 {
 		return 0
@@ -157,8 +155,7 @@ func holds(objects gofakes3.Backend, key string, want []byte) bool {
 
 func key(i int) string { return fmt.Sprintf("object-%07d", i) }
 
-// content is the content of object i: the same for every strategy, and different for every
-// object, so that a mix-up is seen.
+// content is the content of object i: the same for every strategy, and different for every object.
 func content(i int, size int64) []byte {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], uint64(i))

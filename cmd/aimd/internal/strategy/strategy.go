@@ -18,16 +18,14 @@ import (
 	"github.com/aimd-go/aimd/throttle"
 )
 
-// Exponential is the strategy -exponential-backoff of the program of "Exponential Backoff
-// or how not to crash a server", with the program's constants.
+// Exponential is the strategy of the program of "Exponential Backoff or how not to crash a server".
 func Exponential() sim.Strategy {
 	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
 		Kind: "compound", Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
 	}}
 }
 
-// All returns the ready strategies: exponential, and all strategies of the simulator
-// except carrier sense, which HTTP does not have.
+// All returns the ready strategies: exponential, and the simulator's except carrier sense, which HTTP has not.
 func All() []sim.Strategy {
 	all := slices.DeleteFunc(sim.Strategies(), func(s sim.Strategy) bool { return s.Sense > 0 })
 	i := 1 + slices.IndexFunc(all, func(s sim.Strategy) bool { return s.Name == "fixed" })

@@ -30,11 +30,10 @@ type Meter struct {
 	samples []Sample
 }
 
-// end is how an operation ended.
+// end is how an operation ended, and how long after a goroutine picked it up.
 type end struct {
 	state state
-	// took is from the moment when a goroutine picked it up.
-	took time.Duration
+	took  time.Duration
 }
 
 type state uint8
@@ -59,8 +58,8 @@ func (m *Meter) client(goroutines int) (client *http.Client, closeIdle func()) {
 	return &http.Client{Transport: transport{m, t}}, t.CloseIdleConnections
 }
 
-// transport counts every request, and whether it was accepted (2xx) or refused (429, 503).
-// It stands below all retries, so it sees what the service sees.
+// transport counts every request, and whether it was accepted (2xx) or refused (429, 503). It stands below all
+// retries.
 type transport struct {
 	meter *Meter
 	next  http.RoundTripper

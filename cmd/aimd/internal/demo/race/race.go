@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// sampleEvery is how often a run is sampled: our choice, often enough to see Tahoe's
-	// restarts, which last less than a service time. An hour has 30 MB of samples.
+	// sampleEvery is how often a run is sampled. Our choice: Tahoe's restarts last less than a service time.
 	sampleEvery = 10 * time.Millisecond
 	// shownMost is how many samples a figure can show.
 	shownMost = 4000
@@ -59,9 +58,8 @@ type Service struct {
 	Close func()
 }
 
-// Run does the work once per strategy, and yields the results. It calls begin, if not nil,
-// before each run. It ends with the first error. If ctx ends, the strategy that runs is
-// stopped and yielded as interrupted, and is the last.
+// Run does the work once per strategy, and yields the results. It calls begin, if not nil, before each run. It
+// ends with the first error. If ctx ends, the present strategy is yielded as interrupted, and is the last.
 func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Meter)) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for _, name := range r.Only {
@@ -109,12 +107,11 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 }
 
 // delays are the delays of the usual client, "full jitter" of
-// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
-// from a service time of the demo to 20 s.
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ up to 20 s.
 var delays = sim.Retry{Kind: "exponential", Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
 
-// strategy puts a strategy to work: plain exponential backoff, a limiter with one of
-// sim.Laws, or, under any other name, a client that is left alone.
+// strategy puts a strategy to work: backoff, a limiter with one of sim.Laws, or, under any other name, a client
+// that is left alone.
 func (r Race) strategy(name string) (strategy.Strategy, error) {
 	law := sim.Window{Law: name}
 	switch {
@@ -131,8 +128,7 @@ func (r Race) strategy(name string) (strategy.Strategy, error) {
 // Once runs the operation and leaves all retries to it.
 func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
-// measure does all operations. It returns after the last one, or after the running
-// operations if the context or the time ends.
+// measure does all operations. If the context or the time ends, it returns after the running ones.
 func (r Race) measure(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) Result {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -104,8 +104,7 @@ func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
 	return all
 }
 
-// runAll makes the runs of all jobs, as many at a time as there are processors. Each is
-// independent of the others, so their order does not show.
+// runAll makes the runs of all jobs, as many at a time as there are processors.
 func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 	var mu sync.Mutex // of the results and ran
 	var wg sync.WaitGroup

@@ -25,8 +25,8 @@ type Verdict struct {
 	Problem string
 }
 
-// Verdicts are the outcomes of all expectations whose rows are there; some are missing if the
-// study was interrupted. An expectation without a point holds at each point.
+// Verdicts are the outcomes of all expectations whose rows are there. An expectation without a point holds at
+// each point.
 func (s Study) Verdicts() []Verdict {
 	var all []Verdict
 	for _, e := range s.expected() {
