@@ -121,7 +121,7 @@ func (f *fleet) key(name string) string { return path.Join(f.prefix, name) }
 func (f *fleet) list(ctx context.Context) error {
 	c := asynq.NewClient(f.redis)
 	defer c.Close()
-	return walk(f.dir, "", func(name string, info fs.FileInfo) error {
+	return walk(f.dir, func(name string, info fs.FileInfo) error {
 		_, err := c.EnqueueContext(ctx, asynq.NewTask("upload", []byte(name)), asynq.Retention(24*time.Hour),
 			asynq.TaskID(fmt.Sprint(f.key(name), " ", info.Size(), " ", info.ModTime().UnixNano())))
 		if errors.Is(err, asynq.ErrTaskIDConflict) {
@@ -131,37 +131,20 @@ func (f *fleet) list(ctx context.Context) error {
 	})
 }
 
-// walk calls do with each regular file below the folder. It reads a folder page by page, so that its
-// memory does not grow with the tree.
-func walk(dir, folder string, do func(name string, info fs.FileInfo) error) error {
-	d, err := os.Open(path.Join(dir, folder))
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	for {
-		page, end := d.ReadDir(1000)
-		for _, e := range page {
-			name := path.Join(folder, e.Name())
-			info, err := e.Info()
-			switch {
-			case err != nil:
-			case e.IsDir():
-				err = walk(dir, name, do)
-			case info.Mode().IsRegular():
+// walk calls do with each regular file of the tree.
+func walk(dir string, do func(name string, info fs.FileInfo) error) error {
+	return fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = e.Info(); err == nil {
 				err = do(name, info)
 			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // removed meanwhile
-				return err
-			}
 		}
-		if end == io.EOF {
+		if errors.Is(err, fs.ErrNotExist) && name != "." { // removed meanwhile
 			return nil
 		}
-		if end != nil {
-			return end
-		}
-	}
+		return err
+	})
 }
 
 // finish waits until no task is left, and compares the store with the tree.
@@ -179,7 +162,7 @@ func (f *fleet) finish(ctx context.Context) error {
 			return errors.New("stopped; the same command continues")
 		}
 	}
-	sizes := map[string]int64{} // the one place whose memory grows with the tree
+	sizes := map[string]int64{}
 	for p := s3.NewListObjectsV2Paginator(f.store, &s3.ListObjectsV2Input{Bucket: &f.bucket, Prefix: &f.prefix}); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
 		if err != nil {
@@ -190,7 +173,7 @@ func (f *fleet) finish(ctx context.Context) error {
 		}
 	}
 	files, stored := 0, 0
-	err := walk(f.dir, "", func(name string, info fs.FileInfo) error {
+	err := walk(f.dir, func(name string, info fs.FileInfo) error {
 		files++
 		if size, ok := sizes[f.key(name)]; ok && size == info.Size() {
 			stored++
