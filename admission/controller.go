@@ -117,7 +117,7 @@ func (c *Controller) decide(r *request, now time.Duration) {
 		return
 	}
 	r.permit = Permit{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
-	c.counts.of[rank(r.tags.Criticality)][delayed]++
+	c.counts.of[rank(r.tags.Criticality)].Delayed++
 	c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited})
 }
 

@@ -72,30 +72,29 @@ func (c *Controller) Snapshot() Snapshot {
 		ByCriticality: make(map[tag.Criticality]Counts, len(tag.Criticalities)),
 	}
 	for _, of := range tag.Criticalities {
-		n := &c.counts.of[rank(of)]
-		s.ByCriticality[of] = Counts{
-			Queued: c.core.line.waiting(of), Admitted: n[Admitted], Delayed: n[delayed],
-			Full: n[Full], Displaced: n[Displaced], Expired: n[Expired], ShedRetries: n[retried], Vanished: n[Vanished],
-		}
+		n := c.counts.of[rank(of)]
+		n.Queued = c.core.line.waiting(of)
+		s.ByCriticality[of] = n
 	}
 	return s
 }
 
-// counts counts events: by criticality, the least critical first, and kind, and how the admitted requests
-// ended.
+// counts counts events: by criticality, the least critical first, and how the admitted requests ended.
 type counts struct {
-	of       [len(tag.Criticalities)][retried + 1]uint64
+	of       [len(tag.Criticalities)]Counts
 	outcomes [window.ClientError + 1]uint64
 }
 
-// delayed and retried count as kinds: an Admitted request that had waited, and a retry that was shed.
-const delayed, retried = Released + 1, Released + 2
-
 func (c *counts) note(e Event) {
 	n := &c.of[rank(e.Tags.Criticality)]
-	n[e.Kind]++
+	of := [...]*uint64{
+		Admitted: &n.Admitted, Full: &n.Full, Displaced: &n.Displaced, Expired: &n.Expired, Vanished: &n.Vanished, Released: nil,
+	}
+	if count := of[e.Kind]; count != nil {
+		*count++
+	}
 	c.outcomes[e.Outcome]++
 	if e.RetryAfter > 0 && e.Tags.Retry() {
-		n[retried]++
+		n.ShedRetries++
 	}
 }

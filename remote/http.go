@@ -75,14 +75,11 @@ func unnamed(err error) error {
 
 // Fetch implements Source. The mark is the ETag.
 func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark string, err error) {
-	data, mark, err = h.get(ctx, have)
-	if err != nil {
-		err = fmt.Errorf("remote: GET %s: %w", h, unnamed(err))
-	}
-	return data, mark, err
-}
-
-func (h *webSource) get(ctx context.Context, have string) (data []byte, mark string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("remote: GET %s: %w", h, unnamed(err))
+		}
+	}()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url.String(), nil)
 	if err != nil {
 		return nil, "", err
