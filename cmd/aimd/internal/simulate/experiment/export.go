@@ -61,22 +61,15 @@ func (r Row) json(scenario string) (line string, failed error) {
 	return line[1:], failed
 }
 
-// CSV writes all measures of all rows. A number that is only known from below has
-// a ">" in front, and a measure that does not apply is empty.
+// CSV writes all measures of all rows. A number that is only known from below has a ">" in front, and a measure
+// that does not apply is empty.
 func (s Study) CSV(w io.Writer) error {
-	out := csv.NewWriter(w)
 	head := []string{"scenario"}
 	for _, x := range s.Sweep {
 		head = append(head, x.Field)
 	}
-	head = append(head, "strategy", "runs")
+	records := [][]string{append(head, "strategy", "runs")}
 	for i, r := range s.Rows {
-		if i == 0 {
-			for _, x := range r.Ranges {
-				head = append(head, x.Measure+" min", x.Measure+" median", x.Measure+" max")
-			}
-			_ = out.Write(head) // out.Error has it
-		}
 		record := []string{s.Name}
 		for _, at := range r.At {
 			_, v, _ := strings.Cut(at, "=")
@@ -84,12 +77,14 @@ func (s Study) CSV(w io.Writer) error {
 		}
 		record = append(record, r.Strategy.Name, strconv.Itoa(r.Runs))
 		for _, x := range r.Ranges {
+			if i == 0 {
+				records[0] = append(records[0], x.Measure+" min", x.Measure+" median", x.Measure+" max")
+			}
 			record = append(record, x.cells()...)
 		}
-		_ = out.Write(record)
+		records = append(records, record)
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(records)
 }
 
 func (x Range) cells() []string {
@@ -109,21 +104,16 @@ func (x Range) cells() []string {
 
 // TracesCSV writes the courses of the typical run over time.
 func (r Row) TracesCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
 	t := r.Typical.Traces
-	head, length := []string{"time_s"}, 0
+	records := [][]string{{"time_s"}}
 	for _, x := range t.Series {
-		head = append(head, x.Name)
-		length = len(x.Values)
-	}
-	_ = out.Write(head) // out.Error has it
-	for i := range length {
-		record := []string{strconv.FormatFloat(float64(i+1)*t.Interval.Seconds(), 'g', 12, 64)}
-		for _, x := range t.Series {
-			record = append(record, strconv.FormatFloat(x.Values[i], 'g', -1, 64))
+		records[0] = append(records[0], x.Name)
+		for i, v := range x.Values {
+			if i+1 == len(records) {
+				records = append(records, []string{strconv.FormatFloat(float64(i+1)*t.Interval.Seconds(), 'g', 12, 64)})
+			}
+			records[i+1] = append(records[i+1], strconv.FormatFloat(v, 'g', -1, 64))
 		}
-		_ = out.Write(record)
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(records)
 }
