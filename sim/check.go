@@ -118,6 +118,13 @@ func (c checker) fail(field, format string, args ...any) {
 	*c.errs = append(*c.errs, &FieldError{c.in(field).path, fmt.Sprintf(format, args...)})
 }
 
+// when fails if something is wrong.
+func (c checker) when(wrong bool, field, format string, args ...any) {
+	if wrong {
+		c.fail(field, format, args...)
+	}
+}
+
 // inBackoff are the fields of a Retry whose settings have another name in package backoff.
 var inBackoff = map[string]string{
 	"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
@@ -147,86 +154,58 @@ func given(in reflect.Value, name string) bool {
 }
 
 func (s Scenario) check(c checker) {
-	if s.Clients.Timeout == 0 {
-		const need = "%v is not allowed without clients.timeout: clients wait for a lost answer until then"
-		if s.Server.Failures.Lost {
-			c.fail("server.failures.lost", need, true)
-		}
-		for i, o := range s.Server.Outages {
-			if o.Kind == lostWord {
-				c.fail(fmt.Sprintf("server.outages[%d].kind", i), need, o.Kind)
-			}
-		}
+	const need = "%v is not allowed without clients.timeout: clients wait for a lost answer until then"
+	forever := s.Clients.Timeout == 0
+	c.when(forever && s.Server.Failures.Lost, "server.failures.lost", need, true)
+	for i, o := range s.Server.Outages {
+		c.when(forever && o.Kind == lostWord, fmt.Sprintf("server.outages[%d].kind", i), need, o.Kind)
 	}
 	names := map[string]bool{}
 	for i, st := range s.Strategies {
-		if names[st.Name] {
-			c.fail(fmt.Sprintf("strategies[%d].name", i), "there are two strategies with the name %s", st.Name)
-		}
+		c.when(names[st.Name], fmt.Sprintf("strategies[%d].name", i), "there are two strategies with the name %s", st.Name)
 		names[st.Name] = true
 	}
 }
 
 func (s Server) check(c checker) {
-	if s.Reserve > 0 && s.Queue > 0 {
-		c.fail("reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
-	}
-	if n := s.Slowdown.Limit; n > 0 {
-		switch {
-		case s.Spread.Kind != "" && s.Spread.Kind != constantWord:
-			c.fail("slowdown.limit", "%d is not allowed with a spread: a slowdown has one time for all requests", n)
-		case s.Blocks.Operations > 0:
-			c.fail("slowdown.limit", "%d is not allowed with blocks: a slowdown has one time for all requests", n)
-		case s.Knee.At > 0:
-			c.fail("slowdown.limit", "%d is not allowed with a knee: choose one of them", n)
-		}
-	}
+	c.when(s.Reserve > 0 && s.Queue > 0, "reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
+	n := s.Slowdown.Limit
+	slows := n > 0
+	const one = ": a slowdown has one time for all requests"
+	c.when(slows && s.Spread.Kind != "" && s.Spread.Kind != constantWord, "slowdown.limit", "%d is not allowed with a spread"+one, n)
+	c.when(slows && s.Blocks.Operations > 0, "slowdown.limit", "%d is not allowed with blocks"+one, n)
+	c.when(slows && s.Knee.At > 0, "slowdown.limit", "%d is not allowed with a knee: choose one of them", n)
+	var before time.Duration
 	for i, ch := range s.Capacity {
 		c := c.in(fmt.Sprintf("capacity[%d]", i))
-		if i > 0 && ch.At < s.Capacity[i-1].At {
-			c.fail("at", "%v is not allowed after %v: changes stand in the order of time", ch.At, s.Capacity[i-1].At)
-		}
-		if ch.Slots > 0 && s.Slots == 0 {
-			c.fail("slots", "%d is not allowed without server.slots", ch.Slots)
-		}
-		if ch.Rate > 0 && s.Rate.PerSecond == 0 {
-			c.fail("rate", "%v is not allowed without server.rate.per_second", ch.Rate)
-		}
-		if ch.Service > 0 && s.Slowdown.Limit > 0 {
-			c.fail("service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
-		}
+		c.when(ch.At < before, "at", "%v is not allowed after %v: changes stand in the order of time", ch.At, before)
+		c.when(ch.Slots > 0 && s.Slots == 0, "slots", "%d is not allowed without server.slots", ch.Slots)
+		c.when(ch.Rate > 0 && s.Rate.PerSecond == 0, "rate", "%v is not allowed without server.rate.per_second", ch.Rate)
+		c.when(ch.Service > 0 && slows, "service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
+		before = ch.At
 	}
+	before = 0
 	for i, o := range s.Outages {
 		c := c.in(fmt.Sprintf("outages[%d]", i))
-		if o.For == 0 {
-			c.fail("for", "0s is not allowed, want a duration from 1ns to %v", maxHorizon)
-		}
-		if i > 0 && o.From < s.Outages[i-1].end() {
-			c.fail("from", "%v is not allowed, the outage before ends at %v", o.From, s.Outages[i-1].end())
-		}
+		c.when(o.For == 0, "for", "0s is not allowed, want a duration from 1ns to %v", maxHorizon)
+		c.when(o.From < before, "from", "%v is not allowed, the outage before ends at %v", o.From, before)
+		before = o.end()
 	}
 }
 
 func (r Rate) check(c checker) {
-	switch most := r.PerSecond * r.Window.Seconds(); {
-	case r.Window <= 0, r.PerSecond == 0:
-	case r.Burst > 1:
-		c.fail("burst", "%v is not allowed with a window, which has no bucket", r.Burst)
-	case most < 1 || most > maxSlots:
-		c.fail("window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", r.Window, r.PerSecond, maxSlots)
-	}
+	most := r.PerSecond * r.Window.Seconds()
+	slides := r.Window > 0 && r.PerSecond > 0
+	c.when(slides && r.Burst > 1, "burst", "%v is not allowed with a window, which has no bucket", r.Burst)
+	c.when(slides && (most < 1 || most > maxSlots), "window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", r.Window, r.PerSecond, maxSlots)
 }
 
 func (q Quota) check(c checker) {
-	if q.Limit == 0 || q.Per == 0 {
-		c.fail("", "%v per %v is not allowed, want a limit and a per that are more than 0", q.Limit, q.Per)
-	}
+	c.when(q.Limit == 0 || q.Per == 0, "", "%v per %v is not allowed, want a limit and a per that are more than 0", q.Limit, q.Per)
 }
 
 func (f Failures) check(c checker) {
-	if f.Period > 0 && (f.For == 0 || f.For >= f.Period) {
-		c.fail("period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
-	}
+	c.when(f.Period > 0 && (f.For == 0 || f.For >= f.Period), "period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
 }
 
 func (s Spread) check(c checker) {
@@ -244,35 +223,24 @@ func (s Spread) check(c checker) {
 func (s Clients) check(c checker) {
 	// So that the last client starts within the longest horizon.
 	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))), nil)
-	b := c.in("burst")
+	const with = "%v is not allowed with arrivals: %s"
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == steadyWord || arrivals == poisson
-	switch {
-	case rated && s.Rate == 0, !rated && s.Rate > 0:
-		c.fail("rate", "%v is not allowed with arrivals: %s", s.Rate, arrivals)
-	case s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord:
-		c.fail("stagger", "%v is not allowed with arrivals: %s", s.Stagger, arrivals)
-	case s.Burst.Operations > 0 && (arrivals == closedWord || arrivals == periodicWord):
-		b.fail("operations", "%d is not allowed with arrivals: %s", s.Burst.Operations, arrivals)
-	}
+	c.when(rated != (s.Rate > 0), "rate", with, s.Rate, arrivals)
+	c.when(s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord, "stagger", with, s.Stagger, arrivals)
+	c.when(s.Burst.Operations > 0 && (arrivals == closedWord || arrivals == periodicWord), "burst.operations", with, s.Burst.Operations, arrivals)
 	if arrivals == periodicWord {
 		_, err := grid.New(beginning, grid.Settings{Period: s.Period})
 		c.wrong(err, nil)
-		if s.Start != "" && s.onGrid() {
-			c.fail("start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
-		}
+		c.when(s.Start != "" && s.onGrid(), "start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
 	}
 }
 
 func (s Strategy) check(c checker) {
-	if s.Name == "" {
-		c.fail("name", "a strategy needs a name")
-	}
-	_, err := budget.New(s.Budget.settings())
+	c.when(s.Name == "", "name", "a strategy needs a name")
+	_, err := budget.New(budget.Settings(s.Budget))
 	c.in("budget").wrong(err, nil)
-	if s.Sense != 0 && s.Window.on() {
-		c.fail("sense", "%v is not allowed with a window", s.Sense)
-	}
+	c.when(s.Sense != 0 && s.Window.on(), "sense", "%v is not allowed with a window", s.Sense)
 }
 
 func (r Retry) check(c checker) {

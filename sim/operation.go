@@ -96,7 +96,7 @@ func newParty(e *engine, id int32) *party {
 		p.core = checked(core.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
-		p.budget = checked(budget.New(b.settings()))
+		p.budget = checked(budget.New(budget.Settings(b)))
 	}
 	if k := e.strategy.Throttle; k > 0 {
 		p.throttle = checked(rejection.New(rejection.Settings{K: k, Rand: e.random.Rand}))

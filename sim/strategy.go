@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
@@ -109,10 +108,6 @@ type Budget struct {
 	// Window and Floor are the fields of retry.BudgetSettings.
 	Window time.Duration `yaml:"window"`
 	Floor  int           `yaml:"floor"`
-}
-
-func (b Budget) settings() budget.Settings {
-	return budget.Settings{Share: b.Share, Window: b.Window, Floor: b.Floor}
 }
 
 // Delays returns the backoff that the words describe, nil for no retry. Outside of a scenario
