@@ -94,45 +94,28 @@ func label(r race.Result) string {
 	return s
 }
 
-// notes explain the numbers of the table.
-func (r Report) notes() []string {
-	var notes []string
-	lost, peak := false, 0
-	for _, x := range r.Results {
-		lost = lost || x.Lost > 0
-		peak = max(peak, x.Peak)
-	}
-	if lost {
-		notes = append(notes, fmt.Sprintf("* without the lost work: it is not the time for all %ss.", r.Operation))
-	}
-	for _, x := range r.Results {
-		notes = append(notes, r.rowNotes(x)...)
-	}
-	if peak > 0 {
-		notes = append(notes, fmt.Sprintf("By its own count the service never worked on more than %d requests at a time.", peak))
-	}
-	notes = append(notes, fmt.Sprintf("p99: 99 of 100 %ss that were %s took at most this time, with all waits and retries.", r.Operation, r.Done))
-	for _, x := range r.Results {
-		if x.Strategy == "probe" {
-			notes = append(notes, fmt.Sprintf("probe, the law of aimd.New: %d of %d %ss %s in %.2f s.", x.Operations-x.Lost, x.Operations, r.Operation, r.Done, x.MakespanS))
+// notes explain the numbers of the table. The last one is the result of aimd.New.
+func (r Report) notes() (notes []string) {
+	note := func(holds bool, format string, args ...any) {
+		if holds {
+			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	return notes
-}
-
-func (r Report) rowNotes(x race.Result) []string {
-	var notes []string
-	if x.Interrupted {
-		notes = append(notes, fmt.Sprintf("%s was interrupted: its row counts the %d %ss that had come to an end.", x.Strategy, x.Operations, r.Operation))
+	lost, peak := 0, 0
+	for _, x := range r.Results {
+		lost, peak = lost+x.Lost, max(peak, x.Peak)
 	}
-	if x.CutOff {
-		notes = append(notes, fmt.Sprintf("%s was cut off by the time limit (--limit): the work left then is lost.", x.Strategy))
+	note(lost > 0, "* without the lost work: it is not the time for all %ss.", r.Operation)
+	for _, x := range r.Results {
+		note(x.Interrupted, "%s was interrupted: its row counts the %d %ss that had come to an end.", x.Strategy, x.Operations, r.Operation)
+		note(x.CutOff, "%s was cut off by the time limit (--limit): the work left then is lost.", x.Strategy)
+		note(x.Lost > 0 && x.Reason != "", "%s lost %d of %d %ss; its first error: %q.", x.Strategy, x.Lost, x.Operations, r.Operation, x.Reason)
+		note(x.Silent > 0, "%s: %d of the lost %ss were reported to the client as %s.", x.Strategy, x.Silent, r.Operation, r.Done)
 	}
-	if x.Lost > 0 && x.Reason != "" {
-		notes = append(notes, fmt.Sprintf("%s lost %d of %d %ss; its first error: %q.", x.Strategy, x.Lost, x.Operations, r.Operation, x.Reason))
-	}
-	if x.Silent > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %d of the lost %ss were reported to the client as %s.", x.Strategy, x.Silent, r.Operation, r.Done))
+	note(peak > 0, "By its own count the service never worked on more than %d requests at a time.", peak)
+	note(true, "p99: 99 of 100 %ss that were %s took at most this time, with all waits and retries.", r.Operation, r.Done)
+	for _, x := range r.Results {
+		note(x.Strategy == "probe", "probe, the law of aimd.New: %d of %d %ss %s in %.2f s.", x.Operations-x.Lost, x.Operations, r.Operation, r.Done, x.MakespanS)
 	}
 	return notes
 }
