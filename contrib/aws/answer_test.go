@@ -75,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A wrong port is told within 10 s; once somebody has answered, work waits.
+// A wrong port is an error within 10 s. If the port has answered before, work waits.
 func TestAWrongPort(t *testing.T) { synctest.Test(t, testAWrongPort) }
 
 func testAWrongPort(t *testing.T) {
@@ -117,7 +117,7 @@ func (c resetting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What talks, but not as S3, is told as well, although the SDK would go on for ever: an HTTPS server
+// A server that is no S3 is an error too, although the SDK would retry for ever: an HTTPS server
 // asked over HTTP, whose answer breaks off, and a server of something else.
 func TestAWrongServer(t *testing.T) {
 	for name, says := range map[string]string{

@@ -44,18 +44,6 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
 }
 
-func TestPartsOfLimitOnOneClient(t *testing.T) {
-	s := newStore(t, once(fakes3.Refuse))
-	l := newLimiter(t)
-	c := s3.NewFromConfig(s.config(), func(o *s3.Options) {
-		o.UsePathStyle = true
-		o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
-		o.Retryer = aimdaws.Retryer()
-	})
-	require.NoError(t, put(t.Context(), c, "k", "x"))
-	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
-}
-
 func TestTwoLimiters(t *testing.T) {
 	s := newStore(t, once(fakes3.Refuse))
 	service, account := newLimiter(t), newLimiter(t)
@@ -76,11 +64,25 @@ func TestTwoLimiters(t *testing.T) {
 	requireOutcomes(t, account, outcomes{successes: 2, overloads: 1, neutrals: 1})
 }
 
-func TestTheSameLimiterTwiceCountsOnce(t *testing.T) {
-	s := newStore(t, once(fakes3.Refuse))
-	l := oneSlot(t)
-	require.NoError(t, put(t.Context(), s.client(l, func(cfg *aws.Config) { aimdaws.Limit(cfg, l) }), "k", "x"))
-	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+// Limit, its parts on one client, and Limit twice are one limiter.
+func TestWaysToLimit(t *testing.T) {
+	for name, way := range map[string]func(*store, *limiter.Limiter) *s3.Client{
+		"Limit": func(s *store, l *limiter.Limiter) *s3.Client { return s.client(l) },
+		"twice": func(s *store, l *limiter.Limiter) *s3.Client {
+			return s.client(l, func(cfg *aws.Config) { aimdaws.Limit(cfg, l) })
+		},
+		"its parts": func(s *store, l *limiter.Limiter) *s3.Client {
+			return s3.NewFromConfig(s.config(), func(o *s3.Options) {
+				o.UsePathStyle = true
+				o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))
+				o.Retryer = aimdaws.Retryer()
+			})
+		},
+	} {
+		l := oneSlot(t)
+		require.NoError(t, put(t.Context(), way(newStore(t, once(fakes3.Refuse)), l), "k", "x"), name)
+		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+	}
 }
 
 // Do and Each have a slot already, and make the next attempt themselves.
@@ -174,7 +176,7 @@ func responseError(status int, code string) error {
 	}}
 }
 
-// sends is an HTTP client that answers or fails as told, once, and then well.
+// sends is an HTTP client that answers or fails as given, once, and then succeeds.
 type sends struct {
 	status int
 	body   string

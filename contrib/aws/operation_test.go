@@ -287,7 +287,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Error(t, err)
 			requireIdle(t, l)
 			_ = body.Close()
-			require.Equal(t, []string{"0", "neutral"}, heard.told(), "the service had answered")
+			require.Equal(t, []string{"0", "neutral"}, heard.calls(), "the service had answered")
 		}, want: outcomes{neutrals: 1}},
 		"a stream, and a timeout of the client's": {store: begins(hangs), config: func(cfg *aws.Config) { cfg.HTTPClient.(*http.Client).Timeout = time.Second },
 			call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
@@ -356,7 +356,7 @@ func (spoilsport) AfterExecution(context.Context, *smithyhttp.InterceptorContext
 	return errors.New("spoiled")
 }
 
-// A body that cannot be rewound gets one attempt; the error still tells what was wrong with it.
+// A body that cannot be rewound gets one attempt. The error has the reason of that attempt too.
 func TestBodyThatCannotBeRewound(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
 	s.transport.DialContext = nil // to a real socket
@@ -371,7 +371,7 @@ func TestBodyThatCannotBeRewound(t *testing.T) {
 	requireOutcomes(t, l, outcomes{overloads: 1})
 }
 
-// warden is a guard that keeps what it was told.
+// warden is a guard that logs its calls.
 type warden struct {
 	mu  sync.Mutex
 	log []string
@@ -390,7 +390,7 @@ func (w *warden) note(s string) {
 	w.log = append(w.log, s)
 }
 
-func (w *warden) told() []string {
+func (w *warden) calls() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log
@@ -406,26 +406,26 @@ func testGuards(t *testing.T) {
 	l := newLimiter(t, aimd.WithGuard(&w))
 	c := s.client(l)
 	require.NoError(t, put(t.Context(), c, "k", "x"))
-	require.Equal(t, []string{"0", "overload", "2", "success"}, w.told())
+	require.Equal(t, []string{"0", "overload", "2", "success"}, w.calls())
 
 	out, err := get(t.Context(), c, "k")
 	require.NoError(t, err)
-	require.Equal(t, []string{"0"}, w.told(), "it ends with the body")
+	require.Equal(t, []string{"0"}, w.calls(), "it ends with the body")
 	require.NoError(t, out.Body.Close())
-	require.Equal(t, []string{"success"}, w.told())
+	require.Equal(t, []string{"success"}, w.calls())
 
 	_, err = get(t.Context(), c, "missing")
 	requireCode(t, err, "NoSuchKey")
-	require.Equal(t, []string{"0", "client error"}, w.told())
+	require.Equal(t, []string{"0", "client error"}, w.calls())
 
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
-	require.Equal(t, []string{"1", "success"}, w.told(), "Do has asked them")
+	require.Equal(t, []string{"1", "success"}, w.calls(), "Do has asked them")
 
 	l.Close()
 	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
-	require.Equal(t, []string{"0", "none"}, w.told())
+	require.Equal(t, []string{"0", "none"}, w.calls())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
-	require.Empty(t, w.told())
+	require.Empty(t, w.calls())
 }

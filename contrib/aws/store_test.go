@@ -156,7 +156,7 @@ func get(ctx context.Context, c *s3.Client, key string) (*s3.GetObjectOutput, er
 	return c.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
 }
 
-// settled waits until nothing goes on but time, and asserts that the limiter stands as asked then.
+// settled waits until all goroutines wait, and asserts the state of the limiter.
 func settled(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
 	t.Helper()
 	synctest.Wait()

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Exit(cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
 	}
-	// Where the tests were started with nohup or in the background, what they start would ignore these.
+	// If the tests were started with nohup or in the background, the commands would ignore these signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // else each of its processes ends a second later
 	os.Exit(m.Run())
@@ -54,13 +54,13 @@ func aimd(t *testing.T, dir string, args ...string) *exec.Cmd {
 
 func run(t *testing.T, cmd *exec.Cmd) outcome {
 	t.Helper()
-	var out, told bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &told
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit)
 	}
-	return outcome{cmd.ProcessState.ExitCode(), out.String(), told.String()}
+	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // quick is a backoff without a wait worth the name.
@@ -141,7 +141,7 @@ func TestSense(t *testing.T) {
 	assert.Contains(t, got.stderr, "gave up after 4 attempts")
 }
 
-func TestEachTryReadsStandardInputAnew(t *testing.T) {
+func TestEachTryReadsTheSameStandardInput(t *testing.T) {
 	const script = `cat; ` // and then what count does
 	dir := t.TempDir()
 	args := append(append([]string{}, quick...), "--stdin-max", "4KiB", "--", "sh", "-c", script+count("1"))
@@ -200,7 +200,7 @@ func TestALoopKeepsItsList(t *testing.T) {
 	assert.Equal(t, "b\n", string(read))
 }
 
-// A pipe that nobody closes keeps no command from starting, nor aimd from ending.
+// A pipe that stays open does not keep the command from starting, or aimd from ending.
 func TestItStartsAtOnce(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -267,21 +267,20 @@ func TestALookThatTakesTooLong(t *testing.T) {
 	assert.Equal(t, outcome{124, "", "aimd: gave up after 1 attempt: attempt limit reached; last error: --sense: took too long\n"}, got)
 }
 
-// A try that will not be is not told.
-func TestNoOtherTryIsToldAfterTheTime(t *testing.T) {
+// No line announces a try that will not be made.
+func TestNoOtherTryIsAnnouncedAfterTheTime(t *testing.T) {
 	got := run(t, aimd(t, t.TempDir(), "--for", "1h", "--form", "constant", "--min", "3h", "--", "false"))
 	assert.Equal(t, 1, got.status)
 	assert.NotContains(t, got.stderr, "again in")
 	assert.Contains(t, got.stderr, "gave up after 1 attempt: the next attempt is due in ")
 }
 
-// A shell is not all that a command is: what it started is reached too, or it would go
-// on beside the next try.
+// A signal reaches the children of the command too, which would else run next to the next try.
 func TestASignalReachesWhatTheCommandStarted(t *testing.T) {
 	cmd, r := started(t, "--", "sh", "-c", `sleep 3600 & echo here >&2; wait`)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	rest := new(strings.Builder)
-	_, err := r.WriteTo(rest) // until nobody has it open
+	_, err := r.WriteTo(rest) // until the last process has closed it
 	require.NoError(t, err)
 	_ = cmd.Wait()
 	assert.Equal(t, "aimd: interrupted: killed: terminated\n", rest.String())

@@ -18,9 +18,9 @@ func run(t *testing.T, result error, args ...string) (status int, stdout, stderr
 	t.Helper()
 	c := &cobra.Command{Use: "demo", Short: "Demo", Args: NoArgs, RunE: func(*cobra.Command, []string) error { return result }}
 	Flags(c).Int("slots", 0, "slots")
-	var out, told bytes.Buffer
-	status = Tool{[]*cobra.Command{c}, &out, &told}.Run(t.Context(), args...)
-	return status, out.String(), told.String()
+	var out, err bytes.Buffer
+	status = Tool{[]*cobra.Command{c}, &out, &err}.Run(t.Context(), args...)
+	return status, out.String(), err.String()
 }
 
 func TestStatuses(t *testing.T) {

@@ -67,7 +67,7 @@ func TestPage(t *testing.T) {
 	}
 	clitest.Shows(t, "live: "+url+"\n", `"name":"without"`)
 
-	p.Stay(t.Context()) // nobody sits at a terminal
+	p.Stay(t.Context()) // there is no terminal
 	p.Close()
 	_, err = http.Get(url)
 	assert.Error(t, err)

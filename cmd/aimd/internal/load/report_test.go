@@ -101,7 +101,7 @@ func TestWhatCanNotListenSaysSo(t *testing.T) {
 	require.ErrorContains(t, err, "address already in use")
 }
 
-// A full backlog answers nobody: Linux has it that way.
+// On Linux a full backlog answers no client.
 func TestBacklog(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems round it up, or refuse")

@@ -24,7 +24,7 @@ func command(t *testing.T, args ...string) clitest.Outcome {
 	return clitest.Here(t.Context(), []*cobra.Command{Command()}, append([]string{"upload"}, args...)...)
 }
 
-// The flags tell of the defaults, and do not change them.
+// The flags show the defaults, and do not change them.
 func TestDefaults(t *testing.T) {
 	c, cmd := defaults(), new(cobra.Command)
 	c.flags(cmd)

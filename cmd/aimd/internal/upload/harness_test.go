@@ -95,7 +95,7 @@ func (w *world) write(name, content string) string {
 	return path
 }
 
-// files writes so many files of one byte, and returns their paths.
+// files writes n files of one byte, and returns their paths.
 func (w *world) files(n int) (paths []string) {
 	for i := range n {
 		paths = append(paths, w.write(fmt.Sprintf("%03d", i), "x"))
@@ -111,7 +111,7 @@ func (w *world) config() Config {
 	return c
 }
 
-// outcome is what a run told.
+// outcome is the result of a run, and its output.
 type outcome struct {
 	Summary
 	err error

@@ -165,10 +165,10 @@ func TestSizeOfParts(t *testing.T) {
 	}
 }
 
-// What began is aborted although nobody waits for the upload any more, as often as it
-// takes; but a part that was sent as a whole is waited for, so that it cannot come later.
+// An upload is aborted although its context has ended, again and again until its parts are
+// gone. A part that was sent as a whole is waited for first, so that it cannot come later.
 func TestPartsAreRemovedAfterTheContextEnds(t *testing.T) {
-	for _, late := range []int32{0, 3} { // so many aborts meet a part that comes after them
+	for _, late := range []int32{0, 3} { // how many aborts a late part survives
 		ctx, cancel := context.WithCancel(t.Context())
 		var aborts atomic.Int32
 		s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {

@@ -243,7 +243,7 @@ func replace(path string, size int) error {
 	return errors.Join(os.WriteFile(path+"2", make([]byte, size), 0o644), os.Chtimes(path+"2", time.Time{}, info.ModTime()), os.Rename(path+"2", path))
 }
 
-// Where a run is stopped: each file is stored, or the next run stores it, and no part is left.
+// If a run is stopped, each file is stored, or the next run stores it, and no part is left.
 func TestInterruption(t *testing.T) {
 	w := newWorld(t)
 	w.files(100)
@@ -416,7 +416,7 @@ func TestReaderThatGoesAway(t *testing.T) {
 	assert.Zero(t, w.openUploads())
 }
 
-// head takes so many lines.
+// head takes a number of lines.
 type head int
 
 func (h *head) Write(p []byte) (int, error) {
