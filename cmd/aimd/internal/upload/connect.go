@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -107,29 +108,30 @@ func (u *run) probe(ctx context.Context) (err error) {
 	return fmt.Errorf("%s: %s%w", u.where(), u.remedy(err), cli.Reason(err))
 }
 
-// remedy says for the error of a first request which setting is wrong, or returns "".
+// remedy says for the error of a request which setting is wrong, or returns "".
 func (u *run) remedy(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
-	status, code := status(err), code(err)
-	for _, c := range []struct {
-		is   bool
-		says string
-	}{
-		{status == http.StatusNotFound, "there is no bucket " + u.Bucket + "; make it first"},
-		{code == "AccessDenied", "the credentials do not allow to list bucket " + u.Bucket + ", to skip what is there; --force uploads without"},
-		{status == http.StatusUnauthorized || status == http.StatusForbidden,
-			"the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, and the clock"},
-		{status == http.StatusMovedPermanently, "the bucket is in another region; set AWS_REGION"},
-		{errors.As(err, &certificate), "its certificate is not trusted; AWS_CA_BUNDLE names a file with further certificates"},
-		{errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &plain), "the server there does not speak TLS; want http:// in place of https://, or another port"},
-		{status == http.StatusBadRequest && (code == "" || code == "BadRequest"), "the server there may speak TLS only; want https:// in place of http://, or another port"},
-		{errors.Is(err, context.DeadlineExceeded), fmt.Sprint("no answer within ", probeTime)},
-		{status == 0, "no store answers there; want another host or port"},
-	} {
-		if c.is {
-			return c.says + ": "
-		}
+	switch status, code := status(err), code(err); {
+	case status == http.StatusNotFound:
+		return "there is no bucket " + u.Bucket + "; make it first: "
+	case code == "AccessDenied":
+		return "the credentials do not allow to list bucket " + u.Bucket + ", to skip what is there; --force uploads without: "
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(code, "Token"): // as ExpiredToken
+		return "the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, " +
+			"or AWS_PROFILE, and the clock: "
+	case status == http.StatusMovedPermanently, code == "AuthorizationHeaderMalformed":
+		return "the bucket is in another region; set AWS_REGION: "
+	case errors.As(err, &certificate):
+		return "its certificate is not trusted; AWS_CA_BUNDLE names a file with further certificates: "
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &plain):
+		return "the server there does not speak TLS; want http:// in place of https://, or another port: "
+	case status == http.StatusBadRequest && (code == "" || code == "BadRequest"):
+		return "the server there may speak TLS only; want https:// in place of http://, or another port: "
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("no answer within %v: ", probeTime)
+	case status == 0:
+		return "no store answers there; want another host or port: "
 	}
 	return ""
 }

@@ -59,7 +59,9 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 		"no right to list":    {w.URL, 403, "AccessDenied", "the credentials do not allow to list bucket bucket, to skip what is there; --force uploads without: api error AccessDenied: "},
 		"another key":         {w.URL, 403, "InvalidAccessKeyId", credentials + "api error InvalidAccessKeyId: "},
 		"another secret":      {w.URL, 403, "SignatureDoesNotMatch", credentials + "api error SignatureDoesNotMatch: "},
+		"an old token":        {w.URL, 400, "ExpiredToken", credentials + "api error ExpiredToken: "},
 		"no key":              {w.URL, 401, "Unauthorized", credentials + "api error Unauthorized: "},
+		"signed for another":  {w.URL, 400, "AuthorizationHeaderMalformed", "the bucket is in another region; set AWS_REGION: api error AuthorizationHeaderMalformed: "},
 		"another region":      {w.URL, 301, "PermanentRedirect", "the bucket is in another region; set AWS_REGION: api error PermanentRedirect: "},
 		"anything else":       {w.URL, 400, "InvalidRequest", "api error InvalidRequest: "},
 	} {

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // deniedMost is how many files may be denied before a file was stored. Our choice: one
@@ -170,7 +171,9 @@ func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
 		r.Status = skipped
 	case ctx.Err() != nil:
 		r.Error = errStopped
-	case hopeless[code], code == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
+	case hopeless[code]:
+		u.stop(fmt.Errorf("%s%w", u.remedy(err), cli.Reason(err)))
+	case code == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
 		u.stop(err)
 	}
 	return r

@@ -368,13 +368,13 @@ func TestUploadToAStoreThatRefuses(t *testing.T) {
 
 // Bad credentials, or credentials that may read but not write, show once, not for every file.
 func TestHopelessErrorsStopAll(t *testing.T) {
-	for _, code := range []string{"ExpiredToken", "AccessDenied"} {
+	for code, want := range map[string]string{"ExpiredToken": "stopped: the credentials are refused; check AWS_", "AccessDenied": "stopped: operation error S3: PutObject"} {
 		w := newWorld(t)
 		w.files(200)
-		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && deny(rw, r, 403, code) })
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && deny(rw, r, 400, code) })
 		o := w.run()
-		require.ErrorContains(t, o.err, "stopped: ")
-		require.ErrorContains(t, o.err, code)
+		require.ErrorContains(t, o.err, want)
+		require.ErrorContains(t, o.err, "api error "+code)
 		assert.Less(t, w.count("PUT"), 100)
 	}
 }
