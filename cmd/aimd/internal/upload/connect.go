@@ -126,7 +126,7 @@ func (u *run) remedy(err error) string {
 		return "its certificate is not trusted; AWS_CA_BUNDLE names a file with further certificates: "
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &plain):
 		return "the server there does not speak TLS; want http:// in place of https://, or another port: "
-	case status == http.StatusBadRequest && (code == "" || code == "BadRequest"):
+	case status == http.StatusBadRequest && (code == "" || code == "BadRequest") && strings.HasPrefix(u.Endpoint, "http:"):
 		return "the server there may speak TLS only; want https:// in place of http://, or another port: "
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %v: ", probeTime)
