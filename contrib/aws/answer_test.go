@@ -40,17 +40,21 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   outcomes
-		// code is that of the final error, empty if the second attempt succeeds.
-		code string
+		// code is that of the final error, empty if the second attempt succeeds. waits: it comes after the
+		// limiter's backoff or the Retry-After, not at once.
+		code  string
+		waits bool
 	}{
 		"SlowDown":                   {answer: fakes3.Refuse, want: outcomes{successes: 1, overloads: 1}},
 		"503 of a proxy":             {answer: status(503, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 of a proxy":             {answer: status(429, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 with a code":            {answer: status(429, strings.ReplaceAll(slowDown, "SlowDown", "TooManyRequests")), want: outcomes{successes: 1, overloads: 1}},
-		"429 with Retry-After in ms": {answer: status(429, html, "X-Amz-Retry-After", "20"), want: outcomes{successes: 1, overloads: 1}},
-		"403 with Retry-After":       {answer: status(403, html, "X-Amz-Retry-After", "20"), want: outcomes{successes: 1, overloads: 1}},
+		"429 with Retry-After in ms": {answer: status(429, html, "X-Amz-Retry-After", "20"), want: outcomes{successes: 1, overloads: 1}, waits: true},
+		"403 with Retry-After":       {answer: status(403, html, "X-Amz-Retry-After", "20"), want: outcomes{successes: 1, overloads: 1}, waits: true},
 		"SlowDown inside a 200":      {answer: status(200, slowDown), want: outcomes{successes: 1, overloads: 1}},
 		"RequestTimeout":             {answer: status(400, strings.ReplaceAll(slowDown, "SlowDown", "RequestTimeout")), want: outcomes{successes: 1, timeouts: 1}},
+		"InternalError":              {answer: status(500, strings.ReplaceAll(slowDown, "SlowDown", "InternalError")), want: outcomes{successes: 1, neutrals: 1}, waits: true},
+		"502 of a proxy":             {answer: status(502, html), want: outcomes{successes: 1, neutrals: 1}, waits: true},
 		"404 is a final answer":      {answer: status(404, strings.ReplaceAll(slowDown, "SlowDown", "NoSuchUpload")), want: outcomes{clientErrors: 1}, code: "NoSuchUpload"},
 		"403 is a final answer":      {answer: status(403, strings.ReplaceAll(slowDown, "SlowDown", "AccessDenied")), want: outcomes{neutrals: 1}, code: "AccessDenied"},
 		"400 that is no XML":         {answer: status(400, html), want: outcomes{clientErrors: 1}, code: "BadRequest"},
@@ -58,18 +62,21 @@ func TestAnswers(t *testing.T) {
 		for _, retries2026 := range []string{"", "true"} {
 			t.Run(name+", AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
 				t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
-				s := newStore(t, once(c.answer))
-				l := newLimiter(t)
-				client := s.client(l)
-				_, err := client.DeleteObjects(t.Context(), deletion)
-				if c.code != "" {
-					requireCode(t, err, c.code)
-				} else {
-					require.NoError(t, err)
-				}
-				requests, _ := s.Counts()
-				require.EqualValues(t, requests, l.Snapshot().Attempts())
-				requireOutcomes(t, l, c.want)
+				synctest.Test(t, func(t *testing.T) {
+					s := newStore(t, once(c.answer))
+					l := newLimiter(t)
+					start := time.Now()
+					_, err := s.client(l).DeleteObjects(t.Context(), deletion)
+					if c.code != "" {
+						requireCode(t, err, c.code)
+					} else {
+						require.NoError(t, err)
+						require.Equal(t, c.waits, time.Since(start) > 0, "%v", time.Since(start))
+					}
+					requests, _ := s.Counts()
+					require.EqualValues(t, requests, l.Snapshot().Attempts())
+					requireOutcomes(t, l, c.want)
+				})
 			})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,73 +175,43 @@ func responseError(status int, code string) error {
 	}}
 }
 
-// sends is an HTTP client that answers or fails as given, once, and then succeeds.
-type sends struct {
-	status int
-	body   string
-	err    error
-	calls  int
+// fails is an HTTP client that fails once, and then succeeds.
+type fails struct{ error }
+
+func (f *fails) Do(req *http.Request) (*http.Response, error) {
+	err := f.error
+	if f.error = nil; err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(io.Discard, req.Body)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, err
 }
 
-func (s *sends) Do(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		_, _ = io.Copy(io.Discard, req.Body)
-	}
-	if s.calls++; s.calls > 1 {
-		s.status, s.body, s.err = http.StatusOK, "", nil
-	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	return &http.Response{StatusCode: s.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(s.body)), Request: req}, nil
-}
-
-func coded(status int, code string) sends {
-	return sends{status: status, body: strings.ReplaceAll(slowDown, "SlowDown", code)}
-}
-
-// What is tried again, with this package's retryer and with the SDK's own: at once where the window paces
-// it, else after the limiter's backoff.
+// Errors without an answer that are tried again, with this package's retryer and with the SDK's own.
 func TestWhatIsTriedAgain(t *testing.T) {
-	mine := errors.New("mine")
+	mine, any := errors.New("mine"), errors.New("any")
 	classify := attempt.FirstOf(func(err error) attempt.Verdict {
 		if errors.Is(err, mine) {
 			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
 		}
 		return attempt.Verdict{}
 	}, attempt.Classify)
-	for name, c := range map[string]struct {
-		sends
-		retry, paced bool
-	}{
-		"SlowDown":        {sends: coded(503, "SlowDown"), retry: true, paced: true},
-		"503":             {sends: coded(503, "Unknown"), retry: true, paced: true},
-		"429":             {sends: coded(429, "Unknown"), retry: true, paced: true},
-		"TooManyRequests": {sends: coded(400, "TooManyRequests"), retry: true, paced: true},
-		"RequestTimeout":  {sends: coded(400, "RequestTimeout"), retry: true, paced: true},
-		"InternalError":   {sends: coded(500, "InternalError"), retry: true},
-		"502":             {sends: coded(502, "Unknown"), retry: true},
-		"broken pipe":     {sends: sends{err: errors.New("broken pipe")}, retry: true},
-		"mine":            {sends: sends{err: mine}, retry: true},
-		"NoSuchKey":       {sends: coded(404, "NoSuchKey")},
-		"AccessDenied":    {sends: coded(403, "AccessDenied")},
-		"cancelled":       {sends: sends{err: &aws.RequestCanceledError{Err: errors.New("any")}}},
-		"certificate":     {sends: sends{err: &tls.CertificateVerificationError{Err: errors.New("any")}}},
-		"no TLS":          {sends: sends{err: tls.RecordHeaderError{}}},
-		"HTTP to HTTPS":   {sends: sends{err: http.ErrSchemeMismatch}},
+	for err, again := range map[error]bool{
+		errors.New("broken pipe"):           true,
+		mine:                                true,
+		&aws.RequestCanceledError{Err: any}: false,
+		&tls.CertificateVerificationError{Err: any}: false,
+		tls.RecordHeaderError{}:                     false,
+		http.ErrSchemeMismatch:                      false,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(t, aimd.WithClassifier(classify))
-				client := newStore(t).client(l, func(cfg *aws.Config) { cfg.HTTPClient = &c.sends })
-				start := time.Now()
-				err := put(t.Context(), client, "k", "x")
-				require.Equal(t, c.retry, err == nil, "%v", err)
-				if c.retry {
-					require.Equal(t, c.paced, time.Since(start) == 0, "%v", time.Since(start))
-				}
-				requireIdle(t, l)
-			})
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, aimd.WithClassifier(classify))
+			client := newStore(t).client(l, func(cfg *aws.Config) { cfg.HTTPClient = &fails{err} })
+			start := time.Now()
+			got := put(t.Context(), client, "k", "x")
+			require.Equal(t, again, got == nil, "%v: %v", err, got)
+			require.Equal(t, again, time.Since(start) > 0, "the limiter's backoff")
+			requireIdle(t, l)
 		})
 	}
 }
