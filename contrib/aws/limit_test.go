@@ -189,7 +189,7 @@ func (f *fails) Do(req *http.Request) (*http.Response, error) {
 
 // Errors without an answer that are tried again, with this package's retryer and with the SDK's own.
 func TestWhatIsTriedAgain(t *testing.T) {
-	mine, any := errors.New("mine"), errors.New("any")
+	mine, other := errors.New("mine"), errors.New("other")
 	classify := attempt.FirstOf(func(err error) attempt.Verdict {
 		if errors.Is(err, mine) {
 			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
@@ -197,12 +197,12 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		return attempt.Verdict{}
 	}, attempt.Classify)
 	for err, again := range map[error]bool{
-		errors.New("broken pipe"):           true,
-		mine:                                true,
-		&aws.RequestCanceledError{Err: any}: false,
-		&tls.CertificateVerificationError{Err: any}: false,
-		tls.RecordHeaderError{}:                     false,
-		http.ErrSchemeMismatch:                      false,
+		errors.New("broken pipe"):             true,
+		mine:                                  true,
+		&aws.RequestCanceledError{Err: other}: false,
+		&tls.CertificateVerificationError{Err: other}: false,
+		tls.RecordHeaderError{}:                       false,
+		http.ErrSchemeMismatch:                        false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter(t, aimd.WithClassifier(classify))
