@@ -17,6 +17,8 @@
 // TestSDKsWithinTheirQuota calls, with the SDKs of real services, servers that report and enforce quotas as
 // the services document it.
 //
+// Prometheus and promtool read the metrics of a limiter at work.
+//
 // TestOneOfFourBackendsRefuses, TestHalfOfTheRequestsRefused and TestUploadVersusReno compare
 // the default law with Reno 0.9 where refusals or slow answers do not come from the load.
 //

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -89,13 +87,10 @@ func TestUploadVersusReno(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			beside(t)
 			ctx := begin(t)
-			dir := t.TempDir()
-			for i := range c.files {
-				require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%04d", i)), body(i, c.sizes(i)), 0o600))
-			}
+			files := newUploads(ctx, t, c.files, c.sizes)
 			versus(t, c.most, func(t *testing.T, w law) time.Duration {
-				u := &uploads{dir: dir, gateway: startGateway(t, slots)}
-				steward(ctx, t, u.gateway.address)
+				u := &uploads{dir: files.dir}
+				u.empty(ctx, t)
 				began := time.Now()
 				p := startProcess(t, u.command(t, "tree", "--law", strings.Fields(w.name)[0]))
 				ended := make(chan bool)

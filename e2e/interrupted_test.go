@@ -24,12 +24,6 @@ import (
 	"github.com/versity/versitygw/backend/posix"
 )
 
-const (
-	smallFiles, largeFiles = 40, 2
-	// largeSize is three parts of the least size that S3 allows.
-	largeSize = 3 * 5 << 20
-)
-
 var (
 	interruptions = amount(10, 5)
 	inParts       = []string{"--part-size", "5MiB", "--max-window", "16"}
@@ -42,21 +36,34 @@ type uploads struct {
 	names   []string
 }
 
-func newUploads(ctx context.Context, t *testing.T) *uploads {
+// newUploads makes n files, and a store.
+func newUploads(ctx context.Context, t *testing.T, n int, size func(i int) int) *uploads {
 	t.Helper()
-	u := &uploads{dir: t.TempDir(), gateway: startGateway(t, slots)}
-	steward(ctx, t, u.gateway.address)
-	for i := range smallFiles + largeFiles {
-		size := 1 << 10
-		if i >= smallFiles {
-			size = largeSize
-		}
-		// The large ones come between the others.
-		name := fmt.Sprintf("%02d", i*17%(smallFiles+largeFiles))
-		require.NoError(t, os.WriteFile(filepath.Join(u.dir, name), body(i, size), 0o600))
+	u := &uploads{dir: t.TempDir()}
+	for i := range n {
+		name := fmt.Sprintf("%04d", i)
+		require.NoError(t, os.WriteFile(filepath.Join(u.dir, name), body(i, size(i)), 0o600))
 		u.names = append(u.names, name)
 	}
+	u.empty(ctx, t)
 	return u
+}
+
+// empty makes another store.
+func (u *uploads) empty(ctx context.Context, t *testing.T) {
+	t.Helper()
+	u.gateway = startGateway(t, slots)
+	steward(ctx, t, u.gateway.address)
+}
+
+// mixed are small files, and two of three parts of the least size that S3 allows among them.
+func mixed(ctx context.Context, t *testing.T) *uploads {
+	return newUploads(ctx, t, 42, func(i int) int {
+		if i == 8 || i == 25 {
+			return 3 * 5 << 20
+		}
+		return 1 << 10
+	})
 }
 
 // command uploads the directory below the prefix.
@@ -129,7 +136,7 @@ func (u *uploads) incomplete(t *testing.T, prefix string) (ids []string) {
 func TestInterruptedUploads(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	u := newUploads(ctx, t)
+	u := mixed(ctx, t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +189,7 @@ func requireNamed(t *testing.T, ids []string, by ...*process) {
 func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	u := newUploads(ctx, t)
+	u := mixed(ctx, t)
 	cmd := u.command(t, "hung", inParts...)
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`}, cmd.Args...)
 	p := startProcess(t, cmd)
@@ -202,7 +209,7 @@ func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 func TestUploadWhoseReaderGoes(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	u := newUploads(ctx, t)
+	u := mixed(ctx, t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	cmd := u.command(t, "head", inParts...)

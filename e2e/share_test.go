@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,11 +19,7 @@ func TestTwoProcesses(t *testing.T) {
 	files := amount(2400, 700)
 	attempt(t, func(t *testing.T) bool {
 		ctx := begin(t)
-		u := &uploads{dir: t.TempDir(), gateway: startGateway(t, slots)}
-		store := steward(ctx, t, u.gateway.address)
-		for i := range files {
-			require.NoError(t, os.WriteFile(filepath.Join(u.dir, fmt.Sprintf("%04d", i)), body(i, 1<<10), 0o600))
-		}
+		u := newUploads(ctx, t, files, func(int) int { return 1 << 10 })
 		commands := [2]*exec.Cmd{u.command(t, "a", "--law", "reno"), u.command(t, "b", "--law", "reno")}
 		began := time.Now()
 		a, b := startProcess(t, commands[0]), startProcess(t, commands[1])
@@ -45,7 +38,8 @@ func TestTwoProcesses(t *testing.T) {
 			require.Equal(t, files, last.Stored, "%v", &p.output)
 			attempts += last.Attempts
 		}
-		require.Len(t, listed(ctx, t, store), 2*files)
+		require.Equal(t, files, u.stored(t, "a"))
+		require.Equal(t, files, u.stored(t, "b"))
 		c := u.gateway.counts(t)
 		require.LessOrEqual(t, c.Most, slots)
 		share, times := float64(first)/float64(first+second), ratio(took, c.optimum(2*files, slots))

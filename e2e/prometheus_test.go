@@ -1,10 +1,9 @@
-package prometheus
+package e2e
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,35 +12,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	client "github.com/prometheus/client_golang/prometheus"
+	promclient "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// command is a program of Debian's package prometheus.
-func command(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, program.Path(t, name, "prometheus"), args...)
-}
 
 // atWork returns a limiter at work on a service that takes four requests at a time, until
 // the test ends or calls stop.
@@ -50,39 +40,20 @@ func atWork(t *testing.T) (l *limiter.Limiter, metrics *httptest.Server, stop fu
 	h := aimdprom.NewHistograms()
 	l, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithInitialWindow(2), aimd.WithObserver(h.Observe))
 	require.NoError(t, err)
-	registry := client.NewPedanticRegistry()
+	registry := promclient.NewPedanticRegistry()
 	registry.MustRegister(h, aimdprom.New(live.Of(l)))
 	metrics = httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
 	t.Cleanup(metrics.Close)
 	ctx, cancel := context.WithCancel(context.Background())
-	worked := make(chan struct{})
-	go func() {
-		defer close(worked)
-		work(ctx, l)
-	}()
-	stop = func() {
-		cancel()
-		<-worked
-	}
-	t.Cleanup(stop)
-	return l, metrics, stop
-}
-
-// refused is an answer of a service that has enough to do.
-type refused struct{ error }
-
-func (refused) HTTPStatusCode() int { return http.StatusServiceUnavailable }
-
-func work(ctx context.Context, l *limiter.Limiter) {
 	var inside atomic.Int64
 	var workers sync.WaitGroup
 	for range 16 {
 		workers.Go(func() {
 			for ctx.Err() == nil {
-				_ = l.Do(ctx, func(context.Context) error {
-					defer inside.Add(-1)
-					if inside.Add(1) > 4 {
-						return refused{errors.New("busy")}
+				_ = l.Do(ctx, func(context.Context) error { // it ends with the context
+					defer inside.Dec()
+					if inside.Inc() > 4 {
+						return &httplimit.StatusError{StatusCode: http.StatusServiceUnavailable}
 					}
 					time.Sleep(2 * time.Millisecond) // the real Prometheus has real time
 					return nil
@@ -90,11 +61,17 @@ func work(ctx context.Context, l *limiter.Limiter) {
 			}
 		})
 	}
-	workers.Wait()
+	stop = func() {
+		cancel()
+		workers.Wait()
+	}
+	t.Cleanup(stop)
+	return l, metrics, stop
 }
 
 func TestPromtoolFindsNothingToSay(t *testing.T) {
-	check := command(t, "promtool", "check", "metrics")
+	beside(t)
+	check := exec.Command(program.Path(t, "promtool", "prometheus"), "check", "metrics")
 	_, metrics, _ := atWork(t)
 	resp, err := http.Get(metrics.URL)
 	require.NoError(t, err)
@@ -111,29 +88,29 @@ func TestPromtoolFindsNothingToSay(t *testing.T) {
 // A real Prometheus scrapes a limiter at work, and each expression of the dashboard
 // finds something there.
 func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {
+	beside(t)
 	l, metrics, stop := atWork(t)
 	p := startPrometheus(t, metrics.Listener.Addr().String())
 	expressions, variables := dashboard(t)
 	require.GreaterOrEqual(t, len(expressions), 15)
 	require.Len(t, variables, 2)
+	isNumber := regexp.MustCompile(`^[0-9]`).MatchString // not NaN, nor infinite
+	finds := func(expression string) {
+		var found []string
+		eventually(t, func() bool {
+			var err error
+			found, err = p.query(grafana.Replace(expression))
+			return err == nil && len(found) > 0 && !slices.ContainsFunc(found, func(v string) bool { return !isNumber(v) })
+		}, "%s finds no numbers: %v", expression, &found)
+	}
 	for _, e := range expressions {
-		assert.EventuallyWithT(t, func(c *assert.CollectT) {
-			found, err := p.query(grafana.Replace(e))
-			if assert.NoError(c, err, e) && assert.NotEmpty(c, found, e) {
-				for _, v := range found {
-					assert.Regexp(c, `^[0-9]`, v, "%s is not a number", e) // nor NaN, nor infinite
-				}
-			}
-		}, time.Minute, 100*time.Millisecond)
+		finds(e)
 	}
 	for _, v := range variables {
 		// label_values(metric{...}, label)
 		series, label, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(v, "label_values("), ")"), ", ")
 		require.True(t, ok, v)
-		require.Eventually(t, func() bool { // a scrape that fails once leaves nothing for a moment
-			found, err := p.query("count by (" + label + ") (" + grafana.Replace(series) + ")")
-			return err == nil && len(found) > 0
-		}, time.Minute, 100*time.Millisecond, v)
+		finds("count by (" + label + ") (" + series + ")")
 	}
 	_, err := p.query("sum(")
 	require.ErrorContains(t, err, "parse error", "the test finds an expression that is wrong")
@@ -144,10 +121,10 @@ func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {
 	stop()
 	answered := l.Snapshot().Attempts()
 	for _, metric := range []string{"aimd_attempts_total", "aimd_attempt_duration_seconds_count"} {
-		require.Eventually(t, func() bool {
+		eventually(t, func() bool {
 			found, err := p.query("sum(" + metric + ")")
 			return err == nil && len(found) == 1 && found[0] == strconv.FormatUint(answered, 10)
-		}, time.Minute, 100*time.Millisecond, "%s is %d", metric, answered)
+		}, "%s is %d", metric, answered)
 	}
 }
 
@@ -157,7 +134,7 @@ var grafana = strings.NewReplacer("$__rate_interval", "10s", "$__range", "10s", 
 // dashboard has the expressions of its panels, and of its variables.
 func dashboard(t *testing.T) (expressions, variables []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../contrib/prometheus/dashboard.json")
+	text, err := os.ReadFile("../contrib/prometheus/dashboard.json")
 	require.NoError(t, err)
 	var d struct {
 		Panels []struct {
@@ -188,39 +165,30 @@ func dashboard(t *testing.T) (expressions, variables []string) {
 	return expressions, variables
 }
 
-// server is the address of a Prometheus.
-type server string
+// prometheus is the address of a Prometheus.
+type prometheus string
 
 // startPrometheus starts one that scrapes the target, until the test is over.
-func startPrometheus(t *testing.T, target string) server {
+func startPrometheus(t *testing.T, target string) prometheus {
 	t.Helper()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
 		"global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n- {job_name: aimd, metrics_path: /, static_configs: [{targets: [%q]}]}\n", target), 0o600))
 	address := program.Address(t)
-	var said bytes.Buffer
-	c := command(t, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
-	c.Stderr = &said
-	require.NoError(t, c.Start())
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		_ = c.Wait()
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	p := server("http://" + address)
-	require.Eventually(t, func() bool {
+	startProcess(t, server("TERM", program.Path(t, "prometheus", "prometheus"),
+		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address))
+	p := prometheus("http://" + address)
+	eventually(t, func() bool {
 		found, err := p.query("up == 1")
 		return err == nil && len(found) == 1
-	}, time.Minute, 100*time.Millisecond)
+	}, "Prometheus reads nothing")
 	return p
 }
 
 // query returns the values that an expression has now.
-func (s server) query(expression string) (values []string, err error) {
-	resp, err := http.Get(string(s) + "/api/v1/query?query=" + url.QueryEscape(expression))
+func (p prometheus) query(expression string) (values []string, err error) {
+	resp, err := http.Get(string(p) + "/api/v1/query?query=" + url.QueryEscape(expression))
 	if err != nil {
 		return nil, err
 	}
