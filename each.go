@@ -87,14 +87,6 @@ type Result[T, R any] struct {
 }
 
 // Map is [Each] for a function that returns a value: it yields every item with its value or its error.
-//
-//	for r, err := range aimd.Map(ctx, lim, urls, fetch) {
-//		if err != nil {
-//			log.Printf("%s: %v", r.Item, err)
-//			continue
-//		}
-//		pages[r.Item] = r.Value
-//	}
 func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
 	return func(yield func(Result[T, R], error) bool) {
 		pending := func(yield func(*Result[T, R]) bool) {

@@ -114,10 +114,8 @@ func WithGiveUpAfter(d time.Duration) Option {
 	return func(s *settings) { s.GiveUpAfter = d }
 }
 
-// WithClassifier sets the function that says what an attempt's error means. Default
-// attempt.Classify; to add to it:
-//
-//	aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify))
+// WithClassifier sets the function that says what an attempt's error means. Default attempt.Classify; to add
+// to it: attempt.FirstOf(mine, attempt.Classify).
 func WithClassifier(classify attempt.Classifier) Option {
 	return func(s *settings) { s.Classifier = classify }
 }

@@ -2,20 +2,8 @@
 // and who is asked before it. Limiters, retry policies, throttles and all integrations (HTTP, gRPC, SDKs)
 // share it.
 //
-// An integration is a few lines around a call:
-//
-//	a, err := limiter.Begin(ctx)
-//	if err != nil {
-//		return err // the request was not sent
-//	}
-//	defer a.Drop() // after a panic
-//	reply, err := call(a.Context())
-//	a.End(err)
-//
-// An integration that tries again by itself continues with the attempt that failed. Next waits for as
-// long as it should, at the front of the queue:
-//
-//	next, err := a.Next(ctx)
+// An integration is a few lines around a call, see the example. One that tries again by itself continues with
+// the attempt that failed: Attempt.Next waits for as long as it should, at the front of the queue.
 //
 //	event                                              outcome
 //	the caller cancels                                 neutral

@@ -12,12 +12,9 @@ func Number(ctx context.Context) int {
 	return n
 }
 
-// WithRetry marks what is begun with the context as a retry. It waits for its slot at the front of the
-// queue, behind other retries, and the queue's bound does not apply to it:
-//
-//	req = req.WithContext(attempt.WithRetry(req.Context()))
-//
-// The attempts of limiters, of retry.Do and of httplimit's clients are marked already.
+// WithRetry marks the attempt that is begun with the context as a retry. It waits for its slot at the front of
+// the queue, behind other retries, and the queue's bound does not apply. The attempts of limiters, of retry.Do
+// and of httplimit's clients are marked already.
 func WithRetry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, fact.NumberKey{}, max(Number(ctx), 2))
 }

@@ -26,9 +26,7 @@ type Verdict struct {
 // zero Verdict for an error that it does not know; such an error is neutral and final, unless time ran out.
 type Classifier func(err error) Verdict
 
-// FirstOf asks the classifiers in turn and takes the first answer. To add to the default:
-//
-//	FirstOf(mine, Classify)
+// FirstOf asks the classifiers in turn and takes the first answer: FirstOf(mine, Classify) adds to the default.
 func FirstOf(cs ...Classifier) Classifier {
 	return func(err error) Verdict {
 		for _, c := range cs {

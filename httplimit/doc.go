@@ -59,11 +59,7 @@
 // # Server
 //
 // A [Handler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
-// most critical first, and refuses the rest with a jittered Retry-After:
-//
-//	c, err := admission.New(admission.Fixed(32), admission.Config{})
-//	...
-//	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{})
+// most critical first, and refuses the rest with a jittered Retry-After.
 //
 //	event                                            outcome
 //	the client leaves the queue                      its request leaves too; with HTTP/1 only if its body was read

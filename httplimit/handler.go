@@ -17,8 +17,8 @@ import (
 )
 
 // Handler is an http.Handler in front of another. It admits as many requests at a time as its
-// [admission.Controller] does, and refuses the rest with 503 and a jittered Retry-After. The tags of
-// [ParseTags] decide which requests are served first, and which refused first.
+// [admission.Controller] does, and refuses the rest with 503. The tags of [ParseTags] decide which requests
+// are served first, and which refused first.
 //
 // The handler behind finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in the
 // request's context. The handler of a stream that is mostly idle should release the permit early.

@@ -36,23 +36,8 @@ type StatusError struct {
 
 // Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
 // returns a [*StatusError], reads at most 64 KiB of the body, for as long as the request's context lasts,
-// and closes it. It is for limiter.Do around a plain client:
-//
-//	err := lim.Do(ctx, func(ctx context.Context) error {
-//		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-//		if err != nil {
-//			return err
-//		}
-//		resp, err := http.DefaultClient.Do(req)
-//		if err != nil {
-//			return err
-//		}
-//		defer resp.Body.Close()
-//		if err := httplimit.Check(resp); err != nil {
-//			return err
-//		}
-//		...read all of resp.Body here: the slot is held as long as this function runs
-//	})
+// and closes it. It is for limiter.Do around a plain client. Read the body of a good answer within the
+// function: the slot is held as long as the function runs.
 func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil

@@ -7,14 +7,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config returns the settings in force, with defaults filled in. To change a rule:
-//
-//	r := l.Config().Rules
-//	r.MaxWindow = 64
-//	err := l.Reconfigure(r)
+// Config returns the settings in force, with defaults filled in.
 func (l *Limiter) Config() Config { return *l.config.Load() }
 
-// Reconfigure puts the limiter under new rules while it works: either all take effect or, with an error
+// Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an error
 // that names the wrong one, the old rules stay.
 //
 // Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound or the

@@ -56,10 +56,6 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 // many calls at a time as the controller does, and refuses the rest with UNAVAILABLE and a jittered
 // RetryInfo. The tags of [ParseTags] decide which calls are served first, and which refused first.
 //
-//	opts, err := aimdgrpc.Admit(controller, aimdgrpc.ServerConfig{})
-//	...
-//	server := grpc.NewServer(opts...)
-//
 // The trailer grpc-retry-pushback-ms has the delay of the RetryInfo too, for the retry policies of gRPC's
 // own clients. To interceptors before these a refusal is an [*admission.Shed].
 //

@@ -11,9 +11,7 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Limit returns the options that put the limiter in front of all calls of a client:
-//
-//	conn, err := grpc.NewClient(target, append(aimdgrpc.Limit(lim), creds)...)
+// Limit returns the options that put the limiter in front of all calls of a client.
 //
 // A call without a slot fails with an [attempt.Error] of no attempt, so it may be tried again even if it
 // is not idempotent. Its reason is limiter.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of
