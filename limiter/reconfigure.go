@@ -10,8 +10,8 @@ import (
 // Config returns the settings in force, with defaults filled in.
 func (l *Limiter) Config() Config { return *l.config.Load() }
 
-// Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an error
-// that names the wrong one, the old rules stay.
+// Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an
+// error that names the wrong one, the old rules stay.
 //
 // Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound or the
 // factor changed, a law that keeps state of its own starts with an empty state. A pause for all operations
