@@ -34,26 +34,6 @@ func ExampleExponential() {
 	// 34ms 46ms 102ms 172ms 638ms 388ms 819ms 338ms ...
 }
 
-// [Ethernet]: "delay = MIN( R * T * F ^ N , M )".
-func ExampleExponential_ethernet() {
-	show(backoff.Exponential{
-		Min: 10 * time.Millisecond, Factor: 2, Max: time.Second,
-		Jitter: backoff.Uniform(1, 2), CapLast: true,
-	}, 9)
-	// Output:
-	// 17ms 29ms 60ms 114ms 288ms 444ms 1s 1s 1s ...
-}
-
-// The client that "Improve on exponential backoff" improves on.
-func ExampleExponential_syncmusings() {
-	show(backoff.Exponential{
-		Min: 50 * time.Millisecond, Factor: 2, Max: 30 * time.Second,
-		Jitter: backoff.Proportional(0.6), CapLast: true,
-	}, 12)
-	// Output:
-	// 61ms 95ms 202ms 366ms 1.086s 1.386s 4.426s 5.157s 20.066s 18.886s 30s 30s ...
-}
-
 // The two published sets of parameters of [Crash].
 func ExampleCompound() {
 	blue := backoff.Compound{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)}

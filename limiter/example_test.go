@@ -2,16 +2,13 @@ package limiter_test
 
 import (
 	"context"
-	"errors"
 	"expvar"
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -80,39 +77,4 @@ func ExampleLog() {
 	}
 	_ = p.Done(window.Overload)
 	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
-}
-
-// One pool of workers serves all customers. The queue of the slow customer is bounded, so a worker that
-// finds it full takes another customer's job.
-func ExampleKeyed_onePool() {
-	customers, err := limiter.NewKeyed(func(customer string) (*limiter.Limiter, error) {
-		return aimd.New(aimd.WithName(customer), aimd.WithMaxWindow(1), aimd.WithInitialWindow(1), aimd.WithQueueBound(1))
-	}, limiter.KeyedConfig{})
-	if err != nil {
-		panic(err)
-	}
-	lim, err := customers.For("slow")
-	if err != nil {
-		panic(err)
-	}
-	permit, err := lim.Acquire(context.Background()) // the only slot
-	if err != nil {
-		panic(err)
-	}
-	waiting := make(chan error)
-	go func() {
-		waiting <- lim.Do(context.Background(), func(context.Context) error { return nil })
-	}()
-	for lim.Snapshot().Queued == 0 {
-		runtime.Gosched()
-	}
-	err = lim.Do(context.Background(), func(context.Context) error { return nil })
-	if errors.Is(err, attempt.ErrQueueFull) {
-		fmt.Println("the worker takes another customer's job")
-	}
-	_ = permit.Done(window.Success)
-	fmt.Println(<-waiting)
-	// Output:
-	// the worker takes another customer's job
-	// <nil>
 }

@@ -245,21 +245,3 @@ func TestReconfigureUnderLoad(t *testing.T) {
 func bounds(least, most float64) limiter.Rules {
 	return limiter.Rules{MinWindow: least, MaxWindow: most}
 }
-
-func ExampleLimiter_Reconfigure() {
-	l, err := aimd.NewReno(aimd.WithMaxWindow(100))
-	if err != nil {
-		panic(err)
-	}
-	r := l.Config().Rules
-	r.MaxWindow, r.Factor = 10, 0.9
-	fmt.Println("error:", l.Reconfigure(r), "cwnd:", l.Snapshot().Cwnd)
-
-	r.Factor = 2
-	fmt.Println("error:", l.Reconfigure(r))
-	fmt.Println("factor:", l.Config().Factor)
-	// Output:
-	// error: <nil> cwnd: 10
-	// error: limiter: Factor: 2 is not allowed, want a number greater than 0 and less than 1
-	// factor: 0.9
-}

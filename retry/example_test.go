@@ -34,16 +34,6 @@ func ExampleDo() {
 	// <nil>
 }
 
-// Of what else was sent nobody knows whether it was done.
-func ExampleDo_notIdempotent() {
-	err := retry.Do(context.Background(), nil, func(context.Context) error { return busy })
-	fmt.Println(errors.Is(err, retry.ErrNotIdempotent), errors.Is(err, busy))
-	fmt.Println(err)
-	// Output:
-	// true true
-	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
-}
-
 // The context says it for a single operation, Config.Idempotent for all of a policy.
 func ExampleWithIdempotent() {
 	fails := func(context.Context) error { return busy }
@@ -95,21 +85,6 @@ func ExampleNew() {
 	// Output:
 	// gave up after 4 attempts: retry: budget exhausted: 3 of 4 requests in 10s were retries, allowed are 10%; last error: httplimit: 503 Slow Down
 	// true
-}
-
-// The form of "Exponential Backoff" (Normand, 2015): the predicate decides, and the last wait is followed
-// by one last try.
-func ExampleConfig_predicate() {
-	policy, err := retry.New(retry.Config{
-		Backoff: backoff.LastTry{Time: time.Millisecond, Rate: 2, Max: 10 * time.Millisecond},
-		If:      func(err error) bool { return strings.Contains(err.Error(), "queue capacity") },
-	})
-	if err != nil {
-		panic(err)
-	}
-	err = retry.Do(context.Background(), policy, func(context.Context) error { return errors.New("queue capacity reached") })
-	fmt.Println(err)
-	// Output: gave up after 5 attempts: retry: backoff exhausted; last error: queue capacity reached
 }
 
 // A budget for those who send by themselves.
