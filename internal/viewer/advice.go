@@ -24,7 +24,7 @@ func (s *series) advise(now time.Time) advice {
 		return advice{"closed", "off", "Closed: nothing more is sent.", ""}
 	case idle:
 		return advice{"idle", "off", "Idle: nothing to send.", ""}
-	case s.flow != nil:
+	case s.client != nil:
 		return say("no limiter", "ok", "", "No limiter bounds it: %d in flight, %d of the last %d answers refused.",
 			f.InFlight, f.refused, f.answers)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
-	"iter"
 	"net/http"
 	"path"
 	"strings"
@@ -25,13 +24,13 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// Handler returns the handler of package live. It shows the flows, if not nil, among the
+// Handler returns the handler of package live. It shows the clients, if not nil, among the
 // limiters, and serves requests for the hosts too.
-func Handler(limiters Limiters, flows Flows, hosts []string) http.Handler {
-	if flows == nil {
-		flows = func() iter.Seq2[string, *Flow] { return func(func(string, *Flow) bool) {} }
+func Handler(limiters Limiters, clients func() []*Client, hosts []string) http.Handler {
+	if clients == nil {
+		clients = func() []*Client { return nil }
 	}
-	return &handler{watch: newWatch(limiters, flows), hosts: hosts, servers: map[*http.Server]chan struct{}{}}
+	return &handler{watch: newWatch(limiters, clients), hosts: hosts, servers: map[*http.Server]chan struct{}{}}
 }
 
 type handler struct {

@@ -15,7 +15,13 @@ const remembered = 500
 // Limiters yields the limiters that there are: see live.Limiters.
 type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 
-// Flow is a client that no limiter bounds. A page knows it by its address.
+// Client is a client that no limiter bounds. Look is called by one goroutine at a time.
+type Client struct {
+	Name string
+	Look func() Flow
+}
+
+// Flow is the state of a Client.
 type Flow struct {
 	// InFlight is the number of attempts sent and not answered.
 	InFlight int
@@ -25,17 +31,13 @@ type Flow struct {
 	Ended bool
 }
 
-// Flows yields the clients without a limiter, each with a name to show. It is called as
-// Limiters is. Only Flows may write a Flow, just before it yields it.
-type Flows = func() iter.Seq2[string, *Flow]
-
 // source is a limiter, or a client without one.
 type source struct {
-	// key is the limiter, or the flow of a client without one.
+	// key is the limiter or the client.
 	key     any
 	name    string
 	limiter *limiter.Limiter
-	flow    *Flow
+	client  *Client
 }
 
 // series has the samples and decisions of a source.
@@ -69,7 +71,13 @@ func (s *series) sample(now time.Time) {
 	if s.closed && before.InFlight == 0 {
 		return
 	}
-	s.now = sample{now, s.snapshot()}
+	if s.client != nil {
+		f := s.client.Look()
+		s.now = sample{now, limiter.Snapshot{InFlight: f.InFlight, Successes: f.Accepted, Overloads: f.Refused}}
+		s.closed = f.Ended
+	} else {
+		s.now = sample{now, s.limiter.Snapshot()}
+	}
 	if s.now.InFlight > 0 || s.now.Queued > 0 || s.now.Attempts() != before.Attempts() || before.at.IsZero() {
 		s.worked = now
 	}
@@ -83,8 +91,7 @@ func (s *series) sample(now time.Time) {
 	}
 	s.past = append(s.past[:0], s.past[old:]...)
 
-	if s.flow != nil {
-		s.closed = s.flow.Ended
+	if s.client != nil {
 		return
 	}
 	for _, e := range s.limiter.Decisions(s.seq) {
@@ -94,13 +101,6 @@ func (s *series) sample(now time.Time) {
 	if n := len(s.decisions) - remembered; n > 0 {
 		s.decisions = append(s.decisions[:0], s.decisions[n:]...)
 	}
-}
-
-func (s *series) snapshot() limiter.Snapshot {
-	if s.flow != nil {
-		return limiter.Snapshot{InFlight: s.flow.InFlight, Successes: s.flow.Accepted, Overloads: s.flow.Refused}
-	}
-	return s.limiter.Snapshot()
 }
 
 // message is an event of the stream. Its names are short, since messages are many.
@@ -163,7 +163,7 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 }
 
 func (s source) title() string {
-	if s.flow != nil {
+	if s.client != nil {
 		return s.name
 	}
 	return cmp.Or(s.name, s.limiter.Config().Name, "limiter")

@@ -23,7 +23,7 @@ const (
 // goroutine and no timer: without a page it does not run.
 type watch struct {
 	limiters Limiters
-	flows    Flows
+	clients  func() []*Client
 	// run is new with each process and handler, so that a page knows whether it lost its past.
 	run string
 
@@ -49,8 +49,8 @@ type known struct {
 	seq  uint64
 }
 
-func newWatch(limiters Limiters, flows Flows) *watch {
-	return &watch{limiters: limiters, flows: flows, run: rand.Text()}
+func newWatch(limiters Limiters, clients func() []*Client) *watch {
+	return &watch{limiters: limiters, clients: clients, run: rand.Text()}
 }
 
 // news is the next message for a page.
@@ -109,8 +109,8 @@ func (w *watch) look(now time.Time) {
 			found(source{key: l, name: name, limiter: l})
 		}
 	}
-	for name, f := range w.flows() {
-		found(source{key: f, name: name, flow: f})
+	for _, c := range w.clients() {
+		found(source{key: c, name: c.Name, client: c})
 	}
 	w.all = all
 	for _, f := range fresh {

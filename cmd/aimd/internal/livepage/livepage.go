@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 	"github.com/aimd-go/aimd/internal/viewer"
+	"github.com/aimd-go/aimd/live"
 )
 
 // Flag adds the flag --live.
@@ -33,16 +35,10 @@ type Page struct {
 	// watched: there is a terminal, so somebody can end it.
 	watched bool
 
-	mu    sync.Mutex
-	shown []*shown
-}
-
-// shown is a limiter or, if that is nil, a client without one.
-type shown struct {
-	name    string
-	limiter *aimd.Limiter
-	look    func() viewer.Flow
-	flow    viewer.Flow
+	mu sync.Mutex
+	// Guarded by mu: what the page shows.
+	limiters []*aimd.Limiter
+	clients  []*viewer.Client
 }
 
 // Serve begins to serve the page if it is live, and prints its address.
@@ -56,7 +52,7 @@ func Serve(cmd *cobra.Command, live bool) (*Page, error) {
 	}
 	p := &Page{stderr: cmd.ErrOrStderr()}
 	p.watched = terminal.Columns(p.stderr) > 0 && terminal.Columns(cmd.OutOrStdout()) > 0
-	p.server = &http.Server{Handler: viewer.Handler(p.limiters, p.flows, nil), ReadHeaderTimeout: 10 * time.Second}
+	p.server = &http.Server{Handler: viewer.Handler(p.shown, p.without, nil), ReadHeaderTimeout: 10 * time.Second}
 	p.served.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
 	url := fmt.Sprintf("http://%s/", listener.Addr())
 	p.served.Go(func() { look(url + "events?every=1s") })
@@ -83,35 +79,23 @@ func (p *Page) Add(name string, l *aimd.Limiter, look func() viewer.Flow) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shown = append(p.shown, &shown{name: name, limiter: l, look: look})
-}
-
-func (p *Page) limiters() iter.Seq2[string, *aimd.Limiter] {
-	return func(yield func(string, *aimd.Limiter) bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, s := range p.shown {
-			if s.limiter != nil && !yield("", s.limiter) {
-				return
-			}
-		}
+	if l != nil {
+		p.limiters = append(p.limiters, l)
+	} else {
+		p.clients = append(p.clients, &viewer.Client{Name: name, Look: look})
 	}
 }
 
-func (p *Page) flows() iter.Seq2[string, *viewer.Flow] {
-	return func(yield func(string, *viewer.Flow) bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, s := range p.shown {
-			if s.limiter != nil {
-				continue
-			}
-			s.flow = s.look()
-			if !yield(s.name, &s.flow) {
-				return
-			}
-		}
-	}
+func (p *Page) shown() iter.Seq2[string, *aimd.Limiter] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return live.Of(slices.Clone(p.limiters)...)()
+}
+
+func (p *Page) without() []*viewer.Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.clients)
 }
 
 // Stay leaves the page there after the work until the context ends, if somebody
