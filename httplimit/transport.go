@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -48,12 +49,7 @@ func New(base http.RoundTripper, l *limiter.Limiter, opts ...Option) *Transport 
 
 type beneath struct{ base http.RoundTripper }
 
-func over(base http.RoundTripper) beneath {
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return beneath{base}
-}
+func over(base http.RoundTripper) beneath { return beneath{cmp.Or(base, http.DefaultTransport)} }
 
 // CloseIdleConnections is for http.Client: it closes the idle connections of the base, if it can.
 func (b beneath) CloseIdleConnections() {

@@ -104,15 +104,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
 	c.RestoreAge = cmp.Or(c.RestoreAge, restoreAge)
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
+	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
 	if c.Classifier == nil {
 		c.Classifier = attempt.Classify
 	}
-	if c.Rand == nil {
-		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
+	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	return c, err
 }
 

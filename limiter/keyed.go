@@ -69,9 +69,7 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	); err != nil {
 		return nil, wrong(err)
 	}
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
+	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
 	return &Keyed[K]{make: make, config: c, byKey: map[K]*entry[K]{}}, nil
 }
 

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	if c == nil {
-		c = clock.New()
-	}
-	return &Budget{clock: c, core: core}, nil
+	return &Budget{clock: cmp.Or[clock.Clock](c, clock.New()), core: core}, nil
 }
 
 // Admit counts an operation's attempt. The first (or 0, not known) is always admitted; the others are

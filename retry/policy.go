@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -107,32 +108,22 @@ func New(c Config) (*Policy, error) {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Backoff == nil {
-		c.Backoff = defaultBackoff
-	}
-	if err := backoff.Check(c.Backoff); err != nil {
-		return c, err
+	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
+	err := cmp.Or(
+		backoff.Check(c.Backoff),
+		setting.Duration("MaxRetryAfter", &c.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
+		setting.Optional("AttemptTimeout", c.AttemptTimeout),
+	)
+	if slices.Contains(c.Guards, nil) {
+		err = cmp.Or(err, setting.Nil("Guards"))
 	}
 	if c.MaxAttempts == 0 && !ends(c.Backoff) {
 		c.MaxAttempts = defaultAttempts
 	}
-	if err := setting.Duration("MaxRetryAfter", &c.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour); err != nil {
-		return c, err
-	}
-	if err := setting.Optional("AttemptTimeout", c.AttemptTimeout); err != nil {
-		return c, err
-	}
-	if slices.Contains(c.Guards, nil) {
-		return c, setting.Nil("Guards")
-	}
 	c.Guards = slices.Clone(c.Guards)
-	if c.Rand == nil {
-		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
-	return c, nil
+	c.Rand = cmp.Or[backoff.Rand](c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
+	return c, err
 }
 
 // ends reports whether the backoff ends by itself, as backoff.LastTry does: no retry

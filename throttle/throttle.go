@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -47,12 +48,8 @@ type Config struct {
 
 // New returns a throttle without requests, or an error that names the wrong setting.
 func New(c Config) (*Throttle, error) {
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
-	if c.Rand == nil {
-		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
+	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
+	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	core, err := rejection.New(rejection.Settings{Window: c.Window, K: c.K, Probe: c.Probe, Rand: c.Rand})
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)

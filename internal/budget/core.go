@@ -2,6 +2,7 @@
 package budget
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -26,19 +27,11 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := setting.Share("Share", &s.Share, DefaultShare); err != nil {
-		return s, err
-	}
-	if err := setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
-		return s, err
-	}
-	switch {
-	case s.Floor == 0:
-		s.Floor = DefaultFloor
-	case s.Floor < 0:
-		s.Floor = -1
-	}
-	return s, nil
+	s.Floor = max(cmp.Or(s.Floor, DefaultFloor), -1)
+	return s, cmp.Or(
+		setting.Share("Share", &s.Share, DefaultShare),
+		setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour),
+	)
 }
 
 // Core is the retry budget without its lock: it counts what is sent, and decides which retries may be. It

@@ -56,9 +56,7 @@ func (s Settings) WithDefaults() (Settings, error) {
 		err = cmp.Or(err, setting.Duration("PauseMax", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour))
 		err = cmp.Or(err, setting.Duration("PauseMin", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax))
 	}
-	if s.Rand == nil {
-		s.Rand = rand.New(rand.NewPCG(4, 4))
-	}
+	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(4, 4)))
 	err = cmp.Or(
 		err,
 		setting.Duration("MaxRetryAfter", &s.MaxRetryAfter, DefaultMaxRetryAfter, time.Millisecond, 24*time.Hour),

@@ -3,6 +3,7 @@
 package grid
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -29,16 +30,8 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := checkPeriod(s.Period); err != nil {
-		return s, err
-	}
-	if err := setting.Duration("start within", &s.StartWithin, 0, 0, MaxPeriod); err != nil {
-		return s, err
-	}
-	if s.Rand == nil {
-		s.Rand = rand.New(rand.NewPCG(3, 3))
-	}
-	return s, nil
+	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(3, 3)))
+	return s, cmp.Or(checkPeriod(s.Period), setting.Duration("start within", &s.StartWithin, 0, 0, MaxPeriod))
 }
 
 func checkPeriod(p time.Duration) error {

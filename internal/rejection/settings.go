@@ -29,17 +29,13 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	if err := setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour); err != nil {
-		return s, err
-	}
-	if err := setting.Number("K", &s.K, DefaultK, 1, 100); err != nil {
-		return s, err
-	}
+	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(3, 3)))
+	err := cmp.Or(
+		setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour),
+		setting.Number("K", &s.K, DefaultK, 1, 100),
+	)
 	if s.Probe = cmp.Or(s.Probe, DefaultProbe); s.Probe < time.Millisecond || s.Probe > s.Window {
-		return s, setting.Wrong("Probe", s.Probe, "a duration from 1ms to the window, %v", s.Window)
+		err = cmp.Or(err, setting.Wrong("Probe", s.Probe, "a duration from 1ms to the window, %v", s.Window))
 	}
-	if s.Rand == nil {
-		s.Rand = rand.New(rand.NewPCG(3, 3))
-	}
-	return s, nil
+	return s, err
 }
