@@ -3,6 +3,7 @@ package attempt
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aimd-go/aimd/internal/fact"
 )
@@ -47,13 +48,7 @@ func (e *Error) Error() string {
 
 // Unwrap returns the reason and the cause, without those that are nil.
 func (e *Error) Unwrap() []error {
-	var errs []error
-	for _, err := range []error{e.Reason, e.Cause} {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errs
+	return slices.DeleteFunc([]error{e.Reason, e.Cause}, func(err error) bool { return err == nil })
 }
 
 // Timeout reports whether time ran out, as net.Error does; url.Error asks for it.

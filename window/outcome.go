@@ -29,17 +29,8 @@ func (o Outcome) Overloaded() bool { return o == Overload || o == Timeout }
 
 // String returns the outcome's name in lower case.
 func (o Outcome) String() string {
-	switch o {
-	case Success:
-		return "success"
-	case Overload:
-		return "overload"
-	case Timeout:
-		return "timeout"
-	case Neutral:
-		return "neutral"
-	case ClientError:
-		return "client error"
+	if !o.Valid() {
+		o = 0
 	}
-	return "none"
+	return [...]string{"none", "success", "overload", "timeout", "neutral", "client error"}[o]
 }
