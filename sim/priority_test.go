@@ -69,17 +69,3 @@ func TestARequestKeepsItsKindAfterItsOperation(t *testing.T) {
 	require.Greater(t, got.Interactive.Operations, 500)
 	require.Equal(t, time.Duration(got.Interactive.Operations)*s.Server.Service, got.Wasted, "all interactive ones are served, and no other")
 }
-
-func TestWrongPriorities(t *testing.T) {
-	for want, change := range map[string]func(*sim.Scenario){
-		"server.reserve: 0.1 is not allowed without slots":                           func(s *sim.Scenario) { s.Server.Slots = 0 },
-		"server.reserve: 0.1 is not allowed with a queue, which knows no priorities": func(s *sim.Scenario) { s.Server.Queue = 5 },
-		"server.reserve: 2 is not allowed, want a number from 0 to 1":                func(s *sim.Scenario) { s.Server.Reserve = 2 },
-		"clients.background: -0.1 is not allowed, want a number from 0 to 1":         func(s *sim.Scenario) { s.Clients.Background = -0.1 },
-	} {
-		s := crowded(0.1)
-		change(&s)
-		_, err := sim.Run(s, named(t, "none"), 1)
-		require.EqualError(t, err, want)
-	}
-}
