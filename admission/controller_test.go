@@ -143,9 +143,12 @@ func TestObserverIsToldEverything(t *testing.T) {
 		cancel()
 		<-second
 		told(Event{Seq: 6, Kind: Vanished, Tags: interactive, Wait: time.Millisecond, InFlight: 1})
+		_, err = c.Admit(ctx, background)
+		require.ErrorIs(t, err, context.Canceled)
+		told(Event{Seq: 7, Kind: Vanished, Tags: background, InFlight: 1}) // it came too late, and is counted
 		assert.Equal(t, 101*time.Millisecond, p.Held())
 		require.NoError(t, p.Done(window.Timeout))
-		told(Event{Seq: 7, Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
+		told(Event{Seq: 8, Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
 		require.Equal(t, errReleased, p.Done(window.Success))
 		told()
 	})
@@ -308,21 +311,4 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		assert.Equal(t, sum.Admitted, s.Successes+s.Overloads+s.Timeouts+s.Neutrals)
 	})
-}
-
-// "Every request is counted once", one that came too late among them.
-func TestWhoHasGoneBeforeIsCounted(t *testing.T) {
-	var events []Event
-	c, err := New(Fixed(1), Config{Observer: func(e Event) { events = append(events, e) }})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = c.Admit(ctx, tag.Tags{Client: "photos", Criticality: tag.Sheddable})
-	require.ErrorIs(t, err, context.Canceled)
-	s := c.Snapshot()
-	assert.Equal(t, Counts{Vanished: 1}, s.ByCriticality[tag.Sheddable])
-	assert.Zero(t, s.InFlight+s.Queued)
-	require.Len(t, events, 1)
-	assert.Equal(t, Vanished, events[0].Kind)
-	assert.Equal(t, "photos", events[0].Tags.Client)
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -110,41 +111,39 @@ func TestRates(t *testing.T) {
 	assert.InEpsilon(t, float64(r.Attempts)/39.9, r.MeanRate, 1e-9)
 }
 
+// value is the measure with that name, of which there is one.
+func value(t *testing.T, r sim.Result, name string) sim.Measure {
+	t.Helper()
+	found := slices.DeleteFunc(r.Measures(), func(m sim.Measure) bool { return m.Name != name })
+	require.Len(t, found, 1, name)
+	return found[0]
+}
+
 // Each has a name of its own; what does not apply says so.
 func TestMeasures(t *testing.T) {
-	value := func(r sim.Result, name string) sim.Measure {
-		var found []sim.Measure
-		for _, m := range r.Measures() {
-			if m.Name == name {
-				found = append(found, m)
-			}
-		}
-		require.Len(t, found, 1, name)
-		return found[0]
-	}
 	r := run(t, published(2000), named(t, "reno-0.9"))
-	assert.InDelta(t, 25.205, value(r, "makespan_s").Value, 1e-9)
-	assert.InDelta(t, 25.205/20.149, value(r, "span").Value, 1e-9)
-	assert.InDelta(t, 2085.0/2000, value(r, "attempts_per_op").Value, 1e-9)
-	assert.False(t, value(r, "recovery_s").Applies)
-	assert.False(t, value(r, "outage_sent").Applies)
+	assert.InDelta(t, 25.205, value(t, r, "makespan_s").Value, 1e-9)
+	assert.InDelta(t, 25.205/20.149, value(t, r, "span").Value, 1e-9)
+	assert.InDelta(t, 2085.0/2000, value(t, r, "attempts_per_op").Value, 1e-9)
+	assert.False(t, value(t, r, "recovery_s").Applies)
+	assert.False(t, value(t, r, "outage_sent").Applies)
 	// Who gives up has done less than all: it would have taken longer.
 	r = run(t, published(2000), named(t, "none"))
-	assert.True(t, value(r, "makespan_s").AtLeast)
+	assert.True(t, value(t, r, "makespan_s").AtLeast)
 	for _, m := range r.Measures() {
-		value(r, m.Name)
+		value(t, r, m.Name)
 	}
 	// What has not come to its end at the horizon is no shorter than that.
 	unended := sim.Scenario{Server: sim.Server{Service: sec, Slots: 1}, Clients: clients(10, 0), Horizon: 10500 * ms}
 	r = run(t, unended, fixed(7*sec))
-	assert.Equal(t, sim.Measure{Name: "makespan_s", Value: 10.5, AtLeast: true, Applies: true}, value(r, "makespan_s"))
-	assert.Equal(t, sim.Measure{Name: "span", Value: 1.05, AtLeast: true, Applies: true}, value(r, "span"))
+	assert.Equal(t, sim.Measure{Name: "makespan_s", Value: 10.5, AtLeast: true, Applies: true}, value(t, r, "makespan_s"))
+	assert.Equal(t, sim.Measure{Name: "span", Value: 1.05, AtLeast: true, Applies: true}, value(t, r, "span"))
 	s := published(2000)
 	s.Server.Outages = []sim.Outage{{For: time.Hour}}
 	s.Horizon = 2 * time.Hour
 	r = run(t, s, named(t, "none"))
-	assert.Equal(t, 2000.0, value(r, "outage_sent").Value)
-	assert.False(t, value(r, "p50_s").Applies, "nothing was done")
+	assert.Equal(t, 2000.0, value(t, r, "outage_sent").Value)
+	assert.False(t, value(t, r, "p50_s").Applies, "nothing was done")
 }
 
 // The traces say what the measures do.
@@ -187,18 +186,11 @@ func TestTraces(t *testing.T) {
 
 // How long a number of operations took is known where the service has no optimum.
 func TestMakespanWithoutOptimum(t *testing.T) {
-	s := sim.Scenario{Server: sim.Server{Outages: []sim.Outage{{From: 0, For: sec}}}, Clients: clients(1, 0), Horizon: 500 * ms}
-	for _, c := range []sim.Clients{clients(1, 0), {Rate: 1}} {
-		s.Clients = c
+	s := sim.Scenario{Server: sim.Server{Outages: []sim.Outage{{From: 0, For: sec}}}, Horizon: 500 * ms}
+	for _, s.Clients = range []sim.Clients{clients(1, 0), {Rate: 1}} {
 		r := run(t, s, fixed(100*ms))
 		assert.Zero(t, r.Optimum)
-		for _, m := range r.Measures() {
-			switch m.Name {
-			case "makespan_s":
-				assert.Equal(t, c.Operations > 0, m.Applies)
-			case "span":
-				assert.False(t, m.Applies)
-			}
-		}
+		assert.Equal(t, s.Clients.Operations > 0, value(t, r, "makespan_s").Applies)
+		assert.False(t, value(t, r, "span").Applies)
 	}
 }

@@ -47,11 +47,7 @@ func TestWithoutPriorities(t *testing.T) {
 	got := run(t, s, named(t, "none"))
 	assert.Zero(t, got.Interactive)
 	assert.Zero(t, got.Background)
-	for _, m := range got.Measures() {
-		if m.Name == "interactive_done" || m.Name == "background_done" {
-			assert.False(t, m.Applies)
-		}
-	}
+	assert.False(t, value(t, got, "interactive_done").Applies || value(t, got, "background_done").Applies)
 	s.Server.Reserve = 0
 	assert.Equal(t, run(t, s, named(t, "none")).Done, got.Done)
 }
