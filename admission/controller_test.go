@@ -54,6 +54,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		interactive := admit(t.Context(), c, tag.Tags{})
 		require.Empty(t, background)
 		require.Empty(t, interactive)
+		require.Equal(t, Counts{Queued: 1}, c.Snapshot().ByCriticality[tag.Sheddable])
 
 		time.Sleep(100 * time.Millisecond)
 		require.NoError(t, p.Done(window.Success))
@@ -160,7 +161,7 @@ func TestSnapshotTellsAllInOneLine(t *testing.T) {
 	require.NoError(t, err)
 	p, err := c.Admit(t.Context(), background)
 	require.NoError(t, err)
-	q, err := c.Admit(t.Context(), vital)
+	q, err := c.Admit(t.Context(), tag.Tags{Criticality: tag.CriticalPlus, Attempt: 2})
 	require.NoError(t, err)
 	_, err = c.Admit(t.Context(), tag.Tags{Client: "photos", Criticality: tag.Sheddable, Attempt: 2})
 	var shed *Shed
@@ -184,6 +185,7 @@ func TestSnapshotTellsAllInOneLine(t *testing.T) {
 	assert.Equal(t, c.Snapshot(), back)
 	assert.Equal(t, Counts{Admitted: 1, Full: 1, ShedRetries: 1}, back.ByCriticality[tag.Sheddable])
 	assert.EqualValues(t, 1, back.ByCriticality[tag.Sheddable].Shed())
+	assert.Equal(t, Counts{Admitted: 2}, back.ByCriticality[tag.CriticalPlus], "a retry that was admitted was not shed")
 }
 
 // A criticality that does not exist is no way past the queue, and no panic.
