@@ -38,9 +38,8 @@ func WithInitialSsthresh(attempts float64) Option {
 }
 
 // WithFactor sets the part of the window that a cut keeps, for [NewReno], [NewTahoe] and laws of WithLaw that
-// have a factor; with Probe it is an error. Greater than 0, less than 1. Default 0.5; 0.9 for a service whose
-// limit is fairly stable. Refusals per success come to about 1/((1-factor) * limit^2), so 0.9 is very good
-// from a limit of 16 and noisy below 8.
+// have a factor; with Probe it is an error. Greater than 0, less than 1. Default 0.5; 0.9 is for a limit from
+// 16 on that is fairly stable.
 func WithFactor(factor float64) Option {
 	return func(s *settings) { s.Factor = factor }
 }
@@ -83,22 +82,21 @@ func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) { s.AttemptTimeout = d }
 }
 
-// WithFirstContact sets how long operations try to reach a service that has never answered before they fail
-// with ErrNoContact; see limiter.Rules.FirstContact. Default 10 s, negative: for ever.
+// WithFirstContact sets how long operations try to reach a service that has never answered; see
+// limiter.Rules.FirstContact. Default 10 s, negative: for ever.
 func WithFirstContact(d time.Duration) Option {
 	return func(s *settings) { s.FirstContact = d }
 }
 
-// WithPause bounds the pauses that double while cut follows cut without an accepted answer, and an
-// operation's own backoff: 1 ms <= shortest <= longest <= 1 h. Default 50 ms and 5 s. A negative longest
-// turns both off, for measurements.
+// WithPause bounds the pauses after cuts in a row, and an operation's own backoff: 1 ms <= shortest <=
+// longest <= 1 h. Default 50 ms and 5 s. A negative longest turns both off, for measurements.
 func WithPause(shortest, longest time.Duration) Option {
 	return func(s *settings) { s.PauseMin, s.PauseMax = shortest, longest }
 }
 
-// WithReserve sets the share of each quota of the service that is sent not at once but evenly up to the
-// reset, such as 0.5 for an account that others share. It needs a door that reads the service's reports, such
-// as package httplimit. Default: a tenth, and only if more operations wait than are left.
+// WithReserve sets the share of each quota that is sent evenly up to the reset and not at once, such as 0.5
+// for an account that others share. It needs package httplimit. Default: a tenth, if more operations wait
+// than are left.
 func WithReserve(share float64) Option {
 	return func(s *settings) { s.Reserve = share }
 }
@@ -126,16 +124,14 @@ func WithPolicy(p attempt.Policy) Option {
 	return func(s *settings) { s.Policy = p }
 }
 
-// WithGuard adds a guard, which is asked before each attempt of Do and Each, and by the integrations: a
-// throttle.Throttle, a retry.Budget. Guards are asked in the order of the options. Add a budget last, since
-// it counts what is sent. Default: no guard.
+// WithGuard adds a guard, which is asked before each attempt: a throttle.Throttle, a retry.Budget. Guards are
+// asked in the order of the options. Add a budget last, since it counts what is sent.
 func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 
-// WithObserver adds a function that is called for every event, after the limiter's lock is released, by the
-// goroutine that caused the event. It must be safe for several goroutines, must not panic, and should be
-// quick. Observers are called in the order of the options; nil is ignored. Default: no observer.
+// WithObserver adds a function that is called for every event, see limiter.Config.Observer. Observers are
+// called in the order of the options; nil is ignored. Default: no observer.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {
 		switch before := s.Observer; {

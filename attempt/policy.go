@@ -19,9 +19,8 @@ type Failure struct {
 	// Err is the error of the attempt, never nil, and Verdict the classifier's verdict.
 	Err     error
 	Verdict Verdict
-	// Backoff numbers the delays by which the operation backs off by itself: 1 is the first. 0 means that
-	// it needs no delay: in a limiter the window paces it after an overload or a timeout, as long as the
-	// limiter's patience lasts (limiter.Rules.Patience).
+	// Backoff numbers the delays by which the operation backs off by itself, from 1. 0: it needs no delay,
+	// since a limiter's window paces it as long as the patience lasts (limiter.Rules.Patience).
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
 	Last time.Duration

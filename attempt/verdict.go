@@ -14,9 +14,9 @@ type Verdict struct {
 	Retry bool
 	// RetryAfter is the delay that the service asked for, or 0.
 	RetryAfter time.Duration
-	// Stop: the service refuses everybody until RetryAfter has passed, as at the end of a quota. A limiter
-	// pauses all its operations at once, for all of RetryAfter, however long. If RetryAfter is 0, the
-	// pause is a minute, and twice as long after each such answer in a row.
+	// Stop: the service refuses everybody until RetryAfter has passed, so a limiter pauses all its
+	// operations, however long. If RetryAfter is 0, the pause is a minute, and twice as long after each such
+	// answer in a row.
 	Stop bool
 	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
 	Reason error

@@ -27,9 +27,8 @@ type State struct {
 	Last time.Duration
 }
 
-// Backoff says how long to wait before an attempt that failed is followed by another. The Backoffs of
-// this package are immutable values: they may be compared, copied, and used by any number of goroutines,
-// each with a Rand of its own.
+// Backoff says how long to wait before an attempt that failed is followed by another. The Backoffs of this
+// package are immutable values, for any number of goroutines, each with a Rand of its own.
 type Backoff interface {
 	// Delay returns how long to wait, 0 to MaxDelay, or false: no further retry.
 	Delay(s State, r Rand) (time.Duration, bool)

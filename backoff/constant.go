@@ -3,8 +3,7 @@ package backoff
 import "time"
 
 // Constant waits the same time before every retry, 0 to MaxDelay: the "fixed time interval" that [Crash]
-// warns of ("may not allow the server to rise"). It never ends. The cure is not jitter alone: "If you
-// retry, back off!" ([SafeClients]).
+// warns of ("may not allow the server to rise").
 type Constant time.Duration
 
 func (c Constant) check() error {

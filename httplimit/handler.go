@@ -48,8 +48,7 @@ type HandlerConfig struct {
 	// Neutral. nil is the rule of Handler. Set it if a 429 of the handler speaks of one client's quota.
 	Outcome func(status int) window.Outcome
 	// Slow is how long the handler behind may take until it begins its answer; 0 sets no limit. A slower
-	// answer counts as a timeout for an adaptive limit, and is sent all the same. For a service that gets
-	// slow instead of refusing, set some five times the time of a request without load.
+	// answer is a timeout for an adaptive limit: set five times the time of a request without load, say.
 	Slow time.Duration
 	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON or XML.
 	// Retry-After and Retry-After-Ms are set already. nil writes a line of text.

@@ -10,13 +10,10 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// PerHost returns a Transport with a limiter for each host. base sends; nil means what
-// http.DefaultTransport is now.
-//
-// newLimiter makes the limiter of a host at its first request. host is the host of the request's URL in
-// lower case and with its port: "example.com:443". Requests to all hosts wait while newLimiter runs. If it
-// fails, so does the request. Limiters of idle hosts are dropped, and their windows with them. If c.Keys
-// limiters are all in use, a request for another host fails and is not sent.
+// PerHost returns a Transport with a limiter for each host. base sends; nil means what http.DefaultTransport
+// is now. newLimiter makes the limiter of a host at its first request, while other requests wait. host is the
+// URL's host in lower case and with its port: "example.com:443". If newLimiter fails, so does the request. If
+// c.Keys limiters are all in use, a request for another host fails and is not sent.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig, opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))

@@ -36,9 +36,8 @@ type Rules struct {
 	Patience int
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
-	// Reserve is the share of each quota of the service, 0 to 1, that is sent not at once but evenly up to
-	// the reset, for others that spend the same quota. It needs a door that reads the service's reports, such
-	// as package httplimit. 0 means a tenth, and only if more operations wait than are left.
+	// Reserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
+	// at once. It needs package httplimit. 0 means a tenth, and only if more operations wait than are left.
 	Reserve float64
 	// GiveUpAfter is the longest wait before an attempt: an operation that would wait for longer, for the
 	// service or for the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.

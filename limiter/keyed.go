@@ -36,9 +36,8 @@ type KeyedConfig struct {
 	Clock clock.Clock
 }
 
-// Keyed has one limiter for each key: a host, a bucket, an API key. It makes a limiter when its key is first
-// asked for, and evicts limiters that are idle: not asked for in a while, no attempt in flight, no operation
-// waiting. It is safe for any number of goroutines. Make one with NewKeyed.
+// Keyed has one limiter for each key: a host, a bucket, an API key. It evicts limiters that are idle: not
+// asked for in a while, no attempt in flight, no operation waiting. It is safe for any number of goroutines.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig

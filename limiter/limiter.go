@@ -24,9 +24,8 @@ var (
 	ErrReleased = errors.New("limiter: permit released already")
 )
 
-// Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first
-// in, first out. It is safe for any number of goroutines. Make one with New of package aimd, or with New
-// of this one. Most callers want Do, or aimd.Each for bulk work.
+// Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,
+// first out. It is safe for any number of goroutines. Most callers want Do, or aimd.Each for bulk work.
 type Limiter struct {
 	// These are set once.
 

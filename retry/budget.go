@@ -45,12 +45,9 @@ type BudgetSettings struct {
 	Floor int
 }
 
-// Budget bounds the retries of all that use it to a share of all their requests. One Budget speaks for
-// one service: share it among all callers of the process. It is safe for any number of goroutines. Make one
-// with NewBudget.
-//
-// It is a guard of limiters and of retry policies. Put it last among the guards: requests that the others
-// reject are not sent, and must not count.
+// Budget is a guard that bounds the retries of all that use it to a share of all their requests. One Budget
+// speaks for one service: share it among all callers of the process. Put it last among the guards: requests
+// that the others reject must not count. It is safe for any number of goroutines.
 type Budget struct {
 	clock clock.Clock
 	mu    sync.Mutex

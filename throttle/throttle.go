@@ -86,8 +86,8 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
 }
 
-// Ended reports the end of an admitted request, with the context that Admit had. The zero Outcome does not
-// count, and neither does Neutral once the context has ended: then the caller gave up.
+// Ended reports the end of an admitted request, with the context that Admit had. Without an answer it does
+// not count: the zero Outcome, and Neutral once the context has ended.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return

@@ -28,11 +28,9 @@ type attributes struct {
 	byOutcome [window.ClientError + 1][]metric.RecordOption
 }
 
-// NewObserver returns an observer for aimd.WithObserver that measures how long operations waited and
-// attempts took, see the package. It goes by the limiter's own name (aimd.WithName): give the limiters of
-// a Keyed their key for a name. One is enough for all limiters; it is safe for any number of goroutines.
-//
-// An error is one of the meter's.
+// NewObserver returns an observer for aimd.WithObserver that measures how long operations waited and attempts
+// took, by the limiter's own name (aimd.WithName). One is enough for all limiters; it is safe for any number
+// of goroutines. An error is one of the meter's.
 func NewObserver(opts ...Option) (func(limiter.Event), error) {
 	m := meter(opts)
 	var o observer

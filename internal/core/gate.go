@@ -186,9 +186,8 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
-// RetryDelay returns how long an operation waits by itself after that many failures in a row, without a slot
-// and outside the queue, before it rejoins. last is the outcome of the latest one. A Retry-After delays the
-// operation that got it; Settings.Backoffs says when an operation backs off.
+// RetryDelay returns how long an operation waits without a slot before it rejoins the queue, after that many
+// failures in a row, the latest with the outcome last: for the Retry-After, and as Settings.Backoffs says.
 func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
 	var d time.Duration
 	if n := g.rules.Backoffs(failures, last); n > 0 {

@@ -39,9 +39,8 @@ type Settings struct {
 	Rand               *rand.Rand
 }
 
-// Backoffs is how many times an operation has to have backed off by itself after n failures in a row, the
-// latest with the outcome last: the number of the delay that is due now, 0 for no delay. After overloads that
-// begins when the patience is over, since the window paces them.
+// Backoffs is the number of the own backoff that is due after n failures in a row, the latest with the
+// outcome last; 0: none. After overloads it begins when the patience is over: the window paces them.
 func (s Settings) Backoffs(failures int, last window.Outcome) int {
 	if !last.Overloaded() {
 		return failures

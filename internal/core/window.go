@@ -82,9 +82,8 @@ func NewWindow(newLaw window.NewLaw, s window.Settings) (Window, error) {
 // Sent books an attempt and returns its ticket. It never refuses. now is of no use unless the window is Timed.
 func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
 
-// Answered ends an attempt, and returns what that changed. The order is the one that the text's formulas
-// need: read flying with the answered attempt in it, ask the law, then remove the attempt. An attempt that is
-// not in flight is Late: a second answer, or one after Withdrawn.
+// Answered ends an attempt, and returns what that changed. The order is the text's: read flying with the
+// answered attempt in it, ask the law, then remove the attempt. One that is not in flight is Late.
 func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change {
 	a := window.Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
 	sent, ok := w.landed(t)

@@ -113,9 +113,8 @@ func (c *Core) Ended(now time.Time) {
 	}
 }
 
-// SetPeriod changes the period, or returns an error if it is not allowed. The run that is planned comes
-// on the new grid if that is sooner; else the change counts from the run after it. The same period again
-// has no effect.
+// SetPeriod changes the period, or returns an error if it is not allowed. The planned run comes on the new
+// grid if that is sooner, else the run after it.
 func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
 	if err := checkPeriod(p); err != nil {
 		return err
