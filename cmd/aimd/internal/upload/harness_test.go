@@ -22,7 +22,6 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/internal/fakes3"
 )
 
@@ -46,7 +45,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	clitest.AWS(t)
+	credentialsOnly(t)
 	objects := s3mem.New()
 	require.NoError(t, objects.CreateBucket(testBucket))
 	w := &world{t: t, dir: t.TempDir(), objects: objects, requests: map[string]int{}}
@@ -58,6 +57,19 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(direct.Close)
 	w.direct = direct.URL
 	return w
+}
+
+// credentialsOnly sets an environment with credentials, and hides the machine's own settings.
+func credentialsOnly(t *testing.T) {
+	t.Helper()
+	none := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "",
+		"AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_RETRY_MODE": "", "AWS_MAX_ATTEMPTS": "", "AWS_ENDPOINT_URL": "", "AWS_CA_BUNDLE": "",
+	} {
+		t.Setenv(name, value)
+	}
 }
 
 // comes counts a request, and reports whether it was answered already.

@@ -10,9 +10,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
-// lineEvery is the time between two lines of progress if there is no terminal.
-const lineEvery = 5 * time.Second
-
 // total is the number and the size of all files.
 type total struct{ files, bytes int64 }
 
@@ -26,7 +23,7 @@ func (u *run) progress(ctx context.Context) (hide func()) {
 	if u.From == "" {
 		counting.Go(func() { u.count(ctx) })
 	}
-	line := progress.NewLine(u.Stderr, lineEvery, u.line)
+	line := progress.NewLine(u.Stderr, progress.Every, u.line)
 	u.report.mu.Lock()
 	defer u.report.mu.Unlock()
 	u.report.around = line.Around

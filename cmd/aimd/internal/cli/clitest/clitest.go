@@ -7,7 +7,6 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -75,19 +74,6 @@ func Shows(t *testing.T, stderr string, patterns ...string) {
 		if len(patterns) == 0 {
 			return
 		}
-	}
-}
-
-// AWS sets an environment with credentials, and hides the machine's own settings.
-func AWS(t *testing.T) {
-	t.Helper()
-	none := filepath.Join(t.TempDir(), "none")
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "",
-		"AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_RETRY_MODE": "", "AWS_MAX_ATTEMPTS": "", "AWS_ENDPOINT_URL": "", "AWS_CA_BUNDLE": "",
-	} {
-		t.Setenv(name, value)
 	}
 }
 
