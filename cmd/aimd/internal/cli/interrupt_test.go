@@ -34,7 +34,7 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 	}
 }
 
-func TestWithoutATerminalItGoesOn(t *testing.T) {
+func TestWithoutATerminalItContinues(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP) // as nohup does
 	defer signal.Reset(syscall.SIGHUP)
 	ctx, stop := interruptible(t.Context(), os.Exit)
