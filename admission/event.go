@@ -43,11 +43,10 @@ const (
 	Admitted Kind = iota + 1
 	// Queued: the request waits.
 	Queued
-	// Full: the request was shed. The queue was full, and no request in it was to be shed before this one.
+	// Full, Displaced and Expired: the request was shed. It found the queue full and no request in it to shed
+	// before; it waited in a full queue and a more important one came; or it waited for the queue time.
 	Full
-	// Displaced: the request was shed. It waited in a full queue, and a more important one came.
 	Displaced
-	// Expired: the request was shed. It waited for the queue time, and no place came free.
 	Expired
 	// Vanished: the request's context ended while it waited, or before.
 	Vanished

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -27,14 +28,8 @@ func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()
 	slots, rate, service := s.Slots, s.Rate.PerSecond, s.Service
 	for _, c := range s.Capacity {
-		if c.At <= at && c.Slots > 0 {
-			slots = c.Slots
-		}
-		if c.At <= at && c.Rate > 0 {
-			rate = c.Rate
-		}
-		if c.At <= at && c.Service > 0 {
-			service = c.Service
+		if c.At <= at {
+			slots, rate, service = cmp.Or(c.Slots, slots), cmp.Or(c.Rate, rate), cmp.Or(c.Service, service)
 		}
 	}
 	most := math.Inf(1)

@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -61,12 +62,7 @@ func (s *station) begin(e *engine, a *attempt) {
 	case s.conf.Knee.At > 0:
 		s.settle(e)
 		w := work{s.work + float64(a.takes), a.id}
-		after, _ := slices.BinarySearchFunc(s.works, w.done, func(x work, done float64) int {
-			if x.done <= done {
-				return -1
-			}
-			return 1
-		})
+		after := sort.Search(len(s.works), func(i int) bool { return s.works[i].done > w.done })
 		s.works = slices.Insert(s.works, after, w)
 		s.look(e)
 	default:
