@@ -28,8 +28,9 @@ func TestAsynq(t *testing.T) {
 
 // redisServer is asynq on a redis-server that appends to its file.
 type redisServer struct {
+	*process
 	address, dir string
-	process      *process
+	redis        *redis.Client
 	inspector    *asynq.Inspector
 }
 
@@ -37,8 +38,9 @@ func startRedis(t *testing.T) *redisServer {
 	t.Helper()
 	r := &redisServer{address: program.Address(t), dir: t.TempDir()}
 	r.start(t)
-	r.inspector = asynq.NewInspector(asynq.RedisClientOpt{Addr: r.address})
-	t.Cleanup(func() { r.inspector.Close() })
+	r.redis = redis.NewClient(&redis.Options{Addr: r.address})
+	t.Cleanup(func() { _ = r.redis.Close() })
+	r.inspector = asynq.NewInspectorFromRedisClient(r.redis)
 	return r
 }
 
@@ -49,19 +51,14 @@ func (r *redisServer) start(t *testing.T) {
 		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--appendonly", "yes", "--save", "")).listening(t, r.address)
 }
 
-func (r *redisServer) stop() { r.process.stop() }
-
 func (r *redisServer) clear(t *testing.T) {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: r.address})
-	defer c.Close()
-	require.NoError(t, c.FlushAll(t.Context()).Err())
+	require.NoError(t, r.redis.FlushAll(t.Context()).Err())
 }
 
 func (r *redisServer) insert(t *testing.T, n, attempts int) {
 	t.Helper()
-	c := asynq.NewClient(asynq.RedisClientOpt{Addr: r.address})
-	defer c.Close()
+	c := asynq.NewClientFromRedisClient(r.redis) // a new one, since a client names its queue only once
 	opts := []asynq.Option{asynq.Retention(time.Hour)}
 	if attempts > 0 {
 		opts = append(opts, asynq.MaxRetry(attempts-1))
@@ -82,12 +79,10 @@ func (r *redisServer) open() int {
 
 func (r *redisServer) age(t *testing.T) int {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: r.address})
-	defer c.Close()
-	ids, err := c.ZRange(t.Context(), "asynq:{default}:lease", 0, -1).Result()
+	ids, err := r.redis.ZRange(t.Context(), "asynq:{default}:lease", 0, -1).Result()
 	require.NoError(t, err)
 	for _, id := range ids {
-		require.NoError(t, c.ZIncrBy(t.Context(), "asynq:{default}:lease", -120, id).Err())
+		require.NoError(t, r.redis.ZIncrBy(t.Context(), "asynq:{default}:lease", -120, id).Err())
 	}
 	return len(ids)
 }
@@ -157,8 +152,7 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 		return nil, nil
 	}})
 	require.NoError(t, err)
-	c := asynq.NewClient(asynq.RedisClientOpt{Addr: r.address})
-	defer c.Close()
+	c := asynq.NewClientFromRedisClient(r.redis)
 	for _, queue := range []string{"stuck", "free"} {
 		for range 20 {
 			_, err := c.Enqueue(asynq.NewTask("job", nil), asynq.Queue(queue), asynq.MaxRetry(1))

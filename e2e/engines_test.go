@@ -63,26 +63,20 @@ type worker struct {
 }
 
 // runEngineWorker is the main function of such a process, which ends with its standard input.
-func runEngineWorker(settings string) int {
+func runEngineWorker(settings string) {
+	check := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
 	var w worker
-	if err := json.Unmarshal([]byte(settings), &w); err != nil {
-		log.Print(err)
-		return 1
-	}
+	check(json.Unmarshal([]byte(settings), &w))
 	l, err := aimd.New()
-	if err != nil {
-		log.Print(err)
-		return 1
-	}
-	start := map[string]func(*limiter.Limiter) (stop func(), err error){"asynq": w.asynq, "river": w.river}
-	stop, err := start[w.Engine](l)
-	if err != nil {
-		log.Print(err)
-		return 1
-	}
+	check(err)
+	stop, err := map[string]func(*limiter.Limiter) (stop func(), err error){"asynq": w.asynq, "river": w.river}[w.Engine](l)
+	check(err)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	stop()
-	return 0
 }
 
 // engineClient keeps a connection for each job.

@@ -17,7 +17,8 @@ const engineWorker = "E2E_WORKER"
 
 func TestMain(m *testing.M) {
 	if settings := os.Getenv(engineWorker); settings != "" {
-		os.Exit(runEngineWorker(settings))
+		runEngineWorker(settings)
+		return
 	}
 	var err error
 	if binaries, err = os.MkdirTemp("", "aimd-e2e-"); err != nil {

@@ -8,10 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,8 +32,8 @@ func TestRiver(t *testing.T) {
 
 // postgres is river on a PostgreSQL of its own.
 type postgres struct {
+	*process
 	address, dir string
-	process      *process
 	pool         *pgxpool.Pool
 }
 
@@ -43,13 +41,15 @@ func startPostgres(t *testing.T) *postgres {
 	t.Helper()
 	p := &postgres{address: program.Address(t), dir: filepath.Join(t.TempDir(), "data")}
 	require.NoError(t, os.Mkdir(p.dir, 0o700))
-	if c := credential(t); c != nil {
-		require.NoError(t, os.Chown(p.dir, int(c.Uid), int(c.Gid)))
+	if os.Getuid() == 0 {
+		out, err := exec.Command("chown", "postgres", p.dir).CombinedOutput()
+		require.NoError(t, err, "Debian's package postgresql makes the user: %s", out)
 		for dir := filepath.Dir(p.dir); dir != os.TempDir(); dir = filepath.Dir(dir) {
 			require.NoError(t, os.Chmod(dir, 0o711))
 		}
 	}
-	out, err := p.command(t, exec.Command(program.Path(t, "initdb", "postgresql"), "-D", p.dir, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")).CombinedOutput()
+	initdb := asPostgres(program.Path(t, "initdb", "postgresql"), "-D", p.dir, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")
+	out, err := exec.Command(initdb[0], initdb[1:]...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	p.start(t)
 	p.pool, err = pgxpool.New(t.Context(), p.url())
@@ -65,27 +65,12 @@ func startPostgres(t *testing.T) *postgres {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// credential is another user's if this is root, as whom PostgreSQL refuses to run.
-func credential(t *testing.T) *syscall.Credential {
-	t.Helper()
+// asPostgres is a command as another user if this is root, as whom PostgreSQL refuses to run.
+func asPostgres(command ...string) []string {
 	if os.Getuid() != 0 {
-		return nil
+		return command
 	}
-	u, err := user.Lookup("postgres")
-	require.NoError(t, err, "Debian's package postgresql makes the user")
-	uid, err := strconv.Atoi(u.Uid)
-	require.NoError(t, err)
-	gid, err := strconv.Atoi(u.Gid)
-	require.NoError(t, err)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-}
-
-// command is the command as PostgreSQL's user.
-func (p *postgres) command(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
-	t.Helper()
-	cmd.Dir = p.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t)}
-	return cmd
+	return append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}, command...)
 }
 
 func (p *postgres) url() string { return "postgres://e2e@" + p.address + "/postgres?sslmode=disable" }
@@ -94,11 +79,9 @@ func (p *postgres) start(t *testing.T) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(p.address)
 	// INT does not wait for clients.
-	p.process = startProcess(t, p.command(t, server("INT", program.Path(t, "postgres", "postgresql"),
-		"-D", p.dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="))).listening(t, p.address)
+	p.process = startProcess(t, server("INT", asPostgres(program.Path(t, "postgres", "postgresql"),
+		"-D", p.dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")...)).listening(t, p.address)
 }
-
-func (p *postgres) stop() { p.process.stop() }
 
 func (p *postgres) clear(t *testing.T) {
 	t.Helper()
