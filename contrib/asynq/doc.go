@@ -10,11 +10,11 @@
 //	err = asynq.NewServer(redis, cfg).Run(mux)
 //
 // The handler returns the error of the service, which the limiter's classifier reads (attempt.Classify).
-// A refused task is tried again in the same worker, before the tasks that wait, and asynq does not
-// notice: no retry of the task is used up. Any other error goes to asynq as it is. Give the server more
-// workers than the service has slots, since only a task that has a worker can use a slot.
-//
-// The limiter belongs to one process. Several processes need no more than a limiter each.
+// A refused task is tried again in the same worker, before the tasks that wait, and asynq counts no retry.
+// Any other error goes to asynq as it is. If the service has never answered, a task fails after 10 seconds
+// (aimd.WithFirstContact), and that is a failure for asynq. Give the server more workers than the service
+// has slots, since only a task that has a worker can use a slot. Each process has a limiter of its own.
+// docs/engines.md of the repository compares the engines, with figures.
 //
 // # When a task is handed back
 //
@@ -25,23 +25,17 @@
 //   - The limiter is closed, or its queue is full (aimd.WithQueueBound).
 //
 // A task is handed back with ErrHandedBack. It returns to the end of its queue after the next poll for
-// retries (asynq.Config.DelayedTaskCheckInterval, 5 seconds), and asynq counts no retry. asynq archives a
-// task on its last retry, or with asynq.MaxRetry(0), whatever the error is. Such a task is not handed
-// back: it waits until its deadline.
+// retries (asynq.Config.DelayedTaskCheckInterval, 5 seconds), without a retry. asynq archives a task on its
+// last retry, or with asynq.MaxRetry(0), whatever the error is. Such a task waits until its deadline.
 //
 // # What asynq promises
 //
 // A task runs at least once. It may run twice if its worker dies after the work and before asynq has
-// noted it, or if Redis loses its last second of writes. A task that ends while Redis is away runs a
-// second time: asynq v0.26 cancels the context with which it would note the end later. After a crash a task returns within two minutes.
-// That costs it a retry unless IsFailure excepts asynq.ErrLeaseExpired; with the exception a task that
-// crashes its worker does so for ever. asynq archives a task with asynq.MaxRetry(0) after a crash.
+// noted it, if Redis loses its last second of writes, or if it ends while Redis is away. After a crash a task
+// returns within two minutes, which costs it a retry unless IsFailure excepts asynq.ErrLeaseExpired. With
+// that exception a task that crashes its worker does so for ever.
 //
 // Server.Shutdown waits for Config.ShutdownTimeout, 8 seconds, and then puts the tasks that still wait
 // or run back into their queue. For a quicker end call Server.Stop, then Limiter.Close, then
 // Server.Shutdown: tasks that wait are handed back at once.
-//
-// Attempts are counted by the limiter (Limiter.Snapshot). An outage of the service costs no retry either:
-// its tasks wait in their workers. If the service has never answered, a task fails after 10 seconds
-// (aimd.WithFirstContact), and that is a failure for asynq.
 package aimdasynq

@@ -8,14 +8,13 @@
 //	client, err := river.NewClient(riverpgxv5.New(pool), cfg)
 //
 // The worker returns the error of the service, which the limiter's classifier reads (attempt.Classify). A
-// refused job is worked again in the same worker, before the jobs that wait, and river does not notice:
-// no attempt of the job is used up. Any other error goes to river as it is. Give the queue more workers
-// (MaxWorkers) than the service has slots, since only a job that has a worker can use a slot.
-//
-// The limiter belongs to one process. Several processes need no more than a limiter each.
-//
-// Each time that a refused job is worked again, river decodes its arguments, starts its JobTimeout and
-// calls its hooks WorkBegin and WorkEnd. The timeout does not run while the job waits.
+// refused job is worked again in the same worker, before the jobs that wait, and river counts no attempt: it
+// decodes the arguments, starts JobTimeout, which does not run while the job waits, and calls the hooks
+// WorkBegin and WorkEnd once more. Any other
+// error goes to river as it is. If the service has never answered, a job fails after 10 seconds
+// (aimd.WithFirstContact), and that is an attempt for river. Give the queue more workers (MaxWorkers) than the
+// service has slots, since only a job that has a worker can use a slot. Each process has a limiter of its own.
+// docs/engines.md of the repository compares the engines, with figures.
 //
 // # When a job is handed back
 //
@@ -34,12 +33,7 @@
 // river has noted it, or if it takes longer than RescueStuckJobsAfter. After a crash a job comes back
 // when RescueStuckJobsAfter has passed, and the crash costs it an attempt.
 //
-// Client.Stop waits until all fetched jobs are done, and the waiting jobs are among them. With
-// SoftStopTimeout, and with Client.StopAndCancel, a job that waits becomes available again and keeps its
-// attempt. For a quick end close the limiter first: jobs that wait are handed back at once by
-// JobSnooze(0), and only the jobs in flight are waited for.
-//
-// Attempts are counted by the limiter (Limiter.Snapshot). An outage of the service costs no attempt
-// either: its jobs wait in their workers. If the service has never answered, a job fails after 10 seconds
-// (aimd.WithFirstContact), and that is an attempt for river.
+// Client.Stop waits for all fetched jobs, also for those that wait. With SoftStopTimeout, and with
+// Client.StopAndCancel, a job that waits becomes available again and keeps its attempt. For a quick end close
+// the limiter first: jobs that wait are handed back at once, and only the jobs in flight are waited for.
 package aimdriver
