@@ -21,7 +21,8 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-a
 
 // kinds are the types of the files. The system's own list may have others.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
 // Handler returns the handler of package live. It shows the clients, if not nil, among the

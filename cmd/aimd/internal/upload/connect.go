@@ -116,8 +116,9 @@ func (u *run) remedy(err error) string {
 	case status == http.StatusNotFound:
 		return "there is no bucket " + u.Bucket + "; make it first: "
 	case code == "AccessDenied":
-		return "the credentials do not allow to list bucket " + u.Bucket + ", to skip what is there; --force uploads without: "
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(code, "Token"): // as ExpiredToken
+		return "the credentials do not allow to list bucket " + u.Bucket + ", to skip what is there; " +
+			"--force uploads without: "
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(code, "Token"):
 		return "the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, " +
 			"or AWS_PROFILE, and the clock: "
 	case status == http.StatusMovedPermanently, code == "AuthorizationHeaderMalformed":
@@ -126,7 +127,8 @@ func (u *run) remedy(err error) string {
 		return "its certificate is not trusted; AWS_CA_BUNDLE names a file with further certificates: "
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &plain):
 		return "the server there does not speak TLS; want http:// in place of https://, or another port: "
-	case status == http.StatusBadRequest && (code == "" || code == "BadRequest") && strings.HasPrefix(u.Endpoint, "http:"):
+	case status == http.StatusBadRequest && (code == "" || code == "BadRequest") &&
+		strings.HasPrefix(u.Endpoint, "http:"):
 		return "the server there may speak TLS only; want https:// in place of http://, or another port: "
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %v: ", probeTime)

@@ -124,7 +124,9 @@ type transfer struct {
 }
 
 // CompleteMultipartUpload makes no object of parts that were read before and after a change.
-func (t transfer) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
+func (t transfer) CompleteMultipartUpload(
+	ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options),
+) (*s3.CompleteMultipartUploadOutput, error) {
 	if err := t.f.unchanged(); err != nil {
 		return nil, err
 	}
