@@ -8,16 +8,14 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// body is the body of an answer. The SDK reads and closes most bodies itself before it returns, and only
-// then it is known what the answer comes to. The body of a streaming output belongs to the caller, who
-// may read and close it from any goroutine.
+// body is the body of an answer. The SDK reads most bodies itself, and the attempt ends after that. The
+// body of a streaming output belongs to the caller, who may read and close it from any goroutine.
 type body struct {
 	mu sync.Mutex
-	// inner is the body beneath, and the attempt's once the body holds that. Guarded by mu.
+	// Guarded by mu: the body beneath, or the attempt's once held, and whether and how the body ended.
 	inner io.ReadCloser
-	// over and err are whether and how the body ended. Guarded by mu.
-	over bool
-	err  error
+	over  bool
+	err   error
 }
 
 func (b *body) beneath() io.ReadCloser {

@@ -16,12 +16,9 @@ import (
 // succeeds, its error is final, its context ends, or the limiter's limit of attempts is reached. It
 // panics if cfg or l is nil.
 //
-// One limiter stands for one service, or whatever has a limit of its own. So clients of different
-// services should come from different configs, and a client that only fetches credentials from one
-// without a limiter.
-//
-// Called again with another limiter, each attempt takes a slot of both. Use the same order everywhere
-// then.
+// One limiter stands for one service, or whatever has a limit of its own: so clients of different
+// services should come from different configs. Called again with another limiter, each attempt takes a
+// slot of both. Use the same order everywhere then.
 func Limit(cfg *aws.Config, l *limiter.Limiter) {
 	if cfg == nil {
 		panic("aimdaws: the config is nil")

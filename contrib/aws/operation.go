@@ -16,9 +16,7 @@ import (
 
 // operation is one call of the SDK, and the middleware of its stack in three places: around everything
 // (Initialize), around each attempt (Finalize, inside of Retry and outside of signing), and next to the
-// transport (Deserialize).
-//
-// The attempts of an operation follow one another, so it needs no lock.
+// transport (Deserialize). Its attempts follow one another, so it needs no lock.
 type operation struct {
 	l *limiter.Limiter
 
@@ -63,8 +61,7 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 	return out, metadata, err
 }
 
-// HandleFinalize makes one attempt: it waits for a slot, lets the rest of the stack sign and send, and
-// ends the attempt or leaves that to the body.
+// HandleFinalize makes one attempt: it waits for a slot, and ends the attempt or leaves that to the body.
 func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {

@@ -14,8 +14,7 @@ import (
 )
 
 // uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK
-// would try again: as many as the SDK makes by itself. Waiting for missing credentials, or for an HTTPS
-// server that refuses HTTP, does not help.
+// would try again, as for missing credentials: as many as the SDK makes by itself.
 const uselessMax = retry.DefaultMaxAttempts
 
 // decided is an error that decides for the SDK's retryers whether there is another attempt.

@@ -11,14 +11,11 @@ import (
 )
 
 const (
-	// tries is how often Limit lets minio-go try a request. minio-go sleeps up to 200 ms after the first
-	// try, then twice as long each time, at most a second. From the 37th try on its doubling overflows
-	// and it does not sleep at all (newRetryTimer, v7.4.1).
+	// tries is how often Limit lets minio-go try a request. From the 37th try on the doubling of
+	// minio-go's pause overflows, and it does not sleep at all (newRetryTimer, v7.4.1).
 	tries = 36
-
 	// idleConnections is how many connections stay open to one host. With minio-go's own 16 a wider
-	// window dials all the time. Our choice: wider than most windows; an unused one is closed after a
-	// minute.
+	// window dials all the time. Our choice: wider than most windows.
 	idleConnections = 1024
 )
 

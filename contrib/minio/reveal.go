@@ -11,13 +11,11 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// errorDocument is the most of a body that is looked at for an error, in bytes: as much as minio-go does
-// (xmlDecodeAndBody).
+// errorDocument is the most of a body that is searched for an error, in bytes, as in minio-go.
 const errorDocument = 1 << 20
 
 // revealing corrects the status of an answer that says 200 and has an error inside: S3 sends the status
-// of a long operation before it is done. The limiter sees the status only, and would take a SlowDown for
-// a success.
+// of a long operation before it is done, and the limiter reads the status only.
 type revealing struct{ base http.RoundTripper }
 
 // CloseIdleConnections is for http.Client.CloseIdleConnections.

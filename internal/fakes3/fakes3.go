@@ -28,12 +28,10 @@ type Script = func(http.ResponseWriter, *http.Request) bool
 type Store struct {
 	*httptest.Server
 	// Dial connects to a server in memory: it is for http.Transport.DialContext.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	Next http.Handler
-	// Slots is how many requests it takes at a time (0: any number), and
-	// Service how long it takes for each.
-	Slots   int
-	Service time.Duration
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Next    http.Handler
+	Slots   int           // how many requests it takes at a time; 0: any number
+	Service time.Duration // of each request
 	// Admit, if it is not nil, reports whether a request is served, in place of Slots. It is
 	// called by one goroutine at a time. Jitter, if it is not nil, is added to each Service.
 	Admit  func() bool

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// foreign is the reason to refuse a request that the page of another site may have sent,
-// or nil. Scripts and styles are the same for everybody, so only the events
-// are kept from other sites' pages.
+// foreign is the reason to refuse a request that the page of another site may have sent, or
+// nil. Scripts and styles are public, so other sites are refused the events only.
 func (h *handler) foreign(r *http.Request, events bool) error {
 	if events {
 		// The check lets each GET pass, since a GET changes no state. This one reads.

@@ -106,8 +106,7 @@ func (s *series) sample(now time.Time) {
 // message is an event of the stream. Its names are short, since messages are many.
 type message struct {
 	Run string `json:"run"`
-	// Now is the time in milliseconds since 1970, as all times are; Every is in
-	// milliseconds.
+	// Now is in milliseconds since 1970, as all times are; Every is in milliseconds.
 	Now      int64  `json:"now"`
 	Every    int64  `json:"every"`
 	More     int    `json:"more"`

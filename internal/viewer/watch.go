@@ -14,8 +14,7 @@ const (
 	shown = 50
 	// kept is the length of the past that is kept, with a sample each second.
 	kept, spacing = 10 * time.Minute, time.Second
-	// dull is how long a limiter has to be without work to give up its place to
-	// another where there are too many.
+	// dull is the time without work after which a limiter loses its place to another.
 	dull = 30 * time.Second
 )
 
@@ -24,7 +23,7 @@ const (
 type watch struct {
 	limiters Limiters
 	clients  func() []*Client
-	// run is new with each process and handler, so that a page knows whether it lost its past.
+	// run is new with each handler, so that a page knows whether it lost its past.
 	run string
 
 	// mu is held while limiters are looked at, which takes each one's lock shortly.
@@ -78,8 +77,7 @@ func (w *watch) news(p *page) message {
 	return m
 }
 
-// look takes a sample of every limiter and other client that has a place.
-// They are kept in the order of their names.
+// look takes a sample of every limiter and client that has a place, in the order of their names.
 func (w *watch) look(now time.Time) {
 	before := make(map[any]*series, len(w.all))
 	for _, s := range w.all {
@@ -132,8 +130,7 @@ func byName(s source, name string) int {
 	return 1
 }
 
-// place gives a limiter a place. If all are taken, a limiter that was idle for a while loses
-// its own, so that limiters at work do not take turns.
+// place gives a limiter a place, maybe that of an idle one.
 func (w *watch) place(now time.Time, f source) {
 	if len(w.all) == shown {
 		at := slices.IndexFunc(w.all, func(old *series) bool { return now.Sub(old.worked) >= dull })

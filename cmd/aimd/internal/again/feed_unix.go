@@ -15,12 +15,9 @@ import (
 // page is the most that the command is given at once, in bytes.
 const page = 4 << 10
 
-// feeder copies a stream to the command's standard input while the command runs.
-//
-// On Linux it takes from a pipe only the bytes that the command reads: tee(2) copies a
-// page to the command without taking it, and the page is taken when the command has
-// read it. So a shell's loop keeps the lines that the command leaves unread. From any
-// other stream it reads one page ahead.
+// feeder copies a stream to the command's standard input while the command runs. On Linux
+// tee(2) copies a page of a pipe to the command, and takes it when the command has read it:
+// so a shell's loop keeps its unread lines. From any other stream it reads one page ahead.
 type feeder struct {
 	*input
 	from, r, w int

@@ -26,8 +26,7 @@ type signals struct {
 // background jobs are. They are found before the command line listens for signals.
 var ignoredAtStart = slices.DeleteFunc(slices.Clone(passed), func(s os.Signal) bool { return !signal.Ignored(s) })
 
-// passSignals begins to pass signals on. A signal that asks to end cancels as well. A
-// signal that was ignored at the start is ignored again, by the command too.
+// passSignals begins to pass signals on. A signal that asks to end cancels as well.
 func passSignals(cancel func()) *signals {
 	s := &signals{from: make(chan os.Signal, 16), apart: !inForeground()}
 	for _, sig := range passed {
@@ -67,7 +66,6 @@ func (s *signals) pass(sig os.Signal) {
 	}
 }
 
-// send gives the command the signal, and its children too if the command is apart.
 func (s *signals) send(p *os.Process, sig os.Signal) error {
 	if s.apart {
 		return signalGroup(p, sig)
@@ -75,7 +73,6 @@ func (s *signals) send(p *os.Process, sig os.Signal) error {
 	return p.Signal(sig)
 }
 
-// start starts the command. Later signals are passed on to it.
 func (s *signals) start(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,14 +86,12 @@ func (s *signals) start(cmd *exec.Cmd) error {
 	return err
 }
 
-// ended notes that the command has ended.
 func (s *signals) ended() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = nil
 }
 
-// stop gives the signals back.
 func (s *signals) stop() {
 	signal.Stop(s.from)
 	close(s.from)

@@ -13,13 +13,12 @@ import (
 type input struct {
 	// file is nil if the command gets no input.
 	file *os.File
-	// stream reports that file cannot be read again, so what the tries read is kept.
+	// stream: file cannot be read again, so kept has the bytes that the tries have read.
 	stream bool
 	// start is the offset in a regular file where each try begins to read, or -1.
 	start int64
 	// most bounds kept, in bytes.
 	most int64
-	// kept has the bytes that the tries have read from a stream so far.
 	kept []byte
 	// lost is the reason why no other try can have the same input, or nil.
 	lost error
@@ -35,7 +34,6 @@ func newInput(file *os.File, most int64) (*input, error) {
 		start, err := file.Seek(0, io.SeekCurrent)
 		return &input{file: file, start: start}, err
 	}
-	// A terminal is read by the command itself, and each try reads on.
 	return &input{file: file, start: -1, stream: info.Mode()&os.ModeCharDevice == 0, most: most}, nil
 }
 
@@ -54,7 +52,6 @@ func (i *input) connect(cmd *exec.Cmd) (end func(), err error) {
 	return end, err
 }
 
-// keep keeps bytes that a try has read from a stream.
 func (i *input) keep(read []byte) {
 	if i.lost == nil && int64(len(i.kept)+len(read)) > i.most {
 		i.lose(fmt.Errorf("the command read more than %s of standard input; want a file with <, or a larger --stdin-max",

@@ -39,8 +39,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.why }
 
-// Verdict is the verdict of attempt.Classify. For a try that took too long it is the zero
-// value: package attempt decides.
+// Verdict is the verdict of attempt.Classify. If it is the zero value, package attempt decides.
 func (f *failure) Verdict() attempt.Verdict { return f.verdict }
 
 // try runs a command.
@@ -52,9 +51,8 @@ type try struct {
 	signals  *signals
 }
 
-// run runs the command once, and returns nil if it succeeded, else a *failure. A
-// context that is cancelled lets it run: the signal has been passed on. One whose
-// time is over ends it.
+// run runs the command once, and returns nil or a *failure. The end of the context's time ends
+// the command. A cancelled context does not: the signal has been passed on.
 func (t *try) run(ctx context.Context) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -109,8 +107,8 @@ func (t *try) prepare(ctx context.Context, h *heard) *exec.Cmd {
 	return cmd
 }
 
-// notStarted is the failure of a command that cannot be run. Another try may help only
-// if the system is at its limits.
+// notStarted is the failure of a command that cannot be run. It may be tried again if the system
+// is at its limits.
 func notStarted(err error) error {
 	f := &failure{why: err.Error(), status: cannotRun, verdict: final}
 	switch {

@@ -144,8 +144,7 @@ func longFlags(args []string) []string {
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM, or with SIGHUP
-// unless nohup ignores it. The second signal ends the program by exit, since shells start
-// background jobs with some signals ignored. A second SIGHUP does not end the program: a
+// unless nohup ignores it. The second signal ends the program by exit, except for SIGHUP: a
 // terminal that closes may send several. stop restores the signals.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)

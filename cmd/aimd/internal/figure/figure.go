@@ -70,9 +70,8 @@ func Nth(n int) (draw.LineStyle, draw.GlyphStyle) {
 		draw.GlyphStyle{Color: c, Radius: vg.Points(3.2), Shape: plotutil.Shape(n)}
 }
 
-// Log makes an axis logarithmic, from one power of ten to another around its data. An axis without
-// data greater than 0 ends at 1. The axis begins a hair below the power: gonum has no tick at 0.1
-// if the logarithm of the begin is rounded up.
+// Log makes an axis logarithmic, from one power of ten to another around its data; without data
+// greater than 0 it ends at 1. It begins a hair below the power, or gonum may have no tick there.
 func Log(a *plot.Axis) {
 	if !(a.Min > 0 && a.Min <= a.Max && a.Max < math.MaxFloat64) {
 		a.Min, a.Max = 1, 1

@@ -36,7 +36,7 @@ type Page struct {
 	watched bool
 
 	mu sync.Mutex
-	// Guarded by mu: what the page shows.
+	// Guarded by mu.
 	limiters []*aimd.Limiter
 	clients  []*viewer.Client
 }

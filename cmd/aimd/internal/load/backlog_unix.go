@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// setBacklog makes the kernel keep at most n connections that were not accepted yet. Go asks
-// for the most that the system allows. If asked again, the kernel takes the new number.
+// setBacklog makes the kernel keep at most n connections that were not accepted yet, in place
+// of the most that the system allows.
 func setBacklog(l net.Listener, n int) error {
 	c, err := l.(syscall.Conn).SyscallConn()
 	if err != nil {

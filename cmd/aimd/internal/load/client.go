@@ -17,19 +17,16 @@ import (
 )
 
 // clients are the many clients of "Exponential Backoff or how not to crash a server": each
-// sends requests at random moments, and deals with failures as its strategy says. All numbers
-// must be positive.
+// sends requests at random moments. All numbers must be positive.
 type clients struct {
 	reports
-	// url is the address of the requests.
 	url string
 	// n clients send one request at a time each.
 	n int
 	// lambda is the mean time from the end of a client's operation to the begin of the next,
 	// in seconds. The times are distributed exponentially.
-	lambda float64
-	// timeout is the most time for an attempt.
-	timeout time.Duration
+	lambda  float64
+	timeout time.Duration // of an attempt
 
 	counter[clientCounts]
 	working strategy.Strategy
@@ -49,8 +46,7 @@ func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
 	if c.working, err = strategy.New(s); err != nil {
 		return err
 	}
-	// A dial outlives its request, by half a minute without a bound. Many such dials
-	// would use up the files.
+	// A dial outlives its request. Without a bound many dials would use up the files.
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: c.timeout}).DialContext, MaxIdleConnsPerHost: c.n}
 	defer transport.CloseIdleConnections()
 	c.http = &http.Client{Transport: transport}
@@ -74,9 +70,9 @@ func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
 	return err
 }
 
-// client is one client. How not to crash a server: "Each client thread executes queries at intervals
-// corresponding to an exponential distribution"; "In case of a request execution error
-// (or when the response time-out is exceeded), the client begins to repeat the request".
+// client is one client: "Each client thread executes queries at intervals corresponding to an
+// exponential distribution"; "In case of a request execution error (or when the response
+// time-out is exceeded), the client begins to repeat the request".
 func (c *clients) client(ctx context.Context) {
 	for sleep(ctx, c.interval()) {
 		if err := c.working.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {

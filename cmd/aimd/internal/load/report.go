@@ -43,9 +43,8 @@ func (r reports) write(x report) error {
 	return err
 }
 
-// until writes a report at each interval until the context ends, or something fails. now
-// makes the report of a span of time. At the end a span of less than half an interval has no
-// report.
+// until writes a report at each interval until the context ends, or something fails. At the
+// end a span of less than half an interval has no report.
 func (r reports) until(ctx context.Context, failed <-chan error, now func(at time.Time, span time.Duration) report) error {
 	t := time.NewTicker(r.every)
 	defer t.Stop()

@@ -12,9 +12,7 @@ import (
 	"time"
 )
 
-// longestDelay is the most that the service time grows to. Our choice. Without a bound the
-// time overflows from some 7800 requests on, and a request whose service time is negative is
-// answered at once.
+// longestDelay bounds the service time, which would overflow from some 7800 requests on. Our choice.
 const longestDelay = 24 * time.Hour
 
 // slowdown is how the service slows down. All fields must be positive.
@@ -45,9 +43,8 @@ func (s slowdown) delay(concurrency int) time.Duration {
 	return longestDelay
 }
 
-// service is the service of "Exponential Backoff or how not to crash a server". Like a
-// database, it is slower the more requests it has at a time. It also works for clients that
-// have given up. Make one with newService.
+// service is the service of "Exponential Backoff or how not to crash a server". It also works
+// for clients that have given up.
 type service struct {
 	slowdown
 	counter[serviceCounts]
@@ -68,9 +65,8 @@ type serviceCounts struct {
 
 func newService(s slowdown) *service { return &service{slowdown: s, closed: make(chan struct{})} }
 
-// ServeHTTP answers OK after the service time. Each look computes the service time again,
-// from the text's "current number of simultaneous connections". A request whose client has
-// given up stays and counts like any other.
+// ServeHTTP answers OK after the service time. A request whose client has given up stays and
+// counts like any other.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.change(func(c *serviceCounts) {
 		c.Concurrency++
@@ -91,7 +87,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("OK")) // the client may be gone
 }
 
-// serve lasts for the service time. It returns false if the service is closed before.
+// serve lasts for the service time, which each look computes again. It returns false if the
+// service is closed before.
 func (s *service) serve() bool {
 	began := time.Now()
 	look := time.NewTicker(s.recheck)
@@ -116,16 +113,14 @@ const path = "/api"
 type server struct {
 	slowdown
 	reports
-	// address is where to listen, as net.Listen has it.
 	address string
-	// backlog is how many connections the kernel keeps while the server does not accept
-	// them, as when it is stopped; 0: as many as the system allows.
+	// backlog is how many connections the kernel keeps while the server is stopped; 0: as many
+	// as the system allows.
 	backlog int
 	stderr  io.Writer
 }
 
-// run serves until the context ends. It writes reports, and a summary at the end. It returns
-// the error of listening.
+// run serves until the context ends, and writes reports, and a summary at the end.
 func (s server) run(ctx context.Context) error {
 	l, err := net.Listen("tcp", s.address)
 	if err != nil {

@@ -53,7 +53,6 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// section is n bytes of the file from off.
 func (f *file) section(off, n int64) *io.SectionReader { return io.NewSectionReader(f, off, n) }
 
 // sum is the hash of n bytes of the file from off.
@@ -62,8 +61,8 @@ func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// unchanged returns an error if the file is not the one that was opened. It does not
-// notice a change that keeps the size, within the resolution of the file's time.
+// unchanged returns an error if the file is not the one that was opened. A change that keeps
+// the size and, within its resolution, the time is not noticed.
 func (f *file) unchanged() error {
 	now, err := os.Stat(f.Name())
 	switch {

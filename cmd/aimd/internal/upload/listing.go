@@ -27,12 +27,9 @@ func newObject(size *int64, etag *string) *object {
 // same order, so a thousand objects cost one request. It is for one goroutine.
 type listing struct {
 	*store
-	// page is the rest of the page.
-	page []types.Object
-	// to is the key that the page ends with.
-	to string
-	// end: the page is the last.
-	end bool
+	page []types.Object // the rest of the page
+	to   string         // the key that the page ends with
+	end  bool           // the page is the last
 	// blind: the store does not list in order, so its listing is of no use.
 	blind bool
 }
@@ -81,7 +78,6 @@ func (l *listing) next(ctx context.Context, from string) error {
 	return nil
 }
 
-// decoded is a key of a listing.
 func decoded(key *string, encoding types.EncodingType) string {
 	if decoded, err := url.QueryUnescape(aws.ToString(key)); err == nil && encoding == types.EncodingTypeUrl {
 		return decoded

@@ -43,10 +43,8 @@ const (
 type store struct {
 	*s3.Client
 	Config
-	// large has an item for each file that is under way in parts.
-	large chan struct{}
-	// inParts: a file was uploaded in parts.
-	inParts atomic.Bool
+	large   chan struct{} // has an item for each file that is under way in parts
+	inParts atomic.Bool   // a file was uploaded in parts
 
 	mu sync.Mutex
 	// left are the uploads whose parts are in the store, or may be. Guarded by mu.
@@ -59,9 +57,8 @@ type incomplete struct {
 	ID  string `json:"upload_id"`
 }
 
-// put uploads the file: in one request, or in parts if it is larger than a part. If put
-// returns nil, the store has the file. If put returns an error, no part is left, or left
-// names the upload.
+// put uploads the file, in parts if it is larger than a part. If put returns nil, the store has
+// the file. If put returns an error, no part is left, or left names the upload.
 func (s *store) put(ctx context.Context, key string, f *file) error {
 	in := &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: f.section(0, f.info.Size())}
 	if s.Checksum != md5Only {
@@ -170,9 +167,8 @@ func (s *store) leave(x incomplete) {
 	}
 }
 
-// remains are the uploads in parts that this run left in the store, or may have left. If
-// the run sent parts, remains also asks the store for others below the prefix, at most
-// 1000: a killed run cannot name its uploads. The context may have ended.
+// remains are the uploads in parts that this run may have left in the store. If it sent parts,
+// remains also asks the store for those of other runs: a killed run cannot name its uploads.
 func (s *store) remains(ctx context.Context, prefix string) []incomplete {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTime)
 	defer cancel()
@@ -189,8 +185,7 @@ func (s *store) remains(ctx context.Context, prefix string) []incomplete {
 	return s.left
 }
 
-// has reports whether the store has the file's content under the key. found is the object
-// in a listing; nil: there was no listing.
+// has reports whether the store has the file's content. found is the object in a listing, if any.
 func (s *store) has(ctx context.Context, key string, f *file, found *object) (bool, error) {
 	if found != nil {
 		if same, err := s.same(f, found); same || err != nil || found.size != f.info.Size() {

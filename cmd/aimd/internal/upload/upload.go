@@ -36,12 +36,9 @@ type run struct {
 	store   *store
 	wire    *wire
 	report  *reporter
-	// denied counts the files that the credentials do not allow to upload.
-	denied atomic.Int64
-	// unsent is the size of the files that were skipped or failed.
-	unsent atomic.Int64
-	// total is nil until all files are counted.
-	total atomic.Pointer[total]
+	denied  atomic.Int64          // how many files the credentials do not allow to upload
+	unsent  atomic.Int64          // the size of the files that were skipped or failed
+	total   atomic.Pointer[total] // nil until all files are counted
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -136,8 +133,7 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 	}
 }
 
-// stopping is written when a run is stopped. The run may then wait for the store, or for the
-// reader of standard output.
+// stopping is written when a run is stopped: it may wait for the store, or for its reader.
 const stopping = "stopping; Ctrl-C again ends it at once"
 
 // errStopped is the error of a file that was under way when the run was stopped.

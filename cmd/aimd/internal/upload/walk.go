@@ -43,7 +43,7 @@ type walker struct {
 	yield func(entry) bool
 }
 
-// argument yields the file, whose key is its name, or the files below the directory.
+// argument yields the file under its name, or the files below the directory.
 func (w walker) argument(path string) bool {
 	if isDirectory(path) {
 		return w.directory(path, "", nil)

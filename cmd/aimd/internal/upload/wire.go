@@ -28,10 +28,8 @@ const (
 // the store may keep it, so wire waits for the answer.
 type wire struct {
 	aws.HTTPClient
-	// sent is how many bytes of files the store has taken.
-	sent atomic.Int64
-	// trouble is the error of the last request; nil: it was answered.
-	trouble atomic.Error
+	sent    atomic.Int64 // how many bytes of files the store has taken
+	trouble atomic.Error // the error of the last request; nil: it was answered
 }
 
 // Do implements the SDK's HTTP client.
@@ -66,9 +64,8 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 // sending is the body of a request on its way.
 type sending struct {
 	io.ReadCloser
-	ctx context.Context
-	// left is how many bytes of the body were not read yet.
-	left int64
+	ctx  context.Context
+	left int64 // how many bytes of the body were not read yet
 }
 
 // Read fails once the context has ended, but not behind the end of the body: the HTTP client

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// Value is a setting that checks what it is given. Whoever calls Set names the
-// setting and the value in the error, as the flag library does; the error says what
-// is allowed.
+// Value is a setting that checks its values. The error of Set says which values are allowed;
+// the caller adds the names of the setting and the value, as the flag library does.
 type Value[T any] struct {
 	to *T
 	// kind stands for the value in the help.
@@ -37,7 +36,7 @@ func (v *Value[T]) Set(s string) error {
 	return nil
 }
 
-// Type implements pflag.Value: what stands for the value in the help.
+// Type implements pflag.Value.
 func (v *Value[T]) Type() string { return v.kind }
 
 // Want says what is allowed.
