@@ -311,6 +311,7 @@ func TestWhatAHandlersEndSaysToTheLimit(t *testing.T) {
 		{late, refused, window.Overload},
 		{gone, context.Canceled, window.Neutral},
 		{gone, nil, window.Neutral},
+		{gone, refused, window.Neutral},
 	} {
 		controller, told := outcomes(t)
 		unary, stream, err := aimdgrpc.ServerInterceptors(controller, aimdgrpc.ServerConfig{})

@@ -162,6 +162,14 @@ func TestWhatAnErrorSays(t *testing.T) {
 	l.held(1)
 	cancel()
 	l.ended(window.Neutral)
+	// An answer that says that another stream would fail too.
+	stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) {
+		return &handmade{header: func() error { return quotaFailure() }}, nil
+	})
+	require.NoError(t, err)
+	_, err = stream.Header()
+	require.ErrorIs(t, err, attempt.ErrQuota)
+	l.told(window.Neutral)
 }
 
 // counted is a context that knows how many watch it by context.AfterFunc.
