@@ -1,11 +1,16 @@
 package sim_test
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -64,5 +69,165 @@ func TestTheOptimumUnderAQuota(t *testing.T) {
 		s := quoted(c.quota)
 		s.Clients, s.Watch = sim.Clients{Operations: 150}, sim.Watch{}
 		assert.InDelta(t, c.want, run(t, s, probe).Optimum, float64(ms), c.quota)
+	}
+}
+
+// windowed and bucket are the two kinds of quota, and tokens a bucket that a request spends 12 to 228 of.
+func windowed(size float64, every time.Duration) sim.Quota { return sim.Quota{Limit: size, Per: every} }
+
+func bucket(size float64, every time.Duration) sim.Quota {
+	return sim.Quota{Limit: size, Per: every, Bucket: true}
+}
+
+func tokens(size float64, every time.Duration) sim.Quota {
+	return sim.Quota{Limit: size, Per: every, Bucket: true, Cost: 120}
+}
+
+// reported is a quota whose reports are other than true.
+func reported(q sim.Quota, report func(quota.Report) quota.Report) sim.Quota {
+	q.Reports = func(r quota.Report, _ bool) (quota.Report, bool) { return report(r), true }
+	return q
+}
+
+// upward and downward round the time to the reset to whole seconds.
+func upward(q sim.Quota) sim.Quota {
+	return reported(q, func(r quota.Report) quota.Report {
+		r.Reset = time.Duration(math.Ceil(r.Reset.Seconds())) * time.Second
+		return r
+	})
+}
+
+func downward(q sim.Quota) sim.Quota {
+	return reported(q, func(r quota.Report) quota.Report { r.Reset = r.Reset.Truncate(time.Second); return r })
+}
+
+// service is one with these quotas that answers 25 to 75 ms after a request came, which takes as long.
+func service(quotas ...sim.Quota) sim.Scenario {
+	const half, spread = 50 * time.Millisecond, "uniform"
+	return sim.Scenario{
+		Server: sim.Server{
+			Connect: half, ConnectSpread: sim.Spread{Kind: spread}, Service: half, Spread: sim.Spread{Kind: spread},
+			Refusal: sim.Refusal{Time: half, Spread: sim.Spread{Kind: spread}}, Quotas: quotas,
+		},
+		Clients: sim.Clients{Count: 1, Stagger: time.Millisecond, Lateness: time.Millisecond}, Horizon: time.Hour, NoTraces: true,
+	}
+}
+
+func limited(t *testing.T, s sim.Scenario, w sim.Window, seed int) sim.Result {
+	w.Law = "probe"
+	r, err := sim.Run(s, sim.Strategy{Name: "probe", Window: w}, uint64(seed))
+	require.NoError(t, err)
+	return r
+}
+
+// What clients with more work than the quota allows get of it, and the refusals of an hour and client.
+func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
+	minute := windowed(60, time.Minute)
+	for name, c := range map[string]struct {
+		quotas  []sim.Quota
+		clients int
+		window  sim.Window
+		rate    float64 // that the service gives, a second
+		refused float64
+	}{
+		"60 a minute":                {quotas: []sim.Quota{minute}, rate: 1, refused: 5},
+		"60 a minute, rounded up":    {quotas: []sim.Quota{upward(minute)}, rate: 1, refused: 5},
+		"60 a minute, rounded down":  {quotas: []sim.Quota{downward(minute)}, rate: 1, refused: 5},
+		"GitHub":                     {quotas: []sim.Quota{upward(windowed(5000, time.Hour))}, rate: 5000. / 3600, refused: 3},
+		"a bucket":                   {quotas: []sim.Quota{bucket(60, time.Minute)}, rate: 1, refused: 5},
+		"a bucket, rounded up":       {quotas: []sim.Quota{upward(bucket(60, time.Minute))}, rate: 1, refused: 5},
+		"requests and tokens":        {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
+		"many requests, few tokens":  {quotas: []sim.Quota{bucket(2000, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
+		"4 clients of 60 a minute":   {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
+		"16 clients":                 {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 30},
+		"4 clients of a bucket":      {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
+		"a hundred in ten seconds":   {quotas: []sim.Quota{upward(windowed(100, 10*time.Second))}, rate: 10, refused: 5},
+		"a reserve of half a bucket": {quotas: []sim.Quota{bucket(60, time.Minute)}, window: sim.Window{Reserve: 0.5}, rate: 1, refused: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var refused []float64
+			s := service(c.quotas...)
+			s.Clients.Count = cmp.Or(c.clients, 1)
+			short := c.clients > 1 || len(c.quotas) > 1
+			if short { // in the first minute clients learn of each other
+				s.Horizon, s.Watch = 21*time.Minute, sim.Watch{From: time.Minute, For: 20 * time.Minute}
+			}
+			s.Clients.Operations, s.Optimum = int(2*c.rate*s.Horizon.Seconds()), s.Horizon
+			for seed := range 3 {
+				r := limited(t, s, c.window, seed)
+				assert.GreaterOrEqual(t, float64(r.Done)/(c.rate*s.Horizon.Seconds()), 0.98)
+				assert.GreaterOrEqual(t, r.Jain, 0.95)
+				if short {
+					r.Refused = 3 * r.Watched.Errors
+				}
+				refused = append(refused, float64(r.Refused)/float64(s.Clients.Count))
+			}
+			assert.LessOrEqual(t, slices.Sorted(slices.Values(refused))[1], c.refused, "%v", refused)
+		})
+	}
+}
+
+// A job that fits into the quota is not paced, and one that does not takes the least time.
+func TestAJobIsNotSlowed(t *testing.T) {
+	minute, bucket := windowed(60, time.Minute), bucket(60, time.Minute)
+	for name, c := range map[string]struct {
+		requests int
+		quota    sim.Quota
+		most     time.Duration
+	}{
+		"60 of 60 a minute":       {60, minute, 2 * time.Second},
+		"60 of a bucket":          {60, bucket, 2 * time.Second},
+		"150 of 60 a minute":      {150, minute, 126 * time.Second},
+		"150 of a bucket":         {150, bucket, 94500 * time.Millisecond},
+		"1000 of GitHub":          {1000, upward(windowed(5000, time.Hour)), 2 * time.Second},
+		"150 of 60 in 10 seconds": {150, upward(windowed(60, 10*time.Second)), 21 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := service(c.quota)
+			s.Clients.Operations = c.requests
+			for seed := range 5 {
+				r := limited(t, s, sim.Window{}, seed)
+				assert.Equal(t, c.requests, r.Done)
+				assert.Zero(t, r.Refused)
+				assert.LessOrEqual(t, r.Makespan, c.most)
+			}
+		})
+	}
+}
+
+// Reports that are wrong or missing cost little time against no reports at all.
+func TestFalseReportsCostLittle(t *testing.T) {
+	wide, minute := windowed(1e9, time.Minute), windowed(60, time.Minute)
+	left := func(left float64) func(quota.Report) quota.Report {
+		return func(r quota.Report) quota.Report {
+			return quota.Report{Name: r.Name, Limit: 60, Left: left, Reset: time.Minute}
+		}
+	}
+	refusals := minute
+	refusals.Report = "refusals"
+	for name, c := range map[string]struct {
+		requests, slots int
+		quota           sim.Quota
+	}{
+		"never any left":    {5000, 32, reported(wide, left(0))},
+		"a quota too wide":  {5000, 32, wide},
+		"always all left":   {1800, 0, reported(minute, left(60))},
+		"no reset":          {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Reset = -1; return r })},
+		"rounded to tens":   {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
+		"five minutes late": {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r })},
+		"only if refused":   {1800, 0, refusals},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := service(c.quota)
+			s.Clients.Operations, s.Server.Slots, s.Horizon = c.requests, c.slots, 10*time.Hour
+			var took, without time.Duration
+			for seed := range 3 {
+				r := limited(t, s, sim.Window{}, seed)
+				assert.Equal(t, c.requests, r.Done)
+				took += r.Makespan
+				without += limited(t, s, sim.Window{NoQuota: true}, seed).Makespan
+			}
+			assert.LessOrEqual(t, took.Seconds(), 1.05*without.Seconds())
+		})
 	}
 }

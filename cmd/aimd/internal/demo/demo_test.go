@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
@@ -169,4 +172,78 @@ func TestQuickIsLongEnoughToCompare(t *testing.T) {
 		assert.Greater(t, u.Optimum(u.Operations), time.Second)
 		assert.Less(t, u.Optimum(u.Operations), 3*time.Second)
 	}
+}
+
+// viewer looks at the page once the last strategy is done, until it sees them all.
+type viewer struct {
+	bytes.Buffer
+	t    *testing.T
+	last string
+	seen bool
+}
+
+func (v *viewer) Write(b []byte) (int, error) {
+	if !v.seen && bytes.HasPrefix(b, []byte(v.last+" ")) {
+		clitest.Shows(v.t, v.String(), `"name":"probe"`, `"name":"reno"`, `"name":"`+v.last)
+		v.seen = true
+	}
+	return v.Buffer.Write(b)
+}
+
+// The address is written before the work, the strategies with a limiter run first, and all
+// are in one page, under their names.
+func TestLive(t *testing.T) {
+	for last, args := range map[string][]string{"sdk-default": tiny("--live", "--json"), "plain": tinyAPI("--live", "--json")} {
+		t.Chdir(t.TempDir())
+		stdout, stderr := &bytes.Buffer{}, &viewer{t: t, last: last}
+		status := cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: stdout, Stderr: stderr}.Run(t.Context(), append(args, "--only", "probe,reno,"+last)...)
+		require.Zero(t, status, stderr.String())
+		assert.True(t, stderr.seen, stderr.String())
+	}
+}
+
+// naps are operations of two seconds, but for a millisecond. The service has all but one.
+type naps struct{}
+
+func (naps) Optimum(int) time.Duration { return time.Second }
+
+func (naps) Start(*strategy.Strategy, *http.Client) (race.Service, error) {
+	return race.Service{
+		Do: func(context.Context, int) error {
+			time.Sleep(2*time.Second - time.Millisecond)
+			return nil
+		},
+		Has: func(i int) bool { return i > 0 }, Peak: func() int { return 0 }, Close: func() {},
+	}, nil
+}
+
+// A run of 10 operations, two seconds each but for the last millisecond.
+func TestWatcher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		w := &watcher{w: &b}
+		r := race.Race{Operations: 10, Goroutines: 2, Factor: 0.9, Only: []string{"reno"}}
+		for x, err := range r.Run(t.Context(), naps{}, w.begin) {
+			require.NoError(t, err)
+			w.end(x)
+		}
+		w.close()
+		assert.Equal(t, strings.Join([]string{
+			"reno           2.0 s  2/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno           4.0 s  4/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno           6.0 s  6/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno           8.0 s  8/10 done  cwnd 20.0  0 in flight  0 refused",
+			"reno          10.0 s  0 refused  1 lost",
+			"",
+		}, "\n"), b.String())
+	})
+}
+
+func TestWatcherClosedInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // or a goroutine is left
+		w := &watcher{w: new(bytes.Buffer)}
+		w.begin("plain", race.NewMeter(1, nil))
+		w.close()
+		w.close()
+	})
 }
