@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"cmp"
+	"crypto/rand"
 	"embed"
 	"fmt"
 	"net/http"
@@ -31,16 +32,19 @@ func Handler(limiters Limiters, clients func() []*Client, hosts []string) http.H
 	if clients == nil {
 		clients = func() []*Client { return nil }
 	}
-	return &handler{watch: newWatch(limiters, clients), hosts: hosts, servers: map[*http.Server]chan struct{}{}}
+	return &handler{
+		watch: &watch{limiters: limiters, clients: clients, run: rand.Text()}, hosts: hosts,
+		pages: make(chan struct{}, most), servers: map[*http.Server]chan struct{}{},
+	}
 }
 
 type handler struct {
 	watch *watch
 	hosts []string
+	pages chan struct{} // has an item for each open page
 
-	mu    sync.Mutex
-	pages int
-	// servers has a channel for each server, closed when it shuts down.
+	mu sync.Mutex
+	// servers has a channel for each server, closed when it shuts down. Guarded by mu.
 	servers map[*http.Server]chan struct{}
 }
 

@@ -24,12 +24,14 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !h.enter() {
+	select {
+	case h.pages <- struct{}{}:
+		defer func() { <-h.pages }()
+	default:
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, fmt.Sprintf("%d pages are open already, close one", most), http.StatusServiceUnavailable)
 		return
 	}
-	defer h.left()
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
@@ -51,22 +53,6 @@ func interval(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("every: %q is not allowed, want a duration from %v to %v", s, fastest, slowest)
 	}
 	return every, nil
-}
-
-func (h *handler) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.pages == most {
-		return false
-	}
-	h.pages++
-	return true
-}
-
-func (h *handler) left() {
-	h.mu.Lock()
-	h.pages--
-	h.mu.Unlock()
 }
 
 // send writes one message after the other.

@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"cmp"
-	"crypto/rand"
 	"slices"
 	"strings"
 	"sync"
@@ -46,10 +45,6 @@ type page struct {
 type known struct {
 	name string
 	seq  uint64
-}
-
-func newWatch(limiters Limiters, clients func() []*Client) *watch {
-	return &watch{limiters: limiters, clients: clients, run: rand.Text()}
 }
 
 // news is the next message for a page.
