@@ -1,13 +1,17 @@
 package remote_test
 
 import (
+	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -106,4 +110,149 @@ func TestAddresses(t *testing.T) {
 	assert.Equal(t, "https://config.example/a", source.String())
 	_, err = url.Parse(source.String())
 	require.NoError(t, err)
+}
+
+// zeros is gzip of n zero bytes.
+func zeros(t *testing.T, n int) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for range n >> 20 {
+		_, err := z.Write(make([]byte, 1<<20))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+// A source that is down or malicious (huge, endless, of a wrong type) changes no setting.
+func TestMaliciousServers(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reply(w, version(9, 1)) }))
+	defer elsewhere.Close()
+	bomb := zeros(t, 8<<20)
+	with := func(header, value, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = []string{"application/json"}
+			w.Header()[header] = slices.DeleteFunc([]string{value}, func(s string) bool { return s == "" })
+			fmt.Fprint(w, body)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		serve http.HandlerFunc
+		want  string
+	}{
+		{"down", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		{"error", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, version(9, 1), http.StatusServiceUnavailable)
+		}, "status: 503 Service Unavailable is not allowed, want 200"},
+		{"gone", http.NotFound, "status: 404 Not Found is not allowed, want 200"},
+		{"part", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(206); reply(w, version(9, 1)) }, "status: 206 Partial Content is not allowed, want 200"},
+		{"no status at all", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) }, "status: 999  is not allowed, want 200"},
+		{"empty", func(w http.ResponseWriter, _ *http.Request) { reply(w, "") }, "document: text that is no JSON"},
+		{"wrong type", with("Content-Type", "text/html", version(9, 1)), `content type: "text/html" is not allowed, want application/json`},
+		{"no type", with("Content-Type", "", version(9, 1)), `content type: "" is not allowed, want application/json`},
+		{"huge, and says so", with("Content-Length", "1000000000000", "{"), "unexpected EOF"},
+		{"huge, without an end", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				reply(w, strings.Repeat(" ", 1<<16))
+			}
+		}, "body: more than 262144 bytes is not allowed"},
+		{"a gzip bomb", with("Content-Encoding", "gzip", bomb), "body: more than 262144 bytes is not allowed"},
+		{"broken gzip", with("Content-Encoding", "gzip", version(9, 1)), "gzip: invalid header"},
+		{"cut off", with("Content-Length", "1000", version(9, 1)), "unexpected EOF"},
+		{"a header without an end", func(w http.ResponseWriter, _ *http.Request) {
+			for i := range 1000 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1000))
+			}
+			reply(w, version(9, 1))
+		}, "server response headers exceeded 65536 bytes"},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
+			"status: 302 Found is not allowed, want 200"},
+		{"unchanged without a question", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "status: 304 Not Modified is not allowed, want 200"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server, source := serve(t, c.serve)
+			a := &applied{}
+			client := started(t, source, remote.Settings{}, a)
+			s := client.Snapshot()
+			require.Contains(t, s.LastError, c.want)
+			require.True(t, strings.HasPrefix(s.LastError, "remote: "))
+			require.Contains(t, s.LastError, server.URL+"/clients.json: ")
+			require.NotContains(t, s.LastError, "secret")
+			require.Empty(t, a.all())
+			require.Zero(t, s.Version)
+		})
+	}
+}
+
+// each writes every millisecond until the client goes away.
+func each(write func(http.ResponseWriter)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				write(w)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+// A look at a server that drips, or never answers, ends after the timeout.
+func TestSlowServers(t *testing.T) {
+	for name, slow := range map[string]http.HandlerFunc{
+		"silent":                 func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"dripping":               each(func(w http.ResponseWriter) { reply(w, " "); w.(http.Flusher).Flush() }),
+		"informational for ever": each(func(w http.ResponseWriter) { w.WriteHeader(http.StatusEarlyHints) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, source := serve(t, slow)
+			c := started(t, source, remote.Settings{Timeout: 20 * time.Millisecond})
+			require.EqualValues(t, 1, c.Snapshot().Failures)
+			require.NotEmpty(t, c.Snapshot().LastError)
+
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			require.ErrorIs(t, c.Refresh(ctx), context.Canceled)
+		})
+	}
+}
+
+// The next host could read the header, so no redirect is followed, unless the Client's own rule decides.
+func TestNoRedirectIsFollowed(t *testing.T) {
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2" {
+			reply(w, version(2, 8))
+			return
+		}
+		http.Redirect(w, r, "/v2", http.StatusMovedPermanently)
+	})
+	source, err := remote.NewHTTP(server.URL, nil, nil)
+	require.NoError(t, err)
+	require.Contains(t, started(t, source, remote.Settings{}).Snapshot().LastError, "status: 301 Moved Permanently")
+
+	own := server.Client()
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
+	source, err = remote.NewHTTP(server.URL, own, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, started(t, source, remote.Settings{}).Snapshot().Version)
+}
+
+// A mark that came from a broken store must not break every request.
+func TestAnETagThatIsUnfitIsNeitherKeptNorSent(t *testing.T) {
+	asked := []string{}
+	_, source := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("If-None-Match"))
+		w.Header().Set("ETag", `"`+strings.Repeat("x", 300)+`"`)
+		reply(w, version(1, 8))
+	})
+	for _, have := range []string{"", "a\nb", "\x80", strings.Repeat("x", 300)} {
+		_, mark, err := source.Fetch(t.Context(), have)
+		require.NoError(t, err)
+		require.Empty(t, mark)
+	}
+	require.Equal(t, []string{"", "", "", ""}, asked)
 }
