@@ -2,9 +2,22 @@ package remote
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"weak"
 
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Applier brings documents to a part of the program: Limiters, Features, ToPolicy, ToBudget, ToSchedule, or
@@ -61,3 +74,148 @@ type applier func(Document)
 
 func (applier) Check(Document) error { return nil }
 func (a applier) Apply(d Document)   { a(d) }
+
+// Limiters brings documents to limiters: window.min, max and factor, retry.max_attempts and retry.max_pause,
+// which turns pauses on. If a document lacks a field, the limiter has the setting that it had when it was
+// added. With a retry.Policy a limiter keeps to the lower of both attempt limits: bring the document to the
+// policy too, with ToPolicy.
+//
+// Limiters may be added at any time, as a [limiter.Keyed] makes them, and are not kept alive. It is safe for
+// any number of goroutines; the observer of a limiter must not call it. The zero value has no limiters.
+type Limiters struct {
+	mu sync.Mutex
+	// all is guarded by mu, as is the document in force, at first zero.
+	all      []tuned
+	document Document
+}
+
+// tuned is a limiter and the rules of its own.
+type tuned struct {
+	limiter weak.Pointer[limiter.Limiter]
+	own     limiter.Rules
+}
+
+// NewLimiters returns one with these limiters. It panics if one is nil.
+func NewLimiters(all ...*limiter.Limiter) *Limiters {
+	ls := &Limiters{}
+	for _, l := range all {
+		_ = ls.Add(required(l, "NewLimiters with a nil limiter")) // there is no document yet
+	}
+	return ls
+}
+
+// Add adds a limiter and brings the document in force to it. If the document does not fit, the error says
+// why, and the limiter keeps its own settings until the next document: log it, and use the limiter all the
+// same.
+func (ls *Limiters) Add(l *limiter.Limiter) error {
+	if l == nil {
+		return fmt.Errorf("remote: %w", setting.Nil("limiter"))
+	}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	t := tuned{weak.Make(l), l.Config().Rules}
+	if slices.ContainsFunc(ls.living(), func(k tuned) bool { return k.limiter == t.limiter }) {
+		return nil
+	}
+	ls.all = append(ls.all, t)
+	if ls.document.Version == 0 {
+		return nil
+	}
+	if err := l.Reconfigure(t.with(ls.document)); err != nil {
+		return fmt.Errorf("remote: %w", err)
+	}
+	return nil
+}
+
+// Check returns an error if the document does not fit one of the limiters, such as a min above the limiter's
+// own max.
+func (ls *Limiters) Check(d Document) error {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, t := range ls.living() {
+		if err := t.with(d).Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply reconfigures the limiters.
+func (ls *Limiters) Apply(d Document) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.document = d
+	for _, t := range ls.living() {
+		if l := t.limiter.Value(); l != nil {
+			_ = l.Reconfigure(t.with(d)) // a limiter that came after Check may not fit, and keeps its rules
+		}
+	}
+}
+
+// living forgets the limiters that are no more, and returns the others. Call it with mu.
+func (ls *Limiters) living() []tuned {
+	ls.all = slices.DeleteFunc(ls.all, func(t tuned) bool { return t.limiter.Value() == nil })
+	return ls.all
+}
+
+// with is the limiter's own rules with the document's fields in their place.
+func (t tuned) with(d Document) limiter.Rules {
+	r := t.own
+	r.MinWindow = cmp.Or(d.Window.Min, r.MinWindow)
+	r.MaxWindow = cmp.Or(d.Window.Max, r.MaxWindow)
+	r.Factor = cmp.Or(d.Window.Factor, r.Factor)
+	r.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, r.MaxAttempts)
+	r.PauseMax = cmp.Or(d.Retry.MaxPause, r.PauseMax)
+	if r.PauseMax > 0 { // else pauses are off
+		r.PauseMin = min(r.PauseMin, r.PauseMax)
+	}
+	return r
+}
+
+// ErrFeatureOff: the feature of the request is off; the text names it. Limiters count it as neutral and
+// final.
+var ErrFeatureOff = errors.New("remote: feature is off")
+
+// Features refuses the requests of features that a document has in features_off. A request belongs to the
+// feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
+//
+// It is an Applier and an attempt.Guard: with aimd.WithGuard(&features), Do, Each and the integrations
+// (httplimit.Transport among them) ask it before each attempt waits for a slot. A program without a limiter
+// calls Admit itself. It is safe for any number of goroutines. In the zero value no feature is off.
+type Features struct {
+	off atomic.Pointer[map[string]bool]
+}
+
+// Admit returns an error that matches ErrFeatureOff if the context's feature is off.
+func (f *Features) Admit(ctx context.Context, _ int) error {
+	feature := tag.FromContext(ctx).Feature
+	if off := f.off.Load(); off != nil && (*off)[feature] {
+		return featureOff(feature)
+	}
+	return nil
+}
+
+// Ended is there for attempt.Guard; how attempts end makes no difference.
+func (f *Features) Ended(context.Context, window.Outcome) {}
+
+// Check returns nil: a valid document fits.
+func (f *Features) Check(Document) error { return nil }
+
+// Apply refuses the features that the document has, and no others.
+func (f *Features) Apply(d Document) {
+	off := make(map[string]bool, len(d.FeaturesOff))
+	for _, feature := range d.FeaturesOff {
+		off[feature] = true
+	}
+	f.off.Store(&off)
+}
+
+// featureOff is the ErrFeatureOff of a feature.
+type featureOff string
+
+func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeatureOff, string(f)) }
+func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
+
+// NotSent and Verdict are for guards and limiters: the service has not answered, and no retry helps.
+func (f featureOff) NotSent() bool            { return true }
+func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }

@@ -22,6 +22,6 @@
 // lost packets, and no clients that say to the server that they gave up.
 //
 // Files refer to files that stand later in this order: run, optimum, check, arrivals, operation, service,
-// quota, rate, station, meter, result, tracer, random, scenario, strategies, strategy, clients, server,
+// quota, rate, station, meter, result, tracer, random, scenario, strategy, clients, server,
 // capacity, calendar. The exceptions are the engine, which is in run, and the types of operation.
 package sim
