@@ -59,10 +59,10 @@ func BenchmarkUncontended(b *testing.B) {
 	}
 }
 
-// BenchmarkWaiters is a crowd of a hundred thousand goroutines in Acquire: the heap for each without its
+// BenchmarkWaiters is a crowd of thirty thousand goroutines in Acquire: the heap for each without its
 // stack, and the time to cancel one of them over that in a crowd of a tenth.
 func BenchmarkWaiters(b *testing.B) {
-	const few = 10_000
+	const few = 3_000
 	cancel := func(stride int) func() float64 {
 		return func() float64 {
 			_, cancel := crowd(b, few, stride)

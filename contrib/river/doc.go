@@ -8,13 +8,13 @@
 //	client, err := river.NewClient(riverpgxv5.New(pool), cfg)
 //
 // The worker returns the error of the service, which the limiter's classifier reads (attempt.Classify). A
-// refused job is worked again in the same worker, before the jobs that wait, and river counts no attempt: it
-// decodes the arguments, starts JobTimeout, which does not run while the job waits, and calls the hooks
-// WorkBegin and WorkEnd once more. Any other
-// error goes to river as it is. If the service has never answered, a job fails after 10 seconds
-// (aimd.WithFirstContact), and that is an attempt for river. Give the queue more workers (MaxWorkers) than the
-// service has slots, since only a job that has a worker can use a slot. Each process has a limiter of its own.
-// docs/engines.md of the repository compares the engines, with figures.
+// refused job is worked again in the same worker, before the jobs that wait, and river counts no attempt:
+// it decodes the arguments, starts JobTimeout, which does not run while the job waits, and calls the hooks
+// WorkBegin and WorkEnd once more. Any other error goes to river as it is. If the service has never
+// answered, a job fails after 10 seconds (aimd.WithFirstContact), and that is an attempt for river. Give
+// the queue more workers (MaxWorkers) than the service has slots, since only a job that has a worker can
+// use a slot. Each process has a limiter of its own. docs/engines.md of the repository compares the
+// engines, with figures.
 //
 // # When a job is handed back
 //
