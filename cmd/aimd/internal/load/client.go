@@ -74,7 +74,12 @@ func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
 // exponential distribution"; "In case of a request execution error (or when the response
 // time-out is exceeded), the client begins to repeat the request".
 func (c *clients) client(ctx context.Context) {
-	for sleep(ctx, c.interval()) {
+	for {
+		select {
+		case <-time.After(c.interval()):
+		case <-ctx.Done():
+			return
+		}
 		if err := c.working.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {
 			c.change(func(n *clientCounts) { n.GaveUp++ })
 		}
@@ -123,15 +128,6 @@ func (c *clients) send(ctx context.Context) error {
 	// Read, so that its connection can serve again.
 	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, bodyMost))
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 type rates struct {
