@@ -56,7 +56,6 @@ func (b *arrivals) next(e *engine) {
 	}
 }
 
-// bursts: all operations of the burst are born.
 func (b *arrivals) bursts(e *engine) {
 	for ; b.burst > 0; b.burst-- {
 		e.bear(&e.clients[(b.conf.Burst.Operations-b.burst)%len(e.clients)])
@@ -96,7 +95,6 @@ func (b *arrivals) first(e *engine, c *client) {
 	e.at(d+time.Duration(c.id)*b.conf.Stagger, turnKind, c.id, 0)
 }
 
-// turn: it is the client's turn.
 func (b *arrivals) turn(e *engine, c *client) {
 	if c.schedule != nil && !c.schedule.Begin(e.date()) {
 		e.at(planned(c), turnKind, c.id, 0)

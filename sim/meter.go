@@ -88,7 +88,6 @@ func (m *meter) done(now time.Duration, op *operation) {
 	}
 }
 
-// concurrent: the server has n requests.
 func (m *meter) concurrent(n int) { m.PeakConcurrency = max(m.PeakConcurrency, n) }
 
 // worked: the server spent time on an attempt.

@@ -212,7 +212,6 @@ func (e *engine) answered(a *attempt) {
 	e.settled(a)
 }
 
-// timedOut: a client has waited long enough.
 func (e *engine) timedOut(a *attempt) {
 	if a.waited {
 		a.waited = false
@@ -287,7 +286,6 @@ func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration
 	return max(d.Delay, d.RetryAfter), d.Retry
 }
 
-// retried: an operation's wait is over.
 func (e *engine) retried(op *operation) {
 	if c := op.client; c.core != nil {
 		c.core.Queue.PutBack(&op.item)
@@ -297,7 +295,6 @@ func (e *engine) retried(op *operation) {
 	e.try(op)
 }
 
-// over: an operation was done or given up.
 func (e *engine) over(op *operation) {
 	c := op.client
 	e.operations.give(op.id)

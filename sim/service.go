@@ -96,7 +96,6 @@ func (s *server) fails(e *engine, a *attempt) bool {
 	return f.Rate > 0 && e.random.Float64() < f.Rate
 }
 
-// failed: an attempt has met one of the Failures.
 func (s *server) failed(e *engine, a *attempt) {
 	switch {
 	case s.conf.Failures.Lost:
@@ -197,7 +196,6 @@ func (s *server) refill(e *engine) {
 	}
 }
 
-// outage: an outage begins or ends.
 func (s *server) outage(e *engine) {
 	s.station.settle(e)
 	if s.down == nil {
@@ -221,7 +219,6 @@ func (s *server) outage(e *engine) {
 	}
 }
 
-// changed: the capacity is another from now on.
 func (s *server) changed(e *engine, i int32) {
 	c := s.conf.Capacity[i]
 	if c.Slots > 0 {

@@ -139,7 +139,6 @@ func (s *station) settle(e *engine) {
 	}
 }
 
-// clear drops all attempts.
 func (s *station) clear() {
 	s.ages = nil
 	s.works = s.works[:0]

@@ -1,19 +1,6 @@
-// Package tool is the command aimd, for a program that adds a control law of its own.
-//
-//	package main
-//
-//	import (
-//		"github.com/aimd-go/aimd/cmd/aimd/tool"
-//		"github.com/aimd-go/aimd/sim"
-//	)
-//
-//	func main() {
-//		sim.Register("mine", newMine) // a window.NewLaw
-//		tool.Main()
-//	}
-//
-// The law is then a strategy of the demos, and of every table and figure of go run . sim,
-// except maps. The commands client and upload accept its name.
+// Package tool is the command aimd, for a program that adds a control law of its own: see the example of Main.
+// The law is then a strategy of the demos, and of every table and figure of aimd sim, except maps. The commands
+// client and upload accept its name.
 package tool
 
 import (

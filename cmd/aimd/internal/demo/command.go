@@ -93,14 +93,10 @@ func shorten(f *pflag.FlagSet, flags map[string]string) {
 func (o *output) order(all, chosen []string) []string {
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !slices.Contains(chosen, name) })
 	if *o.live {
-		slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(unlimited(a), unlimited(b)) })
+		laws := sim.Laws()
+		slices.SortStableFunc(all, func(a, b string) int {
+			return cmp.Compare(min(slices.Index(laws, b), 0), min(slices.Index(laws, a), 0))
+		})
 	}
 	return all
-}
-
-func unlimited(name string) int {
-	if slices.Contains(sim.Laws(), name) {
-		return 0
-	}
-	return 1
 }
