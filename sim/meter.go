@@ -137,7 +137,10 @@ func (m *meter) result(e *engine) Result {
 		}
 		if o.end() < e.now {
 			r.Recovery = m.regained.since(o.end(), e.now, 0.9)
-			r.ReturnRate = m.rate(o.end())
+			r.ReturnRate = 0
+			if i := int(o.end() / time.Second); i < len(m.requests) {
+				r.ReturnRate = float64(m.requests[i])
+			}
 		}
 	}
 	if e.now > 0 {
@@ -147,14 +150,6 @@ func (m *meter) result(e *engine) Result {
 		r.PeakRate = float64(slices.Max(m.requests))
 	}
 	return r
-}
-
-// rate is how many requests were sent in the second at that time.
-func (m *meter) rate(t time.Duration) float64 {
-	if i := int(t / time.Second); i < len(m.requests) {
-		return float64(m.requests[i])
-	}
-	return 0
 }
 
 // latency sorts all times and sums them up.

@@ -99,7 +99,7 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 			settings = append(slices.Clone(settings), "name="+name)
 		}
 		s, err := scenario.Parse(file, text, settings...)
-		if err == nil && !chooses(settings) {
+		if err == nil && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") }) {
 			s = withLaws(s, ownLaws())
 		}
 		return s, err
@@ -192,9 +192,4 @@ func withLaws(s scenario.Scenario, laws []string) scenario.Scenario {
 		}
 	}
 	return s
-}
-
-// chooses reports whether settings say which strategies run.
-func chooses(settings []string) bool {
-	return slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") })
 }
