@@ -2,7 +2,6 @@ package aimdminio
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -22,20 +21,13 @@ import (
 // again, are neutral and tried again.
 func Classify(err error) attempt.Verdict {
 	var answer minio.ErrorResponse
-	if errors.As(err, &answer) {
-		switch answer.StatusCode {
-		case 499, 520: // nginx: the client has gone; Cloudflare: the origin is unwell
-			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
-		}
-		r := response{code: answer.Code}
-		if answer.StatusCode >= http.StatusBadRequest {
-			return attempt.Classify(statusResponse{r, answer.StatusCode})
-		}
-		// The error of an answer of 200.
-		return attempt.Classify(r)
-	}
-	if hungUp(err) {
+	known := errors.As(err, &answer)
+	switch {
+	// nginx: the client has gone; Cloudflare: the origin is unwell.
+	case answer.StatusCode == 499, answer.StatusCode == 520, !known && hungUp(err):
 		return attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	case known:
+		return attempt.Classify(response{answer.Code, answer.StatusCode})
 	}
 	return attempt.Verdict{}
 }
@@ -48,16 +40,12 @@ func hungUp(err error) bool {
 		strings.HasPrefix(sending.Err.Error(), "Connection closed by foreign host")
 }
 
-// response is an API error in the form that attempt.Classify reads.
-type response struct{ code string }
-
-func (r response) Error() string     { return r.code }
-func (r response) ErrorCode() string { return r.code }
-
-// statusResponse is one that came with a status.
-type statusResponse struct {
-	response
+// response is an API error in the form that attempt.Classify reads. A status of success, or 0, has no meaning.
+type response struct {
+	code   string
 	status int
 }
 
-func (r statusResponse) HTTPStatusCode() int { return r.status }
+func (r response) Error() string       { return r.code }
+func (r response) ErrorCode() string   { return r.code }
+func (r response) HTTPStatusCode() int { return r.status }

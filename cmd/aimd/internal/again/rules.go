@@ -95,11 +95,10 @@ type heard struct{ tail []byte }
 
 // Write implements io.Writer. It does not fail.
 func (h *heard) Write(p []byte) (int, error) {
-	end := p[max(0, len(p)-longestTail):]
-	if over := len(h.tail) + len(end) - 2*longestTail; over > 0 {
-		h.tail = append(h.tail[:0], h.tail[max(0, len(h.tail)+len(end)-longestTail):]...)
+	if len(h.tail) > 2*longestTail {
+		h.tail = append(h.tail[:0], h.end()...)
 	}
-	h.tail = append(h.tail, end...)
+	h.tail = append(h.tail, p[max(0, len(p)-longestTail):]...)
 	return len(p), nil
 }
 
