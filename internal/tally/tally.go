@@ -181,7 +181,7 @@ func (s Sum) Answers() iter.Seq2[window.Outcome, uint64] {
 	}
 }
 
-// PausedUntilUnix is the end of the pause for all in seconds since 1970, 0 if there is none.
+// PausedUntilUnix is the end of the pause for all in seconds since 1970, 0 without a pause.
 func (s Sum) PausedUntilUnix() float64 {
 	if s.PausedUntil.IsZero() {
 		return 0
