@@ -139,10 +139,9 @@ func (c *core) drop(r *request, why Kind) {
 	c.shed = append(c.shed, r)
 }
 
-// back returns the Retry-After of one more shed request. each is the time between two returns that the server
-// can bear: each shed request books its part of the time ahead, as in a leaky bucket (the virtual scheduling
-// of ITU-T I.371). Safe Client Behaviour: "Make sure to jitter retry periods on the server side", by "period *
-// random(.5, 1.5)".
+// back returns the Retry-After of one more shed request, jittered by "period * random(.5, 1.5)" (Safe Client
+// Behaviour). each is the time between two returns that the server can bear: each shed request books its part
+// of the time ahead, as in a leaky bucket (the virtual scheduling of ITU-T I.371).
 func (c *core) back(each time.Duration) time.Duration {
 	ahead := min(max(0, c.booked-c.now)+each, c.config.RetryAfterMax)
 	c.booked = c.now + ahead

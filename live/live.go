@@ -24,10 +24,8 @@ type Limiters = func() iter.Seq2[string, *limiter.Limiter]
 // 16 pages are served at a time, with at most 50 limiters; the page says how many are left out.
 // http.Server.Shutdown does not wait for open pages.
 //
-// Requests that the page of another site sends are refused, as are requests for another host: see the
-// package's section on who may look. Hosts are further names of the page's host, without a port.
-//
-// It is safe for any number of goroutines. It panics if limiters is nil.
+// Hosts are further names of the page's host, without a port: see the package's section on who may look. The
+// handler is safe for any number of goroutines. Handler panics if limiters is nil.
 func Handler(limiters Limiters, hosts ...string) http.Handler {
 	if limiters == nil {
 		panic("live: Handler with limiters nil")

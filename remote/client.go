@@ -124,10 +124,9 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 }
 
 // Start puts the stored document in force, if there is one, looks at the source once, and from then on at each
-// time of its schedule until Close. It returns after the first look, which ctx and Settings.Timeout bound.
-//
-// If the source has no good document, Start returns no error: Snapshot has the reason. It returns ErrClosed
-// after Close, and an error if it is called a second time.
+// time of its schedule until Close. It returns after the first look, which ctx and Settings.Timeout bound. If
+// the source has no good document, Start returns no error: Snapshot has the reason. It returns ErrClosed after
+// Close, and an error if it is called a second time.
 func (c *Client) Start(ctx context.Context) error {
 	again := c.started.Swap(true)
 	if c.closing.Err() != nil {

@@ -10,10 +10,8 @@ import (
 // just when the server has room: a queue without bound in front of a server at its best concurrency. 0: that
 // does not end either.
 //
-// For a server whose time depends on the concurrency no other rhythm does better than the best fixed
-// concurrency: if n requests come while one is there, that one leaves after delay(n) at the earliest. Only at
-// the end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the
-// test).
+// If the server's time depends on the concurrency, the best fixed concurrency is the best rhythm. Only at the
+// end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the test).
 func optimum(s Scenario, seed uint64) time.Duration {
 	s.NoTraces = true
 	s.Clients.Timeout = 0

@@ -9,10 +9,8 @@ import (
 	"github.com/aimd-go/aimd/internal/policy"
 )
 
-// Run plays the scenario once, with one strategy and one seed. The error joins a [FieldError]
-// for each field of the scenario or the strategy that is wrong.
-//
-// Every run ends: by itself, at the horizon, or after too many events; Result.Ended says how.
+// Run plays the scenario once, with one strategy and one seed. The error joins a [FieldError] for each field of
+// the scenario or the strategy that is wrong.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	s.Strategies = nil // only this one runs
 	if err := errors.Join(validate(s, ""), validate(st, "strategy")); err != nil {

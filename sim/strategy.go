@@ -164,11 +164,9 @@ func (c cutsForEach) Answered(now time.Duration, s window.State, a window.Answer
 	return c.Law.Answered(now, s, a)
 }
 
-// Register makes a law known by name: to Window.Law and so to scenario files, and to
-// Strategies, which then has a strategy with that name. Call it from main or init, before
-// anything runs: it is not safe for use by several goroutines.
-//
-// It panics if the name is empty, has blanks, or is the name of a law or a strategy, or if the law is nil.
+// Register makes a law known by name: to Window.Law and so to scenario files, and to Strategies, which then has
+// a strategy with that name. It is not safe for several goroutines: call it from main or init. It panics if the
+// name is empty, has blanks, or is the name of a law or a strategy, or if the law is nil.
 func Register(name string, law window.NewLaw) {
 	if name == "" || strings.ContainsAny(name, " \t\r\n") {
 		panic(fmt.Sprintf("sim: a law's name: %q is not allowed, want a word without blanks", name))

@@ -91,8 +91,7 @@ func named(words []string) (names []string) {
 	return names
 }
 
-// load reads a built-in scenario or a file. One that is asked for by an old name has
-// that name, as scripts know it.
+// load reads a built-in scenario or a file. An old name stays the scenario's name, as scripts know it.
 func load(name string, settings []string) (scenario.Scenario, error) {
 	if file, text, err := scenario.Builtin(name); err == nil {
 		if scenario.Current(name) != name {
