@@ -27,9 +27,7 @@ func (b *body) beneath() io.ReadCloser {
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.beneath().Read(p)
-	if errors.Is(err, io.EOF) {
-		b.end(nil)
-	} else if err != nil {
+	if err != nil {
 		b.end(err)
 	}
 	return n, err
@@ -45,9 +43,10 @@ func (b *body) Close() error {
 func (b *body) end(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.over {
-		b.over, b.err = true, err
+	if !b.over && !errors.Is(err, io.EOF) {
+		b.err = err
 	}
+	b.over = true
 }
 
 // hold leaves it to the body to end the attempt, or ends it if the body has ended.

@@ -137,8 +137,7 @@ func Refuse(w http.ResponseWriter, r *http.Request) {
 	Answer(w, r, http.StatusServiceUnavailable, SlowDown)
 }
 
-// Answer answers, and reads the body first: a server that does not may reset the
-// connection before the client has seen the answer.
+// Answer answers after the body, or the client may see a reset connection in place of the answer.
 func Answer(w http.ResponseWriter, r *http.Request, status int, body string) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/xml")

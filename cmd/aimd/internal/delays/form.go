@@ -16,8 +16,7 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Form is a form of backoff on a command line: its name, and the settings that replace the
-// form's own. Make one with NewForm.
+// Form is a form of backoff on a command line, and the settings that replace the form's own.
 type Form struct {
 	name string
 	own  sim.Retry
@@ -67,9 +66,9 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 	return r, nil
 }
 
-// Change replaces the settings of r that were given by flags, by the settings of own. The
-// flags have the names of the settings; min and max end in the suffix. Change returns an
-// error if a flag makes no difference to that kind of retry; chosen is how it was chosen.
+// Change replaces the settings of r that were given by flags, whose min and max end in the
+// suffix, by the settings of own. Change returns an error if a flag makes no difference to that
+// kind of retry; chosen is how it was chosen.
 func Change(f *pflag.FlagSet, r *sim.Retry, own sim.Retry, suffix, chosen string) error {
 	for _, s := range []struct {
 		name, flag string

@@ -117,8 +117,7 @@ func (l *Line) Close() {
 	}
 }
 
-// Count shows in a Line how many steps of some work are done, if the work takes more than
-// a second. Close it at the end.
+// Count shows in a Line how many steps are done, after the first second. Close it at the end.
 type Count struct {
 	*Line
 	done atomic.Int64

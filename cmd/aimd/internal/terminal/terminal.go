@@ -13,8 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Writer cleans what is written to it, as Clean does. Make one with New. It is as
-// safe for several goroutines as the writer behind it.
+// Writer cleans texts, as Clean does. It is as safe for several goroutines as the writer behind it.
 type Writer struct {
 	to io.Writer
 	// screen is nil if the writer is no terminal.

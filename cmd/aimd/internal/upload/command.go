@@ -86,7 +86,6 @@ var checksums = []string{"crc64nvme", md5Only}
 
 const md5Only = "md5"
 
-// defaults is the configuration without any flag.
 func defaults() Config {
 	return Config{
 		Law: "probe", MaxWindow: 256, Timeout: 5 * time.Minute, PartSize: 8 << 20, Checksum: checksums[0],

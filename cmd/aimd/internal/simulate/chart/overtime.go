@@ -111,8 +111,7 @@ func (d drawing) end() (s float64) {
 	return s
 }
 
-// limits returns the limit of the service over time, if the service has one: requests at a
-// time, or per second.
+// limits returns the service's limit over time, if any: requests at a time, or per second.
 func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
 	v, text, unit := d.Server, "the service's limit", ""
 	if perSecond {
@@ -174,8 +173,7 @@ func means(values []float64, n int) (all []float64) {
 	return all
 }
 
-// trouble returns the times of outages or failures as rectangles that are higher than any plot,
-// and their name.
+// trouble returns the times of outages or failures, as rectangles higher than any plot.
 func (d drawing) trouble() (text string, times []plotter.XYs) {
 	stretch := func(from, length time.Duration) {
 		const bottom, top = 1e-9, 1e9

@@ -41,7 +41,6 @@ func (d drawing) add(p *plot.Plot, name string, c curve, joined bool) {
 	d.figure.Legend.Add(name, shown...)
 }
 
-// scale sets the axes of a plot whose points are there.
 func (d drawing) scale(p *plot.Plot) {
 	p.X.Padding, p.Y.Padding = 0, 0
 	if !d.LogY {
@@ -150,7 +149,6 @@ func (g grid) ratio(column, row int) float64 {
 	return math.NaN()
 }
 
-// text is the ratio as text.
 func (g grid) text(column, row int) string {
 	r := g.ratio(column, row)
 	if math.IsNaN(r) {
@@ -168,7 +166,6 @@ func (g grid) Z(column, row int) float64 {
 	return max(-1, min(math.Log(g.ratio(column, row))/math.Log(8), 1))
 }
 
-// table is the map as a table.
 func (g grid) table() (t table.Table) {
 	columns, rows := g.Dims()
 	t.Columns = []table.Column{{Head: g.Sweep[0].Field + " \\ " + g.Sweep[1].Field, Left: true}}
