@@ -210,11 +210,6 @@ func isPart(r *http.Request) bool { return r.URL.Query().Has("partNumber") }
 
 func isPut(r *http.Request) bool { return r.Method == http.MethodPut && !isPart(r) }
 
-func refuse(w http.ResponseWriter, r *http.Request) bool {
-	fakes3.Refuse(w, r)
-	return true
-}
-
 func deny(w http.ResponseWriter, r *http.Request, status int, code string) bool {
 	fakes3.Answer(w, r, status, "<Error><Code>"+code+"</Code></Error>")
 	return true
