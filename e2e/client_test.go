@@ -119,14 +119,6 @@ func limitedMinio(t *testing.T, address string, l *limiter.Limiter) *minio.Clien
 // the files beneath it, which must agree.
 func stored(ctx context.Context, t *testing.T, g *gateway, c *s3.Client) map[string]string {
 	t.Helper()
-	all := listed(ctx, t, c)
-	require.Equal(t, g.files(t), all, "the listing is what the files are")
-	return all
-}
-
-// listed is the store's listing, keys and MD5 sums.
-func listed(ctx context.Context, t *testing.T, c *s3.Client) map[string]string {
-	t.Helper()
 	all := map[string]string{}
 	pages := s3.NewListObjectsV2Paginator(c, &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
 	for pages.HasMorePages() {
@@ -136,5 +128,6 @@ func listed(ctx context.Context, t *testing.T, c *s3.Client) map[string]string {
 			all[aws.ToString(o.Key)] = strings.Trim(aws.ToString(o.ETag), `"`)
 		}
 	}
+	require.Equal(t, g.files(t), all, "the listing is what the files are")
 	return all
 }
