@@ -36,17 +36,16 @@ import (
 //	    most three times as large plus 60. If refusals become 1.5 times as frequent, the service
 //	    is full, and the held window returns.
 //	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
-//	    then, and that share of refusals and a quarter more do not cut.
+//	    then. Only refusals that are 1.5 times as frequent cut.
 //	  - Slow answers never cut. If eight in a row take 1.2 times the shortest mean round trip, the
 //	    window is the ceiling.
-//	  - Once something was refused, sends are spread over the round trip, but not in a trial.
+//	  - From the first ceiling on, sends are spread over the round trip, but not in a trial.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
 //	    the rate before. If refusals alone fill a round trip, the first success restores half of
 //	    what was accepted in a round trip before, and the initial window at most. The ceiling is
 //	    what was accepted before.
-//	  - A single refusal after a rest cuts nothing below one attempt at a time. If the gap is as long
-//	    as a round trip and half a second, the attempt after the first refusal in a row comes at once,
-//	    and after each fourth one from there: the service may refuse what comes after a rest.
+//	  - If the gap is as long as a round trip and half a second, the attempt after the first refusal
+//	    in a row comes at once: the service may refuse what comes after a rest.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow or DefaultSsthresh. Of the settings Initial, Min and Max count;
@@ -58,7 +57,7 @@ type tuning struct {
 	growth, small, grain, longest float64
 	touch, slow, age              float64
 	batch, fall, more             float64
-	reach, spare                  float64
+	reach                         float64
 }
 
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
@@ -74,7 +73,6 @@ var tuned = tuning{
 	fall:    2.5,     // a cut by this factor must pay
 	more:    1.5,     // times as frequent is clearly more frequent
 	reach:   8,       // times the held window is the window of a trial, if nothing is refused
-	spare:   1.25,    // times the service's own share of refusals cuts nothing
 }
 
 // phase is what the law does with refusals.
@@ -99,8 +97,6 @@ type probe struct {
 	ceiling float64
 	// half is the lowest ceiling that one burst of refusals can bring: half of the window.
 	half float64
-	// paced: something was refused.
-	paced bool
 	// rate is what is accepted a second, up to the last success at the time succeeded.
 	rate, succeeded float64
 	// refused counts the refusals since the last success.
@@ -113,17 +109,15 @@ type probe struct {
 	shortest, compared, answers, slow float64
 
 	phase phase
-	// high is the largest window since the last sample that decided something.
-	high float64
-	// held is the window to which the law holds and from which it tries.
+	// held is the window to which the law holds, or from which it tries. While each refusal cuts, it is
+	// the largest window since the last sample that decided something.
 	held float64
 	// earlier are the refusals for each success at the window that was held before, 0 if none was.
 	earlier float64
 	// sample counts the answers since the window was as it is.
 	sample sample
 	// own are the refusals for each success that are the service's own, 0 if none are known.
-	// credit is how many of them may come now.
-	own, credit float64
+	own float64
 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
@@ -147,7 +141,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	case a.Outcome.Accepted():
 		w = p.success(now, w, rtt, a)
 	case a.Outcome.Overloaded():
-		w = p.refusal(now, w, rtt, a)
+		w = p.refusal(now, w, a)
 	default:
 		return s
 	}
@@ -156,13 +150,13 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
-	p.trip, p.compared, p.paced = rtt, now, s.Gap > 0
+	p.trip, p.compared = rtt, now
 	p.succeeded = now - s.Gap.Seconds()
 	p.window = s.Cwnd
 	if s.Gap > 0 {
 		p.window = min(p.window, p.trip/s.Gap.Seconds())
 	}
-	p.high = min(s.Cwnd, float64(a.Flying))
+	p.held = min(s.Cwnd, float64(a.Flying))
 	p.sample = sample{began: now}
 	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
 		p.ceiling = s.Ssthresh
@@ -171,7 +165,8 @@ func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
 
 // state is the window with its gap. Below p.small the gap alone sets the rate. A trial has no
 // gap: at once, the attempts show best whether the service has room for them. If gaps are long,
-// one of four refused attempts has none after it: the service may refuse after a rest.
+// the first refused attempt has the least gap after it: the service may refuse after a rest. With
+// no gap the limiter would pause.
 func (p *probe) state(w float64) window.State {
 	w = min(w, p.max)
 	if p.min > window.MinWindow {
@@ -180,16 +175,17 @@ func (p *probe) state(w float64) window.State {
 	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
 	p.window = w
 	gap := p.trip / w
-	if w >= 1 && (!p.paced || p.phase == trying || gap <= p.grain) {
-		return s
-	}
-	if w <= 1 && gap >= p.span() && math.Mod(p.refused, p.small) == 1 {
+	start := math.IsInf(p.ceiling, 1) && p.own == 0 // nothing was refused
+	if w >= 1 && (start || p.phase == trying || gap <= p.grain) {
 		return s
 	}
 	if w < p.small {
 		s.Cwnd = max(1, math.Round(w))
 	}
 	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
+	if w <= 1 && gap >= p.span() && p.refused == 1 {
+		s.Gap = 1
+	}
 	return s
 }
 
@@ -214,7 +210,6 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	}
 	silent := p.refused > 0 && since > p.trip
 	p.succeeded, p.refused = now, 0
-	p.credit = min(p.batch, p.credit+p.spare*p.own)
 	if now >= p.sample.began {
 		p.sample.accepted++
 	}
@@ -223,14 +218,14 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	}
 	if good := p.trip * p.rate; silent && w < p.before/2 { // Little's law
 		w = min(p.initial, p.before/2)
-	} else if !a.Ignored && w < good/2 {
+	} else if w < good/2 {
 		p.ceiling = max(p.ceiling, good)
 		w = good
 	}
 	slow := p.tooSlow(now, rtt)
 	switch {
 	case p.phase == trying:
-	case p.phase == holding && p.full() && w < p.more*p.held:
+	case p.phase == holding && p.full():
 		w = p.try(now, w)
 	case slow:
 		p.ceiling = min(p.ceiling, max(1, w))
@@ -265,5 +260,5 @@ func (p *probe) grown(w float64) float64 {
 	case w > p.ceiling+1:
 		step = max(step, p.growth*(w-p.ceiling)*min(1, 2*p.trip))
 	}
-	return w + min(1, 3*w, step/max(1, w))
+	return w + min(1, step/max(1, w))
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // refusal is an overload or a timeout.
-func (p *probe) refusal(now, w, rtt float64, a window.Answer) float64 {
+func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 	p.refused++
 	if p.refused == 1 {
 		if p.before = min(w, p.good(p.succeeded)); p.phase != cutting {
@@ -22,26 +22,23 @@ func (p *probe) refusal(now, w, rtt float64, a window.Answer) float64 {
 	case p.phase == trying:
 		return p.tried(now, w, outage)
 	case p.phase == holding && (outage || p.full() && w >= p.more*p.held):
-		p.phase = cutting
+		p.phase, p.held = cutting, p.held*p.fall
 	case p.phase == holding && p.paid():
-		p.phase, p.high, p.earlier = cutting, w, p.sample.odds()
+		p.phase, p.held, p.earlier = cutting, w, p.sample.odds()
 	case p.phase == holding:
 		w = max(p.held, p.cut(now, w, a))
 		p.ceiling = max(p.ceiling, p.held)
 		return w
-	case !outage && p.credit >= 1:
-		p.credit--
+	case !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.small:
 		p.heed(now)
 		return w
-	case w <= 1 && p.refused == 1 && now-rtt-p.succeeded > 2*p.trip/w:
-		return w // after a rest
 	}
 	p.heed(now)
-	p.high = max(p.high, min(w, float64(a.Flying)))
-	low := min(w, p.high/p.fall)
+	p.held = max(p.held, min(w, float64(a.Flying)))
+	low := min(w, p.held/p.fall)
 	if w = p.cut(now, w, a); !outage && w < low {
 		w = low
-		p.phase, p.held, p.high, p.ceiling = holding, low, low*p.fall, low
+		p.phase, p.held, p.ceiling = holding, low, low
 		p.open(now)
 	}
 	return w
@@ -50,11 +47,8 @@ func (p *probe) refusal(now, w, rtt float64, a window.Answer) float64 {
 // cut is the window after a refusal. The depth below what was taken is what growth makes up
 // for in about a second.
 func (p *probe) cut(now, w float64, a window.Answer) float64 {
-	p.paced = true
 	good := min(w, p.good(now)) - math.Sqrt(min(1, w)*min(1, p.trip))
 	switch {
-	case a.Ignored && w < 1:
-		return w
 	case a.Ignored: // one more of the same burst
 		p.ceiling = max(p.half, good, min(p.ceiling, w)-1)
 		return min(w, p.ceiling)
@@ -92,13 +86,9 @@ func (p *probe) paid() bool {
 // try begins the trial of a much larger window, after a sample at the window that is held. Three
 // times a large window and three samples more show as much: a full service refuses most attempts.
 func (p *probe) try(now, w float64) float64 {
-	p.phase, p.high, p.ceiling = cutting, w, w
-	if p.sample.odds() <= p.more {
-		p.phase, p.held, p.own, p.ceiling = trying, w, p.sample.odds(), math.Inf(1)
-		w = min(p.reach*(1+p.own)*w, 3*(w+p.batch))
-	}
+	p.phase, p.held, p.own, p.ceiling = trying, w, p.sample.odds(), math.Inf(1)
 	p.open(now)
-	return w
+	return min(p.reach*(1+p.own)*w, 3*(w+p.batch))
 }
 
 // tried ends a trial once it shows whether refusals became more frequent.
@@ -107,10 +97,10 @@ func (p *probe) tried(now, w float64, outage bool) float64 {
 	expected := p.own * max(s.accepted, p.small)
 	switch {
 	case p.full() && s.odds() <= p.more*p.own: // they are the service's own
-		p.own, p.credit, p.high = min(p.own, s.odds()), p.batch, w
-	case outage || p.full() || s.refused > p.more*expected+2*math.Sqrt(expected+1):
+		p.own, p.held = min(p.own, s.odds()), w
+	case outage || p.full() || s.refused > 2*expected+p.small:
 		w, p.earlier = min(w, p.held), p.own
-		p.own, p.credit, p.high, p.ceiling, p.half = 0, 0, w, w, w
+		p.own, p.held, p.ceiling, p.half = 0, w, w, w
 	default:
 		return w
 	}
