@@ -193,7 +193,11 @@ func misuse(ctx context.Context, client pb.TestServiceClient) {
 		_ = call(ctx, client)
 		return
 	}
-	stream, err := client.FullDuplexCall(ctx)
+	var opts []grpc.CallOption
+	if rand.N(2) == 0 {
+		opts = append(opts, aimdgrpc.SlotPerMessage())
+	}
+	stream, err := client.FullDuplexCall(ctx, opts...)
 	if err != nil {
 		return
 	}

@@ -11,16 +11,23 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/run"
 )
 
 // stream waits for a slot before it opens a stream, which then holds the slot.
 func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s := &stream{client: c, caller: ctx}
+	if isPerMessage(opts) {
+		ctx, s.cancel = context.WithCancel(ctx)
+		s.ctx = context.WithValue(ctx, fact.NumberKey{}, 1) // a message is no retry
+		s.unused = true
+	}
 	a, err := c.admit(ctx)
 	if err != nil {
+		s.free()
 		return nil, err
 	}
-	s := &stream{}
 	s.held.Store(a)
 	var header, trailer metadata.MD
 	opts = append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer), grpc.OnFinish(func(err error) {
@@ -37,37 +44,53 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	if err != nil {
 		return nil, err
 	}
-	s.watch(ctx)
+	s.watch()
 	return s, nil
 }
 
 // stream is a client's stream that holds a slot. Its methods and its ends may come at the same time.
 type stream struct {
 	grpc.ClientStream
-	// held is the attempt, nil after its end. Whoever swaps it out ends it.
+	client *client
+	// caller is the context with which the stream was opened.
+	caller context.Context
+	// held is the attempt at hand, nil after its end. Whoever swaps it out ends it.
 	held atomic.Pointer[run.Attempt]
 	// busy counts the calls of the stream's methods that have not returned.
 	busy atomic.Int32
+	// over: the stream has ended. It is set before held is swapped out.
+	over atomic.Bool
 	// hopeless is the stream's verdict, if that has a reason not to try again.
 	hopeless atomic.Pointer[attempt.Verdict]
 	// forget ends the watch over the context, nil without a watch.
 	forget atomic.Pointer[func() bool]
+
+	// With SlotPerMessage: the context of its messages, and whether the slot with which the stream was
+	// opened still waits for the first message. nil for other streams.
+	ctx    context.Context
+	cancel context.CancelFunc
+	unused bool
 }
 
 // watch gives the slot back when the context ends, as gRPC's OnFinish if no interceptor is between.
-func (s *stream) watch(ctx context.Context) {
-	if ctx.Done() == nil {
+func (s *stream) watch() {
+	if s.caller.Done() == nil {
 		return
 	}
-	forget := context.AfterFunc(ctx, func() { s.finished(status.FromContextError(ctx.Err()).Err()) })
+	forget := context.AfterFunc(s.caller, func() { s.finished(status.FromContextError(s.caller.Err()).Err()) })
 	s.forget.Store(&forget)
-	if s.held.Load() == nil {
+	if s.over.Load() {
 		forget()
 	}
 }
 
-// SendMsg sends a message.
+// SendMsg sends a message. With SlotPerMessage it first waits for a slot.
 func (s *stream) SendMsg(m any) error {
+	if s.ctx != nil {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
 	return s.during(func() error {
 		err := s.ClientStream.SendMsg(m)
 		if err != nil && err != io.EOF { // after io.EOF, RecvMsg has the stream's error
@@ -82,11 +105,12 @@ func (s *stream) SendMsg(m any) error {
 func (s *stream) RecvMsg(m any) error {
 	return s.during(func() error {
 		err := s.ClientStream.RecvMsg(m)
-		switch err {
-		case nil:
-		case io.EOF:
+		switch {
+		case err == nil && s.ctx != nil:
+			s.release(nil)
+		case err == io.EOF:
 			s.finished(nil)
-		default:
+		case err != nil:
 			err = s.failed(err, s.ClientStream.Trailer())
 		}
 		return err
@@ -120,8 +144,11 @@ func (s *stream) during(call func() error) error {
 	returned := false
 	s.busy.Inc()
 	defer func() {
-		if s.busy.Dec(); !returned {
-			s.ended((*run.Attempt).Drop)
+		s.busy.Dec()
+		if !returned {
+			s.over.Store(true)
+			s.drop()
+			s.free()
 		}
 	}()
 	err := call()
@@ -129,27 +156,39 @@ func (s *stream) during(call func() error) error {
 	return err
 }
 
-// finished ends the stream, with nil after a success. If no call of the stream waits for the service, the
-// reader was slow, and the attempt has no result.
+// finished ends the stream, with nil after a success. It may be called several times.
 func (s *stream) finished(err error) {
-	busy := s.busy.Load() > 0 // before ended: the same end of the context breaks off a RecvMsg, which returns
-	s.ended(func(a *run.Attempt) {
-		if !busy {
-			a.Drop()
-		} else if v := a.End(err); v.Reason != nil {
-			s.hopeless.Store(&v)
-		}
-	})
+	s.over.Store(true)
+	defer s.free()
+	if s.busy.Load() > 0 {
+		s.release(err)
+	} else {
+		s.drop() // no call waited for the service: the reader was slow
+	}
 }
 
-// ended ends the attempt, if it has not ended, and the watch.
-func (s *stream) ended(end func(*run.Attempt)) {
-	defer func() {
-		if forget := s.forget.Load(); forget != nil {
-			(*forget)()
-		}
-	}()
+// free frees the stream's context and its watch.
+func (s *stream) free() {
+	if forget := s.forget.Load(); forget != nil {
+		(*forget)()
+	}
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// release ends the attempt at hand, if it has not ended.
+func (s *stream) release(err error) {
 	if a := s.held.Swap(nil); a != nil {
-		end(a)
+		if v := a.End(err); v.Reason != nil {
+			s.hopeless.Store(&v)
+		}
+	}
+}
+
+// drop drops the attempt at hand, if it has not ended.
+func (s *stream) drop() {
+	if a := s.held.Swap(nil); a != nil {
+		a.Drop()
 	}
 }
