@@ -1,6 +1,9 @@
 package aimdotel
 
 import (
+	"runtime/debug"
+	"sync"
+
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -13,6 +16,25 @@ const (
 	quotaKey   = attribute.Key("aimd.quota")
 	outcomeKey = attribute.Key("aimd.outcome")
 )
+
+// version is the module's in the program, and the instrumentation scope's; "(devel)" or "" if the program
+// was built from a work tree.
+var version = sync.OnceValue(func() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionIn(info)
+})
+
+func versionIn(info *debug.BuildInfo) string {
+	if info == nil {
+		return ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == scopeName {
+			return m.Version
+		}
+	}
+	return ""
+}
 
 // Option is a setting of Register and NewObserver.
 type Option func(*config)
@@ -33,5 +55,5 @@ func meter(opts []Option) metric.Meter {
 	if c.provider == nil {
 		c.provider = otel.GetMeterProvider()
 	}
-	return c.provider.Meter(scopeName)
+	return c.provider.Meter(scopeName, metric.WithInstrumentationVersion(version()))
 }

@@ -3,6 +3,7 @@ package aimdotel
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,7 @@ func collect(t *testing.T, r sdk.Reader) map[string]instrument {
 	all := map[string]instrument{}
 	for _, scope := range told.ScopeMetrics {
 		require.Equal(t, "github.com/aimd-go/aimd/contrib/otel", scope.Scope.Name)
+		require.Equal(t, version(), scope.Scope.Version)
 		for _, m := range scope.Metrics {
 			require.NotEmpty(t, m.Description)
 			i := instrument{unit: m.Unit, points: map[string]float64{}}
@@ -202,4 +204,11 @@ func TestErrorsOfTheMeterAreTold(t *testing.T) {
 	_, err = NewObserver(WithMeterProvider(broken{}))
 	require.ErrorIs(t, err, errBroken)
 	require.Panics(t, func() { _, _ = Register(nil) })
+}
+
+func TestVersionIsThatOfTheModule(t *testing.T) {
+	require.Equal(t, "v1.2.3", versionIn(&debug.BuildInfo{Deps: []*debug.Module{{Path: "other", Version: "v9"}, {Path: scopeName, Version: "v1.2.3"}}}))
+	require.Equal(t, "(devel)", versionIn(&debug.BuildInfo{Main: debug.Module{Path: scopeName, Version: "(devel)"}}))
+	require.Empty(t, versionIn(&debug.BuildInfo{}))
+	require.Empty(t, versionIn(nil))
 }
