@@ -179,9 +179,9 @@ var ErrFeatureOff = errors.New("remote: feature is off")
 // Features refuses the requests of features that a document has in features_off. A request belongs to the
 // feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
 //
-// It is an Applier and an attempt.Guard: with aimd.WithGuard(&features), Do, Each and the integrations
-// (httplimit.Transport among them) ask it before each attempt waits for a slot. A program without a limiter
-// calls Admit itself. It is safe for any number of goroutines. In the zero value no feature is off.
+// It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the integrations ask it
+// before each attempt waits for a slot), and makes a RoundTripper. It is safe for any number of goroutines. In
+// the zero value no feature is off.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }

@@ -44,12 +44,12 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		base := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 20}
 		defer base.CloseIdleConnections()
 
+		lim := reno(t, aimd.WithInitialWindow(2))
 		var features remote.Features
-		lim := reno(t, aimd.WithInitialWindow(2), aimd.WithGuard(&features))
 		source, err := remote.NewHTTP(service.URL+"/clients.json", &http.Client{Transport: base}, nil)
 		require.NoError(t, err)
 		config := started(t, source, remote.Settings{}, remote.NewLimiters(lim), &features)
-		client := &http.Client{Transport: httplimit.New(base, lim)}
+		client := &http.Client{Transport: features.Transport(httplimit.New(features.Transport(base), lim))}
 		var served, refused atomic.Int64
 		get := func(feature, path string) {
 			req, err := http.NewRequestWithContext(tag.WithFeature(context.Background(), feature), http.MethodGet, service.URL+path, nil)
@@ -78,19 +78,19 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		}
 		for i := range 4 {
 			all.Go(func() { get("upload", fmt.Sprint("/waits/", i)) })
+			all.Go(func() { get("thumbnails", fmt.Sprint("/off/", i)) })
 		}
 		synctest.Wait()
-		require.Equal(t, 4, lim.Snapshot().Queued)
+		require.Equal(t, 8, lim.Snapshot().Queued)
 
 		say(`{"format": 1, "version": 2, "window": {"max": 2}, "features_off": ["thumbnails"]}`)
 		require.NoError(t, config.Refresh(t.Context()))
 		require.Equal(t, 6, lim.Snapshot().InFlight, "requests in flight stay")
-		require.Equal(t, 4, lim.Snapshot().Queued, "requests that wait stay")
-		get("thumbnails", "/off")
+		require.Equal(t, 8, lim.Snapshot().Queued, "requests that wait stay")
 		close(leave)
 		all.Wait()
 		assert.EqualValues(t, 10, served.Load(), "nothing was dropped")
-		assert.EqualValues(t, 1, refused.Load(), "a feature that is off sends nothing")
+		assert.EqualValues(t, 4, refused.Load(), "and requests that waited when their feature was turned off were not sent")
 		close(arrived)
 		for path := range arrived {
 			assert.Contains(t, path, "/waits/")
@@ -98,5 +98,6 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		s := lim.Snapshot()
 		assert.LessOrEqual(t, s.Cwnd, 2.0)
 		assert.Zero(t, s.InFlight)
+		assert.EqualValues(t, 4, s.Neutrals, "a feature that is off says nothing about load")
 	})
 }
