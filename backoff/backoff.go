@@ -25,6 +25,8 @@ type State struct {
 	Retry int
 	// Last is the delay before this one, 0 if this is the first.
 	Last time.Duration
+	// Elapsed is the time since the operation's first attempt began.
+	Elapsed time.Duration
 }
 
 // Backoff says how long to wait before an attempt that failed is followed by another. The Backoffs of this

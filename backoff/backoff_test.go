@@ -34,7 +34,7 @@ func delays(b backoff.Backoff, r backoff.Rand, n int) []time.Duration {
 			break
 		}
 		all = append(all, d)
-		s.Last = d
+		s.Last, s.Elapsed = d, s.Elapsed+d
 	}
 	return all
 }
@@ -45,6 +45,15 @@ func one(t *testing.T, b backoff.Backoff, retry int, r backoff.Rand) time.Durati
 	d, ok := b.Delay(backoff.State{Retry: retry}, r)
 	require.True(t, ok)
 	return d
+}
+
+// seconds makes durations.
+func seconds(all ...float64) []time.Duration {
+	var out []time.Duration
+	for _, x := range all {
+		out = append(out, time.Duration(x*1e9+0.5))
+	}
+	return out
 }
 
 func TestCapBeforeAndAfterJitter(t *testing.T) {
@@ -60,6 +69,20 @@ func TestCapBeforeAndAfterJitter(t *testing.T) {
 	assert.Equal(t, 1500*time.Millisecond, one(t, around, 50, most))
 }
 
+func TestFibonacciIsItsSeries(t *testing.T) {
+	a, b := int64(1), int64(1)
+	f := backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay}
+	for n := 1; n <= 88; n++ {
+		// Exact as long as a float64 is; within a billionth of a millionth then.
+		assert.InDelta(t, a, one(t, f, n, nil), float64(a)*1e-14, "retry %d", n)
+		if n <= 70 {
+			assert.Equal(t, time.Duration(a), one(t, f, n, nil), "retry %d", n)
+		}
+		a, b = b, a+b
+	}
+	assert.Equal(t, backoff.MaxDelay, one(t, f, math.MaxInt, nil))
+}
+
 func TestDecorrelatedGrowsFromTheDelayBefore(t *testing.T) {
 	b := backoff.Decorrelated{}
 	d, _ := b.Delay(backoff.State{Retry: 1, Last: time.Hour}, fixed{uniform: 1})
@@ -72,6 +95,25 @@ func TestDecorrelatedGrowsFromTheDelayBefore(t *testing.T) {
 	assert.Equal(t, 300*time.Millisecond, d, "a delay before that is not told counts as Min")
 }
 
+func TestLimits(t *testing.T) {
+	e := backoff.Exponential{}
+	assert.Len(t, delays(backoff.LimitAttempts(e, 4), nil, 100), 3, "four attempts are three retries")
+	assert.Empty(t, delays(backoff.LimitAttempts(e, 1), nil, 100))
+	assert.Empty(t, delays(backoff.LimitAttempts(e, math.MinInt), nil, 100))
+	assert.Len(t, delays(backoff.LimitAttempts(e, math.MaxInt), nil, 100), 100)
+
+	// 0.1 + 0.2 + 0.4 + 0.8 s = 1.5 s: a retry may begin at the limit itself.
+	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond), nil, 100), 4)
+	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond-1), nil, 100), 3)
+	assert.Empty(t, delays(backoff.LimitElapsed(backoff.Constant(0), 0), nil, 100))
+	_, ok := backoff.LimitElapsed(e, math.MinInt64).Delay(backoff.State{Elapsed: math.MaxInt64}, nil)
+	assert.False(t, ok)
+
+	// The inner end is the outer one's too.
+	both := backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full())
+	assert.Equal(t, seconds(1, 2), delays(both, fixed{uniform: 1}, 100))
+}
+
 // odd is a Backoff from elsewhere that breaks the contract.
 type odd time.Duration
 
@@ -81,6 +123,9 @@ func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
 	assert.NoError(t, backoff.Check(odd(0)), "what has no Check is taken as it is")
 	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
 		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
+		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
+		d, _ := backoff.LimitElapsed(o, backoff.MaxDelay).Delay(backoff.State{}, nil)
+		assert.GreaterOrEqual(t, d, time.Duration(0))
 	}
 }
 
@@ -106,13 +151,16 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.Compound{Factor: -2}, "factor: -2 is not allowed, want a number from 1 to 1000"},
 		{backoff.Compound{Jitter: backoff.Normal(nan)}, "jitter: normal:NaN is not allowed, want a number from 0 to 1"},
 		{backoff.Decorrelated{Min: time.Minute, Max: time.Second}, "shortest delay: 1m0s is not allowed, want a duration from 1ns to 1s"},
+		{backoff.Fibonacci{Max: -1}, "longest delay: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.LastTry{Time: -1}, "time: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.LastTry{Rate: 0.1}, "rate: 0.1 is not allowed, want a number from 1 to 1000"},
 		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.Constant(-1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.LimitAttempts(backoff.Constant(1), 0), "attempt limit: 0 is not allowed, want a number from 1"},
+		{backoff.LimitElapsed(backoff.Constant(1), -5), "elapsed limit: -5ns is not allowed, want a duration from 1ns to " + most},
 		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "jitter: normal:2 is not allowed, want a number from 0 to 1"},
 		// What is inside is checked too.
-		{backoff.WithJitter(backoff.Constant(-1), backoff.Full()), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.LimitAttempts(backoff.LimitElapsed(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
 	} {
 		require.EqualError(t, backoff.Check(c.backoff), c.want)
 		if c.backoff == nil {

@@ -11,24 +11,34 @@
 //   - [Compound]: the loop of [Crash], each delay grown from the one before.
 //   - [Decorrelated]: random between Min and three times the delay before.
 //   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
-//   - [Constant]: the same delay each time.
+//   - [Constant] and [Fibonacci].
 //
-// [WithJitter] goes around any Backoff. A bound on the attempts is retry.Config.MaxAttempts, and a bound on the
-// time is the deadline of the context. A delay is never negative and never longer than [MaxDelay], whatever the
-// settings and the number of the retry; [Check] says whether the settings are right.
+// [WithJitter], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is never negative and
+// never longer than [MaxDelay], whatever the settings and the number of the retry; [Check] says whether
+// the settings are right.
 //
-// The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first, in
-// [Ethernet] and [Syncmusings] the jitter: [Exponential] has both (CapLast). [WithJitter] comes last.
+// The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first,
+// and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter comes first.
+// [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is CapLast. [WithJitter] comes
+// after the cap of the form that it is around.
 //
 // # Delays
 //
 // In seconds, before retries 1 to 10, the shortest and the longest; with Normal, one standard deviation
 // to either side, each time the same in Compound. Fields are in order of declaration.
 //
+//	Constant(time.Second)
+//	    1  1  1  1  1  1  1  1  1  1
+//	Fibonacci{}
+//	    0.1  0.1  0.2  0.3  0.5  0.8  1.3  2.1  3.4  5.5
 //	Exponential{}
 //	    0.1  0.2  0.4  0.8  1.6  3.2  6.4  12.8  25.6  30
 //	Exponential{Jitter: Full()}
 //	    0-0.1  0-0.2  0-0.4  0-0.8  0-1.6  0-3.2  0-6.4  0-12.8  0-25.6  0-30
+//	Exponential{Jitter: Equal()}
+//	    0.05-0.1  0.1-0.2  0.2-0.4  0.4-0.8  0.8-1.6  1.6-3.2  3.2-6.4  6.4-12.8  12.8-25.6  15-30
+//	Exponential{Jitter: Proportional(0.5)}
+//	    0.05-0.15  0.1-0.3  0.2-0.6  0.4-1.2  0.8-2.4  1.6-4.8  3.2-9.6  6.4-19.2  12.8-38.4  15-45
 //	Exponential{Jitter: Normal(0.1)}
 //	    0.09-0.11  0.18-0.22  0.36-0.44  0.72-0.88  1.44-1.76  2.88-3.52  5.76-7.04  11.5-14.1  23-28.2  27-33
 //	Decorrelated{}
@@ -46,8 +56,10 @@
 //	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
-// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's. [NewPlan] computes a Max with
-// which a service can bear all its clients, and the time until they notice that it is back.
+// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's.
+//
+// [NewPlan] computes a Max with which a service can bear all its clients, and the time
+// until they notice that it is back.
 //
 // # Sources
 //

@@ -21,7 +21,7 @@ func show(b backoff.Backoff, retries int) {
 			return
 		}
 		fmt.Print(d.Round(time.Millisecond), " ")
-		s.Last = d
+		s.Last, s.Elapsed = d, s.Elapsed+d
 	}
 	fmt.Println("...")
 }
@@ -62,6 +62,11 @@ func ExampleConstant() {
 	// Output: 1s 1s 1s ...
 }
 
+func ExampleFibonacci() {
+	show(backoff.Fibonacci{Min: time.Second}, 10)
+	// Output: 1s 1s 2s 3s 5s 8s 13s 21s 30s 30s ...
+}
+
 // [SafeClients]: "Retry with exponential back-off and jitter; retries capped".
 func ExampleWithJitter() {
 	bounded := backoff.LastTry{Time: 10 * time.Second, Rate: 2, Max: 300*time.Second + 1}
@@ -72,8 +77,18 @@ func ExampleWithJitter() {
 	// 11.765s 19.228s 40.342s 1m14.383s 3m27.648s no more
 }
 
+func ExampleLimitAttempts() {
+	show(backoff.LimitAttempts(backoff.Exponential{}, 4), 100)
+	// Output: 100ms 200ms 400ms no more
+}
+
+func ExampleLimitElapsed() {
+	show(backoff.LimitElapsed(backoff.Exponential{}, time.Minute), 100)
+	// Output: 100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 12.8s 25.6s no more
+}
+
 func ExampleCheck() {
-	b := backoff.WithJitter(backoff.Exponential{Factor: 0.5}, backoff.Full())
+	b := backoff.LimitAttempts(backoff.Exponential{Factor: 0.5}, 5)
 	fmt.Println(backoff.Check(b))
 	// Output: factor: 0.5 is not allowed, want a number from 1 to 1000
 }

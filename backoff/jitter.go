@@ -146,8 +146,8 @@ type jittered struct {
 }
 
 func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := b.Backoff.Delay(s, r) // one from elsewhere may break the bounds
-	return b.jitter.apply(min(max(d, 0), MaxDelay), r), ok
+	d, ok := ask(b.Backoff, s, r)
+	return b.jitter.apply(d, r), ok
 }
 
 func (b jittered) check() error { return cmp.Or(Check(b.Backoff), b.jitter.check()) }

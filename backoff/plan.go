@@ -110,7 +110,7 @@ func (d Demand) withDefaults() (Demand, error) {
 	if least := float64(d.Clients) / MaxDelay.Seconds(); c.err == nil && d.Capacity < least {
 		c.fail(setting.Wrong("capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
 	}
-	c.fail(setting.Duration("recovery time", &d.Recovery, 0, 1, MaxDelay))
+	c.fail(positive("recovery time", d.Recovery))
 	c.duration("first delay", &d.First, defaultMin, 1, MaxDelay)
 	c.number("factor", &d.Factor, defaultFactor, 1.01, maxFactor)
 	return d, c.err

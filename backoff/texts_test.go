@@ -146,8 +146,12 @@ var worked = []struct {
 	text    string
 	backoff backoff.Backoff
 }{
+	{"Constant(time.Second)", backoff.Constant(time.Second)},
+	{"Fibonacci{}", backoff.Fibonacci{}},
 	{"Exponential{}", backoff.Exponential{}},
 	{"Exponential{Jitter: Full()}", backoff.Exponential{Jitter: backoff.Full()}},
+	{"Exponential{Jitter: Equal()}", backoff.Exponential{Jitter: backoff.Equal()}},
+	{"Exponential{Jitter: Proportional(0.5)}", backoff.Exponential{Jitter: backoff.Proportional(0.5)}},
 	{"Exponential{Jitter: Normal(0.1)}", backoff.Exponential{Jitter: backoff.Normal(0.1)}},
 	{"Decorrelated{}", backoff.Decorrelated{}},
 	{"Crash, blue:  Compound{100ms, 10min, 2.7, Normal(0.1)}", backoff.Compound{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)}},

@@ -212,6 +212,8 @@ func TestABackoffThatEndsSaysHowOften(t *testing.T) {
 	}{
 		{backoff.LastTry{}, 0, 5},
 		{backoff.LastTry{}, 2, 2},
+		{backoff.LimitAttempts(backoff.Exponential{}, 7), 0, 7},
+		{backoff.LimitElapsed(backoff.Constant(time.Second), time.Minute), 0, 61},
 		{backoff.Exponential{}, 0, 3},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -269,8 +269,12 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 
 // delay is how long an operation waits before its next attempt, and whether there is one.
 func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
+	since := op.sent
+	if since < 0 { // carrier sense kept back every attempt so far
+		since = op.born
+	}
 	f := loop.Failure{
-		Attempt: op.failures, Last: op.waited,
+		Attempt: op.failures, Last: op.waited, Elapsed: e.now - since,
 		Verdict: loop.Verdict{Outcome: o, Retry: true, RetryAfter: retryAfter},
 	}
 	if e.decide != nil && !e.strategy.Retry.RetryAfter { // a client that does not read it

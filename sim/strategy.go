@@ -41,7 +41,8 @@ type Strategy struct {
 type Retry struct {
 	// Kind names a type of package backoff: "constant" (Min before each retry), "exponential",
 	// "compound", or "last-try", whose Time, Rate and Max are Min, Factor and Max; outside of
-	// scenarios "decorrelated" too. With "none", or "", the first error ends the operation.
+	// scenarios "decorrelated" and "fibonacci" too. With "none", or "", the first error ends the
+	// operation.
 	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
 	// Min is the first wait, Max the longest.
 	Min time.Duration `yaml:"min" in:"0 876000h" needs:"kind"`
@@ -118,9 +119,17 @@ type Budget struct {
 // backoff.Check says whether it is allowed.
 func (r Retry) Delays() backoff.Backoff {
 	b := r.Backoff
-	if b != nil {
-		return b
+	if b == nil {
+		b = r.kind()
 	}
+	if b != nil && r.Attempts > 0 {
+		b = backoff.LimitAttempts(b, r.Attempts)
+	}
+	return b
+}
+
+func (r Retry) kind() backoff.Backoff {
+	var b backoff.Backoff
 	switch r.Kind {
 	case "constant":
 		b = backoff.Constant(r.Min)
@@ -130,6 +139,8 @@ func (r Retry) Delays() backoff.Backoff {
 		return backoff.Compound{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
 	case "decorrelated":
 		b = backoff.Decorrelated{Min: r.Min, Max: r.Max, Factor: r.Factor}
+	case "fibonacci":
+		b = backoff.Fibonacci{Min: r.Min, Max: r.Max}
 	case "last-try":
 		b = backoff.LastTry{Time: r.Min, Rate: r.Factor, Max: r.Max}
 	default:

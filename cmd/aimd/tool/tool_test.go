@@ -55,7 +55,7 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"demo --only ":            {"sdk-default", "reno", "probe"},
 		"demo --only tahoe,":      {"tahoe,reno"},
 		"demo api --only ":        {"plain"},
-		"backoff table --form ":   {"decorrelated", "syncmusings"},
+		"backoff table --form ":   {"fibonacci", "syncmusings"},
 		"backoff table --jitter ": {"full"},
 		"upload --law ":           {"probe", "reno", "tahoe"},
 		"client --strategy ":      {"none", "reno-0.9", "probe"},

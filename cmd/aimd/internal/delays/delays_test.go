@@ -103,6 +103,7 @@ func TestBackoffTableOfEachForm(t *testing.T) {
 		"--max 500ms --jitter proportional:.5 --cap-last": 0.5,
 		"--form compound --max 300ms":                     0.3,
 		"--form decorrelated --factor 2":                  1.6,
+		"--form fibonacci":                                0.3,
 		"--form constant":                                 0.1,
 		"--form constant --min 2s --jitter equal":         2,
 		"--form last-try":                                 8,

@@ -97,6 +97,7 @@ var settings = map[string][]string{
 	"exponential":  {"min", "max", "factor", "jitter", "cap-last"},
 	"compound":     {"min", "max", "factor", "jitter"},
 	"last-try":     {"min", "max", "factor", "jitter"},
+	"fibonacci":    {"min", "max", "jitter"},
 	"decorrelated": {"min", "max", "factor"},
 }
 

@@ -68,7 +68,7 @@ func Draw(b backoff.Backoff, r *rand.Rand, most int) (delays []time.Duration) {
 		if !again {
 			break
 		}
-		delays, s.Last = append(delays, d), d
+		delays, s.Last, s.Elapsed = append(delays, d), d, min(s.Elapsed+d, backoff.MaxDelay)
 	}
 	return delays
 }

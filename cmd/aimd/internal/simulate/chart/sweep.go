@@ -118,11 +118,7 @@ func (d drawing) delays() {
 	p := d.figure.Plot("wait before the attempt (s)")
 	for _, r := range d.rows {
 		var c curve
-		most := 20
-		if n := r.Strategy.Retry.Attempts; n > 0 {
-			most = min(most, n-1)
-		}
-		for i, w := range delays.Draw(r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0)), most) {
+		for i, w := range delays.Draw(r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0)), 20) {
 			c.XYs = append(c.XYs, plotter.XY{X: float64(i + 2), Y: max(w, time.Microsecond).Seconds()})
 		}
 		d.add(p, r.Strategy.Name, c, true)
