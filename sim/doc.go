@@ -21,7 +21,7 @@
 // The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive, no single
 // lost packets, and no clients that say to the server that they gave up.
 //
-// Files refer to files that stand later in this order: run, optimum, check, arrivals, operation, service,
-// quota, rate, station, meter, result, tracer, random, scenario, strategy, clients, server,
-// capacity, calendar. The exceptions are the engine, which is in run, and the types of operation.
+// Files refer to files that stand later in this order: run, check, arrivals, operation, service, quota,
+// station, meter, result, random, scenario, strategy, server, calendar. The exceptions are the engine, which
+// is in run, and the types of operation.
 package sim

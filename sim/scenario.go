@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"time"
 )
 
@@ -71,4 +72,134 @@ func (s Scenario) WithDefaults() Scenario {
 		s.Strategies = Strategies()
 	}
 	return s
+}
+
+// The words of Clients.Arrivals, Form and Start.
+const (
+	onceWord     = "once"
+	steadyWord   = "constant"
+	poisson      = "poisson"
+	closedWord   = "closed"
+	periodicWord = "periodic"
+
+	fixedPeriod    = "fixed"
+	jitteredPeriod = "jittered-period"
+	jitteredTime   = "jittered-time"
+	jitteredSlip   = "jittered-time-slip"
+
+	together  = "together"
+	jittered  = "jittered"
+	scattered = "scattered"
+)
+
+// Clients send the requests. Each has a limiter, budget and throttle of its own unless the strategy is Shared.
+// The tags are as in Server.
+type Clients struct {
+	// Count is the number of clients; 0 means 1.
+	Count int `yaml:"count" in:"0 100000"`
+	// Operations is the number of operations over all clients, who take turns; 0: as many as come before the
+	// horizon, or one for each client with "once".
+	Operations int `yaml:"operations" in:"0 10000000"`
+	// Arrivals is when operations are born:
+	//   - "once": all at the start. The default.
+	//   - "constant": at a constant rate, the first at once. The default with a Rate.
+	//   - "poisson": at random times, at a mean rate.
+	//   - "closed": each client has one at a time, and thinks before the next. The default with a Think.
+	//   - "periodic": each client has one operation every period. The default with a Period.
+	Arrivals string `yaml:"arrivals" of:"once constant poisson closed periodic"`
+	// Rate is operations a second over all clients, of "constant" and "poisson".
+	Rate float64 `yaml:"rate" in:"0 1e7"`
+	// Think is the mean of the exponentially distributed time before each operation of a "closed" client.
+	Think time.Duration `yaml:"think" in:"0 720h"`
+	// Period is the period of a "periodic" client.
+	Period time.Duration `yaml:"period" in:"0 720h"`
+	// Form is how a periodic client finds its next time, in the words of Safe Client Behaviour:
+	//   - "fixed": wait(period) after each operation.
+	//   - "jittered-period": wait(period * random(.5, 1.5)) after each operation.
+	//   - "jittered-time": a random time in each period of a fixed grid, as in package schedule. The default.
+	//   - "jittered-time-slip": the same by mistake, the time cut off to the grid after the jitter.
+	Form string `yaml:"form" of:"fixed jittered-period jittered-time jittered-time-slip"`
+	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together" by default,
+	// "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
+	Start string `yaml:"start" of:"together jittered scattered"`
+	// Background is the share of the operations that is background work.
+	Background float64 `yaml:"background" in:"0 1"`
+	// Stagger is how much later each client starts than the client before it, of "once" and "closed".
+	Stagger time.Duration `yaml:"stagger"`
+	// Burst comes in addition, except with "closed" and "periodic".
+	Burst Burst `yaml:"burst"`
+	// Timeout is how long a client waits for an answer; 0: for ever. The server keeps a request that the
+	// client gave up.
+	Timeout time.Duration `yaml:"timeout" in:"0 720h"`
+	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
+	// of a wait, of a pause or gap of a limiter, or of a Timeout.
+	Lateness time.Duration `yaml:"lateness" in:"0 1m"`
+}
+
+// Burst is operations that are born at the time At, in addition to Clients.Operations: that number over all
+// clients, who take turns; 0: no burst.
+type Burst struct {
+	At         time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
+	Operations int           `yaml:"operations" in:"0 10000000"`
+}
+
+// beginning is when virtual time begins for parts of the library that want a time.Time.
+var beginning = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
+
+// total is the number of operations, 0: as many as come.
+func (s Clients) total() int {
+	if s.Operations == 0 {
+		return 0
+	}
+	return s.Operations + s.Burst.Operations
+}
+
+// background reports whether the nth operation is background work: evenly and without chance, so that
+// priorities are the only difference to a run without them.
+func (s Clients) background(n int) bool {
+	return math.Floor(float64(n+1)*s.Background) > math.Floor(float64(n)*s.Background)
+}
+
+// demand is how many operations a second the clients ask for, +Inf: no bound.
+func (s Clients) demand(v Server) float64 {
+	each := math.Inf(1)
+	switch s.Arrivals {
+	case steadyWord, poisson:
+		return s.Rate
+	case closedWord:
+		each = (s.Think + v.Connect + v.Service).Seconds()
+	case periodicWord:
+		each = s.Period.Seconds()
+	default:
+		return each
+	}
+	return float64(s.Count) / each
+}
+
+func (s Clients) withDefaults() Clients {
+	s.Count = max(s.Count, 1)
+	switch {
+	case s.Arrivals != "":
+	case s.Period > 0:
+		s.Arrivals = periodicWord
+	case s.Think > 0:
+		s.Arrivals = closedWord
+	case s.Rate > 0:
+		s.Arrivals = steadyWord
+	default:
+		s.Arrivals = onceWord
+	}
+	if s.Arrivals == onceWord {
+		s.Operations = cmp.Or(s.Operations, s.Count)
+	}
+	s.Form = cmp.Or(s.Form, jitteredTime)
+	if !s.onGrid() {
+		s.Start = cmp.Or(s.Start, together)
+	}
+	return s
+}
+
+// onGrid reports whether a periodic client's times are on a grid.
+func (s Clients) onGrid() bool {
+	return s.Form == "" || s.Form == jitteredTime || s.Form == jitteredSlip
 }
