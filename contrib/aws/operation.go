@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"sync"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/limiter"
 )
@@ -143,3 +149,105 @@ func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
 	}
 	return err // the SDK knows more codes
 }
+
+// body is the body of an answer. The SDK reads most bodies itself, and the attempt ends after that. The
+// body of a streaming output belongs to the caller, who may read and close it from any goroutine.
+type body struct {
+	mu sync.Mutex
+	// Guarded by mu: the body beneath, or the attempt's once held, and whether and how the body ended.
+	inner io.ReadCloser
+	over  bool
+	err   error
+}
+
+func (b *body) beneath() io.ReadCloser {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inner
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.beneath().Read(p)
+	if err != nil {
+		b.end(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer. A caller that has seen enough is no failure.
+func (b *body) Close() error {
+	defer b.end(nil)
+	return b.beneath().Close()
+}
+
+// end notes the first end.
+func (b *body) end(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	b.over = true
+}
+
+// hold leaves it to the body to end the attempt, or ends it if the body has ended.
+func (b *body) hold(a attempt.Attempt) {
+	a.Answered(nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		a.End(b.err)
+		return
+	}
+	b.inner = a.Body(b.inner)
+}
+
+// uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK
+// would try again, as for missing credentials: as many as the SDK makes by itself.
+const uselessMax = retry.DefaultMaxAttempts
+
+// decided is an error that decides for the SDK's retryers whether there is another attempt.
+type decided struct {
+	error
+	again bool
+}
+
+func (d *decided) Unwrap() error        { return d.error }
+func (d *decided) RetryableError() bool { return d.again }
+
+// final is the error of an operation that is over: no retryer takes it for one that is worth another
+// attempt.
+func final(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil && errors.Is(err, over) {
+		return &aws.RequestCanceledError{Err: err}
+	}
+	return &decided{error: err}
+}
+
+// withRetryAfter is an error of the SDK in the form that classifiers read.
+func withRetryAfter(err error) error {
+	var answer *smithyhttp.ResponseError
+	if !errors.As(err, &answer) || answer.Response == nil || answer.Response.Response == nil {
+		return err
+	}
+	after, _ := httplimit.RetryAfter(answer.Response.Header, time.Now())
+	if answer.Response.StatusCode < http.StatusMultipleChoices && answer.Err != nil {
+		// The failure is not the status. The SDK puts an empty answer of status 0 around a request that
+		// could not be sent.
+		err = answer.Err
+	}
+	if after > 0 {
+		err = &refusal{err, after}
+	}
+	return err
+}
+
+// refusal is an error with the Retry-After that came with it, in the way that classifiers look for it.
+type refusal struct {
+	error
+	after time.Duration
+}
+
+func (r *refusal) Unwrap() error             { return r.error }
+func (r *refusal) RetryAfter() time.Duration { return r.after }

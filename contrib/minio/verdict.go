@@ -1,7 +1,12 @@
 package aimdminio
 
 import (
+	"bytes"
+	"encoding/xml"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -49,3 +54,71 @@ type response struct {
 func (r response) Error() string       { return r.code }
 func (r response) ErrorCode() string   { return r.code }
 func (r response) HTTPStatusCode() int { return r.status }
+
+// errorDocument is the most of a body that is searched for an error, in bytes, as in minio-go.
+const errorDocument = 1 << 20
+
+// revealing corrects the status of an answer that says 200 and has an error inside: S3 sends the status
+// of a long operation before it is done, and the limiter reads the status only.
+type revealing struct{ base http.RoundTripper }
+
+// CloseIdleConnections is for http.Client.CloseIdleConnections.
+func (r *revealing) CloseIdleConnections() {
+	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.base.RoundTrip(req)
+	if err != nil || resp == nil || resp.StatusCode != http.StatusOK || !long(req) {
+		return resp, err
+	}
+	start, err := io.ReadAll(io.LimitReader(resp.Body, errorDocument))
+	if err != nil {
+		resp.Body.Close()
+		return nil, fmt.Errorf("aimdminio: reading an answer of status %d: %w", resp.StatusCode, err)
+	}
+	if status := meant(start); status != 0 {
+		resp.StatusCode, resp.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+	return resp, nil
+}
+
+// long reports whether the request is for one of the operations whose 200 may be an error:
+// CompleteMultipartUpload, DeleteObjects, CopyObject, UploadPartCopy.
+func long(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodPost:
+		q := req.URL.Query()
+		return q.Has("uploadId") || q.Has("delete")
+	case http.MethodPut:
+		return req.Header.Get("X-Amz-Copy-Source") != ""
+	}
+	return false
+}
+
+// meant is the status for the error in a body, or 0 if another try does not help.
+func meant(body []byte) int {
+	var e struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+	}
+	if xml.Unmarshal(body, &e) != nil {
+		return 0
+	}
+	switch v := attempt.Classify(response{code: e.Code}); {
+	case v.Outcome == window.Overload:
+		return http.StatusServiceUnavailable
+	case v.Outcome == window.Timeout:
+		return http.StatusGatewayTimeout
+	case v.Retry:
+		return http.StatusInternalServerError
+	}
+	return 0
+}
