@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"reflect"
 	"syscall"
@@ -214,3 +215,36 @@ func TestClassifyStreams(t *testing.T) {
 		assert.Equal(t, want, attempt.Classify(fmt.Errorf("get: %w", code)), code)
 	}
 }
+
+// An error says what those who only know it by its methods want to know.
+func TestAnErrorOfAnOperationWithin(t *testing.T) {
+	for _, c := range []struct {
+		err             attempt.Error
+		timeout, unsent bool
+	}{
+		{attempt.Error{Reason: errors.New("shut")}, false, true},
+		{attempt.Error{Reason: context.DeadlineExceeded}, true, true},
+		{attempt.Error{Attempts: 1, Cause: status{code: 503}}, false, false},
+		{attempt.Error{Attempts: 1, Cause: unsent{}}, false, true},
+		{attempt.Error{Attempts: 2, Cause: unsent{}}, false, false}, // the first was perhaps
+		{attempt.Error{Attempts: 2, Reason: attempt.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
+	} {
+		require.Equal(t, c.timeout, c.err.Timeout(), c.err.Error())
+		require.Equal(t, c.unsent, c.err.NotSent(), c.err.Error())
+	}
+}
+
+// status is an error with an HTTP status and a Retry-After.
+type status struct {
+	code  int
+	after time.Duration
+}
+
+func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
+func (s status) HTTPStatusCode() int       { return s.code }
+func (s status) RetryAfter() time.Duration { return s.after }
+
+type unsent struct{}
+
+func (unsent) Error() string { return "not sent" }
+func (unsent) NotSent() bool { return true }

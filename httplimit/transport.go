@@ -4,13 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -169,4 +174,65 @@ func (t *Transport) Limiters() iter.Seq2[string, *limiter.Limiter] {
 			yield("", t.single)
 		}
 	}
+}
+
+func hold(a *run.Attempt, resp *http.Response) io.ReadCloser {
+	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		return &duplex{a.Connection(resp.Body), w}
+	}
+	return a.Body(resp.Body)
+}
+
+// duplex is a body that is a connection: an io.ReadWriteCloser, with CloseWrite as net/http has it.
+type duplex struct {
+	io.ReadCloser
+	writer io.Writer
+}
+
+func (d *duplex) Write(p []byte) (int, error) { return d.writer.Write(p) }
+
+func (d *duplex) CloseWrite() error {
+	if c, ok := d.writer.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return fmt.Errorf("httplimit: CloseWrite: %w", errors.ErrUnsupported)
+}
+
+// PerHost returns a Transport with a limiter for each host. base sends; nil means what http.DefaultTransport
+// is now. newLimiter makes the limiter of a host at its first request, while other requests wait. host is the
+// URL's host in lower case and with its port: "example.com:443". If newLimiter fails, so does the request. If
+// c.Keys limiters are all in use, a request for another host fails and is not sent.
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig, opts ...Option) (*Transport, error) {
+	if newLimiter == nil {
+		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
+	}
+	hosts, err := limiter.NewKeyed(func(host string) (*limiter.Limiter, error) {
+		l, err := newLimiter(host)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("no limiter for host %q: %w", host, err)
+		case l == nil:
+			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
+		}
+		return l, nil
+	}, c)
+	if err != nil {
+		return nil, fmt.Errorf("httplimit: %w", err)
+	}
+	return &Transport{beneath: over(base), options: optionsOf(opts), hosts: hosts}, nil
+}
+
+func host(u *url.URL) string {
+	h := strings.ToLower(u.Host)
+	if u.Port() != "" {
+		return h
+	}
+	h = strings.TrimSuffix(h, ":")
+	switch u.Scheme {
+	case "http":
+		return h + ":80"
+	case "https":
+		return h + ":443"
+	}
+	return h
 }

@@ -3,6 +3,7 @@ package retry
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,8 +15,11 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/fact"
+	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/window"
 )
 
 // defaultAttempts: "if a request has already failed three times, we let the failure bubble up to the
@@ -166,4 +170,121 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rules().Decide(f)
+}
+
+// Caps are settings of a policy that can change while it works. Zero fields leave the policy's own.
+type Caps struct {
+	// MaxAttempts replaces Config.MaxAttempts, also for operations under way: the most attempts of an
+	// operation, from 1, which means no retries; 0 leaves Config.MaxAttempts, negative means no limit.
+	MaxAttempts int
+	// PauseMax is the longest delay by which an operation backs off by itself from now on: 1 ms or more;
+	// 0 leaves the policy's backoff. A longer delay becomes a random one from PauseMax/2 to PauseMax:
+	// "Jitter everything!" (Safe Client Behaviour.)
+	PauseMax time.Duration
+}
+
+// SetCaps changes the caps while the policy works. If it returns an error, which names the wrong setting, the
+// old caps stay. A nil policy is shared by all, and cannot be changed.
+func (p *Policy) SetCaps(c Caps) error {
+	if err := c.check(p); err != nil {
+		return fmt.Errorf("retry: %w", err)
+	}
+	p.caps.Store(&c)
+	return nil
+}
+
+func (c Caps) check(p *Policy) error {
+	if p == nil {
+		return setting.Wrong("caps of the default policy", "a change", "a policy of New")
+	}
+	if c.PauseMax != 0 && c.PauseMax < time.Millisecond {
+		return setting.Wrong("PauseMax", c.PauseMax, "a duration from 1ms, or 0 for no cap")
+	}
+	return nil
+}
+
+// Caps are those in force.
+func (p *Policy) Caps() Caps {
+	if c := p.orDefault().caps.Load(); c != nil {
+		return *c
+	}
+	return Caps{}
+}
+
+// rules are those in force. The caller holds mu while it uses them.
+func (p *Policy) rules() policy.Rules {
+	caps := p.Caps()
+	r := policy.Rules{
+		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
+		MaxRetryAfter: p.c.MaxRetryAfter, Rand: p.c.Rand,
+	}
+	if caps.MaxAttempts != 0 {
+		r.MaxAttempts = caps.MaxAttempts
+	}
+	return r
+}
+
+// Reasons of a policy, besides attempt.ErrAttempts.
+var (
+	// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
+	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
+	// ErrBackoff: the backoff allows no further retry.
+	ErrBackoff = policy.ErrBackoff
+)
+
+type idempotentKey struct{}
+
+// WithIdempotent returns a context that says that the work done under it may be done twice, with the same
+// effect as once: reading, putting a value in a place, deleting; not adding to a list or charging a card.
+func WithIdempotent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, idempotentKey{}, true)
+}
+
+// may reports whether the terms allow another attempt after the error, and if not, why.
+func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, error) {
+	if p.c.If != nil {
+		return p.c.If(err), nil
+	}
+	unsent := notSent(err)
+	// To wait in line again may help, where a classifier knows no more than that there was no answer.
+	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
+	switch {
+	case !v.Retry && !full:
+		return false, nil
+	case unsent, p.c.Idempotent, ctx.Value(idempotentKey{}) != nil, v.Outcome == window.Timeout && p.c.Timeouts:
+		return true, nil
+	}
+	return false, ErrNotIdempotent
+}
+
+// notSent reports whether the request got no slot or no connection.
+func notSent(err error) bool {
+	var story *attempt.Error
+	if errors.As(err, &story) && story.Attempts > 1 {
+		return false // the last attempt was not sent; those before it may have been
+	}
+	return fact.Of(err).Unsent || fact.Undialed(err)
+}
+
+// Do runs fn, and again while the policy allows it. It returns nil once fn did, otherwise an
+// *attempt.Error. A nil policy is the default policy.
+//
+// No attempt is made after ctx has ended. The context of fn has the attempt's number (attempt.Number),
+// and the policy's attempt timeout, if there is one.
+func Do(ctx context.Context, p *Policy, fn func(context.Context) error) error {
+	return p.Runner().Do(ctx, fn)
+}
+
+// Value is Do for a function that returns a value. It returns the value of the attempt that succeeded;
+// with an error, the zero value.
+func Value[T any](ctx context.Context, p *Policy, fn func(context.Context) (T, error)) (T, error) {
+	var value T
+	err := p.Runner().Do(ctx, func(ctx context.Context) error {
+		v, err := fn(ctx)
+		if err == nil {
+			value = v
+		}
+		return err
+	})
+	return value, err
 }

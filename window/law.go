@@ -71,3 +71,64 @@ type Law interface {
 
 // NewLaw makes the law for one window, from the settings with defaults filled in.
 type NewLaw func(Settings) Law
+
+// Defaults and bounds of the settings.
+const (
+	// DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
+	DefaultSsthresh = 1024
+	// MinWindow: cwnd never falls below 1. At 0 no attempt would ever be sent again.
+	MinWindow = 1
+	// MaxWindow is the largest window. Our choice: counting never loses precision.
+	MaxWindow = 1 << 20
+)
+
+// Settings say where a window starts, its bounds, and which part a cut keeps.
+type Settings struct {
+	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
+	// Tahoe also restarts there at every cut.
+	Initial float64
+	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh.
+	Ssthresh float64
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. Laws
+	// without a multiplicative decrease ignore it.
+	Factor float64
+	// Min and Max bound the window, in attempts: 1 <= Min <= Max <= MaxWindow; 0 means 1 and MaxWindow.
+	Min, Max float64
+	// Timed makes the window measure round-trip times though the law needs none.
+	Timed bool
+}
+
+// Outcome is how an attempt ended. Every attempt ends in exactly one.
+//
+// The zero value is no outcome: a classifier that returns it says "I do not know".
+type Outcome uint8
+
+const (
+	// Success: the service answered and did the work.
+	Success Outcome = iota + 1
+	// Overload: the service said "too much": 429, 503, SlowDown, RESOURCE_EXHAUSTED.
+	Overload
+	// Timeout: no answer came in time. It counts as overload, with a total of its own.
+	Timeout
+	// Neutral: the end says nothing about load: a 500, a cancellation, an error of the client's own.
+	Neutral
+	// ClientError: the answer is final, a 404, a 409, a 412. The window treats it as a success.
+	ClientError
+)
+
+// Valid reports whether o is one of the five outcomes.
+func (o Outcome) Valid() bool { return o >= Success && o <= ClientError }
+
+// Accepted reports whether the service took the attempt and did its work: Success or ClientError.
+func (o Outcome) Accepted() bool { return o == Success || o == ClientError }
+
+// Overloaded reports whether o speaks of too much load: Overload or Timeout, the text's "error response".
+func (o Outcome) Overloaded() bool { return o == Overload || o == Timeout }
+
+// String returns the outcome's name in lower case.
+func (o Outcome) String() string {
+	if !o.Valid() {
+		o = 0
+	}
+	return [...]string{"none", "success", "overload", "timeout", "neutral", "client error"}[o]
+}

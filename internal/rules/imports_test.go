@@ -1,8 +1,11 @@
+// Package rules tests what holds for the whole repository: who imports whom, what documents
+// and comments say, and how the modules require each other.
 package rules
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -202,4 +205,13 @@ func TestModulesRequireAndReplaceEachOther(t *testing.T) {
 		}
 	}
 	assert.Len(t, versions, 1)
+}
+
+// TestMain runs the tests in the folder of the root module.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"time"
 
 	"go.uber.org/atomic"
@@ -233,4 +234,65 @@ func (a *Attempt) passed(ctx context.Context) error {
 		return context.DeadlineExceeded
 	}
 	return nil
+}
+
+// scope is an Attempt as the context of the work within it: two context.WithValue without an allocation.
+type scope Attempt
+
+func (s *scope) Deadline() (time.Time, bool) { return s.ctx.Deadline() }
+func (s *scope) Done() <-chan struct{}       { return s.ctx.Done() }
+func (s *scope) Err() error                  { return s.ctx.Err() }
+
+func (s *scope) Value(key any) any {
+	switch {
+	case s.number > 0 && key == fact.NumberKey{}:
+		return int(s.number)
+	case s.owns && key == s.runner.Slots && !s.ended.Load():
+		return s.ticket
+	}
+	return s.ctx.Value(key)
+}
+
+// holds reports whether the context belongs to an attempt that has a slot of s and has not ended.
+func holds(ctx context.Context, s Slots) bool { return ctx.Value(s) != nil }
+
+// noted updates the first contact after the end of the attempt, and returns the verdict.
+func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verdict {
+	s := a.runner.Slots
+	switch {
+	case s == nil, a.heard:
+	case err == nil:
+		s.Contact(true, nil)
+	case f.Unreached, a.hungUp(v, f):
+		if a.over() != nil {
+			return v // the caller has gone
+		}
+		if made, reason := s.Contact(false, err); !made {
+			// The load of a service that was never there is unknown.
+			v.Outcome, v.Reason = window.Neutral, reason
+			v.Retry = v.Retry && reason == nil
+		}
+	case !f.Unanswered && !f.OfContext:
+		s.Contact(true, nil)
+	}
+	a.suspect(v, err)
+	return v
+}
+
+func (a *Attempt) suspect(v attempt.Verdict, err error) {
+	if s := a.runner.Slots; err != nil && s != nil && v == (attempt.Verdict{Outcome: window.Neutral}) && a.over() == nil && refusal.MatchString(err.Error()) {
+		s.Suspect(err)
+	}
+}
+
+var refusal = regexp.MustCompile(`(?i)\b429\b|rate.?limit|throttl|too many requests`)
+
+// brief is how soon a connection ends that the other side does not want. Our choice: some round trips,
+// less than an upload takes before a poor network breaks it off.
+const brief = time.Second
+
+// hungUp reports a connection closed at once, as by a proxy or a tunnel without a service behind it.
+func (a *Attempt) hungUp(v attempt.Verdict, f fact.Facts) bool {
+	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.Unanswered && !f.Unsent &&
+		a.runner.now()-a.began < brief
 }

@@ -1,3 +1,5 @@
+// Package viewer is the page of package live: it looks at limiters while a page is open.
+// It also shows clients that no limiter bounds, to be compared with them.
 package viewer
 
 import (
@@ -5,8 +7,11 @@ import (
 	"crypto/rand"
 	"embed"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -80,4 +85,35 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request, name string) {
 	header.Set("Cache-Control", "no-cache") // ask; the tag answers
 	header.Set("Etag", `"`+h.watch.run+`"`)
 	http.ServeFileFS(w, r, files, "page/"+name)
+}
+
+// foreign is the reason to refuse a request that the page of another site may have sent, or
+// nil. Scripts and styles are public, so other sites are refused the events only.
+func (h *handler) foreign(r *http.Request, events bool) error {
+	if events {
+		// The check lets each GET pass, since a GET changes no state. This one reads.
+		as := *r
+		as.Method = http.MethodPost
+		if err := new(http.CrossOriginProtection).Check(&as); err != nil {
+			return fmt.Errorf("live: the request of another site's page: %w", err)
+		}
+	}
+	if r.Context().Value(http.LocalAddrContextKey) == nil || ours(r.Host, h.hosts) { // nil: no listener, a test
+		return nil
+	}
+	return fmt.Errorf("live: Host %q is not allowed, want an IP address, localhost, a name without a dot, or a host given to Handler", r.Host)
+}
+
+// ours reports whether other sites cannot have that host: a name that a stranger registered
+// may lead to this server, and makes its pages ones of the same origin.
+func ours(host string, hosts []string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]") // it has no port
+	}
+	if _, err := netip.ParseAddr(name); err == nil || !strings.Contains(name, ".") {
+		return true
+	}
+	is := func(other string) bool { return strings.EqualFold(other, name) }
+	return strings.HasSuffix(strings.ToLower(name), ".localhost") || slices.ContainsFunc(hosts, is)
 }
