@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -149,4 +154,144 @@ func TestLive(t *testing.T) {
 	cmd.SetArgs([]string{w.dir, "s3://" + testBucket, "--endpoint", w.URL, "--live", "--quiet"})
 	require.NoError(t, cmd.ExecuteContext(t.Context()))
 	assert.Len(t, w.stored(), 1)
+}
+
+// A store that does not know checksums gets the content, and nothing else, over TLS too.
+func TestOverTLS(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	w.write("empty", "")
+	content := random(large)
+	w.write("large", content)
+	s := httptest.NewTLSServer(w.Next)
+	defer s.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600))
+	t.Setenv("AWS_CA_BUNDLE", ca)
+	for _, sum := range checksums {
+		o := w.run(func(c *Config) { c.Endpoint, c.Checksum, c.Force = s.URL, sum, true })
+		require.NoError(t, o.err, sum)
+		assert.Equal(t, map[string]string{"p/a": "content", "p/empty": "", "p/large": content}, w.stored(), sum)
+	}
+}
+
+// The first request ends in one line that says what is wrong, and how to mend it.
+func TestWhatIsWrongAtTheStart(t *testing.T) {
+	w := newWorld(t)
+	secure := httptest.NewTLSServer(w.Next)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer secure.Close()
+	closing := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	closing.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer closing.Close()
+	const credentials = "the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, and the clock: "
+	for name, c := range map[string]struct {
+		endpoint string
+		status   int
+		code     string
+		want     string
+	}{
+		"nothing listens":     {"http://127.0.0.1:1", 0, "", "no store answers there; want another host or port: connection refused"},
+		"closes":              {closing.URL, 0, "", "no store answers there; want another host or port: EOF"},
+		"https to http":       {strings.Replace(w.URL, "http:", "https:", 1), 0, "", "the server there does not speak TLS; want http:// in place of https://, or another port: "},
+		"http to https":       {strings.Replace(secure.URL, "https:", "http:", 1), 0, "", "the server there may speak TLS only; want https:// in place of http://, or another port: "},
+		"another certificate": {secure.URL, 0, "", "its certificate is not trusted; AWS_CA_BUNDLE names a file with further certificates: x509: "},
+		"no bucket":           {w.URL, 404, "NoSuchBucket", "there is no bucket bucket; make it first: NoSuchBucket: "},
+		"no right to list":    {w.URL, 403, "AccessDenied", "the credentials do not allow to list bucket bucket, to skip what is there; --force uploads without: api error AccessDenied: "},
+		"another key":         {w.URL, 403, "InvalidAccessKeyId", credentials + "api error InvalidAccessKeyId: "},
+		"another secret":      {w.URL, 403, "SignatureDoesNotMatch", credentials + "api error SignatureDoesNotMatch: "},
+		"an old token":        {w.URL, 400, "ExpiredToken", credentials + "api error ExpiredToken: "},
+		"no key":              {w.URL, 401, "Unauthorized", credentials + "api error Unauthorized: "},
+		"signed for another":  {w.URL, 400, "AuthorizationHeaderMalformed", "the bucket is in another region; set AWS_REGION: api error AuthorizationHeaderMalformed: "},
+		"another region":      {w.URL, 301, "PermanentRedirect", "the bucket is in another region; set AWS_REGION: api error PermanentRedirect: "},
+		"anything else":       {w.URL, 400, "InvalidRequest", "api error InvalidRequest: "},
+	} {
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return deny(rw, r, c.status, c.code) })
+		o := w.run(func(x *Config) { x.Endpoint = c.endpoint })
+		require.Error(t, o.err, name)
+		said, begins := strings.CutPrefix(o.err.Error(), "--endpoint "+c.endpoint+": "+c.want)
+		assert.True(t, begins, "%s: %v", name, o.err)
+		assert.NotContains(t, said, "StatusCode", name)
+	}
+}
+
+// Only what is written moves the progress: a file that is stored leaves it alone.
+func TestTheProgressMakesRoomForWhatIsWritten(t *testing.T) {
+	ok := result{Path: "a", Key: "p/a", Status: stored}
+	special := result{Path: "b", Key: "p/b", Status: skipped, Error: "pipe"}
+	for _, c := range []struct {
+		name  string
+		with  Config
+		x     result
+		moves int
+	}{
+		{"stored", Config{}, ok, 0}, {"skipped for a reason", Config{}, special, 1},
+		{"stored, --json to a file", Config{JSON: true}, ok, 0}, {"skipped, --json to a file", Config{JSON: true}, special, 0},
+	} {
+		var out bytes.Buffer
+		c.with.Stdout, c.with.Stderr = &out, &out
+		r, moves := newReporter(c.with, nil), 0
+		r.around = func(write func()) { moves++; write() }
+		r.add(c.x)
+		assert.Equal(t, c.moves, moves, c.name)
+	}
+}
+
+// A user who has stopped a run sees that it stops, also if the reader of standard output, as a
+// pager, does not read.
+func TestAStoppedRunSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.files(3)
+	ctx, interrupt := context.WithCancel(t.Context())
+	reader, stdout := io.Pipe()
+	stderr := &watched{text: stopping, seen: func() { assert.NoError(t, reader.Close()) }}
+	w.set(func(_ http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) {
+			interrupt()
+		}
+		return false
+	})
+	c := w.config()
+	c.Stdout, c.Stderr = stdout, stderr
+	_, err := Run(ctx, c)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// watched calls seen when the text is written.
+type watched struct {
+	text string
+	seen func()
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.text) {
+		w.seen()
+	}
+	return len(p), nil
+}
+
+// The line has the total and the time left once all files are counted.
+func TestTheLineNamesTheTotal(t *testing.T) {
+	w := newWorld(t)
+	w.files(4)
+	u := &run{Config: w.config(), report: newReporter(w.config(), nil)}
+	require.NoError(t, u.connect(t.Context()))
+	assert.Regexp(t, `^0 files  0 B  0 B/s  cwnd `, u.line())
+	u.count(t.Context())
+	assert.Regexp(t, `^0 of 4 files  0 B of 4 B  `, u.line())
+	u.wire.sent.Add(1)
+	u.unsent.Add(1)
+	u.report.add(result{Status: failed})
+	u.report.began = time.Now().Add(-time.Minute)
+	assert.Regexp(t, `^some 1m\d+s left  1 of 4 files  2 B of 4 B  0 B/s  cwnd .*  1 failed$`, u.line())
+	u.unsent.Add(2)
+	assert.Regexp(t, `^some 0s left  1 of 4 files  4 B of 4 B  `, u.line())
+	u.unsent.Add(100) // the files have grown
+	assert.Regexp(t, `^some 0s left  `, u.line())
+}
+
+func TestShowBytes(t *testing.T) {
+	for n, want := range map[int64]string{1023: "1023 B", 1024: "1.0 KiB", 1023 << 10: "1.0 MiB", 5 << 40: "5.0 TiB", 5 << 50: "5120.0 TiB"} {
+		assert.Equal(t, want, showBytes(n))
+	}
 }
