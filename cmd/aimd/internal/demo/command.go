@@ -4,6 +4,10 @@ package demo
 import (
 	"cmp"
 	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"time"
@@ -13,6 +17,9 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
@@ -99,4 +106,128 @@ func (o *output) order(all, chosen []string) []string {
 		})
 	}
 	return all
+}
+
+type output struct {
+	json          bool
+	html, figures string
+	live          *bool
+}
+
+func (o *output) flags(f *pflag.FlagSet, page string) {
+	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table; the page only with --html")
+	f.StringVar(&o.html, "html", page, "write a page with table and curves to this `file`; '' for none")
+	f.StringVar(&o.figures, "figures", "", "write the curves as SVG and PNG into this `directory`")
+	o.live = livepage.Flag(f)
+}
+
+func (o *output) check(c *cobra.Command) error {
+	if o.json && !c.Flags().Changed("html") {
+		o.html = ""
+	}
+	if err := cli.CheckFile("html", o.html); err != nil {
+		return cli.Usage(c, err)
+	}
+	return cli.Usage(c, cli.MakeDir("figures", o.figures))
+}
+
+// show runs the strategies and shows their results, also after an interruption or an error.
+func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error]) error {
+	if err := o.check(c); err != nil {
+		return err
+	}
+	r.Command = cli.Line(c)
+	page, err := livepage.Serve(c, *o.live)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	display := &watcher{w: c.ErrOrStderr(), page: page}
+	interrupted := false
+	var failed error
+	for x, err := range run(display.begin) {
+		if err != nil {
+			failed = err
+			break
+		}
+		display.end(x)
+		r.Results = append(r.Results, x)
+		interrupted = interrupted || x.Interrupted
+		if o.json {
+			failed = errors.Join(failed, json.NewEncoder(c.OutOrStdout()).Encode(x))
+		}
+	}
+	display.close()
+	if len(r.Results) > 0 {
+		failed = errors.Join(failed, o.write(c, r))
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case interrupted, c.Context().Err() != nil:
+		return cli.ErrInterrupted
+	case !o.json:
+		page.Stay(c.Context())
+	}
+	return nil
+}
+
+func (o *output) write(c *cobra.Command, r Report) error {
+	say := c.OutOrStdout()
+	if o.json {
+		say = c.ErrOrStderr()
+	} else if err := r.Text(say); err != nil {
+		return err
+	}
+	if err := cli.WriteFile("html", o.html, r.Page().HTML); err != nil {
+		return err
+	}
+	if o.html != "" {
+		fmt.Fprintln(say, "Page with the curves:", o.html)
+	}
+	if o.figures != "" {
+		fmt.Fprintln(say, "Figures:", o.figures)
+	}
+	return errors.Join(figure.Write(o.figures, ".svg", r.figures()), figure.Write(o.figures, ".png", r.figures()))
+}
+
+// watcher shows the runs, one after the other, and writes a line at the end of each.
+type watcher struct {
+	w    io.Writer
+	page *livepage.Page
+	// hide ends the display of a run. It is nil between two runs.
+	hide func()
+}
+
+func (w *watcher) begin(strategy string, m *race.Meter) {
+	w.page.Add(strategy, m.Limiter, m.Flow)
+	w.hide = progress.NewLine(w.w, progress.Every, func() string {
+		s := m.Now()
+		cwnd := ""
+		if s.Cwnd > 0 {
+			cwnd = fmt.Sprintf("cwnd %.1f  ", s.Cwnd)
+		}
+		return fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s%d in flight  %d refused", strategy, s.At.Seconds(), s.Done, m.Operations, cwnd, s.InFlight, s.Refused)
+	}).Close
+}
+
+func (w *watcher) end(r race.Result) {
+	w.close()
+	lost := "none lost"
+	if r.Lost > 0 {
+		lost = fmt.Sprintf("%d lost", r.Lost)
+	}
+	ended := fmt.Sprintf("%d refused  %s", r.Refused, lost)
+	if r.Interrupted {
+		ended = "interrupted"
+	}
+	fmt.Fprintf(w.w, "%-12s %5.1f s  %s\n", r.Strategy, r.MakespanS, ended)
+}
+
+// close leaves a run that was not ended as it stands.
+func (w *watcher) close() {
+	if w.hide != nil {
+		w.hide()
+		w.hide = nil
+	}
 }
