@@ -1,7 +1,9 @@
 package tool
 
 import (
+	_ "embed"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
 
@@ -80,4 +83,57 @@ func TestManualPages(t *testing.T) {
 	demo, err := os.ReadFile("a/man1/aimd-demo.1")
 	require.NoError(t, err)
 	assert.Contains(t, string(demo), "sdk-default   the SDK with its defaults", "columns stay columns")
+}
+
+//go:embed testdata/usage.txt
+var usage string
+
+// An error of the command line names the word that is wrong and what is allowed.
+func TestBadCommandLines(t *testing.T) {
+	var got clitest.Outcome
+	for line := range strings.Lines(usage) {
+		line = strings.TrimSuffix(line, "\n")
+		if want, part := strings.CutPrefix(line, "\t"); part {
+			assert.Contains(t, got.Stderr, want)
+			continue
+		}
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		got = aimd(t, strings.Fields(line)...)
+		assert.Equal(t, cli.WrongUsage, got.Status, line)
+		assert.Regexp(t, `\nTry: aimd.* -h\n$`, got.Stderr, line)
+		assert.Empty(t, got.Stdout, line)
+		assert.Empty(t, clitest.Files(t), line)
+	}
+}
+
+// A program with a law of its own, built and run as its user would: the law is in the
+// tables and figures of the built-in scenarios, and wherever a law can be named.
+func TestALawOfOnesOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the whole tool")
+	}
+	binary := filepath.Join(t.TempDir(), "mine.exe")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./testdata/mine").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	dir := t.TempDir()
+	mine := func(args ...string) string {
+		c := exec.CommandContext(t.Context(), binary, args...)
+		c.Dir = dir
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	assert.Contains(t, mine("sim", "list"), "\nlaw-50-slots ")
+	table := mine("sim", "run", "law-50-slots", "window-vs-backoff", "--runs", "1", "--set", "expect=[]", "--svg", "figures")
+	assert.Equal(t, 2, strings.Count(table, "│ mine "), table)
+	figures, err := filepath.Glob(filepath.Join(dir, "figures", "*.svg"))
+	require.NoError(t, err)
+	assert.NotEmpty(t, figures)
+	assert.Contains(t, mine("sim", "run", "law-50-slots", "--runs", "1", "--strategies", "mine,reno-0.5", "--json"), `"strategy":"mine"`)
+	assert.Contains(t, mine("demo", "--json", "--only", "mine", "--quick", "--objects", "20", "--service", "1ms", "--goroutines", "4"), `"strategy":"mine"`)
+	for _, command := range []string{"upload --law ", "client --strategy ", "demo --only ", "demo api --only "} {
+		assert.Contains(t, mine(append([]string{"__complete"}, strings.Split(command, " ")...)...), "mine\n", command)
+	}
 }
