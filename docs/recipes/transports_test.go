@@ -11,11 +11,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-github/v84/github"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/s3blob"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
 
 	"github.com/aimd-go/aimd"
+	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -134,4 +143,57 @@ func TestGitHubsSecondaryLimit(t *testing.T) {
 			require.GreaterOrEqual(t, time.Since(start), time.Minute)
 		})
 	}
+}
+
+func openBucket(ctx context.Context, cfg aws.Config, lim *aimd.Limiter, name string) (*blob.Bucket, error) {
+	aimdaws.Limit(&cfg, lim)
+	return s3blob.OpenBucket(ctx, s3.NewFromConfig(cfg), name, nil)
+}
+
+func TestGoCloud(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		xml := map[string]string{"Content-Type": "application/xml"}
+		tr, calls := serve(t, answer{503, xml, `<Error><Code>SlowDown</Code></Error>`}, answer{200, xml, ""})
+		lim := newLimiter(t)
+		bucket, err := openBucket(t.Context(), aws.Config{
+			Region: "us-east-1", BaseEndpoint: aws.String("http://service.example"), HTTPClient: &http.Client{Transport: tr},
+			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
+			}),
+		}, lim, "bucket")
+		require.NoError(t, err)
+		require.NoError(t, bucket.WriteAll(t.Context(), "key", []byte("hello"), nil))
+		require.NoError(t, bucket.Close())
+		require.Equal(t, 2, *calls)
+		require.EqualValues(t, 1, lim.Snapshot().Overloads)
+	})
+}
+
+func limitKubernetes(config *rest.Config, lim *aimd.Limiter) {
+	config.QPS = -1 // the limiter paces
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return httplimit.New(base, lim) })
+}
+
+// An API server that sheds load answers 429 with a Retry-After, and client-go retries.
+func TestKubernetes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr, calls := serve(t,
+			answer{429, map[string]string{"Retry-After": "1"}, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`},
+			answer{200, nil, `{"major":"1"}`})
+		lim := newLimiter(t)
+		config := &rest.Config{Host: "http://service.example", Transport: tr}
+		config.GroupVersion = &schema.GroupVersion{Version: "v1"}
+		config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+		limitKubernetes(config, lim)
+		client, err := rest.RESTClientFor(config)
+		require.NoError(t, err)
+		start := time.Now()
+		got, err := client.Get().AbsPath("/version").DoRaw(t.Context())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"major":"1"}`, string(got))
+		require.Equal(t, 2, *calls)
+		require.GreaterOrEqual(t, time.Since(start), time.Second)
+		require.EqualValues(t, 1, lim.Snapshot().Overloads)
+		require.EqualValues(t, 1, lim.Snapshot().Successes)
+	})
 }
