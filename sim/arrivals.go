@@ -140,7 +140,6 @@ func (b *arrivals) jittered(e *engine) time.Duration {
 	return stretched(b.conf.Period, 0.5+e.random.Float64())
 }
 
-// period is when a periodic client has its next operation.
 func (b *arrivals) period(e *engine, c *client) time.Duration {
 	switch p := b.conf.Period; b.conf.Form {
 	case fixedPeriod:

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// kind is the kind of an event.
 type kind uint8
 
 const (

@@ -87,7 +87,6 @@ func (c checker) fields(v reflect.Value) {
 	}
 }
 
-// of allows some words.
 func (c checker) of(field, v string, allowed ...string) {
 	if err := setting.OneOf(field, v, allowed...); err != nil {
 		var wrong *setting.Error

@@ -8,7 +8,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// meter measures a run.
 type meter struct {
 	// Result has the counts so far.
 	Result
@@ -38,7 +37,6 @@ func (m *meter) born(op *operation) {
 	m.kind(op).Operations++
 }
 
-// kind counts operations like this one.
 func (m *meter) kind(op *operation) *fared {
 	if op.background {
 		return &m.Background

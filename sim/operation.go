@@ -41,7 +41,6 @@ type client struct {
 	last time.Duration
 }
 
-// operation is work that a client wants done once.
 type operation struct {
 	id     int32
 	client *client

@@ -40,7 +40,6 @@ func (r random) spread(mean time.Duration, s Spread) time.Duration {
 	return mean
 }
 
-// upTo is a random time up to d.
 func (r random) upTo(d time.Duration) time.Duration { return stretched(d, r.Float64()) }
 
 // maxDuration bounds a single time, 100 years: our choice.

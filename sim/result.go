@@ -115,7 +115,6 @@ type Watched struct {
 // fared is how many operations of one kind were born, and how many were done.
 type fared struct{ Operations, Done int }
 
-// done is the share that was done.
 func (f fared) done(name string) Measure {
 	return Measure{name, float64(f.Done) / float64(max(f.Operations, 1)), false, f.Operations > 0}
 }
@@ -219,7 +218,6 @@ func (t Traces) Of(name string) []float64 {
 	return nil
 }
 
-// maxSamples is the most samples of a series.
 const maxSamples = 4096
 
 // The traces: first the counts, which become rates, then the values at a time.
@@ -253,7 +251,6 @@ var byOutcome = [...]int{
 	window.Success: successes, window.Overload: refusals, window.Neutral: failures, window.Timeout: timeouts,
 }
 
-// tracer takes the traces.
 type tracer struct {
 	off      bool
 	windowed bool

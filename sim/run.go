@@ -103,7 +103,6 @@ func (e *engine) run() {
 	}
 }
 
-// step handles the next event, or ends the run.
 func (e *engine) step() {
 	next, ok := e.queue.pop()
 	switch {
@@ -155,7 +154,6 @@ func (e *engine) handle(v event) {
 	}
 }
 
-// attempted handles the events of one attempt.
 func (e *engine) attempted(v event, a *attempt) {
 	switch v.kind {
 	case arriveKind:

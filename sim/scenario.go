@@ -51,7 +51,6 @@ type Watch struct {
 	For  time.Duration `yaml:"for" in:"0 720h"`
 }
 
-// on reports whether that time is watched.
 func (w Watch) on(now time.Duration) bool { return now >= w.From && now-w.From < w.For }
 
 // WithDefaults returns the scenario with the defaults in place of zeros.

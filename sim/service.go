@@ -254,7 +254,6 @@ func (s *server) collided(e *engine, a *attempt) {
 	s.refuse(e, a, window.Overload)
 }
 
-// stopped reports whether the server's process does not run.
 func (s *server) stopped() bool { return s.down != nil && s.down.Kind == silentWord }
 
 // lost reports whether requests and answers vanish. A clairvoyant loses no request.
@@ -262,7 +261,6 @@ func (s *server) lost(e *engine) bool {
 	return s.down != nil && s.down.Kind == lostWord && !e.clairvoyant
 }
 
-// concurrency is the number of requests at the server.
 func (s *server) concurrency() int {
 	waiting := len(s.backlog)
 	if s.down != nil && s.down.Backlog > 0 {

@@ -84,7 +84,6 @@ type Window struct {
 	NewLaw window.NewLaw `yaml:"-" as:"law"`
 }
 
-// on reports whether there is a window.
 func (w Window) on() bool { return w.Law != "" || w.NewLaw != nil }
 
 // MakeLaw returns the law; nil if there is no window, or no law with that name.
@@ -201,7 +200,6 @@ func Laws() []string {
 	return names
 }
 
-// lawNamed is the law with that name, or nil.
 func lawNamed(name string) window.NewLaw {
 	if name == withoutIgnoredWord {
 		return withoutIgnored

@@ -26,7 +26,6 @@ func TestDelaysAreThoseOfTheWords(t *testing.T) {
 	}
 }
 
-// spy is a backoff that keeps what it was asked.
 type spy struct{ asked *[]backoff.State }
 
 func (s spy) Delay(st backoff.State, _ backoff.Rand) (time.Duration, bool) {

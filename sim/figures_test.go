@@ -2,11 +2,15 @@ package sim_test
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +19,108 @@ import (
 
 	"github.com/aimd-go/aimd/sim"
 )
+
+var update = flag.Bool("update", false, "write testdata/results.txt anew")
+
+// everything is a scenario for each kind of server, client and randomness.
+func everything() []sim.Scenario {
+	busy := sim.Refusal{Time: 20 * ms, Busy: true, RetryAfter: 100 * ms, RetryAfterJitter: 50 * ms}
+	return []sim.Scenario{
+		{
+			Name:    "slots",
+			Server:  sim.Server{Connect: 10 * ms, Service: 100 * ms, Spread: sim.Spread{Kind: "lognormal"}, Slots: 20, Queue: 5, Refusal: busy},
+			Clients: sim.Clients{Count: 4, Operations: 800, Arrivals: "poisson", Rate: 300, Timeout: sec},
+		}, {
+			Name: "rate",
+			Server: sim.Server{
+				Service: 10 * ms, Spread: sim.Spread{Kind: "exponential"}, Refusal: busy,
+				Rate: sim.Rate{PerSecond: 100, Burst: 10}, Capacity: []sim.Change{{At: 2 * sec, Rate: 33}},
+			},
+			Clients: sim.Clients{Operations: 500, Rate: 200},
+		}, {
+			Name: "slowdown",
+			Server: sim.Server{
+				Service: 100 * ms, Slowdown: sim.Slowdown{Limit: 30},
+				Outages: []sim.Outage{{From: 2 * sec, For: 3 * sec, Kind: "silent", Backlog: 10}},
+			},
+			Clients: sim.Clients{Count: 100, Think: sec, Timeout: sec}, Horizon: 10 * sec,
+		}, {
+			Name: "knee",
+			Server: sim.Server{
+				Service: 100 * ms, Spread: sim.Spread{Kind: "uniform"}, Knee: sim.Knee{At: 7, Slope: 1.3},
+				Medium: sim.Medium{Places: 50, Jam: 500 * ms}, Failures: sim.Failures{Rate: 0.1},
+			},
+			Clients: sim.Clients{Count: 60, Arrivals: "closed", Think: 300 * ms}, Horizon: 20 * sec,
+		}, {
+			Name:    "periodic",
+			Server:  sim.Server{Outages: []sim.Outage{{From: time.Minute, For: time.Minute, RetryAfter: true}}},
+			Clients: sim.Clients{Count: 200, Period: 20 * sec}, Horizon: 5 * time.Minute,
+		},
+	}
+}
+
+// The same seed gives the same bytes on every machine: these were recorded on one machine, and are compared
+// on all others. A change of a law, a backoff or the simulator may change them: look at what became of the
+// figures, then write them anew with -update.
+func TestSameSeedSameBytes(t *testing.T) {
+	const file = "testdata/results.txt"
+	var got strings.Builder
+	for _, s := range everything() {
+		s.MaxEvents = 50_000
+		for _, st := range sim.Strategies() {
+			r, err := sim.Run(s, st, 7)
+			require.NoError(t, err)
+			text, err := json.Marshal(r)
+			require.NoError(t, err)
+			again, err := sim.Run(s, st, 7)
+			require.NoError(t, err)
+			require.Equal(t, r, again)
+			fmt.Fprintf(&got, "%s %s attempts=%d %x\n", s.Name, st.Name, r.Attempts, sha256.Sum256(text))
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got.String()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"))
+}
+
+const (
+	ms  = time.Millisecond
+	sec = time.Second
+)
+
+func run(t testing.TB, s sim.Scenario, st sim.Strategy) sim.Result {
+	t.Helper()
+	if st.Name == "" {
+		st.Name = "test"
+	}
+	r, err := sim.Run(s, st, 1)
+	require.NoError(t, err)
+	return r
+}
+
+func named(t testing.TB, name string) sim.Strategy {
+	t.Helper()
+	st, ok := sim.StrategyNamed(name)
+	require.True(t, ok, name)
+	return st
+}
+
+// clients are n operations at once, or one each gap.
+func clients(n int, gap time.Duration) sim.Clients {
+	c := sim.Clients{Operations: n}
+	if gap > 0 {
+		c.Rate = 1 / gap.Seconds()
+	}
+	return c
+}
+
+// fixed retries after the same time.
+func fixed(d time.Duration) sim.Strategy {
+	return sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: d}}
+}
 
 // The bounds of TestHarm. The law does not reach the wanted bounds. The held ones are its
 // figures of today: a change of the law may lower them and may not raise them.
@@ -81,7 +187,6 @@ func TestHarm(t *testing.T) {
 	}
 }
 
-// comparison is one service, and what the three strategies took there.
 type comparison struct {
 	service              string
 	probe, reno, backoff cost
@@ -120,7 +225,6 @@ func (c cost) String() string {
 	return fmt.Sprintf("%s%.4gs @ %.2f", word, c.seconds, c.attempts)
 }
 
-// compare plays the service with that number with each strategy.
 func compare(t *testing.T, number int) comparison {
 	s, service := draw(number)
 	cost := func(strategy string) cost {
@@ -197,7 +301,6 @@ func draw(number int) (s sim.Scenario, description string) {
 		description, v.Service, under, v.Refusal.Time, c.Operations, c.Count)
 }
 
-// drawing draws parameters.
 type drawing struct{ *rand.Rand }
 
 func (d drawing) uniform(least, most float64) float64 { return least + (most-least)*d.Float64() }
