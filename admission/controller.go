@@ -89,7 +89,6 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	return r.permit, nil
 }
 
-// now is the time since the controller was made.
 func (c *Controller) now() time.Duration { return c.clock.Since(c.made) }
 
 // unlock is the one way out of the lock: it admits and sheds what it can, sets the timer, releases the lock,

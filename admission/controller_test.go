@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answer is what Admit returned.
 type answer struct {
 	permit Permit
 	err    error
@@ -38,7 +37,7 @@ func admit(ctx context.Context, c *Controller, t tag.Tags) <-chan answer {
 	return to
 }
 
-func controller(t *testing.T, l Limit, s Config) *Controller {
+func controller(t testing.TB, l Limit, s Config) *Controller {
 	t.Helper()
 	c, err := New(l, s)
 	require.NoError(t, err)
@@ -315,19 +314,10 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-func benchController(b *testing.B, limit int, s Config) *Controller {
-	b.Helper()
-	c, err := New(Fixed(limit), s)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	return c
-}
-
 func BenchmarkAdmit(b *testing.B) {
 	b.Run("free", func(b *testing.B) {
-		c, ctx := benchController(b, 32, Config{}), context.Background()
+		b.ReportAllocs()
+		c, ctx := controller(b, Fixed(32), Config{}), context.Background()
 		for b.Loop() {
 			p, err := c.Admit(ctx, tag.Tags{})
 			if err != nil {
@@ -337,7 +327,8 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
-		c, ctx := benchController(b, 1<<20, Config{}), context.Background()
+		b.ReportAllocs()
+		c, ctx := controller(b, Fixed(1<<20), Config{}), context.Background()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				p, err := c.Admit(ctx, tag.Tags{})
@@ -350,7 +341,8 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	})
 	b.Run("shed", func(b *testing.B) {
-		c, ctx := benchController(b, 1, Config{QueueBound: -1}), context.Background()
+		b.ReportAllocs()
+		c, ctx := controller(b, Fixed(1), Config{QueueBound: -1}), context.Background()
 		if _, err := c.Admit(ctx, tag.Tags{}); err != nil {
 			b.Fatal(err)
 		}

@@ -36,7 +36,6 @@ func newTrace(t *testing.T, s Config) *trace {
 	return x
 }
 
-// comes makes a request wait.
 func (x *trace) comes(name string, tags tag.Tags) *trace {
 	x.t.Helper()
 	_, ok := x.core.Tried(x.now)

@@ -9,7 +9,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// errReleased is the error of a second release.
 var errReleased = errors.New("admission: permit released already")
 
 // Shed is the error of a request that was shed.

@@ -36,7 +36,6 @@ type Rule struct {
 	Shed Turn
 }
 
-// matches reports whether the rule is about requests with these tags.
 func (r Rule) matches(t tag.Tags) bool {
 	return matches(r.Client, t.Client) && matches(r.Version, t.Version) && matches(r.Feature, t.Feature)
 }
