@@ -189,7 +189,6 @@ func overhead(b *testing.B, measured *aimd.Limiter, read func()) {
 	over(b, "ratio", work(measured, read), work(bare(b), func() {}))
 }
 
-// cycles acquires and releases n times, and returns the time.
 func cycles(l *aimd.Limiter, n int) float64 {
 	began := time.Now()
 	for range n {

@@ -48,7 +48,6 @@ type task struct {
 
 var bulk = task{objects: 2000, size: 64 << 10, goroutines: 256, slots: 32, service: 100 * time.Millisecond}
 
-// result is the cost of an upload.
 type result struct {
 	span     float64 // makespan over the optimum
 	attempts float64 // for each object

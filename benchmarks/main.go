@@ -44,7 +44,6 @@ func main() {
 	}
 }
 
-// plan is what to measure.
 type plan struct {
 	rounds, uploads int
 	turn            time.Duration

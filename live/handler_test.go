@@ -144,7 +144,6 @@ func ask(t *testing.T, s *httptest.Server, path, host string, header ...string) 
 	return resp.StatusCode
 }
 
-// serve serves a page on a port of this machine.
 func serve(t *testing.T, hosts ...string) *httptest.Server {
 	s := httptest.NewServer(live.Handler(live.Of(reno(t)), hosts...))
 	t.Cleanup(s.Close)

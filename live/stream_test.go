@@ -381,7 +381,6 @@ func TestAPageEndsWithItsClientAndItsServer(t *testing.T) {
 	server.Client().CloseIdleConnections()
 }
 
-// deaf is a writer whose client is gone.
 type deaf struct{ *httptest.ResponseRecorder }
 
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("gone") }

@@ -265,7 +265,6 @@ func text(v any) string {
 	return cut(fmt.Sprintf("%#v", v), 60)
 }
 
-// cut cuts a text that is longer than most bytes.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -38,7 +38,6 @@ func said(version uint64, change func(*remote.Document)) remote.Document {
 	return d
 }
 
-// script is a source that the test writes.
 type script struct {
 	mu      sync.Mutex
 	data    string
@@ -75,7 +74,6 @@ func (s *script) count() int {
 
 func (*script) String() string { return "script" }
 
-// applied is an applier that remembers its documents.
 type applied struct {
 	mu       sync.Mutex
 	refuse   error

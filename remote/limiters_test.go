@@ -249,7 +249,6 @@ func TestFeatures(t *testing.T) {
 	require.Error(t, f.Admit(ctx("b"), 1))
 }
 
-// counted returns a server that counts its requests.
 func counted(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -260,7 +259,6 @@ func counted(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	return server, &n
 }
 
-// closed is a body that remembers whether it was closed.
 type closed struct {
 	io.Reader
 	closed bool

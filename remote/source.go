@@ -88,7 +88,6 @@ func read(path, source string) (r record, err error) {
 	return r, nil
 }
 
-// write puts the record into the file.
 func write(path string, r record) error {
 	data, err := json.Marshal(r)
 	if err == nil {

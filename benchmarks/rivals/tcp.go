@@ -146,5 +146,4 @@ func (v *vegas) Answered(now time.Duration, s window.State, a window.Answer) win
 	return s
 }
 
-// round begins a new round trip.
 func (v *vegas) round(now time.Duration) { v.began, v.least, v.samples = now, math.Inf(1), 0 }

@@ -219,12 +219,10 @@ func TestTransferManager(t *testing.T) {
 	}
 }
 
-// bytesAt is an io.WriterAt over a slice.
 type bytesAt struct{ b []byte }
 
 func (w *bytesAt) WriteAt(p []byte, off int64) (int, error) { return copy(w.b[off:], p), nil }
 
-// requireCode checks the API error code of an error.
 func requireCode(t *testing.T, err error, code string) {
 	t.Helper()
 	var api smithy.APIError

@@ -167,7 +167,6 @@ func TestMissingCredentials(t *testing.T) {
 	}
 }
 
-// responseError is an error as the SDK makes it.
 func responseError(status int, code string) error {
 	return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{
 		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}}},

@@ -115,7 +115,6 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 	return out, metadata, err
 }
 
-// begin waits until the next attempt may go.
 func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
 	if o.last == nil {
 		return o.l.Begin(ctx)

@@ -371,7 +371,6 @@ func TestBodyThatCannotBeRewound(t *testing.T) {
 	requireOutcomes(t, l, outcomes{overloads: 1})
 }
 
-// warden is a guard that logs its calls.
 type warden struct {
 	mu  sync.Mutex
 	log []string

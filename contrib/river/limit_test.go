@@ -23,7 +23,6 @@ func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	return l
 }
 
-// middleware is what Limit adds to the config.
 func middleware(t *testing.T, c *river.Config, s aimdriver.Settings) rivertype.WorkerMiddleware {
 	require.NoError(t, aimdriver.Limit(c, s))
 	require.NotEmpty(t, c.Middleware)

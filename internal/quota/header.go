@@ -64,7 +64,6 @@ func Read(header map[string][]string, now func() time.Time) []Report {
 	return nil
 }
 
-// reader reads a header that has something to say.
 type reader struct {
 	header  map[string][]string
 	now     time.Time
@@ -100,7 +99,6 @@ func (h *reader) read() []Report {
 	return h.reports
 }
 
-// get is the header's value, "" without one.
 func (h *reader) get(name string) string { return strings.Join(h.header[name], ",") }
 
 // of is the report with the name.

@@ -262,7 +262,6 @@ func (d *quota) after(n float64) time.Duration {
 	return time.Duration(min(n/d.rate, longest.Seconds()) * float64(time.Second))
 }
 
-// over reports whether a window's reset is over.
 func (d *quota) over(now time.Duration) bool {
 	return d.rate == 0 && d.back != never && now >= d.back+d.early
 }

@@ -128,7 +128,6 @@ type model struct {
 	back  []returning
 }
 
-// returning is an answer on its way back.
 type returning struct {
 	Answer
 	left time.Duration
