@@ -24,7 +24,6 @@ import (
 //go:embed help
 var help embed.FS
 
-// job is the work that the command line asks for.
 type job struct {
 	form     *delays.Form
 	attempts int
@@ -94,7 +93,6 @@ func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 	return retry.New(cfg)
 }
 
-// run does the job.
 func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	stderr := c.ErrOrStderr()
 	if j.quiet {

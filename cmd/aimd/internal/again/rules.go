@@ -40,7 +40,6 @@ func (rs *rules) flags(f *pflag.FlagSet) {
 	}
 }
 
-// check returns an error if a flag has a wrong value.
 func (rs rules) check() error {
 	for _, r := range rs {
 		if i := slices.IndexFunc(r.statuses, func(s int) bool { return s < 1 || s > 255 }); i >= 0 {

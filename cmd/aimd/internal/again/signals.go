@@ -47,7 +47,6 @@ func passSignals(cancel func()) *signals {
 	return s
 }
 
-// ending are the signals that ask to end.
 var ending = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
 // pass gives the signal to the command, unless the terminal has done so already. The

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passed are the signals that are passed on.
 var passed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
 // inForeground reports whether aimd and the command are those to which the terminal

@@ -28,7 +28,6 @@ const (
 // bounds how long the children of a command may keep standard error open.
 const grace = 5 * time.Second
 
-// failure is how a try failed.
 type failure struct {
 	why     string
 	status  int
@@ -42,7 +41,6 @@ func (f *failure) Error() string { return f.why }
 // Verdict is the verdict of attempt.Classify. If it is the zero value, package attempt decides.
 func (f *failure) Verdict() attempt.Verdict { return f.verdict }
 
-// try runs a command.
 type try struct {
 	command  []string
 	rules    *rules

@@ -104,7 +104,6 @@ func status(ctx context.Context, err error, stderr io.Writer) int {
 //go:embed help
 var help embed.FS
 
-// helpWidth is how wide the help is.
 const helpWidth = "80"
 
 func root(commands []*cobra.Command) *cobra.Command {

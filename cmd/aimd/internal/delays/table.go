@@ -49,7 +49,6 @@ func tableCommand() *cobra.Command {
 	return c
 }
 
-// delayRow is a retry as JSON shows it.
 type delayRow struct {
 	Retry    int     `json:"retry"`
 	Shortest seconds `json:"shortest_s"`
@@ -77,7 +76,6 @@ func Draw(b backoff.Backoff, r *rand.Rand, most int) (delays []time.Duration) {
 	return delays
 }
 
-// delayClients is how many clients draw their delays.
 const delayClients = 1000
 
 // drawDelays has many clients draw their delays, always the same.

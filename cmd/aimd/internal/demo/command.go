@@ -28,7 +28,6 @@ import (
 //go:embed help
 var help embed.FS
 
-// work is the work of a demo.
 type work interface {
 	race.Work
 	race() *race.Race

@@ -30,7 +30,6 @@ import (
 // uploads is the work of aimd demo: objects for an S3 store with the objects in memory.
 type uploads struct {
 	race.Race
-	// size is the size of each object.
 	size int64
 	// The store serves slots requests at a time. Each takes service * (1 ± jitter), evenly spread.
 	slots   int
@@ -39,7 +38,6 @@ type uploads struct {
 }
 
 const (
-	// bucket is the bucket of the demo.
 	bucket = "aimd-demo"
 	// memoryMost bounds what the store holds, in bytes.
 	memoryMost = 4 << 30

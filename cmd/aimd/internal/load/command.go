@@ -199,7 +199,6 @@ type counter[T any] struct {
 	counts T
 }
 
-// change changes the counts, and returns them.
 func (c *counter[T]) change(f func(*T)) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()

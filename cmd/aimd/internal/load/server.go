@@ -51,7 +51,6 @@ type service struct {
 	closed chan struct{}
 }
 
-// serviceCounts are how the service stands.
 type serviceCounts struct {
 	// Concurrency is how many requests are being served, Peak the most so far.
 	Concurrency int `json:"concurrency"`
@@ -106,10 +105,8 @@ func (s *service) serve() bool {
 	}
 }
 
-// path is where the service is.
 const path = "/api"
 
-// server runs the service.
 type server struct {
 	slowdown
 	reports
