@@ -240,3 +240,14 @@ func clairvoyant(s Scenario, most int, seed uint64) time.Duration {
 	}
 	return e.meter.Makespan
 }
+
+// fewest is the least of the bounds; 0 is no bound.
+func fewest(bounds ...int) int {
+	least := 0
+	for _, n := range bounds {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}

@@ -340,14 +340,3 @@ func (s Server) served(concurrency float64) float64 {
 	}
 	return concurrency
 }
-
-// fewest is the least of the bounds; 0 is no bound.
-func fewest(bounds ...int) int {
-	least := 0
-	for _, n := range bounds {
-		if n > 0 && (least == 0 || n < least) {
-			least = n
-		}
-	}
-	return least
-}
