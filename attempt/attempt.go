@@ -56,6 +56,7 @@ type Verdict struct {
 
 // Classifier reads an attempt's error, which is never nil, on the goroutine of the attempt. It returns the
 // zero Verdict for an error that it does not know; such an error is neutral and final, unless time ran out.
+// Several goroutines may call it at once. It should be quick.
 type Classifier func(err error) Verdict
 
 // FirstOf asks the classifiers in turn and takes the first answer: FirstOf(mine, Classify) adds to the default.
