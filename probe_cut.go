@@ -29,6 +29,7 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 		w = max(p.held, p.cut(now, w, a))
 		p.ceiling = max(p.ceiling, p.held)
 		return w
+	// A batch more and p.small allow for chance.
 	case !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.small:
 		p.heed(now)
 		return w
