@@ -18,7 +18,7 @@ import (
 //		  |                                HOLD: no lower, until 20 are accepted and 20 refused
 //		  |                                  |  the cut did not pay        it paid: CUT
 //		  |                                  v
-//		  |  refusals are as frequent      TRIAL: some 8 times the window, at once
+//		  |  refusals are as frequent      TRIAL: some 8 times the window
 //		  +----- they are the service's own -+
 //		                                     |  refusals are more frequent
 //		                                     +----> the held window again, AT THE CEILING
@@ -33,19 +33,23 @@ import (
 //	    how frequent refusals are. If most attempts are refused, or refusals became rarer by half
 //	    than at the window that was held before, the cut paid, and cuts continue.
 //	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
-//	    most three times as large plus 60. If refusals become 1.5 times as frequent, the service
-//	    is full, and the held window returns.
+//	    most three times as large plus 60. If refusals become 1.5 times as frequent, or half of
+//	    the trial is refused in a row, the service is full, and the held window returns.
 //	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
-//	    then. Only refusals that are 1.5 times as frequent cut.
-//	  - Slow answers never cut. If eight in a row take 1.2 times the shortest mean round trip, the
+//	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by half,
+//	    so does the service's own share.
+//	  - Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, the
 //	    window is the ceiling.
-//	  - From the first ceiling on, sends are spread over the round trip, but not in a trial.
+//	  - From the first ceiling on, sends are spread over the round trip, but not in a trial of a held
+//	    window below four.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
 //	    the rate before. If refusals alone fill a round trip, the first success restores half of
 //	    what was accepted in a round trip before, and the initial window at most. The ceiling is
-//	    what was accepted before.
+//	    what was accepted before. After a silence of a second, or two round trips, the accepted
+//	    rate is as before.
 //	  - If the gap is as long as a round trip and half a second, the attempt after the first refusal
-//	    in a row comes at once: the service may refuse what comes after a rest.
+//	    in a row, and after each batch of 20, comes at once: the service may refuse what comes
+//	    after a rest.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow or DefaultSsthresh. Of the settings Initial, Min and Max count;
@@ -54,10 +58,7 @@ func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
 type tuning struct {
-	growth, small, grain, longest float64
-	touch, slow, age              float64
-	batch, fall, more             float64
-	reach                         float64
+	growth, small, grain, longest, touch, slow, age, batch, fall, more, reach float64
 }
 
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
@@ -67,7 +68,7 @@ var tuned = tuning{
 	grain:   1e-3,    // shorter gaps are left out: a timer each costs more
 	longest: 15,      // the longest gap
 	touch:   1. / 60, // of the rate before an outage, the least rate while it lasts
-	slow:    1.2,     // times the shortest mean round trip
+	slow:    1.3,     // times the shortest mean round trip
 	age:     60,      // how fast the shortest mean is forgotten
 	batch:   20,      // successes and refusals of a sample; more refusals in a row are an outage
 	fall:    2.5,     // a cut by this factor must pay
@@ -91,7 +92,7 @@ type probe struct {
 
 	// window is the window; window.State has it rounded, at least 1, with a gap.
 	window float64
-	// trip is the mean round trip; 0 before the first answer.
+	// trip is the mean round trip of successes; 0 before the first answer.
 	trip float64
 	// ceiling is the window that the last cut left, +Inf if there is none.
 	ceiling float64
@@ -104,9 +105,9 @@ type probe struct {
 	// before is what was accepted in a round trip before these refusals.
 	before float64
 
-	// shortest is the shortest mean round trip of late, compared when answers
-	// were counted from, and slow how many in a row took clearly longer.
-	shortest, compared, answers, slow float64
+	// shortest is the shortest mean round trip of late, compared once a round trip, at the time judged
+	// next. slow counts the answers in a row that took clearly longer.
+	shortest, judged, slow float64
 
 	phase phase
 	// held is the window to which the law holds, or from which it tries. While each refusal cuts, it is
@@ -121,7 +122,7 @@ type probe struct {
 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
-	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, ceiling: math.Inf(1), shortest: math.Inf(1)}
+	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, ceiling: math.Inf(1)}
 }
 
 // Timed is true: the law needs round-trip times. If the clock stands still they count as a
@@ -136,54 +137,43 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	if p.trip == 0 {
 		p.begin(now, rtt, s, a)
 	}
-	w := p.window
 	switch {
 	case a.Outcome.Accepted():
-		w = p.success(now, w, rtt, a)
+		return p.state(p.success(now, p.window, rtt, a))
 	case a.Outcome.Overloaded():
-		w = p.refusal(now, w, a)
-	default:
-		return s
+		return p.state(p.refusal(now, p.window, a))
 	}
-	return p.state(w)
+	return s
 }
 
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
-	p.trip, p.compared = rtt, now
-	p.succeeded = now - s.Gap.Seconds()
-	p.window = s.Cwnd
-	if s.Gap > 0 {
-		p.window = min(p.window, p.trip/s.Gap.Seconds())
-	}
-	p.held = min(s.Cwnd, float64(a.Flying))
-	p.sample = sample{began: now}
+	p.trip, p.succeeded = rtt, now-s.Gap.Seconds()
+	p.window, p.held = min(s.Cwnd, rtt/max(s.Gap, 1).Seconds()), min(s.Cwnd, float64(a.Flying))
 	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
 		p.ceiling = s.Ssthresh
 	}
 }
 
-// state is the window with its gap. Below p.small the gap alone sets the rate. A trial has no
-// gap: at once, the attempts show best whether the service has room for them. If gaps are long,
-// the first refused attempt has the least gap after it: the service may refuse after a rest. With
-// no gap the limiter would pause.
+// state is the window with its gap. Below p.small the gap alone sets the rate. If the held window
+// is below p.small, its trial has no gap: the other clients have no time to make room. If gaps are long, an
+// attempt after the first refused one, and after each batch of them, has the least gap before it:
+// the service may refuse after a rest. With no gap the limiter would pause.
 func (p *probe) state(w float64) window.State {
-	w = min(w, p.max)
-	if p.min > window.MinWindow {
+	if w = min(w, p.max); p.min > window.MinWindow {
 		w = max(w, p.min)
 	}
 	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
 	p.window = w
-	gap := p.trip / w
-	start := math.IsInf(p.ceiling, 1) && p.own == 0 // nothing was refused
-	if w >= 1 && (start || p.phase == trying || gap <= p.grain) {
+	gap, refused := p.trip/w, p.ceiling <= window.MaxWindow || p.own > 0
+	if w >= 1 && (!refused || p.phase == trying && p.held < p.small || gap <= p.grain) {
 		return s
 	}
 	if w < p.small {
 		s.Cwnd = max(1, math.Round(w))
 	}
 	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
-	if w <= 1 && gap >= p.span() && p.refused == 1 {
+	if w <= 1 && gap >= p.span() && math.Mod(p.refused, p.batch) == 1 {
 		s.Gap = 1
 	}
 	return s
@@ -194,71 +184,156 @@ func (p *probe) span() float64 { return max(0.5, p.trip) }
 
 // good is how many attempts the service accepts in a round trip, by Little's law. In silence it fades.
 func (p *probe) good(now float64) float64 {
-	if p.rate == 0 {
-		return 0
-	}
 	return p.trip * p.rate * math.Exp((p.succeeded-now)/max(p.span(), 1/p.rate))
 }
 
 func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
-	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, min(w, float64(a.Flying))))
-	since := now - p.succeeded
-	if since > 0 {
-		p.rate += (1/since - p.rate) * -math.Expm1(-since/p.span())
-	} else {
-		p.rate += 1 / p.span()
+	if p.rate == 0 {
+		p.trip, p.shortest, p.judged = rtt, math.MaxFloat64, now+rtt
 	}
+	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, min(w, float64(a.Flying))))
+	since := max(now-p.succeeded, 1e-9)
+	p.rate += (1/since - p.rate) * -math.Expm1(-since/p.span())
 	silent := p.refused > 0 && since > p.trip
 	p.succeeded, p.refused = now, 0
 	if now >= p.sample.began {
 		p.sample.accepted++
+	}
+	if p.slow++; rtt <= p.tuning.slow*p.shortest {
+		p.slow = 0
+	}
+	if now >= p.judged {
+		p.shortest = min(p.trip, p.shortest+(p.trip-p.shortest)*min(1, (now-p.judged+p.trip)/p.age))
+		p.judged = now + p.trip
 	}
 	if silent {
 		p.ceiling = max(p.ceiling, p.before)
 	}
 	if good := p.trip * p.rate; silent && w < p.before/2 { // Little's law
 		w = min(p.initial, p.before/2)
+		if since > 2*p.span() {
+			p.rate = p.before / p.trip
+		}
 	} else if w < good/2 {
 		p.ceiling = max(p.ceiling, good)
 		w = good
 	}
-	slow := p.tooSlow(now, rtt)
 	switch {
 	case p.phase == trying:
 	case p.phase == holding && p.full():
 		w = p.try(now, w)
-	case slow:
+	case p.slow >= 8:
 		p.ceiling = min(p.ceiling, max(1, w))
 	case float64(a.Flying+1) > w/2:
-		w = p.grown(w)
+		step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*min(1, 2*p.trip))
+		w += min(1, step/max(1, w)) // step is of a round trip
 	}
 	return w
 }
 
-// tooSlow reports whether eight answers in a row were slow.
-func (p *probe) tooSlow(now, rtt float64) bool {
-	if p.slow++; rtt <= p.tuning.slow*p.shortest {
-		p.slow = 0
-	}
-	p.answers++
-	if since := now - p.compared; since >= p.trip && p.answers >= 16 {
-		if p.trip > p.shortest {
-			p.shortest += (p.trip - p.shortest) * min(1, since/p.age)
-		} else {
-			p.shortest = p.trip
+// refusal is an overload or a timeout.
+func (p *probe) refusal(now, w float64, a window.Answer) float64 {
+	if p.refused++; p.refused == 1 {
+		if p.before = min(w, p.good(p.succeeded)); p.phase != cutting {
+			p.before = max(p.before, p.held)
 		}
-		p.compared, p.answers = now, 0
 	}
-	return p.slow >= 8
+	outage := p.refused > p.batch
+	if !outage && now >= p.sample.began {
+		p.sample.refused++
+	}
+	switch {
+	case p.phase == trying:
+		return p.tried(now, w)
+	case p.phase == holding && (outage || p.full() && w >= p.more*p.held):
+		p.phase, p.held = cutting, p.held*p.fall
+	case p.phase == holding && p.paid():
+		p.phase, p.held, p.earlier = cutting, w, p.sample.odds()
+	case p.phase == holding:
+		w = max(p.held, p.cut(now, w, a))
+		p.ceiling = max(p.ceiling, p.held)
+		return w
+	}
+	p.heed(now)
+	// A batch more and p.small allow for chance.
+	if !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.small {
+		return w
+	}
+	p.held = max(p.held, min(w, float64(a.Flying)))
+	low := min(w, p.held/p.fall)
+	if w = p.cut(now, w, a); !outage && w < low {
+		w, p.held, p.ceiling = low, low, low
+		p.open(holding, now)
+	}
+	return w
 }
 
-func (p *probe) grown(w float64) float64 {
-	step := p.growth * min(1, p.trip) // of a round trip
-	switch {
-	case w < p.ceiling:
-		step = max(step, p.ceiling-w)
-	case w > p.ceiling+1:
-		step = max(step, p.growth*(w-p.ceiling)*min(1, 2*p.trip))
+// cut is the window after a refusal. The depth below what was taken is what growth makes up
+// for in about a second.
+func (p *probe) cut(now, w float64, a window.Answer) float64 {
+	good := min(w, p.good(now)) - math.Sqrt(min(1, w)*min(1, p.trip))
+	if a.Ignored { // one more of the same burst
+		p.ceiling = max(p.half, good, min(p.ceiling, w)-1)
+		return min(w, p.ceiling)
 	}
-	return w + min(1, step/max(1, w))
+	if p.refused > float64(a.Flying)+1 {
+		good = 0 // the service accepts no attempt now
+	}
+	before := min(1, w)
+	if w = min(w, max(float64(a.Flying-1), good)); w < 1 {
+		w = max(before/2, min(before, max(p.before*p.touch, p.trip/p.longest), p.trip), good)
+	}
+	p.ceiling, p.half = w, max(1, w/2)
+	return w
+}
+
+// sample counts answers from a time on.
+type sample struct{ began, accepted, refused float64 }
+
+// open begins a new sample, a round trip from now: until then answers are to attempts that were
+// sent before, and refusals are the quicker ones.
+func (p *probe) open(f phase, now float64) { p.phase, p.sample = f, sample{began: now + p.trip} }
+
+func (s sample) odds() float64 { return s.refused / max(1, s.accepted) }
+
+// full reports whether the sample shows how frequent refusals are.
+func (p *probe) full() bool { return p.sample.refused >= p.batch && p.sample.accepted >= p.batch }
+
+// paid reports whether the load is the reason of the refusals: most attempts are refused or, since
+// the cut, refusals became rarer by half.
+func (p *probe) paid() bool {
+	s := p.sample
+	return s.refused > p.more*s.accepted+3 || s.refused > 1 && s.accepted >= p.batch/2 && s.odds() < p.earlier/2
+}
+
+// try begins the trial of a much larger window, after a sample at the window that is held. Three
+// times a large window and three samples more show as much: a full service refuses most attempts.
+func (p *probe) try(now, w float64) float64 {
+	p.held, p.own, p.ceiling = w, p.sample.odds(), math.Inf(1)
+	p.open(trying, now)
+	return min(p.reach*(1+p.own)*w, 3*(w+p.batch))
+}
+
+// tried ends a trial once it shows whether refusals became more frequent.
+func (p *probe) tried(now, w float64) float64 {
+	s := p.sample
+	switch {
+	case p.full() && s.odds() <= p.more*p.own: // they are the service's own
+		p.held = w
+	case p.full() || p.refused > max(p.batch, w/2) || s.refused > 2*p.own*max(s.accepted, p.small)+p.small:
+		w, p.earlier = min(w, p.held), p.own
+		p.own, p.held, p.ceiling, p.half = 0, w, w, w
+	default:
+		return w
+	}
+	p.open(cutting, now)
+	return w
+}
+
+// heed lowers the service's own share of refusals, at most to half, if a sample shows that it fell.
+func (p *probe) heed(now float64) {
+	if p.full() || p.own*p.sample.accepted >= 2*p.batch {
+		p.own = min(p.own, max(p.own/2, p.more*p.sample.odds()))
+		p.open(cutting, now)
+	}
 }

@@ -56,6 +56,21 @@ func (p *probed) round(trip time.Duration, taken int) {
 	p.answer(max(0, n-taken), window.Overload)
 }
 
+// outage refuses what flies and, for so long, one attempt after each gap. It returns how many these were.
+func (p *probed) outage(trip, long time.Duration) (sent int) {
+	for _, ticket := range p.flying {
+		p.Answered(p.now, ticket, window.Overload)
+	}
+	p.flying = nil
+	for end := p.now + long; p.now < end; sent++ {
+		ticket := p.Sent(p.now)
+		p.now += trip
+		p.Answered(p.now, ticket, window.Overload)
+		p.now += p.Gap()
+	}
+	return sent
+}
+
 // rate is the window as it is meant: below two, the gap tells it.
 func (p *probed) rate(trip time.Duration) float64 {
 	if p.Gap() == 0 {
@@ -148,7 +163,7 @@ func TestProbeDoesNotGrowUnused(t *testing.T) {
 	require.EqualValues(t, 20, p.State().Cwnd)
 }
 
-// "From the first ceiling on, sends are spread over the round trip, but not in a trial."
+// "From the first ceiling on, sends are spread over the round trip"
 func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	p.round(200*ms, 1000)
@@ -168,7 +183,7 @@ func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	require.InDelta(t, 1.6, p.rate(time.Second), 1e-6, "and the gap makes it 1.6")
 }
 
-// "Slow answers never cut. If eight in a row take 1.2 times the shortest mean round trip, the window
+// "Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, the window
 // is the ceiling."
 func TestProbeHeedsSlowAnswers(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
@@ -176,11 +191,11 @@ func TestProbeHeedsSlowAnswers(t *testing.T) {
 	p.round(100*ms, 40)
 	before := p.State().Cwnd
 	p.fill()
-	p.now += 130 * ms
+	p.now += 140 * ms
 	p.answer(7, window.Success)
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 	p.answer(1, window.Success)
-	require.InDelta(t, before+7, p.State().Ssthresh, 1e-9, "the eighth of 1.3 times the best ends slow start")
+	require.InDelta(t, before+7, p.State().Ssthresh, 1e-9, "the eighth of 1.4 times the best ends slow start")
 	p.answer(len(p.flying), window.Success)
 	require.InDelta(t, before+7, p.State().Cwnd, 1, "and nothing shrinks yet")
 	for range 6 {
@@ -202,6 +217,17 @@ func TestProbeForgivesAPauseOfItsOwn(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, 32, p.State().Cwnd)
+}
+
+// A refusal is quicker than a success: if it comes first, its time is no round trip.
+func TestProbeTakesRoundTripsFromSuccesses(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 10})
+	p.fill()
+	p.now += ms
+	p.answer(1, window.Overload)
+	p.now += 199 * ms
+	p.answer(1, window.Success)
+	require.InEpsilon(t, 200/p.State().Cwnd, float64(p.Gap())/1e6, 0.21, "a round trip over the window, less up to a fifth")
 }
 
 // A single slow answer is no ceiling.
@@ -242,20 +268,9 @@ func TestProbeInAnOutage(t *testing.T) {
 	}
 	p.fill()
 	p.now += 20 * ms
-	for _, ticket := range p.flying {
-		p.Answered(p.now, ticket, window.Overload)
-	}
-	sent, end := 0, p.now+time.Minute
-	for ; p.now < end; sent++ {
-		ticket := p.Sent(p.now)
-		p.now += 20 * ms
-		p.Answered(p.now, ticket, window.Overload)
-		p.now += p.Gap()
-	}
-	require.Less(t, sent, 120, "a sixtieth of what was served before, and less and less")
+	require.Less(t, p.outage(20*ms, time.Minute), 120, "a sixtieth of what was served before, and less and less")
 	require.Less(t, p.rate(200*ms), 1.0)
 	require.LessOrEqual(t, p.Gap(), 15*time.Second)
-	p.flying = nil
 	p.round(200*ms, 1)
 	require.InDelta(t, 20, p.State().Cwnd, 1, "half of what was accepted")
 	require.InDelta(t, 40, p.State().Ssthresh, 1)
@@ -272,6 +287,7 @@ func TestProbeTriesAFastServiceOnceASecond(t *testing.T) {
 		p.round(20*ms, 0)
 		p.now += p.Gap()
 	}
+	p.round(20*ms, 0)
 	require.InDelta(t, 1, p.Gap().Seconds(), 0.01)
 }
 
@@ -378,6 +394,38 @@ func (p *probed) share(n, most int) {
 	}
 }
 
+// "not in a trial of a held window below four"
+func TestProbeSpreadsLargeTrials(t *testing.T) {
+	for start, spread := range map[float64]bool{5: false, 20: true} {
+		p := newProbed(t, window.Settings{Initial: start})
+		for range 40 {
+			if p.share(4, 1000); p.State().Cwnd > 2*start {
+				break
+			}
+		}
+		require.Greater(t, p.State().Cwnd, 2*start, "a trial")
+		require.Equal(t, spread, p.Gap() > 0, "from %v: %v", start, p.State())
+	}
+}
+
+// "If refusals become 1.5 times as frequent, or half of the trial is refused in a row, the service is full": refusals are quicker than successes, so the first answers of a large trial are refusals.
+func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
+	for refused, full := range map[int]bool{30: false, 60: true} {
+		p := newProbed(t, window.Settings{Initial: 20})
+		for range 40 {
+			if p.share(2, 1000); p.State().Cwnd > 40 {
+				break
+			}
+		}
+		trial := p.State().Cwnd
+		require.InDelta(t, 84, trial, 20, "twice 3 times 8 and 20")
+		p.fill()
+		p.now += ms
+		p.answer(refused, window.Overload)
+		require.Equal(t, full, p.State().Cwnd < trial, "%d refused at first", refused)
+	}
+}
+
 // "If the window fell to two fifths, it is held there until a sample shows how frequent refusals are."
 // "Otherwise the law tries a window 8 times as large, or larger if many are refused, but at most three
 // times as large plus 60."
@@ -399,8 +447,7 @@ func TestProbeHoldsAndTries(t *testing.T) {
 }
 
 // "If most attempts are refused, or refusals became rarer by half than at the window that was held before,
-// the cut paid, and cuts continue." "If refusals become 1.5 times as frequent, the service is full, and the
-// held window returns."
+// the cut paid, and cuts continue." "the service is full, and the held window returns."
 func TestProbeKeepsCutsThatPay(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 60})
 	for range 50 {
@@ -435,6 +482,24 @@ func TestProbeIsNotStoppedByRefusalsOfTheServicesOwn(t *testing.T) {
 	}
 }
 
+// "If refusals become rarer by half, so does the service's own share." What is more frequent than that
+// cuts again.
+func TestProbeForgetsRefusalsOfTheServicesOwn(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 60, Max: 100})
+	for range 200 {
+		p.share(3, 1000)
+	}
+	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
+	for range 200 {
+		p.share(10, 1000)
+	}
+	require.EqualValues(t, 100, p.State().Cwnd)
+	for range 20 {
+		p.share(3, 1000)
+	}
+	require.Less(t, p.State().Ssthresh, 100.0)
+}
+
 // It does so at any window: here at a hundredth of an attempt.
 func TestProbeIsNotStoppedByRefusalsAtASmallWindow(t *testing.T) {
 	p := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: window.MaxWindow})
@@ -450,8 +515,37 @@ func TestProbeIsNotStoppedByRefusalsAtASmallWindow(t *testing.T) {
 	require.Greater(t, s.Cwnd, 20.0)
 }
 
-// "If the gap is as long as a round trip and half a second, the attempt after the first refusal in a row
-// comes at once."
+// "After a silence of a second, or two round trips, the accepted rate is as before": a service that is up
+// for less than the rate is a mean of is not asked for less and less.
+func TestProbeIsNotWornDownByOutages(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 20, Max: 20})
+	for range 100 {
+		p.round(20*ms, 20)
+	}
+	for range 20 {
+		p.outage(20*ms, 3*time.Second)
+		for range 10 {
+			p.round(20*ms, 20)
+		}
+		require.Greater(t, p.State().Cwnd, 9.0)
+	}
+}
+
+// "the attempt after the first refusal in a row, and after each batch of 20, comes at once"
+func TestProbeTriesTwiceAfterEachBatch(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 1})
+	var twice []int
+	for i := range 60 {
+		p.round(time.Second, 0)
+		if p.Gap() < ms {
+			twice = append(twice, i)
+		}
+		p.now += p.Gap()
+	}
+	require.Equal(t, []int{0, 20, 40}, twice)
+}
+
+// "If the gap is as long as a round trip and half a second, the attempt after the first refusal in a row"
 func TestProbeIsNotStoppedByARestShorterThanItsGap(t *testing.T) {
 	const rest, trip = 270 * ms, 976 * ms
 	p := newProbed(t, window.Settings{})
