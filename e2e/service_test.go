@@ -136,11 +136,11 @@ func TestRateLimits(t *testing.T) {
 	}{
 		// Wanted: 1.15 @ 1.10, 1.35 @ 1.25, 1.25 @ 1.10, 1.00 @ 1.06 and 1.22 @ 1.14. The law holds too large a
 		// window for a while, and haproxy counts what it refuses.
-		{"haproxy 100", 100, 1000, cost{span: 1.35, attempts: 1.35}, haproxy{Rate: 100}},
-		{"haproxy 20", 20, 200, cost{span: 1.60, attempts: 1.50}, haproxy{Rate: 20}},
-		{"haproxy 300", 300, 1000, cost{span: 1.50, attempts: 1.35}, haproxy{Rate: 300}},
+		{"haproxy 100", 100, 1000, cost{span: 1.50, attempts: 1.60}, haproxy{Rate: 100}},
+		{"haproxy 20", 20, 200, cost{span: 1.55, attempts: 1.60}, haproxy{Rate: 20}},
+		{"haproxy 300", 300, 1000, cost{span: 1.50, attempts: 1.60}, haproxy{Rate: 300}},
 		{"nginx 100 burst 20", 100, 1000, cost{span: 1.10, attempts: 1.40}, nginx{Rate: 100, Burst: 20}},
-		{"nginx 100", 100, 1000, cost{span: 2.40, attempts: 1.30}, nginx{Rate: 100}},
+		{"nginx 100", 100, 1000, cost{span: 1.50, attempts: 1.30}, nginx{Rate: 100}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
