@@ -155,9 +155,9 @@ func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
 	}
 }
 
-// state is the window with its gap. Below p.small the gap alone sets the rate. If the held window
-// is below p.small, its trial has no gap: the other clients have no time to make room. If gaps are long, an
-// attempt after the first refused one, and after each batch of them, has the least gap before it:
+// state is the window with its gap. Below p.small the gap alone sets the rate. The trial of a held
+// window below p.small has no gap: in a longer trial other clients make room, and it seems to pay.
+// If gaps are long, the least gap follows the first refusal in a row and the first after each batch:
 // the service may refuse after a rest. With no gap the limiter would pause.
 func (p *probe) state(w float64) window.State {
 	if w = min(w, p.max); p.min > window.MinWindow {
@@ -188,7 +188,7 @@ func (p *probe) good(now float64) float64 {
 }
 
 func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
-	if p.rate == 0 {
+	if p.rate == 0 { // until now the round trip may be that of a refusal, which is quicker
 		p.trip, p.shortest, p.judged = rtt, math.MaxFloat64, now+rtt
 	}
 	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, min(w, float64(a.Flying))))
@@ -211,6 +211,7 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	}
 	if good := p.trip * p.rate; silent && w < p.before/2 { // Little's law
 		w = min(p.initial, p.before/2)
+		// A mean over the silence would restore less after each outage.
 		if since > 2*p.span() {
 			p.rate = p.before / p.trip
 		}

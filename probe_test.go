@@ -227,7 +227,7 @@ func TestProbeTakesRoundTripsFromSuccesses(t *testing.T) {
 	p.answer(1, window.Overload)
 	p.now += 199 * ms
 	p.answer(1, window.Success)
-	require.InEpsilon(t, 200/p.State().Cwnd, float64(p.Gap())/1e6, 0.21, "a round trip over the window, less up to a fifth")
+	require.InEpsilon(t, 200/p.State().Cwnd, float64(p.Gap())/1e6, 0.21, "of 200 ms, less up to a fifth")
 }
 
 // A single slow answer is no ceiling.
@@ -408,7 +408,8 @@ func TestProbeSpreadsLargeTrials(t *testing.T) {
 	}
 }
 
-// "If refusals become 1.5 times as frequent, or half of the trial is refused in a row, the service is full": refusals are quicker than successes, so the first answers of a large trial are refusals.
+// "If refusals become 1.5 times as frequent, or half of the trial is refused in a row, the service is
+// full": refusals are quicker than successes, so the first answers of a large trial are refusals.
 func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
 	for refused, full := range map[int]bool{30: false, 60: true} {
 		p := newProbed(t, window.Settings{Initial: 20})

@@ -219,25 +219,27 @@ func theLawsPageTellsThis(t *testing.T, stdout string) {
 	}
 }
 
-// theReadmeTellsThis holds how often the README says that aimd.New is faster than backoff.
+// theReadmeTellsThis holds the README's cells, and how often it says that aimd.New is faster than backoff.
 func theReadmeTellsThis(t *testing.T, stdout string) {
 	t.Helper()
-	spans := map[string]map[string]float64{}
+	spans, cells := map[string]map[string]float64{}, map[string]string{}
 	for line := range strings.Lines(stdout) {
 		var x struct {
 			Scenario, Strategy string
 			Set                map[string]string
 			Span               struct{ Median float64 }
+			AttemptsPerOp      struct{ Median float64 } `json:"attempts_per_op"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &x), line)
 		if x.Scenario != "backoff-or-window" {
 			continue
 		}
-		cell := fmt.Sprint(x.Set)
+		cell := x.Set["clients.count"] + "," + x.Set["server.slots"]
 		if spans[cell] == nil {
 			spans[cell] = map[string]float64{}
 		}
 		spans[cell][x.Strategy] = x.Span.Median
+		cells[cell+x.Strategy] = few(x.Span.Median) + ", " + few(x.AttemptsPerOp.Median)
 	}
 	faster, same := 0, 0
 	for cell, span := range spans {
@@ -253,6 +255,14 @@ func theReadmeTellsThis(t *testing.T, stdout string) {
 	readme, err := os.ReadFile("../../../../README.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(readme), fmt.Sprintf("In %d of its %d cells `aimd.New` is faster than backoff, and in %d as fast.", faster, len(spans), same))
+	rows := regexp.MustCompile(`(?m)^\| (\d+) clients?, (\d+) slots \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|`).
+		FindAllStringSubmatch(strings.ReplaceAll(string(readme), "**", ""), -1)
+	require.Len(t, rows, 6)
+	for _, row := range rows {
+		for i, strategy := range []string{"backoff", "reno-0.5", "reno-0.9", "probe"} {
+			assert.Equal(t, cells[row[1]+","+row[2]+strategy], row[3+i], "README.md: %s", row[0])
+		}
+	}
 }
 
 // few is a number in as few digits as the page has them.
