@@ -1,7 +1,9 @@
 package aimd_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -209,22 +211,41 @@ func Example_watched() {
 	// Output: photos
 }
 
-// What was learned outlives a restart, if it is no older than an hour.
-func ExampleWithStateFile() {
+// What was learned outlives a restart. The file is written each minute, so that it outlives a kill too.
+func ExampleWithState() {
 	dir, err := os.MkdirTemp("", "aimd")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	file, ctx := filepath.Join(dir, "photos.json"), context.Background()
+	file := filepath.Join(dir, "photos.json")
+	save := func(lim *aimd.Limiter) error {
+		data, err := json.Marshal(lim.State())
+		if err = cmp.Or(err, os.WriteFile(file+".new", data, 0o600)); err != nil {
+			return err
+		}
+		return os.Rename(file+".new", file) // whole, whenever the program is killed
+	}
+	start := func() (*aimd.Limiter, error) {
+		data, _ := os.ReadFile(file) // none at the first start
+		var state limiter.State
+		_ = json.Unmarshal(data, &state)
+		return aimd.New(aimd.WithState(state))
+	}
 
-	lim, err := aimd.New(aimd.WithStateFile(file, time.Hour))
+	before, err := aimd.New(aimd.WithInitialWindow(48))
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer lim.Drain(ctx) // no new work, wait for what is in flight, write the file
+	if err := save(before); err != nil {
+		log.Fatal(err)
+	}
+	lim, err := start()
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(lim.State().Cwnd)
-	// Output: 20
+	// Output: 48
 }
 
 // New settings while it works: nothing in flight or waiting is lost.

@@ -59,12 +59,6 @@ func WithState(state limiter.State) Option {
 	return func(s *settings) { s.Restore = state }
 }
 
-// WithStateFile keeps the limiter's State in a file over restarts: New starts from a state that is no older
-// than maxAge (0 means 1 h, negative: of any age), Close and Drain write it. Default: no file.
-func WithStateFile(path string, maxAge time.Duration) Option {
-	return func(s *settings) { s.StateFile, s.RestoreAge = path, maxAge }
-}
-
 // WithQueueBound sets the most new operations that may wait; more get attempt.ErrQueueFull. Default: no
 // bound.
 func WithQueueBound(operations int) Option {

@@ -2,36 +2,31 @@ package limiter
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/core"
-	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Close takes no new work: callers that wait, and later ones, get ErrClosed. With Config.StateFile it writes
-// the state, and returns the error of the write. It may be called more than once.
+// Close takes no new work: callers that wait, and later ones, get ErrClosed. It may be called more than once.
+// The error is always nil; it makes a Limiter an io.Closer.
 func (l *Limiter) Close() error {
 	l.close()
-	return l.save()
+	return nil
 }
 
-// Drain is Close, and waits until no attempt is in flight before it writes the state. If the context ends
-// first, the error says how many attempts still are.
+// Drain is Close, and waits until no attempt is in flight. If the context ends first, the error says how many
+// attempts still are.
 func (l *Limiter) Drain(ctx context.Context) error {
 	l.close()
-	var err error
 	select {
 	case <-l.idle:
 	case <-ctx.Done():
 		if n := l.Snapshot().InFlight; n > 0 {
-			err = fmt.Errorf("limiter: %d attempts still in flight: %w", n, ctx.Err())
+			return fmt.Errorf("limiter: %d attempts still in flight: %w", n, ctx.Err())
 		}
 	}
-	return errors.Join(err, l.save())
+	return nil
 }
 
 func (l *Limiter) close() {
@@ -66,13 +61,14 @@ func (l *Limiter) settle() {
 // restoreAge: a window of an hour ago is probably still right. Our choice.
 const restoreAge = time.Hour
 
-// State is the knowledge of a limiter, and its time: plain data that goes through JSON.
+// State is the knowledge of a limiter, and its time: plain data that goes through JSON. docs/recipes.md keeps
+// it in a file.
 type State struct {
 	window.State
 	// Law is the type of the law that set Ssthresh and Gap, "" if it is not known. A limiter with another law
 	// starts with Cwnd as its window and as its threshold.
 	Law string `json:"law,omitempty"`
-	// At is the time of the state, zero if it is not known.
+	// At is the time of the state; zero: not known. A state with a time of more than an hour ago is ignored.
 	At time.Time `json:"at,omitzero"`
 }
 
@@ -85,38 +81,13 @@ func (l *Limiter) State() State {
 
 // restored is the state that a limiter with the law starts from, or the zero State.
 func (c Config) restored(law string) window.State {
-	for _, s := range []State{readState(c.StateFile), c.Restore} {
-		old := c.RestoreAge > 0 && !s.At.IsZero() && c.Clock.Since(s.At) > c.RestoreAge
-		switch {
-		case s.State == window.State{} || old:
-		case s.Law != "" && s.Law != law:
-			return window.State{Cwnd: s.Cwnd, Ssthresh: s.Cwnd}
-		default:
-			return s.State
-		}
+	s := c.Restore
+	old := !s.At.IsZero() && c.Clock.Since(s.At) > restoreAge
+	switch {
+	case s.State == window.State{} || old:
+		return window.State{}
+	case s.Law != "" && s.Law != law:
+		return window.State{Cwnd: s.Cwnd, Ssthresh: s.Cwnd}
 	}
-	return window.State{}
-}
-
-func readState(path string) (s State) {
-	data, err := keep.Read(path, 4<<10)
-	if err != nil || json.Unmarshal(data, &s) != nil || new(core.Window).Restored(s.State) != nil {
-		return State{}
-	}
-	return s
-}
-
-func (l *Limiter) save() error {
-	path := l.config.Load().StateFile
-	if path == "" {
-		return nil
-	}
-	data, err := json.Marshal(l.State())
-	if err == nil {
-		err = keep.Write(path, data)
-	}
-	if err != nil {
-		return fmt.Errorf("limiter: state: %w", err)
-	}
-	return nil
+	return s.State
 }

@@ -73,13 +73,8 @@ type Config struct {
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
-	// Restore is a state to start from, unless it is the zero State or older than RestoreAge.
+	// Restore is a state to start from, unless it is the zero State or of more than an hour ago.
 	Restore State
-	// StateFile keeps the state over restarts. New starts from a state in the file that is not too old, else
-	// from Restore; Close and Drain write it. "": no file.
-	StateFile string
-	// RestoreAge is the age from which a state with a time is too old; 0 means 1 h, negative: no age.
-	RestoreAge time.Duration
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
 	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy
@@ -102,7 +97,6 @@ func (c Config) withDefaults() (Config, error) {
 		err = cmp.Or(err, setting.Nil("Guards"))
 	}
 	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
-	c.RestoreAge = cmp.Or(c.RestoreAge, restoreAge)
 	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
 	if c.Classifier == nil {
 		c.Classifier = attempt.Classify

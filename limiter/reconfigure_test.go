@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -270,7 +267,6 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 		require.EqualValues(t, 4, newLimiter(t, 20, restore).State().Cwnd)
 		time.Sleep(time.Nanosecond)
 		require.EqualValues(t, 20, newLimiter(t, 20, restore).State().Cwnd, "too old")
-		require.EqualValues(t, 4, newLimiter(t, 20, restore, func(c *limiter.Config) { c.RestoreAge = -1 }).State().Cwnd)
 		s.At = time.Time{}
 		require.EqualValues(t, 4, newLimiter(t, 20, restore).State().Cwnd, "it does not say when it was")
 	})
@@ -292,46 +288,6 @@ func TestAStateOfAnotherLawIsItsWindowAlone(t *testing.T) {
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
 	s.Law = ""
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Gap: time.Second}, restored(aimd.Probe), "it does not say which")
-}
-
-func TestStateFileKeepsWhatWasLearned(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	keep := func(c *limiter.Config) { c.StateFile = path }
-	l := newLimiter(t, 8, keep)
-	require.EqualValues(t, 8, l.State().Cwnd, "no file is no state")
-	refuseBursts(t, l, 1)
-	l.Close()
-	require.EqualValues(t, 4, newLimiter(t, 8, keep).State().Cwnd)
-
-	p := acquire(t, newLimiter(t, 8, keep), 1)
-	require.NoError(t, p[0].Done(window.Neutral))
-	l = newLimiter(t, 8, keep)
-	p = acquire(t, l, 1)
-	l.Close()
-	require.NoError(t, p[0].Done(window.Overload))
-	require.NoError(t, l.Drain(t.Context()))
-	require.EqualValues(t, 2, newLimiter(t, 8, keep).State().Cwnd, "Drain has the last word")
-}
-
-// A file that New cannot make sense of is as if it were not there: not one that keeps a program from
-// starting.
-func TestStateFileThatIsNone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	keep := func(c *limiter.Config) { c.StateFile = path }
-	for _, text := range []string{"", "{", `{"cwnd":0.5,"ssthresh":9}`, `{"cwnd":1e99}`, `[1]`, `{"cwnd":4}`} {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		require.EqualValues(t, 8, newLimiter(t, 8, keep).State().Cwnd, text)
-	}
-}
-
-func TestCloseAndDrainReturnTheErrorOfTheWrite(t *testing.T) {
-	dir := t.TempDir()
-	l := newLimiter(t, 8, func(c *limiter.Config) { c.StateFile = dir })
-	require.ErrorContains(t, l.Close(), "limiter: state: "+dir)
-	require.ErrorContains(t, l.Close(), "limiter: state: "+dir)
-	require.ErrorContains(t, l.Drain(t.Context()), "limiter: state: "+dir)
-	l = newLimiter(t, 8, func(c *limiter.Config) { c.StateFile = filepath.Join(dir, "no", "such") })
-	require.ErrorIs(t, l.Drain(t.Context()), fs.ErrNotExist)
 }
 
 // timedLaw is a law that answers what the function says, and is told the time.

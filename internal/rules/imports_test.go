@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
 	"attempt":   {"window", "internal/fact", "internal/answer"},
-	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/quota", "internal/keep", "internal/setting"},
+	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/quota", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/core", "internal/setting"},
 	"httplimit": {"limiter", "attempt", "internal/answer", "internal/quota", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
 
