@@ -27,8 +27,6 @@ type State struct {
 	Retry int
 	// Last is the delay before this one, 0 if this is the first.
 	Last time.Duration
-	// Elapsed is the time since the operation's first attempt began.
-	Elapsed time.Duration
 }
 
 // Backoff says how long to wait before an attempt that failed is followed by another. The Backoffs of this
@@ -43,7 +41,7 @@ type Backoff interface {
 // method Check() error.
 func Check(b Backoff) error {
 	if b == nil {
-		return setting.Nil("backoff")
+		return setting.Nil("Backoff")
 	}
 	switch c := b.(type) {
 	case interface{ check() error }:
@@ -111,8 +109,8 @@ func (c *checks) fail(err error) {
 
 // bounds settles a shortest and a longest delay.
 func (c *checks) bounds(lo, hi *time.Duration) {
-	c.duration("longest delay", hi, max(defaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
-	c.duration("shortest delay", lo, min(defaultMin, *hi), 1, *hi)
+	c.duration("Max", hi, max(defaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
+	c.duration("Min", lo, min(defaultMin, *hi), 1, *hi)
 }
 
 // LimitAttempts is b with at most n attempts of an operation, its first one included: n = 1 means no
@@ -133,36 +131,11 @@ func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
 }
 
 func (b fewer) check() error {
-	return cmp.Or(Check(b.Backoff), setting.Count("attempt limit", &b.attempts, 0, 1, math.MaxInt))
+	return cmp.Or(Check(b.Backoff), setting.Count("LimitAttempts", &b.attempts, 0, 1, math.MaxInt))
 }
-
-// LimitElapsed is b with no retry that would begin later than limit after the operation's first attempt;
-// one that b would put later is not made. limit is 1 ns to MaxDelay; less means no retry. It needs
-// State.Elapsed.
-func LimitElapsed(b Backoff, limit time.Duration) Backoff { return sooner{b, limit} }
-
-type sooner struct {
-	Backoff
-	limit time.Duration
-}
-
-func (b sooner) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := ask(b.Backoff, s, r)
-	if !ok || b.limit < 1 || d > b.limit-max(s.Elapsed, 0) {
-		return 0, false
-	}
-	return d, true
-}
-
-func (b sooner) check() error { return cmp.Or(Check(b.Backoff), positive("elapsed limit", b.limit)) }
 
 // ask is the delay of b, one from elsewhere brought within the bounds.
 func ask(b Backoff, s State, r Rand) (time.Duration, bool) {
 	d, ok := b.Delay(s, r)
 	return min(max(d, 0), MaxDelay), ok
-}
-
-// positive returns an error that names the setting unless 1 ns <= d <= MaxDelay.
-func positive(name string, d time.Duration) error {
-	return setting.Duration(name, &d, 0, 1, MaxDelay)
 }

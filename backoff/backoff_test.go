@@ -34,7 +34,7 @@ func delays(b backoff.Backoff, r backoff.Rand, n int) []time.Duration {
 			break
 		}
 		all = append(all, d)
-		s.Last, s.Elapsed = d, s.Elapsed+d
+		s.Last = d
 	}
 	return all
 }
@@ -69,45 +69,12 @@ func TestCapBeforeAndAfterJitter(t *testing.T) {
 	assert.Equal(t, 1500*time.Millisecond, one(t, around, 50, most))
 }
 
-func TestFibonacciIsItsSeries(t *testing.T) {
-	a, b := int64(1), int64(1)
-	f := backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay}
-	for n := 1; n <= 88; n++ {
-		// Exact as long as a float64 is; within a billionth of a millionth then.
-		assert.InDelta(t, a, one(t, f, n, nil), float64(a)*1e-14, "retry %d", n)
-		if n <= 70 {
-			assert.Equal(t, time.Duration(a), one(t, f, n, nil), "retry %d", n)
-		}
-		a, b = b, a+b
-	}
-	assert.Equal(t, backoff.MaxDelay, one(t, f, math.MaxInt, nil))
-}
-
-func TestDecorrelatedGrowsFromTheDelayBefore(t *testing.T) {
-	b := backoff.Decorrelated{}
-	d, _ := b.Delay(backoff.State{Retry: 1, Last: time.Hour}, fixed{uniform: 1})
-	assert.Equal(t, 300*time.Millisecond, d, "an earlier operation's delay says nothing")
-	d, _ = b.Delay(backoff.State{Retry: 2, Last: time.Second}, fixed{uniform: 1})
-	assert.Equal(t, 3*time.Second, d)
-	d, _ = b.Delay(backoff.State{Retry: 2, Last: time.Second}, fixed{})
-	assert.Equal(t, 100*time.Millisecond, d)
-	d, _ = b.Delay(backoff.State{Retry: 2}, fixed{uniform: 1})
-	assert.Equal(t, 300*time.Millisecond, d, "a delay before that is not told counts as Min")
-}
-
 func TestLimits(t *testing.T) {
 	e := backoff.Exponential{}
 	assert.Len(t, delays(backoff.LimitAttempts(e, 4), nil, 100), 3, "four attempts are three retries")
 	assert.Empty(t, delays(backoff.LimitAttempts(e, 1), nil, 100))
 	assert.Empty(t, delays(backoff.LimitAttempts(e, math.MinInt), nil, 100))
 	assert.Len(t, delays(backoff.LimitAttempts(e, math.MaxInt), nil, 100), 100)
-
-	// 0.1 + 0.2 + 0.4 + 0.8 s = 1.5 s: a retry may begin at the limit itself.
-	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond), nil, 100), 4)
-	assert.Len(t, delays(backoff.LimitElapsed(e, 1500*time.Millisecond-1), nil, 100), 3)
-	assert.Empty(t, delays(backoff.LimitElapsed(backoff.Constant(0), 0), nil, 100))
-	_, ok := backoff.LimitElapsed(e, math.MinInt64).Delay(backoff.State{Elapsed: math.MaxInt64}, nil)
-	assert.False(t, ok)
 
 	// The inner end is the outer one's too.
 	both := backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full())
@@ -124,8 +91,6 @@ func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
 	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
 		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
 		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
-		d, _ := backoff.LimitElapsed(o, backoff.MaxDelay).Delay(backoff.State{}, nil)
-		assert.GreaterOrEqual(t, d, time.Duration(0))
 	}
 }
 
@@ -136,31 +101,28 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		backoff backoff.Backoff
 		want    string
 	}{
-		{nil, "backoff: nil is not allowed"},
-		{backoff.Exponential{Min: -1}, "shortest delay: -1ns is not allowed, want a duration from 1ns to 30s"},
-		{backoff.Exponential{Min: 3, Max: 2}, "shortest delay: 3ns is not allowed, want a duration from 1ns to 2ns"},
-		{backoff.Exponential{Max: -time.Second}, "longest delay: -1s is not allowed, want a duration from 1ns to " + most},
-		{backoff.Exponential{Max: math.MaxInt64}, "longest delay: 2562047h47m16.854775807s is not allowed, want a duration from 1ns to " + most},
-		{backoff.Exponential{Factor: 0.5}, "factor: 0.5 is not allowed, want a number from 1 to 1000"},
-		{backoff.Exponential{Factor: nan}, "factor: NaN is not allowed, want a number from 1 to 1000"},
-		{backoff.Exponential{Factor: math.Inf(1)}, "factor: +Inf is not allowed, want a number from 1 to 1000"},
-		{backoff.Exponential{Jitter: backoff.Proportional(1.5)}, "jitter: proportional:1.5 is not allowed, want a number from 0 to 1"},
-		{backoff.Exponential{Jitter: backoff.Normal(-1)}, "jitter: normal:-1 is not allowed, want a number from 0 to 1"},
-		{backoff.Exponential{Jitter: backoff.Uniform(2, 1)}, "jitter: uniform:2:1 is not allowed, want numbers 0 <= LO <= HI <= 100"},
-		{backoff.Exponential{Jitter: backoff.Uniform(0, nan)}, "jitter: uniform:0:NaN is not allowed, want numbers 0 <= LO <= HI <= 100"},
-		{backoff.Compound{Factor: -2}, "factor: -2 is not allowed, want a number from 1 to 1000"},
-		{backoff.Compound{Jitter: backoff.Normal(nan)}, "jitter: normal:NaN is not allowed, want a number from 0 to 1"},
-		{backoff.Decorrelated{Min: time.Minute, Max: time.Second}, "shortest delay: 1m0s is not allowed, want a duration from 1ns to 1s"},
-		{backoff.Fibonacci{Max: -1}, "longest delay: -1ns is not allowed, want a duration from 1ns to " + most},
-		{backoff.LastTry{Time: -1}, "time: -1ns is not allowed, want a duration from 1ns to " + most},
-		{backoff.LastTry{Rate: 0.1}, "rate: 0.1 is not allowed, want a number from 1 to 1000"},
-		{backoff.LastTry{Max: -1}, "max: -1ns is not allowed, want a duration from 1ns to " + most},
-		{backoff.Constant(-1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
-		{backoff.LimitAttempts(backoff.Constant(1), 0), "attempt limit: 0 is not allowed, want a number from 1"},
-		{backoff.LimitElapsed(backoff.Constant(1), -5), "elapsed limit: -5ns is not allowed, want a duration from 1ns to " + most},
-		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "jitter: normal:2 is not allowed, want a number from 0 to 1"},
+		{nil, "Backoff: nil is not allowed"},
+		{backoff.Exponential{Min: -1}, "Min: -1ns is not allowed, want a duration from 1ns to 30s"},
+		{backoff.Exponential{Min: 3, Max: 2}, "Min: 3ns is not allowed, want a duration from 1ns to 2ns"},
+		{backoff.Exponential{Max: -time.Second}, "Max: -1s is not allowed, want a duration from 1ns to " + most},
+		{backoff.Exponential{Max: math.MaxInt64}, "Max: 2562047h47m16.854775807s is not allowed, want a duration from 1ns to " + most},
+		{backoff.Exponential{Factor: 0.5}, "Factor: 0.5 is not allowed, want a number from 1 to 1000"},
+		{backoff.Exponential{Factor: nan}, "Factor: NaN is not allowed, want a number from 1 to 1000"},
+		{backoff.Exponential{Factor: math.Inf(1)}, "Factor: +Inf is not allowed, want a number from 1 to 1000"},
+		{backoff.Exponential{Jitter: backoff.Proportional(1.5)}, "Jitter: proportional:1.5 is not allowed, want a number from 0 to 1"},
+		{backoff.Exponential{Jitter: backoff.Normal(-1)}, "Jitter: normal:-1 is not allowed, want a number from 0 to 1"},
+		{backoff.Exponential{Jitter: backoff.Uniform(2, 1)}, "Jitter: uniform:2:1 is not allowed, want numbers 0 <= LO <= HI <= 100"},
+		{backoff.Exponential{Jitter: backoff.Uniform(0, nan)}, "Jitter: uniform:0:NaN is not allowed, want numbers 0 <= LO <= HI <= 100"},
+		{backoff.Compound{Factor: -2}, "Factor: -2 is not allowed, want a number from 1 to 1000"},
+		{backoff.Compound{Jitter: backoff.Normal(nan)}, "Jitter: normal:NaN is not allowed, want a number from 0 to 1"},
+		{backoff.LastTry{Time: -1}, "Time: -1ns is not allowed, want a duration from 1ns to " + most},
+		{backoff.LastTry{Rate: 0.1}, "Rate: 0.1 is not allowed, want a number from 1 to 1000"},
+		{backoff.LastTry{Max: -1}, "Max: -1ns is not allowed, want a duration from 1ns to " + most},
+		{backoff.Constant(-1), "Constant: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.LimitAttempts(backoff.Constant(1), 0), "LimitAttempts: 0 is not allowed, want a number from 1"},
+		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "Jitter: normal:2 is not allowed, want a number from 0 to 1"},
 		// What is inside is checked too.
-		{backoff.LimitAttempts(backoff.LimitElapsed(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), 1), "delay: -1ns is not allowed, want a duration from 0s to " + most},
+		{backoff.LimitAttempts(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), "Constant: -1ns is not allowed, want a duration from 0s to " + most},
 	} {
 		require.EqualError(t, backoff.Check(c.backoff), c.want)
 		if c.backoff == nil {
@@ -200,16 +162,16 @@ func TestJitterAsText(t *testing.T) {
 	assert.Equal(t, backoff.Full(), backoff.Uniform(0, 1), "the same thing is equal")
 
 	for text, want := range map[string]string{
-		"":                  `jitter: "" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"some":              `jitter: "some" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"full:1":            `jitter: "full:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"normal":            `jitter: "normal" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"normal:x":          `jitter: "normal:x" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"uniform:1":         `jitter: "uniform:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"proportional:2":    `jitter: proportional:2 is not allowed, want a number from 0 to 1`,
-		"normal:NaN":        `jitter: normal:NaN is not allowed, want a number from 0 to 1`,
-		"uniform:-1:1":      `jitter: uniform:-1:1 is not allowed, want numbers 0 <= LO <= HI <= 100`,
-		"uniform:0:1000000": `jitter: uniform:0:1e+06 is not allowed, want numbers 0 <= LO <= HI <= 100`,
+		"":                  `Jitter: "" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"some":              `Jitter: "some" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"full:1":            `Jitter: "full:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"normal":            `Jitter: "normal" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"normal:x":          `Jitter: "normal:x" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"uniform:1":         `Jitter: "uniform:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"proportional:2":    `Jitter: proportional:2 is not allowed, want a number from 0 to 1`,
+		"normal:NaN":        `Jitter: normal:NaN is not allowed, want a number from 0 to 1`,
+		"uniform:-1:1":      `Jitter: uniform:-1:1 is not allowed, want numbers 0 <= LO <= HI <= 100`,
+		"uniform:0:1000000": `Jitter: uniform:0:1e+06 is not allowed, want numbers 0 <= LO <= HI <= 100`,
 	} {
 		j := backoff.Equal()
 		require.EqualError(t, j.UnmarshalText([]byte(text)), want)

@@ -9,11 +9,10 @@
 //   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any jitter, as in [Ethernet]
 //     and [Syncmusings].
 //   - [Compound]: the loop of [Crash], each delay grown from the one before.
-//   - [Decorrelated]: random between Min and three times the delay before.
 //   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
-//   - [Constant] and [Fibonacci].
+//   - [Constant].
 //
-// [WithJitter], [LimitAttempts] and [LimitElapsed] go around any Backoff. A delay is never negative and
+// [WithJitter] and [LimitAttempts] go around any Backoff. A delay is never negative and
 // never longer than [MaxDelay], whatever the settings and the number of the retry; [Check] says whether
 // the settings are right.
 //
@@ -29,8 +28,6 @@
 //
 //	Constant(time.Second)
 //	    1  1  1  1  1  1  1  1  1  1
-//	Fibonacci{}
-//	    0.1  0.1  0.2  0.3  0.5  0.8  1.3  2.1  3.4  5.5
 //	Exponential{}
 //	    0.1  0.2  0.4  0.8  1.6  3.2  6.4  12.8  25.6  30
 //	Exponential{Jitter: Full()}
@@ -41,8 +38,6 @@
 //	    0.05-0.15  0.1-0.3  0.2-0.6  0.4-1.2  0.8-2.4  1.6-4.8  3.2-9.6  6.4-19.2  12.8-38.4  15-45
 //	Exponential{Jitter: Normal(0.1)}
 //	    0.09-0.11  0.18-0.22  0.36-0.44  0.72-0.88  1.44-1.76  2.88-3.52  5.76-7.04  11.5-14.1  23-28.2  27-33
-//	Decorrelated{}
-//	    0.1-0.3  0.1-0.9  0.1-2.7  0.1-8.1  0.1-24.3  0.1-30  0.1-30  0.1-30  0.1-30  0.1-30
 //	Crash, blue:  Compound{100ms, 10min, 2.7, Normal(0.1)}
 //	    0.1  0.243-0.297  0.59-0.882  1.43-2.62  3.49-7.78  8.47-23.1  20.6-68.6  50-204  122-605  295-660
 //	Crash, green: Compound{1s, 5min, 1.5, Normal(0.1)}

@@ -21,7 +21,7 @@ func show(b backoff.Backoff, retries int) {
 			return
 		}
 		fmt.Print(d.Round(time.Millisecond), " ")
-		s.Last, s.Elapsed = d, s.Elapsed+d
+		s.Last = d
 	}
 	fmt.Println("...")
 }
@@ -45,12 +45,6 @@ func ExampleCompound() {
 	// 1s 1.557s 2.353s 3.6s 4.792s 6.9s 7.157s 12.81s ...
 }
 
-func ExampleDecorrelated() {
-	show(backoff.Decorrelated{Max: 5 * time.Second}, 8)
-	// Output:
-	// 235ms 380ms 628ms 867ms 2.095s 2.502s 5s 5s ...
-}
-
 // [Clojure]: (exponential-backoff 1000 2 10000 ...).
 func ExampleLastTry() {
 	show(backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second}, 100)
@@ -60,11 +54,6 @@ func ExampleLastTry() {
 func ExampleConstant() {
 	show(backoff.Constant(time.Second), 3)
 	// Output: 1s 1s 1s ...
-}
-
-func ExampleFibonacci() {
-	show(backoff.Fibonacci{Min: time.Second}, 10)
-	// Output: 1s 1s 2s 3s 5s 8s 13s 21s 30s 30s ...
 }
 
 // [SafeClients]: "Retry with exponential back-off and jitter; retries capped".
@@ -82,15 +71,10 @@ func ExampleLimitAttempts() {
 	// Output: 100ms 200ms 400ms no more
 }
 
-func ExampleLimitElapsed() {
-	show(backoff.LimitElapsed(backoff.Exponential{}, time.Minute), 100)
-	// Output: 100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 12.8s 25.6s no more
-}
-
 func ExampleCheck() {
 	b := backoff.LimitAttempts(backoff.Exponential{Factor: 0.5}, 5)
 	fmt.Println(backoff.Check(b))
-	// Output: factor: 0.5 is not allowed, want a number from 1 to 1000
+	// Output: Factor: 0.5 is not allowed, want a number from 1 to 1000
 }
 
 func ExampleJitter_UnmarshalText() {
@@ -99,7 +83,7 @@ func ExampleJitter_UnmarshalText() {
 	fmt.Println(j.UnmarshalText([]byte("proportional")))
 	// Output:
 	// <nil> proportional:0.5
-	// jitter: "proportional" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI
+	// Jitter: "proportional" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI
 }
 
 func ExampleNewPlan() {

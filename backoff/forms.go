@@ -31,7 +31,7 @@ type Exponential struct {
 func (e Exponential) withDefaults() (Exponential, error) {
 	var c checks
 	c.bounds(&e.Min, &e.Max)
-	c.number("factor", &e.Factor, defaultFactor, 1, maxFactor)
+	c.number("Factor", &e.Factor, defaultFactor, 1, maxFactor)
 	c.fail(e.Jitter.check())
 	return e, c.err
 }
@@ -80,7 +80,7 @@ type Compound struct {
 func (c Compound) withDefaults() (Compound, error) {
 	var k checks
 	k.bounds(&c.Min, &c.Max)
-	k.number("factor", &c.Factor, defaultFactor, 1, maxFactor)
+	k.number("Factor", &c.Factor, defaultFactor, 1, maxFactor)
 	k.fail(c.Jitter.check())
 	return c, k.err
 }
@@ -97,39 +97,6 @@ func (c Compound) Delay(s State, r Rand) (time.Duration, bool) {
 	return c.Jitter.apply(min(d, c.Max), r), true
 }
 
-// Decorrelated is decorrelated jitter: a delay is random between Min and Factor times the one before,
-// then capped: min(Max, U(Min, Factor*Last)). It needs State.Last; the first delay grows from Min. The
-// cap comes after the jitter.
-//
-// Source: "Exponential Backoff And Jitter", AWS Architecture Blog: "sleep = min(cap, random_between(base,
-// sleep * 3))". The zero value is {100 ms, 30 s, 3}.
-type Decorrelated struct {
-	// Min and Max are the shortest delay and the cap, with the bounds and the defaults of Exponential.
-	Min, Max time.Duration
-	// Factor is 1 to 1000; 0 means 3, the source's.
-	Factor float64
-}
-
-func (b Decorrelated) withDefaults() (Decorrelated, error) {
-	var c checks
-	c.bounds(&b.Min, &b.Max)
-	c.number("factor", &b.Factor, 3, 1, maxFactor)
-	return b, c.err
-}
-
-func (b Decorrelated) check() error { return errorOf(b.withDefaults()) }
-
-// Delay implements Backoff; it never ends.
-func (b Decorrelated) Delay(s State, r Rand) (time.Duration, bool) {
-	b, _ = b.withDefaults()
-	last := b.Min
-	if !s.first() {
-		last = max(s.Last, b.Min)
-	}
-	lo, hi := float64(b.Min), float64(b.Factor*float64(last))
-	return min(duration(lo+float64((hi-lo)*r.Float64())), b.Max), true
-}
-
 // Constant waits the same time before every retry, 0 to MaxDelay: the "fixed time interval" that [Crash]
 // warns of ("may not allow the server to rise").
 type Constant time.Duration
@@ -137,7 +104,7 @@ type Constant time.Duration
 func (c Constant) check() error {
 	var k checks
 	d := time.Duration(c)
-	k.duration("delay", &d, 0, 0, MaxDelay)
+	k.duration("Constant", &d, 0, 0, MaxDelay)
 	return k.err
 }
 
@@ -147,32 +114,6 @@ func (c Constant) Delay(State, Rand) (time.Duration, bool) {
 		return defaultMin, true
 	}
 	return time.Duration(c), true
-}
-
-// Fibonacci waits Min times 1, 1, 2, 3, 5, 8 and so on, up to Max: it grows by a factor of 1.6 in the
-// end, gentler than doubling. No jitter; WithJitter adds it after the cap. It never ends. The zero value
-// goes from 100 ms to 30 s.
-type Fibonacci struct {
-	// Min is the first delay: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
-	Min time.Duration
-	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer.
-	Max time.Duration
-}
-
-func (f Fibonacci) withDefaults() (Fibonacci, error) {
-	var c checks
-	c.bounds(&f.Min, &f.Max)
-	return f, c.err
-}
-
-func (f Fibonacci) check() error { return errorOf(f.withDefaults()) }
-
-// Delay implements Backoff.
-func (f Fibonacci) Delay(s State, _ Rand) (time.Duration, bool) {
-	f, _ = f.withDefaults()
-	// Binet's formula, rounded: exact for as long as a delay has digits.
-	number := math.Round(math.Pow(math.Phi, float64(max(s.Retry, 1))) / math.Sqrt(5))
-	return min(duration(float64(f.Min)*number), f.Max), true
 }
 
 // LastTry is exponential-backoff of [Clojure]: the waits are Time, Time*Rate, Time*Rate^2 and so on, as
@@ -201,9 +142,9 @@ type LastTry struct {
 
 func (b LastTry) withDefaults() (LastTry, error) {
 	var c checks
-	c.duration("time", &b.Time, time.Second, 1, MaxDelay)
-	c.number("rate", &b.Rate, 2, 1, maxFactor)
-	c.duration("max", &b.Max, 10*time.Second, 1, MaxDelay)
+	c.duration("Time", &b.Time, time.Second, 1, MaxDelay)
+	c.number("Rate", &b.Rate, 2, 1, maxFactor)
+	c.duration("Max", &b.Max, 10*time.Second, 1, MaxDelay)
 	return b, c.err
 }
 

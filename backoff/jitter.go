@@ -13,7 +13,7 @@ import (
 // adds no randomness. Values can be compared.
 //
 // A jitter is read from text, and shown, as "none", "full", "equal", "proportional:J", "normal:J" or
-// "uniform:LO:HI". Decorrelated jitter is a Backoff of its own: [Decorrelated].
+// "uniform:LO:HI".
 type Jitter struct {
 	form   form
 	lo, hi float64 // of uniform; the J of the others is in hi
@@ -53,9 +53,9 @@ func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
 func (j Jitter) check() error {
 	switch {
 	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= maxStretch):
-		return setting.Wrong("jitter", j, "numbers 0 <= LO <= HI <= %d", maxStretch)
+		return setting.Wrong("Jitter", j, "numbers 0 <= LO <= HI <= %d", maxStretch)
 	case j.form >= proportional && !(0 <= j.hi && j.hi <= 1):
-		return setting.Wrong("jitter", j, "a number from 0 to 1")
+		return setting.Wrong("Jitter", j, "a number from 0 to 1")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func parseJitter(s string) (j Jitter, err error) {
 	case shape{"uniform", 2}:
 		j = Uniform(x[0], x[1])
 	default:
-		return j, setting.Wrong("jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
+		return j, setting.Wrong("Jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
 	}
 	return j, j.check()
 }

@@ -102,16 +102,16 @@ func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 func (d Demand) withDefaults() (Demand, error) {
 	const mostCapacity = 1e12
 	var c checks
-	c.fail(setting.Count("clients", &d.Clients, 0, 1, mostClients))
+	c.fail(setting.Count("Clients", &d.Clients, 0, 1, mostClients))
 	capacity := fmt.Sprint(d.Capacity, " per second")
 	if !(d.Capacity > 0 && d.Capacity <= mostCapacity) {
-		c.fail(setting.Wrong("capacity", capacity, "a number greater than 0 and at most %s", setting.Plain(mostCapacity)))
+		c.fail(setting.Wrong("Capacity", capacity, "a number greater than 0 and at most %s", setting.Plain(mostCapacity)))
 	}
 	if least := float64(d.Clients) / MaxDelay.Seconds(); c.err == nil && d.Capacity < least {
-		c.fail(setting.Wrong("capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
+		c.fail(setting.Wrong("Capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
 	}
-	c.fail(positive("recovery time", d.Recovery))
-	c.duration("first delay", &d.First, defaultMin, 1, MaxDelay)
-	c.number("factor", &d.Factor, defaultFactor, 1.01, maxFactor)
+	c.fail(setting.Duration("Recovery", &d.Recovery, 0, 1, MaxDelay))
+	c.duration("First", &d.First, defaultMin, 1, MaxDelay)
+	c.number("Factor", &d.Factor, defaultFactor, 1.01, maxFactor)
 	return d, c.err
 }

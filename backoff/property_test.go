@@ -1,7 +1,6 @@
 package backoff_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -17,12 +16,10 @@ import (
 func forms(jitter backoff.Jitter) map[string]backoff.Backoff {
 	const lo, hi = 20 * time.Millisecond, 5 * time.Second
 	return map[string]backoff.Backoff{
-		"constant":     backoff.WithJitter(backoff.Constant(hi), jitter),
-		"fibonacci":    backoff.WithJitter(backoff.Fibonacci{Min: lo, Max: hi}, jitter),
-		"cap, jitter":  backoff.Exponential{Min: lo, Max: hi, Jitter: jitter},
-		"jitter, cap":  backoff.Exponential{Min: lo, Max: hi, Jitter: jitter, CapLast: true},
-		"compound":     backoff.Compound{Min: lo, Max: hi, Jitter: jitter},
-		"decorrelated": backoff.Decorrelated{Min: lo, Max: hi},
+		"constant":    backoff.WithJitter(backoff.Constant(hi), jitter),
+		"cap, jitter": backoff.Exponential{Min: lo, Max: hi, Jitter: jitter},
+		"jitter, cap": backoff.Exponential{Min: lo, Max: hi, Jitter: jitter, CapLast: true},
+		"compound":    backoff.Compound{Min: lo, Max: hi, Jitter: jitter},
 	}
 }
 
@@ -44,14 +41,10 @@ func TestDelaysStayWithinTheirBounds(t *testing.T) {
 	for _, j := range jitters {
 		for name, b := range forms(j.Jitter) {
 			most := time.Duration(min(float64(hi)*j.hi, float64(backoff.MaxDelay)))
-			if slices.Contains([]string{"jitter, cap", "decorrelated"}, name) {
+			if name == "jitter, cap" {
 				most = hi
 			}
 			least := time.Duration(float64(lo) * min(j.lo, 1))
-			switch name {
-			case "decorrelated":
-				least = lo
-			}
 			r := newRand(7)
 			for chain := range 50 {
 				for n, d := range delays(b, r, 30) {
@@ -72,16 +65,14 @@ func TestNoNumberOfRetriesOverflows(t *testing.T) {
 		"wide":      backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100)},
 		"wide, cap": backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100), CapLast: true},
 		"compound":  backoff.Compound{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Normal(1)},
-		"decor":     backoff.Decorrelated{Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000},
-		"fibonacci": backoff.Fibonacci{Min: 1, Max: backoff.MaxDelay},
-		"last try":  backoff.LimitElapsed(backoff.LastTry{Rate: 1, Max: backoff.MaxDelay}, backoff.MaxDelay),
+		"last try":  backoff.LastTry{Rate: 1, Max: backoff.MaxDelay},
 	}
 	for name, b := range wide {
 		require.NoError(t, backoff.Check(b), name)
 		for _, n := range numbers {
 			for _, last := range lasts {
 				for _, r := range []fixed{{0, -40}, {math.Nextafter(1, 0), 40}, middle} {
-					d, ok := b.Delay(backoff.State{Retry: n, Last: last, Elapsed: last}, r)
+					d, ok := b.Delay(backoff.State{Retry: n, Last: last}, r)
 					assert.True(t, 0 <= d && d <= backoff.MaxDelay, "%s: retry %d after %v waits %v", name, n, last, d)
 					assert.True(t, ok || name == "last try", name)
 				}
@@ -144,37 +135,18 @@ func TestJitterHasItsDistribution(t *testing.T) {
 	assert.Greater(t, distance(draw(backoff.Full()), uniformCDF(0.02, 1)), critical)
 }
 
-// Pearson's chi-square of decorrelated jitter, whose second delay is uniform between Min and three times
-// the first.
-func TestDecorrelatedJitterIsUniform(t *testing.T) {
-	const n, bins = 20_000, 20
-	b := backoff.Decorrelated{Min: time.Second, Max: time.Hour}
-	count := make([]float64, bins)
-	r := newRand(17)
-	for range n {
-		d, _ := b.Delay(backoff.State{Retry: 2, Last: 2 * time.Second}, r)
-		x := (d.Seconds() - 1) / 5 // U(1, 3*2)
-		count[min(int(x*bins), bins-1)]++
-	}
-	chi2 := 0.0
-	for _, c := range count {
-		chi2 += (c - n/bins) * (c - n/bins) / (n / bins)
-	}
-	assert.Less(t, chi2, 43.8, fmt.Sprint("99.9% of 19 degrees of freedom; ", count))
-}
-
 // FuzzDelay tries any settings, right or wrong, any state and any random numbers: a delay is never
 // negative, never beyond MaxDelay, and what Check lets pass keeps what it promises.
 func FuzzDelay(f *testing.F) {
-	f.Add(int64(1e8), int64(3e10), 2.0, 0.5, 1.0, uint8(1), 3, int64(1e9), int64(5e9), 0.5, 0.1)
-	f.Add(int64(-1), int64(math.MaxInt64), math.NaN(), math.Inf(1), -1.0, uint8(255), math.MaxInt, int64(math.MinInt64), int64(math.MaxInt64), math.NaN(), math.Inf(-1))
-	f.Add(int64(1), int64(backoff.MaxDelay), 1000.0, 0.0, 100.0, uint8(2), math.MaxInt, int64(backoff.MaxDelay), int64(0), 0.0, 0.0)
+	f.Add(int64(1e8), int64(3e10), 2.0, 0.5, 1.0, uint8(1), 3, int64(1e9), 0.5, 0.1)
+	f.Add(int64(-1), int64(math.MaxInt64), math.NaN(), math.Inf(1), -1.0, uint8(255), math.MaxInt, int64(math.MinInt64), math.NaN(), math.Inf(-1))
+	f.Add(int64(1), int64(backoff.MaxDelay), 1000.0, 0.0, 100.0, uint8(2), math.MaxInt, int64(backoff.MaxDelay), 0.0, 0.0)
 	// A cap that no float64 can hold.
-	f.Add(int64(40), int64(backoff.MaxDelay)-9, 2.0, 0.0, 0.0, uint8(0), math.MaxInt, int64(0), int64(0), 0.0, 0.0)
-	f.Fuzz(func(t *testing.T, lo, hi int64, factor, a, b float64, kind uint8, retry int, last, elapsed int64, u, n float64) {
+	f.Add(int64(40), int64(backoff.MaxDelay)-9, 2.0, 0.0, 0.0, uint8(0), math.MaxInt, int64(0), 0.0, 0.0)
+	f.Fuzz(func(t *testing.T, lo, hi int64, factor, a, b float64, kind uint8, retry int, last int64, u, n float64) {
 		least, most := time.Duration(lo), time.Duration(hi)
 		j := []backoff.Jitter{{}, backoff.Uniform(a, b), backoff.Proportional(a), backoff.Normal(a)}[kind%4]
-		s := backoff.State{Retry: retry, Last: time.Duration(last), Elapsed: time.Duration(elapsed)}
+		s := backoff.State{Retry: retry, Last: time.Duration(last)}
 		r := fixed{u, n}
 		within := func(name string, x backoff.Backoff, cap time.Duration) {
 			t.Helper()
@@ -195,13 +167,10 @@ func FuzzDelay(f *testing.F) {
 		}
 		within("exponential", e, cap)
 		within("compound", backoff.Compound{Min: least, Max: most, Factor: factor, Jitter: j}, backoff.MaxDelay)
-		within("decorrelated", backoff.Decorrelated{Min: least, Max: most, Factor: factor}, bound(most))
-		within("fibonacci", backoff.Fibonacci{Min: least, Max: most}, bound(most))
 		within("constant", backoff.Constant(lo), least)
 		within("last try", backoff.LastTry{Time: least, Rate: factor, Max: most}, max(most, 10*time.Second))
 		within("jitter", backoff.WithJitter(e, j), backoff.MaxDelay)
 		within("attempts", backoff.LimitAttempts(e, retry), cap)
-		within("elapsed", backoff.LimitElapsed(e, most), most)
 	})
 }
 

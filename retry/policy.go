@@ -131,9 +131,9 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // ends reports whether the backoff ends by itself, as backoff.LastTry and LimitAttempts do: no retry
-// follows a million retries and the longest time.
+// follows a million retries.
 func ends(b backoff.Backoff) bool {
-	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay, Elapsed: backoff.MaxDelay}
+	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay}
 	_, more := b.Delay(s, rand.New(rand.NewPCG(1, 1)))
 	return !more
 }

@@ -125,9 +125,7 @@ func (c checker) when(wrong bool, field, format string, args ...any) {
 }
 
 // inBackoff are the fields of a Retry whose settings have another name in package backoff.
-var inBackoff = map[string]string{
-	"longest delay": "max", "shortest delay": "min", "delay": "min", "time": "min", "rate": "factor",
-}
+var inBackoff = map[string]string{"Constant": "min", "Time": "min", "Rate": "factor"}
 
 // wrong notes an error of one of our packages about a setting: fields has the fields of the settings
 // that have another name here.

@@ -40,9 +40,8 @@ type Strategy struct {
 // of the kind's type.
 type Retry struct {
 	// Kind names a type of package backoff: "constant" (Min before each retry), "exponential",
-	// "compound", or "last-try", whose Time, Rate and Max are Min, Factor and Max; outside of
-	// scenarios "decorrelated" and "fibonacci" too. With "none", or "", the first error ends the
-	// operation.
+	// "compound", or "last-try", whose Time, Rate and Max are Min, Factor and Max. With "none", or "",
+	// the first error ends the operation.
 	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
 	// Min is the first wait, Max the longest.
 	Min time.Duration `yaml:"min" in:"0 876000h" needs:"kind"`
@@ -136,10 +135,6 @@ func (r Retry) kind() backoff.Backoff {
 		return backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
 	case "compound":
 		return backoff.Compound{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
-	case "decorrelated":
-		b = backoff.Decorrelated{Min: r.Min, Max: r.Max, Factor: r.Factor}
-	case "fibonacci":
-		b = backoff.Fibonacci{Min: r.Min, Max: r.Max}
 	case "last-try":
 		b = backoff.LastTry{Time: r.Min, Rate: r.Factor, Max: r.Max}
 	default:

@@ -33,7 +33,7 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 	}
 	d := attempt.Decision{Retry: true}
 	if f.Backoff > 0 {
-		delay, more := r.Backoff.Delay(backoff.State{Retry: f.Backoff, Last: f.Last, Elapsed: f.Elapsed}, r.Rand)
+		delay, more := r.Backoff.Delay(backoff.State{Retry: f.Backoff, Last: f.Last}, r.Rand)
 		if !more {
 			return attempt.Decision{Reason: ErrBackoff}
 		}

@@ -58,7 +58,7 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"demo --only ":            {"sdk-default", "reno", "probe"},
 		"demo --only tahoe,":      {"tahoe,reno"},
 		"demo api --only ":        {"plain"},
-		"backoff table --form ":   {"fibonacci", "syncmusings"},
+		"backoff table --form ":   {"compound", "syncmusings"},
 		"backoff table --jitter ": {"full"},
 		"upload --law ":           {"probe", "reno", "tahoe"},
 		"client --strategy ":      {"none", "reno-0.9", "probe"},

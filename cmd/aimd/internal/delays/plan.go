@@ -55,7 +55,7 @@ func planCommand() *cobra.Command {
 		}
 		p, err := backoff.NewPlan(d)
 		if err != nil {
-			return cli.Usage(c, fmt.Errorf("--%w", err))
+			return cli.Usage(c, flagged(err))
 		}
 		if asJSON {
 			err = json.NewEncoder(c.OutOrStdout()).Encode(planJSON(d, p, outages))

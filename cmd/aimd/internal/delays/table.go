@@ -2,6 +2,7 @@ package delays
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
@@ -71,7 +73,7 @@ func Draw(b backoff.Backoff, r *rand.Rand, most int) (delays []time.Duration) {
 		if !again {
 			break
 		}
-		delays, s.Last, s.Elapsed = append(delays, d), d, min(s.Elapsed+d, backoff.MaxDelay)
+		delays, s.Last = append(delays, d), d
 	}
 	return delays
 }
@@ -159,9 +161,18 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 	}
 	if err := backoff.Check(r.Delays()); err != nil {
 		// Each flag by itself is right, but --min may be longer than --max.
-		return r, cli.Usage(c, fmt.Errorf("--min: %w, the longest delay", err))
+		return r, cli.Usage(c, fmt.Errorf("%w, the longest delay", flagged(err)))
 	}
 	return r, nil
+}
+
+// flagged is an error of package backoff about the flag that set the field.
+func flagged(err error) error {
+	var wrong *aimd.SettingError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return fmt.Errorf("--%s: %s", strings.ToLower(wrong.Name), wrong.Problem())
 }
 
 // Change replaces the settings of r that were given by flags, whose min and max end in the
@@ -191,12 +202,10 @@ func Change(f *pflag.FlagSet, r *sim.Retry, own sim.Retry, suffix, chosen string
 
 // settings are, for each kind of retry, those that make a difference to it.
 var settings = map[string][]string{
-	"constant":     {"min", "jitter"},
-	"exponential":  {"min", "max", "factor", "jitter", "cap-last"},
-	"compound":     {"min", "max", "factor", "jitter"},
-	"last-try":     {"min", "max", "factor", "jitter"},
-	"fibonacci":    {"min", "max", "jitter"},
-	"decorrelated": {"min", "max", "factor"},
+	"constant":    {"min", "jitter"},
+	"exponential": {"min", "max", "factor", "jitter", "cap-last"},
+	"compound":    {"min", "max", "factor", "jitter"},
+	"last-try":    {"min", "max", "factor", "jitter"},
 }
 
 // published are the forms with the parameters of the texts. Missing parameters are ours:

@@ -37,17 +37,17 @@ func TestNoSettingIsDropped(t *testing.T) {
 		return s
 	}
 	for want, s := range map[string]sim.Strategy{
-		"Factor":               reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
-		"InitialWindow":        reno(func(s *sim.Strategy) { s.Window.Initial = -1 }),
-		"MinWindow":            reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
-		"MaxWindow":            reno(func(s *sim.Strategy) { s.Window.Max = -1 }),
-		"Patience":             reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
-		"MaxAttempts":          reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
-		"delay":                reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
-		"Share":                reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
-		"Window":               {Budget: sim.Budget{Share: 0.1, Window: -1}},
-		"K: 0.5":               {Throttle: 0.5},
-		"shortest delay: 1m0s": {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
+		"Factor":        reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
+		"InitialWindow": reno(func(s *sim.Strategy) { s.Window.Initial = -1 }),
+		"MinWindow":     reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
+		"MaxWindow":     reno(func(s *sim.Strategy) { s.Window.Max = -1 }),
+		"Patience":      reno(func(s *sim.Strategy) { s.Window.Patience = -1 }),
+		"MaxAttempts":   reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
+		"Min: -1ns":     reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
+		"Share":         reno(func(s *sim.Strategy) { s.Budget.Share = 2 }),
+		"Window":        {Budget: sim.Budget{Share: 0.1, Window: -1}},
+		"K: 0.5":        {Throttle: 0.5},
+		"Min: 1m0s":     {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
 	} {
 		_, err := New(s)
 		require.ErrorContains(t, err, want)
