@@ -91,12 +91,9 @@ func named(words []string) (names []string) {
 	return names
 }
 
-// load reads a built-in scenario or a file. An old name stays the scenario's name, as scripts know it.
+// load reads a built-in scenario or a file.
 func load(name string, settings []string) (scenario.Scenario, error) {
 	if file, text, err := scenario.Builtin(name); err == nil {
-		if scenario.Current(name) != name {
-			settings = append(slices.Clone(settings), "name="+name)
-		}
 		s, err := scenario.Parse(file, text, settings...)
 		if err == nil && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") }) {
 			s = withLaws(s, ownLaws())

@@ -46,11 +46,11 @@ func aimdSim(t *testing.T, text string, args ...string) clitest.Outcome {
 }
 
 func TestSimRun(t *testing.T) {
-	got := aimdSim(t, mine, "run", "mine.yaml", "seed2-schedule")
+	got := aimdSim(t, mine, "run", "mine.yaml", "last-try-waits")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "mine\n┌")
 	assert.Contains(t, got.Stdout, "│ reno-0.9 ")
-	assert.Contains(t, got.Stdout, "seed2-schedule: Waits of 1 s, 2 s, 4 s and 8 s")
+	assert.Contains(t, got.Stdout, "last-try-waits: Waits of 1 s, 2 s, 4 s and 8 s")
 	assert.Empty(t, got.Stderr, "no progress for what takes no time")
 	assert.Equal(t, []string{"mine.yaml"}, clitest.Files(t))
 }
@@ -100,14 +100,12 @@ func TestSimRunWithStrategies(t *testing.T) {
 	assert.Empty(t, got.Stderr, "expectations are about other strategies")
 }
 
-// Scripts rely on seed4.
-func TestOldNamesStay(t *testing.T) {
-	for _, name := range []string{"seed4", "window-vs-backoff"} {
-		got := aimd(t, "sim", "run", name, "--runs", "1", "--json")
-		require.Zero(t, got.Status, got.Stderr)
-		for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
-			assert.Contains(t, got.Stdout, `{"scenario":"`+name+`","strategy":"`+strategy+`","runs":1,`)
-		}
+// Scripts rely on window-vs-backoff.
+func TestScriptsFindTheirScenario(t *testing.T) {
+	got := aimd(t, "sim", "run", "window-vs-backoff", "--runs", "1", "--json")
+	require.Zero(t, got.Status, got.Stderr)
+	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
+		assert.Contains(t, got.Stdout, `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":1,`)
 	}
 }
 
@@ -155,35 +153,35 @@ func TestSimFiguresInterrupted(t *testing.T) {
 
 func TestSimBadCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
-		"nonsense":                             `unknown command "nonsense" for "aimd sim"`,
-		"run":                                  "want a file or the name of a built-in scenario; aimd sim list shows those",
-		"run law-z*":                           "law-z*: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
-		"run nonsense":                         "nonsense: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
-		"run window-vs-backof":                 "; did you mean window-vs-backoff?",
-		"show sync-strat":                      "; did you mean sync-start?",
-		"run no/such.yaml":                     "no/such.yaml: no such file or directory",
-		"run .":                                ".: is a directory",
-		"run /dev/zero":                        "/dev/zero: more than 16384 bytes are too many for a scenario",
-		"run seed4 --runs 0":                   `invalid argument "0" for "--runs" flag: want a whole number from 1 to 10000`,
-		"run seed4 --runs x":                   `invalid argument "x" for "--runs" flag: want a whole number`,
-		"run seed4 --seed -1":                  `invalid argument "-1" for "--seed" flag: want a whole number from 0`,
-		"run seed4 --set server.slots":         "--set server.slots: want field=value, like server.slots=100",
-		"run seed4 --set server.slots=x":       "--set server.slots=x: server.slots: x is not allowed, want a whole number",
-		"run seed4 --set server.nonsense=1":    "--set server.nonsense=1: server.nonsense: there is no field or item nonsense; want one of connect,",
-		"run seed4 --html no/such/page.html":   "--html no/such/page.html: there is no directory no/such",
-		"run seed4 --html .":                   "--html .: is a directory, want the name of a file",
-		"run seed4 --csv /dev/null":            "--csv /dev/null: want a directory that can be made or written to: not a directory",
-		"run seed4 --png mine.yaml/x":          "--png mine.yaml/x: want a directory that can be made or written to: not a directory",
-		"run seed4 --strategies reno,nonsense": `invalid argument "reno,nonsense" for "--strategies" flag: want one or more of none,`,
-		"run bad.yaml":                         "bad.yaml:1: server.slots: -3 is not allowed, want a number from 0 to",
-		"figures --out mine.yaml":              "--out mine.yaml: want a directory that can be made or written to: not a directory",
-		"figures x":                            `unknown command "x" for "aimd sim figures"`,
-		"list x":                               `unknown command "x" for "aimd sim list"`,
-		"show":                                 "want the name of a built-in scenario; aimd sim list shows those",
-		"show x":                               `there is no scenario "x"; aimd sim list shows all`,
-		"explain":                              "0 arguments are not allowed, want a field, like server.slots",
-		"explain a b":                          "2 arguments are not allowed",
-		"explain nonsense":                     `there is no field "nonsense"; aimd sim schema shows all`,
+		"nonsense":                        `unknown command "nonsense" for "aimd sim"`,
+		"run":                             "want a file or the name of a built-in scenario; aimd sim list shows those",
+		"run law-z*":                      "law-z*: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
+		"run nonsense":                    "nonsense: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
+		"run window-vs-backof":            "; did you mean window-vs-backoff?",
+		"show sync-strat":                 "; did you mean sync-start?",
+		"run no/such.yaml":                "no/such.yaml: no such file or directory",
+		"run .":                           ".: is a directory",
+		"run /dev/zero":                   "/dev/zero: more than 16384 bytes are too many for a scenario",
+		"run window-vs-backoff --runs 0":  `invalid argument "0" for "--runs" flag: want a whole number from 1 to 10000`,
+		"run window-vs-backoff --runs x":  `invalid argument "x" for "--runs" flag: want a whole number`,
+		"run window-vs-backoff --seed -1": `invalid argument "-1" for "--seed" flag: want a whole number from 0`,
+		"run window-vs-backoff --set server.slots":         "--set server.slots: want field=value, like server.slots=100",
+		"run window-vs-backoff --set server.slots=x":       "--set server.slots=x: server.slots: x is not allowed, want a whole number",
+		"run window-vs-backoff --set server.nonsense=1":    "--set server.nonsense=1: server.nonsense: there is no field or item nonsense; want one of connect,",
+		"run window-vs-backoff --html no/such/page.html":   "--html no/such/page.html: there is no directory no/such",
+		"run window-vs-backoff --html .":                   "--html .: is a directory, want the name of a file",
+		"run window-vs-backoff --csv /dev/null":            "--csv /dev/null: want a directory that can be made or written to: not a directory",
+		"run window-vs-backoff --png mine.yaml/x":          "--png mine.yaml/x: want a directory that can be made or written to: not a directory",
+		"run window-vs-backoff --strategies reno,nonsense": `invalid argument "reno,nonsense" for "--strategies" flag: want one or more of none,`,
+		"run bad.yaml":            "bad.yaml:1: server.slots: -3 is not allowed, want a number from 0 to",
+		"figures --out mine.yaml": "--out mine.yaml: want a directory that can be made or written to: not a directory",
+		"figures x":               `unknown command "x" for "aimd sim figures"`,
+		"list x":                  `unknown command "x" for "aimd sim list"`,
+		"show":                    "want the name of a built-in scenario; aimd sim list shows those",
+		"show x":                  `there is no scenario "x"; aimd sim list shows all`,
+		"explain":                 "0 arguments are not allowed, want a field, like server.slots",
+		"explain a b":             "2 arguments are not allowed",
+		"explain nonsense":        `there is no field "nonsense"; aimd sim schema shows all`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -204,11 +202,11 @@ func TestSimListAndShow(t *testing.T) {
 	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-50-slots ", "law-sweep-20 "} {
 		assert.Contains(t, list.Stdout, "\n"+name)
 	}
-	show := aimd(t, "sim", "show", "seed4")
+	show := aimd(t, "sim", "show", "window-vs-backoff")
 	require.Zero(t, show.Status)
-	_, err := scenario.Parse("seed4.yaml", []byte(show.Stdout))
+	_, err := scenario.Parse("window-vs-backoff.yaml", []byte(show.Stdout))
 	assert.NoError(t, err)
-	show = aimd(t, "sim", "show", "law-uplink-*", "seed4") // the words that run takes
+	show = aimd(t, "sim", "show", "law-uplink-*", "window-vs-backoff") // the words that run takes
 	require.Zero(t, show.Status)
 	assert.Equal(t, 2, strings.Count(show.Stdout, "\n---\n"))
 }

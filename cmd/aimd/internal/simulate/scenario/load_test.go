@@ -232,25 +232,12 @@ func TestBuiltins(t *testing.T) {
 			assert.NotEmpty(t, p.Caption, name)
 		}
 	}
-	_, _, err = Builtin("seed5")
-	assert.EqualError(t, err, `there is no scenario "seed5"; aimd sim list shows all`)
-}
-
-// The names that scenarios had before still find them.
-func TestOldNames(t *testing.T) {
-	for name, now := range Index.Old {
-		assert.Contains(t, Builtins(), now)
-		file, _, err := Builtin(name)
-		require.NoError(t, err, name)
-		assert.Equal(t, "builtin/"+now+".yaml", file)
-	}
-	assert.Equal(t, "window-vs-backoff", Current("seed4"))
-	assert.Equal(t, "mine.yaml", Current("mine.yaml"))
+	_, _, err = Builtin("no-such")
+	assert.EqualError(t, err, `there is no scenario "no-such"; aimd sim list shows all`)
 }
 
 func TestNamed(t *testing.T) {
 	assert.Equal(t, []string{"sync-start"}, Named("sync-start"), "a name, though it begins others")
-	assert.Equal(t, []string{"seed4"}, Named("seed4"))
 	assert.Equal(t, []string{"crash-outage", "crash-backlog"}, Named("crash"))
 	assert.Equal(t, Index.Laws, Named("law"))
 	assert.Equal(t, Index.Laws, Named("law-*"))

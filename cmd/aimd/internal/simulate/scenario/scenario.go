@@ -173,8 +173,6 @@ var Index = func() (x struct {
 	// Laws judge laws, a law must do no harm in Harm, in Told the service reports quotas, and many processes
 	// share the service of Fleet.
 	Laws, Harm, Told, Fleet []string
-	// Old has the present names of scenarios by their former names.
-	Old map[string]string
 }) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // the text is our own
@@ -205,13 +203,13 @@ func Story() (names []string) {
 	return names
 }
 
-// Named are the names of the built-in scenarios that a word means: the one with that name, old or new, the
+// Named are the names of the built-in scenarios that a word means: the one with that name, the
 // ones that a pattern like "law-*" matches (path.Match), or the ones whose names begin with the word: "law".
 func Named(word string) (names []string) {
 	for _, name := range Builtins() {
 		match, err := path.Match(word, name)
 		switch {
-		case name == Current(word):
+		case name == word:
 			return []string{word}
 		case err == nil && match, strings.HasPrefix(name, word+"-"):
 			names = append(names, name)
@@ -220,18 +218,10 @@ func Named(word string) (names []string) {
 	return names
 }
 
-// Current is the name that a scenario has now, which may be the given one.
-func Current(name string) string {
-	if now, ok := Index.Old[name]; ok {
-		return now
-	}
-	return name
-}
-
-// Builtin returns the text of the built-in scenario with that name, old or new, and the name of its file for
+// Builtin returns the text of the built-in scenario with that name, and the name of its file for
 // errors.
 func Builtin(name string) (file string, text []byte, err error) {
-	file = "builtin/" + Current(name) + ".yaml"
+	file = "builtin/" + name + ".yaml"
 	if text, err = builtin.ReadFile(file); err != nil {
 		return "", nil, fmt.Errorf("there is no scenario %q; aimd sim list shows all", name)
 	}
