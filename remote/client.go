@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -29,10 +27,6 @@ type Settings struct {
 	Period time.Duration
 	// Timeout bounds one look at the source: 1 ms to 10 min; 0 means 10 s, our choice.
 	Timeout time.Duration
-	// Store is the path of a file, in a directory that exists, that keeps the last good document for the next
-	// start, with mode 0600; "": no file. A link is followed once. A path that is no regular file is never
-	// written; Snapshot.StoreError names it.
-	Store string
 	// Observer is called with the state after each look, by the goroutine that looked. It should be quick, and
 	// must not call Refresh or Close. It may be nil.
 	Observer func(Snapshot)
@@ -45,26 +39,23 @@ type Snapshot struct {
 	// Document is in force, Version is its version; zero at first.
 	Document Document `json:"document,omitzero"`
 	Version  uint64   `json:"version"`
-	// From is the source or the store that the document came from, Applied the time when it was put in force.
-	From    string    `json:"from,omitempty"`
+	// Source is the name of the source, Applied the time when the document was put in force.
+	Source  string    `json:"source"`
 	Applied time.Time `json:"applied,omitzero"`
-	// Source is the name of the source.
-	Source string `json:"source"`
 	// Looked is the time of the last look, Confirmed the time of the last one that found the document in force.
 	Looked    time.Time `json:"looked,omitzero"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	// Looks counts the looks at the source, Failures the looks that failed.
 	Looks    uint64 `json:"looks"`
 	Failures uint64 `json:"failures"`
-	// LastError is the error of the last look, StoreError of the last use of the store; "": no error.
-	LastError  string `json:"last_error,omitempty"`
-	StoreError string `json:"store_error,omitempty"`
+	// LastError is the error of the last look; "": no error.
+	LastError string `json:"last_error,omitempty"`
 }
 
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
-	return fmt.Sprintf("version=%d from=%q looks=%d failures=%d error=%q store-error=%q",
-		s.Version, s.From, s.Looks, s.Failures, s.LastError, s.StoreError)
+	return fmt.Sprintf("version=%d source=%q looks=%d failures=%d error=%q",
+		s.Version, s.Source, s.Looks, s.Failures, s.LastError)
 }
 
 // Client puts the good documents of a source in force: it looks at the source at Start and then on a jittered
@@ -101,14 +92,11 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 		setting.Duration("Period", &s.Period, 5*time.Minute, time.Second, 24*time.Hour),
 		setting.Duration("Timeout", &s.Timeout, 10*time.Second, time.Millisecond, 10*time.Minute),
 	)
-	file, isFile := source.(fileSource)
 	switch {
 	case source == nil:
 		err = setting.Nil("source")
 	case slices.Contains(appliers, nil):
 		err = setting.Nil("applier")
-	case err == nil && isFile && s.Store != "" && filepath.Clean(s.Store) == filepath.Clean(string(file)):
-		err = setting.Wrong("Store", strconv.Quote(s.Store), "another file than the source")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
@@ -123,10 +111,9 @@ func New(source Source, s Settings, appliers ...Applier) (*Client, error) {
 	return c, nil
 }
 
-// Start puts the stored document in force, if there is one, looks at the source once, and from then on at each
-// time of its schedule until Close. It returns after the first look, which ctx and Settings.Timeout bound. If
-// the source has no good document, Start returns no error: Snapshot has the reason. It returns ErrClosed after
-// Close, and an error if it is called a second time.
+// Start looks at the source once, and from then on at each time of its schedule until Close. It returns after
+// the first look, which ctx and Settings.Timeout bound. If the source has no good document, Start returns no
+// error: Snapshot has the reason. It returns ErrClosed after Close, and an error if it is called a second time.
 func (c *Client) Start(ctx context.Context) error {
 	again := c.started.Swap(true)
 	if c.closing.Err() != nil {
@@ -134,7 +121,7 @@ func (c *Client) Start(ctx context.Context) error {
 	} else if again {
 		return errors.New("remote: started already")
 	}
-	_ = c.refresh(ctx, true) // Snapshot has the error
+	_ = c.Refresh(ctx) // Snapshot has the error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing.Err() == nil {
@@ -147,9 +134,7 @@ func (c *Client) Start(ctx context.Context) error {
 
 // Refresh looks at the source now, or after a look that is under way. It returns nil if the source's document
 // is in force, otherwise the reason.
-func (c *Client) Refresh(ctx context.Context) error { return c.refresh(ctx, false) }
-
-func (c *Client) refresh(ctx context.Context, first bool) error {
+func (c *Client) Refresh(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -159,15 +144,13 @@ func (c *Client) refresh(ctx context.Context, first bool) error {
 		return ErrClosed
 	}
 	s := c.Snapshot()
-	if first && c.settings.Store != "" {
-		s.StoreError = said(c.restore(&s), "remote: store: ")
-		c.publish(s)
-	}
 	err := c.look(ctx, &s)
 	if errors.Is(err, ErrClosed) {
 		return err
 	}
-	c.publish(s)
+	c.mu.Lock()
+	c.state = s
+	c.mu.Unlock()
 	if observe := c.settings.Observer; observe != nil {
 		observe(c.Snapshot())
 	}
@@ -194,22 +177,7 @@ func (c *Client) Snapshot() Snapshot {
 	return s
 }
 
-func (c *Client) publish(s Snapshot) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state = s
-}
-
-// restore puts the stored document in force, if there is one.
-func (c *Client) restore(s *Snapshot) error {
-	r, err := read(c.settings.Store, s.Source)
-	if err != nil || r.Document.Version == 0 {
-		return err
-	}
-	return c.offer(s, r.Document, r.Mark, c.settings.Store)
-}
-
-// look looks at the source once, and at the store if the store may lack the document.
+// look looks at the source once.
 func (c *Client) look(ctx context.Context, s *Snapshot) error {
 	if c.closing.Err() != nil {
 		return ErrClosed
@@ -222,11 +190,10 @@ func (c *Client) look(ctx context.Context, s *Snapshot) error {
 	if c.closing.Err() != nil {
 		return ErrClosed
 	}
-	before := s.Version
 	if err == nil && (mark == "" || mark != c.mark) {
 		var d Document
 		if d, err = parse(data); err == nil {
-			err = c.offer(s, d, mark, s.Source)
+			err = c.offer(s, d, mark)
 		}
 		if err != nil {
 			err = fmt.Errorf("remote: %s: %w", c.source, err)
@@ -234,20 +201,17 @@ func (c *Client) look(ctx context.Context, s *Snapshot) error {
 	}
 	s.Looks++
 	s.Looked = c.settings.Clock.Now()
-	s.LastError = said(err, "")
 	if err != nil {
 		s.Failures++
+		s.LastError = cut(err.Error(), 1000)
 		return err
 	}
-	s.Confirmed = s.Looked
-	if c.settings.Store != "" && (s.Version != before || s.StoreError != "") {
-		s.StoreError = said(write(c.settings.Store, record{s.Source, c.mark, s.Document}), "remote: store: ")
-	}
+	s.LastError, s.Confirmed = "", s.Looked
 	return nil
 }
 
 // offer puts a valid document in force, whole or not at all.
-func (c *Client) offer(s *Snapshot, d Document, mark, from string) error {
+func (c *Client) offer(s *Snapshot, d Document, mark string) error {
 	switch {
 	case d.Version < s.Version:
 		return setting.Wrong("version", d.Version, "%d, which is in force, or more", s.Version)
@@ -262,16 +226,8 @@ func (c *Client) offer(s *Snapshot, d Document, mark, from string) error {
 		for _, a := range c.appliers {
 			a.Apply(d.clone())
 		}
-		s.Document, s.Version, s.From, s.Applied = d, d.Version, from, c.settings.Clock.Now()
+		s.Document, s.Version, s.Applied = d, d.Version, c.settings.Clock.Now()
 	}
 	c.mark = mark
 	return nil
-}
-
-// said is the error's text, not too long, or "".
-func said(err error, before string) string {
-	if err == nil {
-		return ""
-	}
-	return cut(before+err.Error(), 1000)
 }

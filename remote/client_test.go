@@ -37,7 +37,6 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 		s := c.Snapshot()
 		require.EqualValues(t, 2, s.Version)
 		require.EqualValues(t, 9, s.Document.Window.Max)
-		require.Equal(t, "script", s.From)
 		require.Equal(t, "script", s.Source)
 		require.True(t, s.Applied.After(began.Add(100*time.Minute)))
 		require.False(t, s.Confirmed.Before(s.Applied))
@@ -171,7 +170,7 @@ func TestTheObserverIsToldOfEveryLook(t *testing.T) {
 	assert.Empty(t, told[0].LastError)
 	assert.EqualValues(t, 1, told[1].Failures)
 	assert.Less(t, len(told[1].LastError), 1010)
-	assert.Regexp(t, `^version=1 from="script" looks=2 failures=1 error="away\\x1b\[2Jyyy.*\.\.\." store-error=""$`, told[1].String())
+	assert.Regexp(t, `^version=1 source="script" looks=2 failures=1 error="away\\x1b\[2Jyyy.*\.\.\."$`, told[1].String())
 }
 
 func TestSettings(t *testing.T) {
@@ -188,12 +187,6 @@ func TestSettings(t *testing.T) {
 	require.EqualError(t, err, "remote: source: nil is not allowed")
 	_, err = remote.New(&script{}, remote.Settings{}, &applied{}, nil)
 	require.EqualError(t, err, "remote: applier: nil is not allowed")
-
-	// The store would be written over the document.
-	file, err := remote.NewFile("dir/clients.json")
-	require.NoError(t, err)
-	_, err = remote.New(file, remote.Settings{Store: "dir/./clients.json"})
-	require.EqualError(t, err, `remote: Store: "dir/./clients.json" is not allowed, want another file than the source`)
 }
 
 func TestStartIsBoundedInTime(t *testing.T) {

@@ -26,18 +26,16 @@
 // What happens if
 //   - the source is away, slow, or answers something else: the document in force stays until the next look of
 //     the schedule. There are no retries, so that a source in trouble is asked no more than one that is well.
-//   - it is away at the start: the stored document counts, else the program's own settings. Start waits for
-//     at most Settings.Timeout, and returns no error.
+//   - it is away at the start: the program's own settings count. Start waits for at most Settings.Timeout, and
+//     returns no error.
 //   - the document is bad, or does not fit one of the appliers: it is refused as a whole with an error that
 //     names the field, the value and the allowed values. An unknown field is refused as well, since it may be
 //     mistyped; so publish fields for newer clients at another address.
 //   - the version is lower than the one in force, or the same with other contents: refused, since a server
 //     that lags behind must not undo a later decision. To go back, publish the old contents with a new
-//     version. If a mistake used up the highest versions, delete the store and start again.
+//     version. A program that starts again takes any version.
 //   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
 //     Sizes, times and names are bounded. Serve the document by https.
-//   - the disk is full, or the stored document is broken: Snapshot.StoreError has the reason, and the client
-//     works without a store.
 //   - other code changes a setting that an applier steers: the next document sets it to its own value, or
 //     else to the value that the applier found when it was made.
 package remote

@@ -57,7 +57,7 @@ func Example() {
 	// remote: feature is off: "thumbnails"
 }
 
-// The document comes from a file. If the file is gone at the next start, the last good document is used.
+// The document comes from a file.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -69,26 +69,22 @@ func ExampleNew() {
 		panic(err)
 	}
 
-	for range 2 {
-		source, err := remote.NewFile(path)
-		if err != nil {
-			panic(err)
-		}
-		client, err := remote.New(source, remote.Settings{Store: filepath.Join(dir, "last.json")})
-		if err != nil {
-			panic(err)
-		}
-		if err := client.Start(context.Background()); err != nil {
-			panic(err)
-		}
-		s := client.Snapshot()
-		fmt.Printf("version %d from %s, failures: %d\n", s.Version, filepath.Base(s.From), s.Failures)
-		client.Close()
-		os.Remove(path)
+	source, err := remote.NewFile(path)
+	if err != nil {
+		panic(err)
 	}
+	client, err := remote.New(source, remote.Settings{})
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	if err := client.Start(context.Background()); err != nil {
+		panic(err)
+	}
+	s := client.Snapshot()
+	fmt.Printf("version %d from %s, failures: %d\n", s.Version, filepath.Base(s.Source), s.Failures)
 	// Output:
 	// version 1 from clients.json, failures: 0
-	// version 1 from last.json, failures: 1
 }
 
 // A bad document is refused, and the error says why.

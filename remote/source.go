@@ -2,17 +2,16 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
-	"github.com/aimd-go/aimd/internal/keep"
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
@@ -22,7 +21,7 @@ type Source interface {
 	// or "". have is the mark of the document in force, "" at first: if the mark is the same, the data may be
 	// nil. One goroutine at a time calls it. It must end when ctx ends, and should read at most 256 KiB.
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
-	// String names the source in errors, in Snapshot and in the store. It holds no secrets.
+	// String names the source in errors and in Snapshot. It holds no secrets.
 	String() string
 }
 
@@ -46,54 +45,35 @@ func (f fileSource) Fetch(ctx context.Context, _ string) (data []byte, mark stri
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	if data, err = keep.Read(string(f), maxSize); err != nil {
+	if data, err = read(string(f)); err != nil {
 		err = fmt.Errorf("remote: %w", err)
 	}
 	return data, "", err
 }
 
-// record is the contents of the store: a document, the name of its source, and the source's mark of it.
-type record struct {
-	Source   string   `json:"source"`
-	Mark     string   `json:"mark,omitempty"`
-	Document Document `json:"document"`
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe, or to read a device, may never end
+		return nil, setting.Wrong(path, info.Mode().Type(), "a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, path)
 }
 
-// maxRecord bounds a stored record: a document, in which JSON may write a byte as six, and a little.
-const maxRecord = 6*maxSize + 16<<10
-
-// read returns the record that the file holds, a zero one if there is no file. The record is checked as a
-// document of the source is.
-func read(path, source string) (r record, err error) {
-	file, err := keep.File(path)
-	if err != nil {
-		return record{}, err
+// readAll reads to the end, of maxSize bytes at most.
+func readAll(r io.Reader, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("%s: more than %d bytes is not allowed", what, maxSize)
 	}
-	data, err := keep.Read(file, maxRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &r)
-	}
-	if err == nil {
-		err = r.Document.validate() // the document may be absent
-	}
-	if err == nil && r.Source != source {
-		err = fmt.Errorf("a document of %q is not allowed, want one of %q", cut(r.Source, 60), source)
-	}
-	if err != nil {
-		return record{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
-}
-
-func write(path string, r record) error {
-	data, err := json.Marshal(r)
-	if err == nil {
-		err = keep.Write(path, data)
-	}
-	return err
+	return data, err
 }
 
 // The most bytes of a header that is read, and of an ETag that is kept. Our choice.
@@ -191,7 +171,7 @@ func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):
 		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", cut(kind, 60))
 	}
-	data, err = keep.ReadAll(resp.Body, maxSize, "body")
+	data, err = readAll(resp.Body, "body")
 	if err != nil {
 		return nil, "", err
 	}

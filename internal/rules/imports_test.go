@@ -38,7 +38,6 @@ var mayImport = map[string][]string{
 	"internal/answer":  {},
 	"internal/fact":    {},
 	"internal/run":     {"attempt", "window", "internal/core", "internal/fact", "internal/quota"},
-	"internal/keep":    {"internal/setting"},
 	"internal/job":     {"limiter", "attempt"},
 	"internal/core":    {"window", "queue", "internal/jitter", "internal/quota", "internal/setting"},
 	"internal/quota":   {},
@@ -60,7 +59,7 @@ var mayImport = map[string][]string{
 	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
 	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/setting", "internal/budget", "internal/policy"},
 
-	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/keep", "internal/setting"},
+	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/setting"},
 
 	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
