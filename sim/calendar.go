@@ -21,6 +21,8 @@ const (
 	wakeKind                 // a client's limiter must look again
 	outageKind               // an outage begins or ends
 	capacityKind             // the capacity changes
+	stopKind                 // the clients stop
+	readKind                 // an answer that came while the clients stood still is read
 )
 
 // event is something that happens at a time. It has no pointers, so that the garbage collector need not look.
@@ -39,7 +41,7 @@ type event struct {
 func newEvent(at time.Duration, k kind, id int32, gen uint32) event {
 	class := uint64(2)
 	switch k {
-	case outageKind, capacityKind:
+	case outageKind, capacityKind, stopKind:
 		class = 0
 	case bornKind:
 		class = 1

@@ -22,6 +22,6 @@
 // lost packets, and no clients that say to the server that they gave up.
 //
 // Files refer to files that stand later in this order: run, check, arrivals, operation, service, quota,
-// station, meter, result, random, scenario, strategy, server, calendar. The exceptions are the engine, which
+// block, station, meter, result, random, scenario, strategy, server, calendar. The exceptions are the engine, which
 // is in run, and the types of operation.
 package sim

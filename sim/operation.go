@@ -83,8 +83,9 @@ type attempt struct {
 	place int
 	// began is when the service began, takes the service time.
 	began, takes time.Duration
-	// outcome, retryAfter and reports are the answer to be.
+	// outcome, final, retryAfter and reports are the answer to be; final is why the operation ends with an error.
 	outcome    window.Outcome
+	final      error
 	retryAfter time.Duration
 	reports    []quota.Report
 }
@@ -176,7 +177,7 @@ func (e *engine) try(op *operation) {
 		if t := op.client.throttle; t != nil {
 			t.Ended(e.date(), tag.Critical, 0)
 		}
-		e.failed(op, window.Overload, 0)
+		e.failed(op, loop.Verdict{Outcome: window.Overload, Retry: true})
 		return
 	}
 	e.send(op, core.Ticket{})
@@ -198,23 +199,33 @@ func (e *engine) send(op *operation, t core.Ticket) {
 	}
 }
 
-// answered: the server has answered an attempt.
+// answered: the server has answered an attempt. A client that stands still reads the answer later.
 func (e *engine) answered(a *attempt) {
 	a.held = false
-	if a.waited && !e.server.lost(e) {
-		a.waited = false
-		if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
-			c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.outcome == window.Overload, RetryAfter: a.retryAfter, Reports: a.reports})
-		}
-		e.ending(a, a.outcome, a.retryAfter)
+	switch {
+	case !a.waited || e.server.lost(e):
+		e.settled(a)
+	case e.now < e.stopped:
+		e.at(e.stopped, readKind, a.id, a.gen)
+	default:
+		e.read(a)
 	}
+}
+
+// read: a client reads the answer to an attempt that it waits for.
+func (e *engine) read(a *attempt) {
+	a.waited = false
+	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
+		c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.outcome == window.Overload, RetryAfter: a.retryAfter, Reports: a.reports})
+	}
+	e.ending(a, loop.Verdict{Outcome: a.outcome, Retry: true, RetryAfter: a.retryAfter, Reason: a.final})
 	e.settled(a)
 }
 
 func (e *engine) timedOut(a *attempt) {
 	if a.waited {
 		a.waited = false
-		e.ending(a, window.Timeout, 0)
+		e.ending(a, loop.Verdict{Outcome: window.Timeout, Retry: true})
 		e.settled(a)
 	}
 }
@@ -229,11 +240,12 @@ func (e *engine) settled(a *attempt) {
 }
 
 // ending: an attempt has ended for its client.
-func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) {
+func (e *engine) ending(a *attempt, v loop.Verdict) {
+	o := v.Outcome
 	e.meter.ended(e.now, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
-		c.core.Answered(e.now, a.ticket, o, retryAfter)
+		c.core.Answered(e.now, a.ticket, o, v.RetryAfter)
 	}
 	if c.throttle != nil {
 		c.throttle.Ended(e.date(), tag.Critical, o)
@@ -244,7 +256,7 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 		e.meter.done(e.now, op)
 		e.over(op)
 	} else {
-		e.failed(op, o, retryAfter)
+		e.failed(op, v)
 	}
 	if c.core != nil {
 		e.drain(c.party)
@@ -252,9 +264,9 @@ func (e *engine) ending(a *attempt, o window.Outcome, retryAfter time.Duration) 
 }
 
 // failed: an operation's attempt failed, or was not even sent.
-func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duration) {
+func (e *engine) failed(op *operation, v loop.Verdict) {
 	op.failures++
-	d, again := e.delay(op, o, retryAfter)
+	d, again := e.delay(op, v)
 	switch {
 	case !again:
 		e.meter.GivenUp++
@@ -267,15 +279,12 @@ func (e *engine) failed(op *operation, o window.Outcome, retryAfter time.Duratio
 }
 
 // delay is how long an operation waits before its next attempt, and whether there is one.
-func (e *engine) delay(op *operation, o window.Outcome, retryAfter time.Duration) (time.Duration, bool) {
+func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 	since := op.sent
 	if since < 0 { // carrier sense kept back every attempt so far
 		since = op.born
 	}
-	f := loop.Failure{
-		Attempt: op.failures, Last: op.waited, Elapsed: e.now - since,
-		Verdict: loop.Verdict{Outcome: o, Retry: true, RetryAfter: retryAfter},
-	}
+	f := loop.Failure{Attempt: op.failures, Last: op.waited, Elapsed: e.now - since, Verdict: v}
 	if e.decide != nil && !e.strategy.Retry.RetryAfter { // a client that does not read it
 		f.Verdict.RetryAfter = 0
 	}

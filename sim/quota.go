@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/quota"
@@ -130,6 +129,14 @@ func (s *server) fill(now time.Duration) {
 	s.filled = now
 }
 
+// debt is the most tokens that refused requests owe.
+func (r Rate) debt() float64 {
+	if r.NoDebt {
+		return 0
+	}
+	return r.Burst
+}
+
 // token takes a token of the bucket. It reports whether there is one now, or when there is.
 func (s *server) token(e *engine) (now bool, at time.Duration) {
 	// A billionth of a token may be missing by rounding.
@@ -140,7 +147,7 @@ func (s *server) token(e *engine) (now bool, at time.Duration) {
 	case now || e.clairvoyant:
 		s.tokens--
 	case s.conf.Rate.CountRefused:
-		s.tokens = max(s.tokens-1, -s.conf.Rate.Burst)
+		s.tokens = max(s.tokens-1, -s.conf.Rate.debt())
 	}
 	return now, e.now + min(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), maxDuration)
 }
@@ -148,8 +155,7 @@ func (s *server) token(e *engine) (now bool, at time.Duration) {
 // place takes a place in the sliding window. It reports whether there is one now, or when there is.
 func (s *server) place(e *engine) (now bool, at time.Duration) {
 	width := s.conf.Rate.Window
-	gone, _ := slices.BinarySearch(s.passed, e.now-width+1)
-	s.passed = s.passed[gone:]
+	s.passed = s.passed.within(e.now, width)
 	at = e.now
 	most := int(math.RoundToEven(s.perSecond * width.Seconds()))
 	now = len(s.passed) < most

@@ -36,11 +36,13 @@ type engine struct {
 	// clairvoyant makes requests wait at the server for as long as they must, without refusals.
 	clairvoyant bool
 
-	now    time.Duration
-	queue  calendar
-	random random
-	ended  string
-	events int
+	now time.Duration
+	// stopped is the end of the clients' last stop.
+	stopped time.Duration
+	queue   calendar
+	random  random
+	ended   string
+	events  int
 
 	attempts   pool[attempt]
 	operations pool[operation]
@@ -73,6 +75,7 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 		e.clients[i] = client{id: int32(i), party: e.parties[len(e.parties)-1]}
 	}
 	e.born.init(e)
+	e.stopLater(0)
 	return e
 }
 
@@ -127,7 +130,23 @@ func (e *engine) step() {
 	}
 }
 
+// stopLater arranges for the clients' first stop after that time.
+func (e *engine) stopLater(from time.Duration) {
+	if p := e.scenario.Clients.Stops; p.For > 0 {
+		e.at(from+stretched(p.Every, 0.5+e.random.Float64()), stopKind, 0, 0)
+	}
+}
+
+// waits reports whether an event is the clients' own, and they stand still.
+func (e *engine) waits(k kind) bool {
+	return e.now < e.stopped && slices.Contains([]kind{bornKind, burstKind, turnKind, retryKind, wakeKind, timeoutKind}, k)
+}
+
 func (e *engine) handle(v event) {
+	if e.waits(v.kind) {
+		e.at(e.stopped, v.kind, v.id, v.gen)
+		return
+	}
 	switch v.kind {
 	case bornKind:
 		e.born.next(e)
@@ -143,6 +162,9 @@ func (e *engine) handle(v event) {
 		e.server.outage(e)
 	case capacityKind:
 		e.server.changed(e, v.id)
+	case stopKind:
+		e.stopped = e.now + e.scenario.Clients.Stops.For
+		e.stopLater(e.stopped)
 	case checkKind:
 		if v.gen == e.server.station.version {
 			e.server.station.check(e)
@@ -162,6 +184,8 @@ func (e *engine) attempted(v event, a *attempt) {
 		e.server.admitted(e, a)
 	case timeoutKind:
 		e.timedOut(a)
+	case readKind:
+		e.read(a)
 	case servedKind, refusedKind:
 		switch {
 		case e.server.stopped():
@@ -183,7 +207,7 @@ func (e *engine) attempted(v event, a *attempt) {
 // end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the test).
 func optimum(s Scenario, seed uint64) time.Duration {
 	s.NoTraces = true
-	s.Clients.Timeout = 0
+	s.Clients.Timeout, s.Clients.Stops = 0, Stops{}
 	s.Server.Reserve = 0
 	var best time.Duration
 	for _, most := range s.concurrencies() {

@@ -133,6 +133,16 @@ type Clients struct {
 	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
 	// of a wait, of a pause or gap of a limiter, or of a Timeout.
 	Lateness time.Duration `yaml:"lateness" in:"0 1m"`
+	// Stops are times in which all clients stand still, as on a machine that is busy with other work.
+	Stops Stops `yaml:"stops"`
+}
+
+// Stops are times in which no client sends a request or reads an answer.
+type Stops struct {
+	// For is the length of a stop; 0: no stops.
+	For time.Duration `yaml:"for" in:"0 1h" needs:"every"`
+	// Every is the mean time between two stops, from half of that to 1.5 times as long.
+	Every time.Duration `yaml:"every" in:"1ms 720h" needs:"for"`
 }
 
 // Burst is operations that are born at the time At, in addition to Clients.Operations: that number over all

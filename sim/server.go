@@ -32,6 +32,8 @@ type Server struct {
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
 	Rate Rate `yaml:"rate"`
+	// Block refuses every request for a time after an excess.
+	Block Block `yaml:"block"`
 	// Quotas are the quotas that the service reports in its answers; a request spends every quota.
 	Quotas []Quota `yaml:"quotas"`
 	// Slowdown and Knee make the service time grow with the concurrency, exponentially or linearly.
@@ -98,6 +100,8 @@ type Rate struct {
 	Window time.Duration `yaml:"window" in:"0 1h" needs:"per_second"`
 	// CountRefused makes refused requests take a place in the window, or tokens down to -Burst.
 	CountRefused bool `yaml:"count_refused"`
+	// NoDebt lets refused requests take tokens down to 0 only.
+	NoDebt bool `yaml:"no_debt" needs:"count_refused"`
 }
 
 // Quota is an amount that all clients together may spend in a time. Each answer reports the rest, and when
@@ -235,6 +239,7 @@ func (s Server) withDefaults() Server {
 		}
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)
+	s.Block.Within = cmp.Or(s.Block.Within, time.Second)
 	s.Slowdown.Factor = cmp.Or(s.Slowdown.Factor, 1.05)
 	s.Slowdown.Scale = cmp.Or(s.Slowdown.Scale, 15)
 	s.Slowdown.Max = cmp.Or(s.Slowdown.Max, 24*time.Hour)
@@ -274,6 +279,9 @@ func (s Server) throughput(at time.Duration) float64 {
 	}
 	for _, q := range s.Quotas {
 		most = min(most, q.perSecond()/max(q.Cost, 1))
+	}
+	if rate, limits := s.Block.perSecond(); limits {
+		most = min(most, rate)
 	}
 	if s.Blocks.Operations > 0 {
 		service = (service + s.Blocks.Service) / 2

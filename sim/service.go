@@ -25,9 +25,10 @@ type server struct {
 	// tokens are the tokens of the bucket at the time filled.
 	tokens float64
 	filled time.Duration
-	// passed are the times of the requests that count in the sliding window.
-	passed   []time.Duration
+	// passed are the requests that count in the sliding window.
+	passed   times
 	accounts []account
+	blocks   blocks
 	// jammed is until when every request fails.
 	jammed time.Duration
 	// down is the present outage, or nil; nextOutage is the one after.
@@ -63,6 +64,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 	case s.down != nil && (s.down.Kind == silentWord || e.clairvoyant):
 		s.backlog = append(s.backlog, a.id)
 		e.meter.concurrent(s.concurrency())
+	case s.conf.Block.For > 0 && s.blocked(e, a):
 	case s.down != nil, e.now < s.jammed:
 		s.refuse(e, a, window.Overload)
 	case s.fails(e, a):
@@ -167,9 +169,15 @@ func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 		e.meter.concurrent(s.concurrency())
 	}
 	if o == window.Overload {
+		if b := s.conf.Block; b.Refused && e.now >= s.blocks.end {
+			s.blocks.excess(b, e.now)
+		}
 		a.retryAfter = r.RetryAfter
 		if s.down != nil && s.down.RetryAfter {
 			a.retryAfter = s.down.end() - e.now
+		}
+		if s.conf.Block.RetryAfter && e.now < s.blocks.end {
+			a.retryAfter = s.blocks.end - e.now
 		}
 		if a.retryAfter > 0 && r.RetryAfterJitter > 0 {
 			a.retryAfter += e.random.upTo(r.RetryAfterJitter)

@@ -55,8 +55,20 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.capacity[1].at: 1s is not allowed after 2s: changes stand in the order of time": func(s *sim.Scenario) {
 			s.Server.Capacity = []sim.Change{{At: 2 * sec}, {At: sec}}
 		},
-		"server.capacity[0].slots: 3 is not allowed without server.slots":                func(s *sim.Scenario) { s.Server.Capacity = []sim.Change{{Slots: 3}} },
-		"server.capacity[0].rate: 3 is not allowed without server.rate.per_second":       func(s *sim.Scenario) { s.Server.Capacity = []sim.Change{{Rate: 3}} },
+		"server.capacity[0].slots: 3 is not allowed without server.slots":          func(s *sim.Scenario) { s.Server.Capacity = []sim.Change{{Slots: 3}} },
+		"server.capacity[0].rate: 3 is not allowed without server.rate.per_second": func(s *sim.Scenario) { s.Server.Capacity = []sim.Change{{Rate: 3}} },
+		"server.block.requests: 0 is not allowed without refused, want a number from 1 to 10000000": func(s *sim.Scenario) {
+			s.Server.Block.For = sec
+		},
+		"server.block.requests: -1 is not allowed, want a number from 1 to 10000000": func(s *sim.Scenario) {
+			s.Server.Block = sim.Block{For: sec, Requests: -1}
+		},
+		"server.block.within: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s": func(s *sim.Scenario) { s.Server.Block.Within = 2 * time.Hour },
+		"server.block.requests: 5 is not allowed without for":                            func(s *sim.Scenario) { s.Server.Block.Requests = 5 },
+		"server.block.forbidden: true is not allowed without for":                        func(s *sim.Scenario) { s.Server.Block.Forbidden = true },
+		"server.rate.no_debt: true is not allowed without count_refused":                 func(s *sim.Scenario) { s.Server.Rate.NoDebt = true },
+		"clients.stops.for: 1s is not allowed without every":                             func(s *sim.Scenario) { s.Clients.Stops.For = sec },
+		"clients.stops.every: 1s is not allowed without for":                             func(s *sim.Scenario) { s.Clients.Stops.Every = sec },
 		"server.outages[0].for: 0s is not allowed, want a duration from 1ns to 720h0m0s": func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{}} },
 		"server.outages[1].from: 2s is not allowed, the outage before ends at 3s": func(s *sim.Scenario) {
 			s.Server.Outages = []sim.Outage{{From: sec, For: 2 * sec}, {From: 2 * sec, For: sec}}

@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Block is a time in which the service refuses every request after an excess, as a firewall does.
+type Block struct {
+	// For is the length of a block; 0: no blocks.
+	For time.Duration `yaml:"for" in:"0 720h"`
+	// Requests is the most requests within the sliding window Within, 0 means 1 s; the next one begins a block.
+	Requests int           `yaml:"requests" in:"1 10000000" needs:"for"`
+	Within   time.Duration `yaml:"within" in:"1ms 1h"`
+	// Refused makes Requests the most refused requests; 0: the first refusal begins a block.
+	Refused bool `yaml:"refused" needs:"for"`
+	// Renew makes each request during a block begin its time anew: a ban.
+	Renew bool `yaml:"renew" needs:"for"`
+	// RetryAfter makes the refusals of a block say when it ends.
+	RetryAfter bool `yaml:"retry_after" needs:"for"`
+	// Forbidden makes the refusals of a block final and neutral (403): their operations are given up.
+	Forbidden bool `yaml:"forbidden" needs:"for"`
+}
+
+var errForbidden = errors.New("forbidden")
+
+func (b Block) check(c checker) {
+	c.when(b.For > 0 && b.Requests == 0 && !b.Refused, "requests", "0 is not allowed without refused, want a number from 1 to %d", maxSlots)
+}
+
+// perSecond is the most requests a second that begin no block, and false if their number alone begins none.
+func (b Block) perSecond() (float64, bool) {
+	return float64(b.Requests) / b.Within.Seconds(), b.For > 0 && !b.Refused
+}
+
+// times are the times of the requests that count in a sliding window, in order.
+type times []time.Duration
+
+// within drops the times that are no longer in the window.
+func (w times) within(now, width time.Duration) times {
+	gone, _ := slices.BinarySearch(w, now-width+1)
+	return w[gone:]
+}
+
+// blocks are the blocks of a server: the requests that count, and the end of the last block.
+type blocks struct {
+	counted times
+	end     time.Duration
+}
+
+// excess counts a request, and reports whether it begins a block.
+func (b *blocks) excess(conf Block, now time.Duration) bool {
+	b.counted = append(b.counted.within(now, conf.Within), now)
+	if len(b.counted) <= conf.Requests {
+		return false
+	}
+	b.counted, b.end = nil, now+conf.For
+	return true
+}
+
+// blocked reports whether a request comes during a block or begins one, and refuses it if so. The clairvoyant's
+// comes again when it begins none.
+func (s *server) blocked(e *engine, a *attempt) bool {
+	conf, b := s.conf.Block, &s.blocks
+	switch {
+	case e.clairvoyant:
+		return !conf.Refused && b.early(e, a, conf)
+	case e.now < b.end:
+		if conf.Renew {
+			b.end = e.now + conf.For
+		}
+	case conf.Refused || !b.excess(conf, e.now):
+		return false
+	}
+	o := window.Overload
+	if conf.Forbidden {
+		o, a.final = window.Neutral, errForbidden
+	}
+	s.refuse(e, a, o)
+	return true
+}
+
+// early reports whether the clairvoyant's request would begin a block, and has it come again if so.
+func (b *blocks) early(e *engine, a *attempt, conf Block) bool {
+	b.counted = b.counted.within(e.now, conf.Within)
+	if len(b.counted) < conf.Requests {
+		b.counted = append(b.counted, e.now)
+		return false
+	}
+	e.at(b.counted[0]+conf.Within, arriveKind, a.id, a.gen)
+	return true
+}
