@@ -2,6 +2,7 @@
 package again
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -98,7 +99,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	if j.quiet {
 		stderr = io.Discard
 	}
-	ctx, cancel := cli.Bounded(c.Context(), j.total)
+	ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(j.total, backoff.MaxDelay))
 	defer cancel()
 	in, err := newInput(os.Stdin, j.stdinMax)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -53,14 +52,6 @@ func Usage(c *cobra.Command, err error) error {
 		return nil
 	}
 	return usageError{err, c.CommandPath()}
-}
-
-// Bounded returns a context that ends after the time, or never if it is 0.
-func Bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	if most == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, most)
 }
 
 // Tool is a command line tool: its commands, and where they write.

@@ -49,7 +49,7 @@ func ServerCommand() *cobra.Command {
 	most := s.flags(f, time.Second, "how long to serve", "the peak, and the answers in all and to clients that had given up")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		s.to, s.stderr = c.OutOrStdout(), c.ErrOrStderr()
-		ctx, cancel := cli.Bounded(c.Context(), *most)
+		ctx, cancel := bounded(c.Context(), *most)
 		defer cancel()
 		return s.run(ctx)
 	}
@@ -87,18 +87,31 @@ func ClientCommand() *cobra.Command {
 			return cli.Usage(c, err)
 		}
 		s.to = c.OutOrStdout()
-		ctx, cancel := cli.Bounded(c.Context(), *most)
+		ctx, cancel := bounded(c.Context(), *most)
 		defer cancel()
 		return s.run(ctx, wanted)
 	}
 	return c
 }
 
+// bounded returns a context that is cancelled after the time, or never if it is 0. It has no
+// deadline: a retry that is due after a deadline is given up, and its client would send a new
+// request in the place of the delay.
+func bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if most > 0 {
+		time.AfterFunc(most, cancel)
+	}
+	return ctx, cancel
+}
+
 // choice is the strategy's name, and the settings that replace the strategy's own.
 type choice struct {
-	name  string
-	fixed time.Duration
-	own   sim.Retry
+	name string
+	// exponential is the text's own flag for that strategy.
+	exponential bool
+	fixed       time.Duration
+	own         sim.Retry
 }
 
 func (s *choice) flags(f *pflag.FlagSet) {
@@ -111,6 +124,11 @@ func (s *choice) flags(f *pflag.FlagSet) {
 	f.Var(value.Duration(&s.fixed, 0, 24*time.Hour), "simple-backoff-delay", "delay of fixed and fixed-jitter")
 	f.Var(value.Duration(&s.own.Min, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow")
 	f.Var(value.Duration(&s.own.Max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow")
+	f.BoolVar(&s.exponential, "exponential-backoff", false, "short for --strategy exponential")
+	f.Var(value.Decimal(&s.own.Factor, 1, 1000), "factor", "how much longer each delay of those that grow is than the one before")
+	for _, name := range []string{"exponential-backoff", "factor"} { // of the text's program, and not shown
+		f.Lookup(name).Hidden = true
+	}
 	for _, name := range []string{"min-delay", "max-delay"} {
 		l := f.Lookup(name)
 		l.DefValue = "the strategy's, " + l.DefValue + " of exponential"
@@ -125,6 +143,12 @@ func strategyNames() (names []string) {
 }
 
 func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
+	if s.exponential {
+		if f.Changed("strategy") && s.name != strategy.Exponential().Name {
+			return sim.Strategy{}, fmt.Errorf("--exponential-backoff and --strategy %s: want one of them; the first is short for --strategy exponential", s.name)
+		}
+		s.name = strategy.Exponential().Name
+	}
 	chosen, _ := strategy.Named(s.name)
 	r := &chosen.Retry
 	if r.Kind == "constant" { // the text's program takes the flag with the other strategy, too

@@ -44,6 +44,7 @@ func TestTheProgramsFlags(t *testing.T) {
 		{ClientCommand().Flags(), map[string]string{
 			"clients": "1000", "lambda": "10", "timeout": "2s", "simple-backoff-delay": "100ms",
 			"url": "http://127.0.0.1:8070/api", "report": "5s", "min-delay": "100ms", "max-delay": "5m",
+			"exponential-backoff": "false", "factor": "2.71828",
 		}},
 		{ServerCommand().Flags(), map[string]string{
 			"limit": "30", "factor": "1.05", "baseDelay": "100ms", "address": "127.0.0.1:8070", "K": "15", "recheck": "50ms", "report": "1s",
@@ -82,6 +83,8 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 		{[]string{"--simple-backoff-delay=1s"}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
 		{[]string{"--strategy=exponential", "--simple-backoff-delay=1s"}, strategy.Exponential()},
 		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s"}, changed(func(r *sim.Retry) { r.Min, r.Max = time.Second, 10*time.Second })},
+		{[]string{"--exponential-backoff"}, strategy.Exponential()},
+		{[]string{"--exponential-backoff", "--strategy=exponential", "--factor=2"}, changed(func(r *sim.Retry) { r.Factor = 2 })},
 		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}},
 	} {
 		got, err := chosen(t, c.args...)
@@ -101,6 +104,15 @@ func TestServerAndClientTeach(t *testing.T) {
 			assert.Contains(t, got.Stdout, name)
 		}
 	}
+}
+
+// The duration ends a run as Ctrl-C does. A deadline would end each operation whose next attempt
+// is due after it, and its client would send another one: a storm in the last seconds.
+func TestDurationIsNoDeadline(t *testing.T) {
+	got := aimd(t, "client", "-exponential-backoff", "-min-delay", "1m", "-clients", "5", "-lambda", "0.001",
+		"-url", "http://127.0.0.1:1/api", "-duration", "100ms", "-json")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Equal(t, clientCounts{Errors: 5}, summary(t, got.Stdout), "each client waits for its second attempt")
 }
 
 // Both commands together, for a moment.
