@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -175,7 +176,7 @@ const (
 type wire struct {
 	aws.HTTPClient
 	sent    atomic.Int64 // how many bytes of files the store has taken
-	trouble atomic.Error // the error of the last request; nil: it was answered
+	trouble atomic.Error // the error of the last request; nil: the store did or refused it
 }
 
 // Do implements the SDK's HTTP client.
@@ -197,14 +198,25 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	w.trouble.Store(nil)
 	if r.Method == http.MethodPut && resp.StatusCode < http.StatusMultipleChoices {
 		w.sent.Add(r.ContentLength)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMost))
 	resp.Body = io.NopCloser(bytes.NewReader(answer))
+	w.trouble.Store(failing(resp.StatusCode, answer))
 	return resp, err
+}
+
+// failing returns the error of a store that cannot do its work, as with a full disk, and nil for
+// any other answer. A 503 is a refusal, which the progress counts.
+func failing(status int, answer []byte) error {
+	if status < http.StatusInternalServerError || status == http.StatusServiceUnavailable {
+		return nil
+	}
+	var e struct{ Code string }
+	_ = xml.Unmarshal(answer, &e) // an answer to HEAD is empty
+	return fmt.Errorf("%d %.60s", status, cmp.Or(e.Code, http.StatusText(status)))
 }
 
 // sending is the body of a request on its way.

@@ -379,26 +379,32 @@ func TestHopelessErrorsStopAll(t *testing.T) {
 	}
 }
 
-// A store that went away is waited for, and the progress says why.
-func TestStoreThatGoesAwayAndComesBack(t *testing.T) {
-	w := newWorld(t)
-	w.files(20)
-	c := w.config()
-	u := &run{Config: c, report: newReporter(c, nil)}
-	require.NoError(t, u.connect(t.Context()))
-	assert.NotContains(t, u.line(), "waiting")
-	said := ""
-	w.set(func(http.ResponseWriter, *http.Request) bool {
-		if line := u.line(); strings.Contains(line, "waiting: ") {
-			said = line
-			w.set(nil)
-		}
-		panic(http.ErrAbortHandler)
-	})
-	u.all(t.Context(), nil)
-	assert.Contains(t, said, "waiting: EOF")
-	assert.EqualValues(t, 20, u.report.now().Stored)
-	assert.NotContains(t, u.line(), "waiting")
+// A store that went away, or that fails each request, is waited for, and the progress says why.
+func TestStoreThatIsOfNoUseForAWhile(t *testing.T) {
+	for want, trouble := range map[string]func(http.ResponseWriter, *http.Request) bool{
+		"waiting: EOF  ":               func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
+		"waiting: 500 InternalError  ": func(rw http.ResponseWriter, r *http.Request) bool { return deny(rw, r, 500, "InternalError") },
+		"waiting: 502 Bad Gateway  ":   func(rw http.ResponseWriter, _ *http.Request) bool { rw.WriteHeader(502); return true },
+	} {
+		w := newWorld(t)
+		w.files(20)
+		c := w.config()
+		u := &run{Config: c, report: newReporter(c, nil)}
+		require.NoError(t, u.connect(t.Context()))
+		assert.NotContains(t, u.line(), "waiting")
+		said := ""
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+			if line := u.line(); isPut(r) && strings.Contains(line, "waiting: ") {
+				said = line
+				w.set(nil)
+			}
+			return isPut(r) && trouble(rw, r)
+		})
+		u.all(t.Context(), nil)
+		assert.Contains(t, said, want)
+		assert.EqualValues(t, 20, u.report.now().Stored)
+		assert.NotContains(t, u.line(), "waiting")
+	}
 }
 
 // A reader that goes away, as head does, stops the run in order.
