@@ -261,8 +261,8 @@ func TestProbesPassBy(t *testing.T) {
 func TestWrongServerConfigs(t *testing.T) {
 	c := oneByOne(t, -1)
 	for want, o := range map[string]aimdgrpc.ServerConfig{
-		"aimdgrpc: code of refusals: Internal is not allowed, want Unavailable or ResourceExhausted": {Code: codes.Internal},
-		"aimdgrpc: slow: -1ns is not allowed, want a positive duration, or 0 for none":               {Slow: -1},
+		"aimdgrpc: Code: Internal is not allowed, want Unavailable or ResourceExhausted": {Code: codes.Internal},
+		"aimdgrpc: Slow: -1ns is not allowed, want a positive duration, or 0 for none":   {Slow: -1},
 	} {
 		_, err := aimdgrpc.Admit(c, o)
 		assert.EqualError(t, err, want)

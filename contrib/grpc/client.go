@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
@@ -24,8 +23,7 @@ import (
 // Limit returns the options that put the limiter in front of all calls of a client.
 //
 // A call without a slot fails with an [attempt.Error] of no attempt, so it may be tried again even if it
-// is not idempotent. (For a stream with SlotPerMessage, this message was not sent, and the stream is
-// over.) Its reason is limiter.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of the
+// is not idempotent. Its reason is limiter.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of the
 // context. To gRPC it is a status: CANCELLED or DEADLINE_EXCEEDED after the context's end, CANCELLED if
 // the limiter is closed, otherwise RESOURCE_EXHAUSTED. To limiters it is neutral and final.
 //
@@ -45,12 +43,12 @@ func newClient(l *limiter.Limiter) *client {
 	return &client{l}
 }
 
-func (c *client) admit(ctx context.Context) (*run.Attempt, error) {
+func (c *client) admit(ctx context.Context) (attempt.Attempt, error) {
 	a, err := c.limiter.Begin(ctx)
 	if err != nil {
 		return nil, notSent(err)
 	}
-	return a.(*run.Attempt), nil
+	return a, nil
 }
 
 func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -60,7 +58,7 @@ func (c *client) unary(ctx context.Context, method string, req, reply any, cc *g
 	}
 	defer a.Drop() // a panic in what is inside of this
 	err = answered(a.Context(), invoke, method, req, reply, cc, opts)
-	return explained(a.End(err), err)
+	return explained(a.End(err).Reason, err)
 }
 
 // answered makes a call, and reads its error.
@@ -91,11 +89,11 @@ func whole(err error) error {
 }
 
 // explained adds the verdict's reason, if there is one, to the error of a call.
-func explained(v attempt.Verdict, err error) error {
-	if v.Reason == nil {
+func explained(reason, err error) error {
+	if reason == nil {
 		return err
 	}
-	return &callError{&attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}}
+	return &callError{&attempt.Error{Attempts: 1, Reason: reason, Cause: err}}
 }
 
 func (e *callError) Unwrap() error { return e.story }

@@ -21,7 +21,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 	"github.com/aimd-go/aimd/internal/pipenet"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -395,7 +394,7 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 			_ = invoke(t.Context(), l, func(context.Context) error { return refused })
 		},
 		"open": func(l watched) {
-			_, _ = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, boom() }, aimdgrpc.SlotPerMessage())
+			_, _ = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, boom() })
 		},
 		"RecvMsg": func(l watched) {
 			stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return &handmade{recv: boom}, nil })
@@ -510,20 +509,15 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l.held(1)
 	require.Equal(t, io.EOF, stream.RecvMsg(nil))
 	l.told(window.Success)
-	for _, opts := range [][]grpc.CallOption{nil, {aimdgrpc.SlotPerMessage()}} {
-		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-			stream, err := client.FullDuplexCall(ctx, opts...)
-			if err == nil && opts == nil {
-				err = stream.CloseSend()
-				require.NoError(t, err)
-				_, err = stream.Recv()
-				require.ErrorIs(t, err, io.EOF)
-				return nil
-			}
-			return err // without an end: the stream has no slot of its own to give back
-		}))
-		l.told(window.Success)
-	}
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+		stream, err := client.FullDuplexCall(ctx)
+		require.NoError(t, err)
+		require.NoError(t, stream.CloseSend())
+		_, err = stream.Recv()
+		require.ErrorIs(t, err, io.EOF)
+		return nil
+	}))
+	l.told(window.Success)
 }
 
 // guard keeps what it was asked, and what it heard.
@@ -551,27 +545,6 @@ func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
 	t.Helper()
 	g := &guard{}
 	return one(t, append(opts, aimd.WithGuard(g))...), g
-}
-
-// A stream may be opened as a retry, but its later messages are no retries.
-func TestTheLaterMessagesOfAStreamAreNoRetries(t *testing.T) {
-	l, g := guarded(t)
-	client := limited(t, l, &service{})
-	err := (&run.Runner{Policy: again{}}).Do(t.Context(), func(ctx context.Context) error {
-		if attempt.Number(ctx) == 1 {
-			return refused
-		}
-		stream, err := client.FullDuplexCall(ctx, aimdgrpc.SlotPerMessage())
-		require.NoError(t, err)
-		exchanged(t, l, stream)
-		exchanged(t, l, stream)
-		require.NoError(t, stream.CloseSend())
-		_, err = stream.Recv()
-		require.Equal(t, io.EOF, err)
-		return nil
-	})
-	require.NoError(t, err)
-	assert.Equal(t, []int{2, 1}, g.attempts)
 }
 
 // again is a policy that tries everything again at once.

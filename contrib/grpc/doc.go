@@ -28,13 +28,12 @@
 //	a stream outlives the Do in which it began     it continues without a slot
 //
 // A stream holds its slot until RecvMsg returns an error (io.EOF is one), SendMsg returns one other than
-// io.EOF, the context ends, or the connection is closed. CloseSend alone does not end it. With
-// [SlotPerMessage] it holds a slot only while a message is unanswered. Open a stream that never ends,
-// such as a watch, on a connection without the limiter.
+// io.EOF, the context ends, or the connection is closed. CloseSend alone does not end it. Open a
+// stream that never ends, such as a watch, on a connection without the limiter.
 //
 // A goroutine that keeps a stream open while it makes other calls through the same limiter needs several
-// slots. If all slots are held in this way, every call waits for ever. Use SlotPerMessage, or a limiter
-// for each kind of call.
+// slots. If all slots are held in this way, every call waits for ever. Use a limiter for each
+// kind of call.
 //
 // gRPC retries below all interceptors, by the retryPolicy of its service config and if the server has
 // certainly not seen a call. These retries are one attempt here and hide refusals from the window, so let

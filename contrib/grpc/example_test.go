@@ -2,9 +2,7 @@ package aimdgrpc_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"slices"
@@ -87,45 +85,6 @@ func ExampleRetry() {
 	wg.Wait()
 	fmt.Println("done:", lim.Snapshot().Successes)
 	// Output: done: 200
-}
-
-// A stream of questions and answers holds a slot only while a question is open.
-func ExampleSlotPerMessage() {
-	address, stop := demo(8)
-	defer stop()
-
-	lim, err := aimd.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	creds := grpc.WithTransportCredentials(insecure.NewCredentials())
-	conn, err := grpc.NewClient(address, append(aimdgrpc.Limit(lim), creds)...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
-
-	chat, err := pb.NewTestServiceClient(conn).FullDuplexCall(context.Background(), aimdgrpc.SlotPerMessage())
-	if err != nil {
-		log.Fatal(err)
-	}
-	for range 2 {
-		if err := chat.Send(&pb.StreamingOutputCallRequest{}); err != nil { // waits for a slot
-			log.Fatal(err)
-		}
-		asked := lim.Snapshot().InFlight
-		if _, err := chat.Recv(); err != nil { // gives it back
-			log.Fatal(err)
-		}
-		fmt.Println(asked, lim.Snapshot().InFlight)
-	}
-	_ = chat.CloseSend()
-	if _, err := chat.Recv(); !errors.Is(err, io.EOF) {
-		log.Fatal(err)
-	}
-	// Output:
-	// 1 0
-	// 1 0
 }
 
 // Within Do around a client without the interceptors, for what a status says besides its code.

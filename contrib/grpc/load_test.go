@@ -193,11 +193,7 @@ func misuse(ctx context.Context, client pb.TestServiceClient) {
 		_ = call(ctx, client)
 		return
 	}
-	var opts []grpc.CallOption
-	if rand.N(2) == 0 {
-		opts = append(opts, aimdgrpc.SlotPerMessage())
-	}
-	stream, err := client.FullDuplexCall(ctx, opts...)
+	stream, err := client.FullDuplexCall(ctx)
 	if err != nil {
 		return
 	}

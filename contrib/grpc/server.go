@@ -185,8 +185,8 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 		s.Outcome = outcomeOf
 	}
 	return s, cmp.Or(
-		setting.OneOf("code of refusals", s.Code, codes.Unavailable, codes.ResourceExhausted),
-		setting.Optional("slow", s.Slow),
+		setting.OneOf("Code", s.Code, codes.Unavailable, codes.ResourceExhausted),
+		setting.Optional("Slow", s.Slow),
 	)
 }
 
