@@ -2,8 +2,7 @@ package attempt
 
 import (
 	"errors"
-	"net/http"
-	"reflect"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +59,16 @@ var answers = []struct {
 	{func(a answer.Answer) bool { return a.Status >= 600 }, Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 500 }, again},
 	{func(a answer.Answer) bool { return a.Status >= 400 }, Verdict{Outcome: window.ClientError}},
+
+	// The service took the request, and broke off its own answer. The types are OpenAI's and Anthropic's.
+	{func(a answer.Answer) bool {
+		return a.Within && hasCode("invalid_request_error", "authentication_error", "permission_error", "not_found_error",
+			"request_too_large", "billing_error", "content_filter")(a)
+	}, Verdict{Outcome: window.ClientError}},
+	{func(a answer.Answer) bool { return a.Within }, again},
+
+	// An error without a status that says when to come back, as those of slack-go and discordgo.
+	{func(a answer.Answer) bool { return a.Status == 0 && a.After > 0 }, overload},
 }
 
 var (
@@ -88,13 +97,11 @@ func hasAny(text string, words ...string) bool {
 }
 
 func classifyAnswer(err error) Verdict {
-	a, ok := answerOf(err)
-	if !ok {
-		return Verdict{}
-	}
-	for _, row := range answers {
-		if row.fits(a) {
-			return row.verdict.with(a)
+	for a := range answersOf(err) {
+		for _, row := range answers {
+			if row.fits(a) {
+				return row.verdict.with(a)
+			}
 		}
 	}
 	return Verdict{}
@@ -119,13 +126,28 @@ func (v Verdict) with(a answer.Answer) Verdict {
 	return v
 }
 
-// answerOf is the answer that the error is made of: its own, the one in a field, or one made of its
-// methods. SDKs use a status of success, or 0, for a request that was not answered.
-func answerOf(err error) (a answer.Answer, ok bool) {
-	var own interface{ Answer() answer.Answer }
-	if errors.As(err, &own) {
-		return own.Answer(), true
+// answersOf yields the answers that the error is made of: its own, one made of the methods of its tree, and
+// those of the shapes. SDKs use a status of success, or 0, for a request that was not answered.
+func answersOf(err error) iter.Seq[answer.Answer] {
+	return func(yield func(answer.Answer) bool) {
+		var own interface{ Answer() answer.Answer }
+		if errors.As(err, &own) {
+			yield(own.Answer())
+			return
+		}
+		if a, ok := answerOf(err); ok && !yield(a) {
+			return
+		}
+		for s := range shapes(err) {
+			if a, ok := s.answer(); ok && !yield(a) {
+				return
+			}
+		}
 	}
+}
+
+// answerOf is the answer made of the methods of the AWS SDK, which are those of several errors of the tree.
+func answerOf(err error) (a answer.Answer, ok bool) {
 	var code interface{ ErrorCode() string }
 	if errors.As(err, &code) {
 		a.Codes, ok = []string{code.ErrorCode()}, true
@@ -133,9 +155,6 @@ func answerOf(err error) (a answer.Answer, ok bool) {
 	var status interface{ HTTPStatusCode() int }
 	if errors.As(err, &status) {
 		a.Status, ok = status.HTTPStatusCode(), true
-	}
-	if !ok {
-		return heldAnswer(err)
 	}
 	a.After = retryAfter(err)
 	return a, ok
@@ -147,52 +166,4 @@ func retryAfter(err error) time.Duration {
 		return max(0, after.RetryAfter())
 	}
 	return 0
-}
-
-// heldAnswer finds the answer that an SDK's error holds in an exported field, whatever its name.
-func heldAnswer(err error) (a answer.Answer, ok bool) {
-	walk(err, func(err error) bool {
-		v := reflect.Indirect(reflect.ValueOf(err))
-		if v.Kind() != reflect.Struct {
-			return false
-		}
-		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
-				continue
-			}
-			if resp, _ := v.Field(i).Interface().(*http.Response); resp != nil && resp.StatusCode >= 400 {
-				a, ok = answer.Read(resp.StatusCode, resp.Header, answer.Peek(resp), time.Now()), true
-				notMade(&a, v)
-				return true
-			}
-		}
-		return false
-	})
-	return a, ok
-}
-
-// notMade reads the errors of requests that go-github refuses by itself, after a refusal of the service: the
-// answer has no header and no body. The other fields say until when.
-func notMade(a *answer.Answer, v reflect.Value) {
-	if d, _ := field(v, "RetryAfter").(*time.Duration); d != nil && a.After == 0 {
-		a.After = max(0, *d)
-	}
-	if message, ok := field(v, "Message").(string); ok && a.Text == "" {
-		a.Text = strings.ToLower(message)
-	}
-	if at, ok := field(v, "Rate", "Reset", "Time").(time.Time); ok && a.Reset == 0 {
-		a.Reset = max(0, time.Until(at))
-	}
-}
-
-func field(v reflect.Value, path ...string) any {
-	for _, name := range path {
-		if v.Kind() != reflect.Struct {
-			return nil
-		}
-		if v = v.FieldByName(name); !v.IsValid() || !v.CanInterface() {
-			return nil
-		}
-	}
-	return v.Interface()
 }

@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"reflect"
-	"slices"
 
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
@@ -15,10 +14,19 @@ func classifySQL(err error) Verdict {
 		return again
 	}
 	var state interface{ SQLState() string }
-	if !errors.As(err, &state) {
-		return Verdict{}
+	if errors.As(err, &state) {
+		return states[state.SQLState()]
 	}
-	return states[state.SQLState()]
+	for s := range shapes(err) {
+		state, number := s.sqlState()
+		if v := states[state]; v.Outcome.Valid() {
+			return v
+		}
+		if v := numbers[number]; v.Outcome.Valid() {
+			return v
+		}
+	}
+	return Verdict{}
 }
 
 // states are the SQLSTATEs that may pass: https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -30,6 +38,15 @@ var states = map[string]Verdict{
 	"57P02": again,    // crash_shutdown
 	"40001": again,    // serialization_failure
 	"40P01": again,    // deadlock_detected
+	"08004": overload, // MySQL: too many connections
+}
+
+// numbers are MySQL's errors that may pass and have no SQLSTATE of their own:
+// https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
+var numbers = map[uint16]Verdict{
+	1040: overload, // ER_CON_COUNT_ERROR, before the handshake without a state
+	1203: overload, // ER_TOO_MANY_USER_CONNECTIONS
+	1205: again,    // ER_LOCK_WAIT_TIMEOUT
 }
 
 // streamError is net/http's error of a stream that was reset. errors.As fills any struct with its fields.
@@ -64,6 +81,15 @@ func classifyLocal(err error) Verdict {
 	if fact.CutOff(err) || fact.NoRoute(err) || errors.As(err, &temporary) && temporary.Temporary() {
 		return again
 	}
+	for s := range shapes(err) {
+		if !s.retriable() {
+			continue
+		}
+		if fact.Refuses(s.err) {
+			return overload
+		}
+		return again
+	}
 	return Verdict{}
 }
 
@@ -87,33 +113,15 @@ func classifyGRPC(err error) Verdict {
 }
 
 func grpcCode(err error) (code uint64, ok bool) {
-	walk(err, func(err error) bool {
-		m := reflect.ValueOf(err).MethodByName("GRPCStatus")
+	for e := range tree(err) {
+		m := reflect.ValueOf(e).MethodByName("GRPCStatus")
 		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
-			return false
+			continue
 		}
 		c := m.Call(nil)[0].MethodByName("Code")
-		if ok = c.IsValid() && c.Type().NumIn() == 0 && c.Type().NumOut() == 1 && c.Type().Out(0).Kind() == reflect.Uint32; ok {
-			code = c.Call(nil)[0].Uint()
+		if c.IsValid() && c.Type().NumIn() == 0 && c.Type().NumOut() == 1 && c.Type().Out(0).Kind() == reflect.Uint32 {
+			return c.Call(nil)[0].Uint(), true
 		}
-		return ok
-	})
-	return code, ok
-}
-
-// walk visits the error's tree, each error before those that it wraps, until visit returns true.
-func walk(err error, visit func(error) bool) bool {
-	if err == nil {
-		return false
 	}
-	if visit(err) {
-		return true
-	}
-	switch u := err.(type) {
-	case interface{ Unwrap() error }:
-		return walk(u.Unwrap(), visit)
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(u.Unwrap(), func(e error) bool { return walk(e, visit) })
-	}
-	return false
+	return 0, false
 }

@@ -31,6 +31,8 @@ type Answer struct {
 	// Daily: the body names a quota of a day. Violation: it has Google's QuotaFailure, which has no code.
 	// Soon: it has Google's RetryInfo, so the quota comes back soon.
 	Daily, Violation, Soon bool
+	// Within: the error came within an answer that had begun as a success, as an event of a stream.
+	Within bool
 }
 
 // Read reads an answer that came now. body is the start of its body.
@@ -40,11 +42,13 @@ func Read(status int, h http.Header, body []byte, now time.Time) Answer {
 	if h.Get("X-Ratelimit-Remaining") == "0" {
 		a.Reset, _ = moment(h.Get("X-Ratelimit-Reset"), h, now)
 	}
-	if Ambiguous(status) {
+	if Ambiguous(status) || success(status) {
 		a.read(body)
 	}
 	return a
 }
+
+func success(status int) bool { return status >= 200 && status < 400 }
 
 // Ambiguous reports a status that services give for too many requests now as well as for a quota that is
 // used up: 429, with GitHub and Google's older APIs 403, and 402. The body has the difference.
@@ -53,12 +57,31 @@ func Ambiguous(status int) bool {
 }
 
 func (a *Answer) read(body []byte) {
-	a.Text = strings.ToLower(string(body))
-	a.Daily = daily.MatchString(a.Text)
+	a.Says(string(body))
 	var document any
-	if json.Unmarshal(body, &document) == nil {
-		a.collect(document, 0)
+	if json.Unmarshal(body, &document) != nil {
+		return
 	}
+	a.Collect(document)
+	if object, _ := document.(map[string]any); success(a.Status) && object["error"] != nil {
+		a.within()
+	}
+}
+
+// within notes that the body of a success is an error. Some services have a status there.
+func (a *Answer) within() {
+	a.Within = true
+	for _, code := range a.Codes {
+		if status, err := strconv.Atoi(code); err == nil && status >= 400 && status < 600 {
+			a.Status = status
+		}
+	}
+}
+
+// Says notes the words of the body, or the message that an SDK made of it.
+func (a *Answer) Says(text string) {
+	a.Text = strings.ToLower(text)
+	a.Daily = a.Daily || daily.MatchString(a.Text)
 }
 
 // daily is how services say that the quota of a day is used up, OpenAI "on requests per day (RPD)".
@@ -66,6 +89,9 @@ var daily = regexp.MustCompile(`per day \([a-z]pd\)|daily_limit_exceeded`)
 
 // deepest is how deep the document is searched: Google's codes are at four.
 const deepest = 6
+
+// Collect reads a part of the body that is JSON, as json.Unmarshal returns it.
+func (a *Answer) Collect(value any) { a.collect(value, 0) }
 
 func (a *Answer) collect(value any, depth int) {
 	if depth > deepest {
@@ -78,9 +104,12 @@ func (a *Answer) collect(value any, depth int) {
 		}
 	case map[string]any:
 		for key, v := range value {
-			if text, ok := v.(string); ok {
-				a.said(key, text)
-			} else {
+			switch v := v.(type) {
+			case string:
+				a.said(key, v)
+			case float64:
+				a.said(key, strconv.FormatFloat(v, 'f', -1, 64))
+			default:
 				a.collect(v, depth+1)
 			}
 		}

@@ -78,7 +78,7 @@ func CutOff(err error) bool {
 	// net/http reports a connection that was closed before the answer as a bare EOF in a url.Error, or as
 	// an error without a type.
 	return is(err, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
-		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF) || closed.MatchString(err.Error())
+		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF) || closed.MatchString(words(err))
 }
 
 // closed is how net/http words a connection that the server closed, or that was lost.
@@ -87,6 +87,18 @@ var closed = regexp.MustCompile("http: server closed idle connection|http2: (ser
 // NoRoute reports whether there was no route to the service.
 func NoRoute(err error) bool {
 	return is(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
+}
+
+// Refuses reports whether the error is worded as a refusal for load. 529 is Anthropic's status, 1015 a code of
+// Cloudflare.
+func Refuses(err error) bool { return refusal.MatchString(words(err)) }
+
+var refusal = regexp.MustCompile(`(?i)\b(429|503|529|1015)\b|rate.?limit|throttl|too many (requests|connections)|overloaded`)
+
+// words is the text of the error, "" if Error panics: an SDK's may, for an error that is a nil pointer.
+func words(err error) (text string) {
+	defer func() { _ = recover() }()
+	return err.Error()
 }
 
 func is(err error, any ...error) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"time"
 
 	"go.uber.org/atomic"
@@ -280,12 +279,10 @@ func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verd
 }
 
 func (a *Attempt) suspect(v attempt.Verdict, err error) {
-	if s := a.runner.Slots; err != nil && s != nil && v == (attempt.Verdict{Outcome: window.Neutral}) && a.over() == nil && refusal.MatchString(err.Error()) {
+	if s := a.runner.Slots; err != nil && s != nil && v == (attempt.Verdict{Outcome: window.Neutral}) && a.over() == nil && fact.Refuses(err) {
 		s.Suspect(err)
 	}
 }
-
-var refusal = regexp.MustCompile(`(?i)\b429\b|rate.?limit|throttl|too many requests`)
 
 // brief is how soon a connection ends that the other side does not want. Our choice: some round trips,
 // less than an upload takes before a poor network breaks it off.
