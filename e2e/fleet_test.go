@@ -56,6 +56,12 @@ func TestFleet(t *testing.T) {
 	served := g.counts(t).Served
 	figures.log(t, "%d files, %d uploads, %d of them were the killed machine's", files, served, orphans)
 	require.LessOrEqual(t, served, files+orphans)
+
+	require.NoError(t, os.Remove(filepath.Join(g.dir, bucket, "7")))
+	lost := machine(exec.Command(fleetTool(t)))
+	require.NoError(t, lost.cmd.Wait(), "%v", &lost.output)
+	require.Equal(t, want, g.files(t), "a second run uploads what the store lacks")
+	require.Equal(t, served+1, g.counts(t).Served)
 }
 
 // unfair is how far from half of all a share may be.

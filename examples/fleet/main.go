@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/hibiken/asynq"
 
 	"github.com/aimd-go/aimd"
@@ -33,6 +34,7 @@ type fleet struct {
 	dir            string
 	bucket, prefix string
 	store          *s3.Client
+	endpoint       string // of the store; "": AWS
 }
 
 func main() {
@@ -70,6 +72,7 @@ func (f *fleet) run(ctx context.Context, workers int, only bool) error {
 		return err
 	}
 	aimdaws.Limit(&cfg, lim)
+	f.endpoint = aws.ToString(cfg.BaseEndpoint)
 	f.store = s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = cfg.BaseEndpoint != nil })
 
 	server := asynq.Config{
@@ -115,20 +118,55 @@ func (f *fleet) upload(ctx context.Context, t *asynq.Task) error {
 
 func (f *fleet) key(name string) string { return path.Join(f.prefix, name) }
 
-// list enqueues the files of the tree. A file is in the queue once, also if this is the second run or the
-// second machine that lists: its name, size and time are the task's ID, and Redis keeps the IDs for a day
-// after the upload.
+// list enqueues the files that the store lacks, or has older. While a file is in the queue it is there once,
+// also if a second machine lists: its destination, size and time are the task's ID.
 func (f *fleet) list(ctx context.Context) error {
-	c := asynq.NewClient(f.redis)
-	defer c.Close()
+	began := time.Now()
+	has, err := f.stored(ctx)
+	if err != nil {
+		return err
+	}
+	q := queue{asynq.NewClient(f.redis), asynq.NewInspector(f.redis)}
+	defer q.Close()
 	return walk(f.dir, func(name string, info fs.FileInfo) error {
-		_, err := c.EnqueueContext(ctx, asynq.NewTask("upload", []byte(name)), asynq.Retention(24*time.Hour),
-			asynq.TaskID(fmt.Sprint(f.key(name), " ", info.Size(), " ", info.ModTime().UnixNano())))
-		if errors.Is(err, asynq.ErrTaskIDConflict) {
+		o, ok := has[f.key(name)]
+		if ok && *o.Size == info.Size() && !o.LastModified.Before(info.ModTime().Truncate(time.Second)) {
 			return nil
 		}
-		return err
+		id := fmt.Sprintf("%s s3://%s/%s %d %d", f.endpoint, f.bucket, f.key(name), info.Size(), info.ModTime().UnixNano())
+		return q.add(ctx, id, name, began)
 	})
+}
+
+// queue is asynq's default queue.
+type queue struct {
+	*asynq.Client
+	tasks *asynq.Inspector
+}
+
+func (q queue) Close() { _, _ = q.Client.Close(), q.tasks.Close() }
+
+// add enqueues a file, unless it waits, is being uploaded, or was uploaded after the store was listed. Redis
+// keeps the ID of a task that ended: it gives way to the new one.
+func (q queue) add(ctx context.Context, id, name string, listed time.Time) error {
+	enqueue := func() error {
+		_, err := q.EnqueueContext(ctx, asynq.NewTask("upload", []byte(name)), asynq.TaskID(id), asynq.Retention(time.Hour))
+		return err
+	}
+	err := enqueue()
+	if !errors.Is(err, asynq.ErrTaskIDConflict) {
+		return err
+	}
+	old, err := q.tasks.GetTaskInfo("default", id)
+	if err == nil && (old.State == asynq.TaskStateArchived || old.State == asynq.TaskStateCompleted && old.CompletedAt.Before(listed)) {
+		if err = q.tasks.DeleteTask("default", id); err == nil {
+			err = enqueue()
+		}
+	}
+	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrTaskIDConflict) { // another machine lists too
+		return nil
+	}
+	return err
 }
 
 // walk calls do with each regular file of the tree.
@@ -162,20 +200,14 @@ func (f *fleet) finish(ctx context.Context) error {
 			return errors.New("stopped; the same command continues")
 		}
 	}
-	sizes := map[string]int64{}
-	for p := s3.NewListObjectsV2Paginator(f.store, &s3.ListObjectsV2Input{Bucket: &f.bucket, Prefix: &f.prefix}); p.HasMorePages(); {
-		page, err := p.NextPage(ctx)
-		if err != nil {
-			return err
-		}
-		for _, o := range page.Contents {
-			sizes[*o.Key] = *o.Size
-		}
+	has, err := f.stored(ctx)
+	if err != nil {
+		return err
 	}
 	files, stored := 0, 0
-	err := walk(f.dir, func(name string, info fs.FileInfo) error {
+	err = walk(f.dir, func(name string, info fs.FileInfo) error {
 		files++
-		if size, ok := sizes[f.key(name)]; ok && size == info.Size() {
+		if o, ok := has[f.key(name)]; ok && *o.Size == info.Size() {
 			stored++
 		}
 		return nil
@@ -188,4 +220,19 @@ func (f *fleet) finish(ctx context.Context) error {
 		return errors.New("not all is stored; asynq's archive has the errors")
 	}
 	return nil
+}
+
+// stored returns the objects of the destination by their keys.
+func (f *fleet) stored(ctx context.Context) (map[string]types.Object, error) {
+	objects := map[string]types.Object{}
+	for p := s3.NewListObjectsV2Paginator(f.store, &s3.ListObjectsV2Input{Bucket: &f.bucket, Prefix: &f.prefix}); p.HasMorePages(); {
+		page, err := p.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range page.Contents {
+			objects[*o.Key] = o
+		}
+	}
+	return objects, nil
 }
