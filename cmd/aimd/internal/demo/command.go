@@ -47,16 +47,16 @@ func names(w work) []string { return append(w.rivals(), sim.Laws()...) }
 
 // Command is aimd demo, with aimd demo api below it.
 func Command() *cobra.Command {
-	c := command(newUploads(), "aimd-demo.html", &cobra.Command{
+	c := command(newUploads(), &cobra.Command{
 		Use: "demo", Short: "Upload objects to a store that says SlowDown, once per strategy",
 	})
-	c.AddCommand(command(newJobs(), "aimd-demo-api.html", &cobra.Command{
+	c.AddCommand(command(newJobs(), &cobra.Command{
 		Use: "api", Short: "Send requests to an API that says 429, once per strategy",
 	}))
 	return c
 }
 
-func command(w work, page string, c *cobra.Command) *cobra.Command {
+func command(w work, c *cobra.Command) *cobra.Command {
 	c = cli.Help(help, c)
 	c.Args = cli.NoArgs
 	f, r, o := cli.Flags(c), w.race(), new(output)
@@ -66,7 +66,7 @@ func command(w work, page string, c *cobra.Command) *cobra.Command {
 	f.Var(value.Names(&r.Only, names(w)), "only", "which strategies to run")
 	cli.Complete(c, "only", names(w))
 	f.Var(value.Duration(&r.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, later work is lost; 0s: ten times the optimum, at least 1m")
-	o.flags(f, page)
+	o.flags(f)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *quick {
 			shorten(f, w.quick(*o.live))
@@ -108,34 +108,22 @@ func (o *output) order(all, chosen []string) []string {
 }
 
 type output struct {
-	json          bool
-	html, figures string
-	live          *bool
+	json    bool
+	figures string
+	live    *bool
 }
 
-func (o *output) flags(f *pflag.FlagSet, page string) {
-	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table; the page only with --html")
-	f.StringVar(&o.html, "html", page, "write a page with table and curves to this `file`; '' for none")
-	f.StringVar(&o.figures, "figures", "", "write the curves as SVG and PNG into this `directory`")
+func (o *output) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
+	f.StringVar(&o.figures, "figures", "", "write the curves as SVG into this `directory`")
 	o.live = livepage.Flag(f)
-}
-
-func (o *output) check(c *cobra.Command) error {
-	if o.json && !c.Flags().Changed("html") {
-		o.html = ""
-	}
-	if err := cli.CheckFile("html", o.html); err != nil {
-		return cli.Usage(c, err)
-	}
-	return cli.Usage(c, cli.MakeDir("figures", o.figures))
 }
 
 // show runs the strategies and shows their results, also after an interruption or an error.
 func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error]) error {
-	if err := o.check(c); err != nil {
-		return err
+	if err := cli.MakeDir("figures", o.figures); err != nil {
+		return cli.Usage(c, err)
 	}
-	r.Command = cli.Line(c)
 	page, err := livepage.Serve(c, *o.live)
 	if err != nil {
 		return err
@@ -178,16 +166,11 @@ func (o *output) write(c *cobra.Command, r Report) error {
 	} else if err := r.Text(say); err != nil {
 		return err
 	}
-	if err := cli.WriteFile("html", o.html, r.Page().HTML); err != nil {
-		return err
+	if o.figures == "" {
+		return nil
 	}
-	if o.html != "" {
-		fmt.Fprintln(say, "Page with the curves:", o.html)
-	}
-	if o.figures != "" {
-		fmt.Fprintln(say, "Figures:", o.figures)
-	}
-	return errors.Join(figure.Write(o.figures, ".svg", r.figures()), figure.Write(o.figures, ".png", r.figures()))
+	fmt.Fprintln(say, "Figures:", o.figures)
+	return figure.Write(o.figures, r.figures())
 }
 
 // watcher shows the runs, one after the other, and writes a line at the end of each.

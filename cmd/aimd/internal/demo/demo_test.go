@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"flag"
-	"io"
 	"iter"
 	"math"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,44 +85,31 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestTableAndPage(t *testing.T) {
+func TestTable(t *testing.T) {
 	got := aimd(t, tiny("--only", "sdk-default,reno", "--factor", "0.75")...)
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "20 objects of 1KiB, uploaded from 4 goroutines")
 	assert.Contains(t, got.Stdout, "serves 4 requests at a time, 1ms ±20% each")
 	assert.Contains(t, got.Stdout, "│ reno 0.75 ")
-	assert.Contains(t, got.Stdout, "Page with the curves: aimd-demo.html")
 	assert.Contains(t, got.Stderr, "none lost")
-	assert.Equal(t, []string{"aimd-demo.html"}, clitest.Files(t))
-	page, err := os.ReadFile("aimd-demo.html")
-	require.NoError(t, err)
-	command := regexp.MustCompile(`<code>(.*)</code>`).FindSubmatch(page)
-	require.NotNil(t, command)
-	assert.Equal(t, "aimd demo --objects=20 --size=1KiB --goroutines=4 --slots=4 --service=1ms --only=sdk-default,reno --factor=0.75", string(command[1]))
-	assert.False(t, regexp.MustCompile(`(?i)(src|href)\s*=`).Match(page))
+	assert.Empty(t, clitest.Files(t), "no file unless asked for")
 }
 
-func TestAPITableAndPage(t *testing.T) {
+func TestAPITable(t *testing.T) {
 	got := aimd(t, tinyAPI("--only", "plain,tahoe")...)
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "20 requests from a pool of 4 workers")
 	assert.Contains(t, got.Stdout, "│ tahoe 0.9 ")
-	assert.Equal(t, []string{"aimd-demo-api.html"}, clitest.Files(t))
 }
 
-func TestFilesAsAskedFor(t *testing.T) {
-	got := aimd(t, tiny("--only", "reno", "--html", "", "--figures", "a/b")...)
+func TestFiguresAsAskedFor(t *testing.T) {
+	got := aimd(t, tiny("--only", "reno", "--json", "--figures", "a/b")...)
 	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, []string{"a"}, clitest.Files(t))
-	figures, err := filepath.Glob("a/b/*")
-	require.NoError(t, err)
-	assert.Len(t, figures, 4)
-
-	got = aimd(t, tiny("--only", "reno", "--json", "--html", "page.html")...)
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
 	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "nothing but JSON")
-	assert.Contains(t, got.Stderr, "Page with the curves: page.html")
+	assert.Contains(t, got.Stderr, "Figures: a/b\n")
+	figures, err := filepath.Glob("a/b/*.svg")
+	require.NoError(t, err)
+	assert.Len(t, figures, 2)
 }
 
 func TestInterruption(t *testing.T) {
@@ -142,9 +127,7 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	c.SetContext(ctx)
 	c.SetOut(&out)
 	c.SetErr(&told)
-	o := output{json: true, html: "page.html", live: new(bool)}
-	c.Flags().StringVar(&o.html, "html", "", "")
-	require.NoError(t, c.Flags().Set("html", "page.html"))
+	o := output{json: true, figures: "a", live: new(bool)}
 	err := o.show(c, example(), func(func(string, *race.Meter)) iter.Seq2[race.Result, error] {
 		return func(yield func(race.Result, error) bool) {
 			yield(race.Result{Strategy: "tahoe"}, nil)
@@ -154,11 +137,11 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	})
 	assert.ErrorIs(t, err, cli.ErrInterrupted)
 	assert.Regexp(t, `^{"strategy":"tahoe".*}\n{"strategy":"reno".*"operations":7,.*"interrupted":true}\n$`, out.String())
-	assert.Equal(t, []string{"page.html"}, clitest.Files(t), "the results so far are shown")
+	assert.Equal(t, []string{"a"}, clitest.Files(t), "the results so far are shown")
 }
 
 func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
-	got := aimd(t, "demo", "-quick", "-only", "reno", "-objects", "8", "-service", "1ms", "-html", "")
+	got := aimd(t, "demo", "-quick", "-only", "reno", "-objects", "8", "-service", "1ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "8 objects of 16KiB, uploaded from 256 goroutines")
 	assert.Contains(t, got.Stdout, "1ms ±20% each")
@@ -274,7 +257,7 @@ func example() Report {
 	return Report{
 		Title: "2000 objects of 64 KiB", Service: "A store <with limits>.", Optimum: "optimum 6.250 s",
 		Operation: "object", Done: "stored",
-		Command: "aimd demo --objects 2000", PerSecond: 320, Each: 100 * time.Millisecond,
+		PerSecond: 320, Each: 100 * time.Millisecond,
 		Results: []race.Result{
 			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, Silent: 3, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded", Samples: samples(2, false)},
 			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, Peak: 32, Samples: samples(6, true)},
@@ -307,19 +290,6 @@ func TestTheLastNoteIsTheResultOfAimdNew(t *testing.T) {
 func TestNoRatioWhereWorkWasLost(t *testing.T) {
 	assert.Equal(t, "–", row(example().Results[0])[2].Text)
 	assert.Equal(t, "1.08", row(example().Results[1])[2].Text)
-}
-
-func TestPage(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, example().Page().HTML(&b))
-	html := b.String()
-	assert.Equal(t, 2, strings.Count(html, `<svg class="figure"`))
-	assert.Contains(t, html, "A store &lt;with limits&gt;.")
-	assert.Contains(t, html, `<td class=" bad">1784</td>`)
-	assert.Contains(t, html, "reno 0.9 (interrupted)")
-	r := example()
-	r.Results = nil
-	assert.NoError(t, r.Page().HTML(io.Discard))
 }
 
 func TestFigures(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
@@ -23,8 +22,6 @@ type Report struct {
 	Title, Service, Optimum string
 	// Operation and Done are words: "object" and "stored".
 	Operation, Done string
-	// Command is the command line.
-	Command string
 	// PerSecond is how many requests the service serves in a second, Each how long each takes.
 	PerSecond float64
 	Each      time.Duration
@@ -40,13 +37,6 @@ func (r Report) Text(w io.Writer) error {
 		return err
 	}
 	return table.Paragraphs(w, r.notes()...)
-}
-
-// Page is the report with its curves.
-func (r Report) Page() page.Page {
-	section := page.Section{Table: r.table(), Notes: r.notes(), Figures: r.figures()}
-	chapters := []page.Chapter{{Sections: []page.Section{section}}}
-	return page.Page{Title: r.Title, Intro: []string{r.Service, r.Optimum}, Chapters: chapters, Command: r.Command}
 }
 
 func (r Report) table() table.Table {

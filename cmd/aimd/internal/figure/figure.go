@@ -1,4 +1,4 @@
-// Package figure draws gonum's plots as SVG and as PNG.
+// Package figure draws gonum's plots as SVG.
 package figure
 
 import (
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"image/color"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -110,40 +108,23 @@ const frame = `<svg class="figure" xmlns="http://www.w3.org/2000/svg" xmlns:xlin
 
 // SVG returns the figure as a file, or as an element of a page.
 func (f Figure) SVG() ([]byte, error) {
-	picture, err := f.render(vgsvg.New(width, f.height()))
-	_, picture, _ = bytes.Cut(picture, []byte("<svg ")) // without the head of a file
-	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+string(picture)), err
-}
-
-// PNG returns the figure as a picture on white.
-func (f Figure) PNG() ([]byte, error) {
-	return f.render(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(168))})
-}
-
-func (f Figure) render(canvas interface {
-	vg.CanvasSizer
-	io.WriterTo
-}) ([]byte, error) {
+	canvas := vgsvg.New(width, f.height())
 	f.draw(draw.New(canvas))
 	var b bytes.Buffer
 	_, err := canvas.WriteTo(&b)
-	return b.Bytes(), err
+	_, picture, _ := bytes.Cut(b.Bytes(), []byte("<svg ")) // without the head of a file
+	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+string(picture)), err
 }
 
-// Write writes the figures into the directory, as SVG or PNG by the extension: ".svg" or
-// ".png". If dir is "", Write is a no-op.
-func Write(dir, extension string, figures []Figure) error {
+// Write writes the figures into the directory, as SVG. If dir is "", Write is a no-op.
+func Write(dir string, figures []Figure) error {
 	if dir == "" {
 		return nil
 	}
 	for _, f := range figures {
-		draw := f.SVG
-		if extension == ".png" {
-			draw = f.PNG
-		}
-		b, err := draw()
+		b, err := f.SVG()
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, f.Name+extension), b, 0o644)
+			err = os.WriteFile(filepath.Join(dir, f.Name+".svg"), b, 0o644)
 		}
 		if err != nil {
 			return err

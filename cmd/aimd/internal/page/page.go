@@ -1,5 +1,5 @@
-// Package page is the one form of HTML pages: for a screen, light or dark, wide or
-// narrow. A page is one file that needs no other and no network.
+// Package page is the form of the page of aimd sim figures: for a screen, light or dark, wide or
+// narrow. The page is one file that needs no other and no network.
 package page
 
 import (
@@ -31,11 +31,9 @@ type Page struct {
 	// Intro are paragraphs.
 	Intro    []string
 	Chapters []Chapter
-	// Command is the command line that made the page.
-	Command string
 }
 
-// Chapter is sections under a title, if it has one.
+// Chapter is sections under a title.
 type Chapter struct {
 	Title string
 	// Source is the text that the chapter is about, if any.
@@ -57,10 +55,9 @@ type Section struct {
 	// differ from the expectation.
 	Numbers table.Table
 	Unmet   int
-	// Table is shown at once, or behind Summary if that is given.
+	// Table is shown behind Summary.
 	Table   table.Table
 	Summary string
-	Notes   []string
 	Figures []figure.Figure
 }
 

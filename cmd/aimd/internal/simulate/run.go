@@ -22,13 +22,12 @@ import (
 
 // run has the flags of aimd sim run.
 type run struct {
-	seed          int
-	runs          int
-	set           []string
-	strategies    []string
-	json          bool
-	html          string
-	csv, svg, png string
+	seed       int
+	runs       int
+	set        []string
+	strategies []string
+	json       bool
+	csv, svg   string
 	// changed: the scenarios are not run as they are written.
 	changed bool
 }
@@ -49,13 +48,11 @@ func runCommand() *cobra.Command {
 	cli.Complete(c, "strategies", scenario.StrategyNames())
 	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
 	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
-	f.StringVar(&r.html, "html", "", "write a page with tables and figures to this `file`")
 	f.StringVar(&r.csv, "csv", "", "write all measures, and the courses over time, as CSV into this `directory`")
 	f.StringVar(&r.svg, "svg", "", "write the figures as SVG into this `directory`")
-	f.StringVar(&r.png, "png", "", "write the figures as PNG into this `directory`")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		scenarios, err := r.load(c, args)
-		if err = errors.Join(err, r.check()); err != nil {
+		if err = errors.Join(err, cli.MakeDir("csv", r.csv), cli.MakeDir("svg", r.svg)); err != nil {
 			return cli.Usage(c, err)
 		}
 		return r.run(c, scenarios)
@@ -79,31 +76,20 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 	return loadAll(named(args), settings...)
 }
 
-func (r *run) check() error {
-	return errors.Join(cli.MakeDir("csv", r.csv), cli.MakeDir("svg", r.svg), cli.MakeDir("png", r.png), cli.CheckFile("html", r.html))
-}
-
 func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
-	var studies []experiment.Study
-	var failed error
 	unmet := 0
 	for _, s := range scenarios {
-		s.NoTraces = r.json && r.html+r.csv+r.svg+r.png == "" // a list of medians needs no traces
+		s.NoTraces = r.json && r.csv+r.svg == "" // a list of medians needs no traces
 		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
 		study, err := experiment.Run(c.Context(), s, count.Step)
 		count.Close()
-		studies = append(studies, study)
 		n, shown := r.show(c, study)
 		unmet += n
-		if failed = errors.Join(err, shown); failed != nil {
-			break
+		if err = errors.Join(err, shown); err != nil {
+			return err
 		}
 	}
-	failed = errors.Join(failed, cli.WriteFile("html", r.html, chart.Page(studies, cli.Line(c)).HTML))
-	switch {
-	case failed != nil:
-		return failed
-	case unmet > 0 && !r.changed:
+	if unmet > 0 && !r.changed {
 		return fmt.Errorf("%d of the scenarios' expectations are not met", unmet)
 	}
 	return nil
@@ -138,11 +124,10 @@ func (r *run) files(s experiment.Study) error {
 			return err
 		}
 	}
-	if r.svg+r.png == "" {
+	if r.svg == "" {
 		return nil
 	}
-	figures := chart.Figures(s)
-	return errors.Join(figure.Write(r.svg, ".svg", figures), figure.Write(r.png, ".png", figures))
+	return figure.Write(r.svg, chart.Figures(s))
 }
 
 // unfit matches characters that a file's name should not have.
@@ -192,19 +177,19 @@ func figuresCommand() *cobra.Command {
 				var study experiment.Study
 				study, err = x.run(c.Context(), count.Step)
 				figures := chart.Figures(study)
-				err = errors.Join(err, figure.Write(out, ".svg", figures), figure.Write(out, ".png", figures))
+				err = errors.Join(err, figure.Write(out, figures))
 				studies, drawn = append(studies, study), drawn+len(figures)
 			}
 			return studies
 		}
 		told := draw(story)
-		page := chart.Story(told, draw(families), cli.Line(c))
+		page := chart.Story(told, draw(families))
 		count.Close()
 		file := filepath.Join(out, "index.html")
 		if failed := cli.WriteFile("out", file, page.HTML); failed != nil {
 			return errors.Join(err, failed)
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d figures, as SVG and as PNG, and the page %s\n", drawn, file)
+		fmt.Fprintf(c.OutOrStdout(), "%d figures, and the page %s\n", drawn, file)
 		return err
 	}
 	return c

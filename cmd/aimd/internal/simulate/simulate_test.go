@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -56,16 +55,15 @@ func TestSimRun(t *testing.T) {
 }
 
 func TestSimRunWritesWhatIsAskedFor(t *testing.T) {
-	got := aimdSim(t, mine, "run", "mine.yaml", "--csv", "a/csv", "--svg", "svg", "--png", "png", "--html", "page.html")
+	got := aimdSim(t, mine, "run", "mine.yaml", "--csv", "a/csv", "--svg", "svg")
 	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, []string{"a", "mine.yaml", "page.html", "png", "svg"}, clitest.Files(t))
+	assert.Equal(t, []string{"a", "mine.yaml", "svg"}, clitest.Files(t))
 	glob := func(pattern string) []string {
 		all, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		return all
 	}
 	assert.Equal(t, []string{"svg/mine-answers.svg", "svg/mine-cwnd.svg"}, glob("svg/*"))
-	assert.Equal(t, []string{"png/mine-answers.png", "png/mine-cwnd.png"}, glob("png/*"))
 	assert.Equal(t, []string{"a/csv/mine-backoff.csv", "a/csv/mine-reno-0.9.csv", "a/csv/mine.csv"}, glob("a/csv/*"))
 	for _, file := range glob("a/csv/*") {
 		f, err := os.Open(file)
@@ -75,11 +73,6 @@ func TestSimRunWritesWhatIsAskedFor(t *testing.T) {
 		assert.Greater(t, len(records), 2, file)
 		require.NoError(t, f.Close())
 	}
-	page, err := os.ReadFile("page.html")
-	require.NoError(t, err)
-	made := regexp.MustCompile(`Made by <code>(.*)</code>`).FindSubmatch(page)
-	require.NotNil(t, made)
-	assert.Equal(t, "aimd sim run --csv=a/csv --svg=svg --png=png --html=page.html mine.yaml", string(made[1]))
 }
 
 func TestSimRunWithSettings(t *testing.T) {
@@ -136,11 +129,10 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 
 func TestSimInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
-	got := clitest.Interrupted(t, commands(), "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json", "--html", "page.html")
+	got := clitest.Interrupted(t, commands(), "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json")
 	assert.Equal(t, cli.Interrupted, got.Status)
 	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "what was done before is shown")
 	assert.Contains(t, got.Stderr, "aimd: interrupted\n")
-	assert.Equal(t, []string{"page.html"}, clitest.Files(t))
 }
 
 func TestSimFiguresInterrupted(t *testing.T) {
@@ -168,10 +160,8 @@ func TestSimBadCommandLines(t *testing.T) {
 		"run window-vs-backoff --set server.slots":         "--set server.slots: want field=value, like server.slots=100",
 		"run window-vs-backoff --set server.slots=x":       "--set server.slots=x: server.slots: x is not allowed, want a whole number",
 		"run window-vs-backoff --set server.nonsense=1":    "--set server.nonsense=1: server.nonsense: there is no field or item nonsense; want one of connect,",
-		"run window-vs-backoff --html no/such/page.html":   "--html no/such/page.html: there is no directory no/such",
-		"run window-vs-backoff --html .":                   "--html .: is a directory, want the name of a file",
 		"run window-vs-backoff --csv /dev/null":            "--csv /dev/null: want a directory that can be made or written to: not a directory",
-		"run window-vs-backoff --png mine.yaml/x":          "--png mine.yaml/x: want a directory that can be made or written to: not a directory",
+		"run window-vs-backoff --svg mine.yaml/x":          "--svg mine.yaml/x: want a directory that can be made or written to: not a directory",
 		"run window-vs-backoff --strategies reno,nonsense": `invalid argument "reno,nonsense" for "--strategies" flag: want one or more of none,`,
 		"run bad.yaml":            "bad.yaml:1: server.slots: -3 is not allowed, want a number from 0 to",
 		"figures --out mine.yaml": "--out mine.yaml: want a directory that can be made or written to: not a directory",

@@ -130,7 +130,7 @@ func TestFamily(t *testing.T) {
 		assert.Contains(t, string(svg), text)
 	}
 	assert.Len(t, newTable(x, label).Rows, 4)
-	p := Story(nil, []experiment.Study{x}, "aimd sim figures")
+	p := Story(nil, []experiment.Study{x})
 	require.Len(t, p.Chapters, 1)
 	assert.Equal(t, "law-x", p.Chapters[0].Sections[0].Name)
 }
@@ -149,16 +149,16 @@ func TestFiguresOfWhatWasInterrupted(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	s := study(t, base+"claim: it <works>\nexpect:\n  - {strategy: backoff, measure: done, is: 40, says: \"40 & more\"}\n  - {strategy: backoff, measure: done, is: 41}\n")
-	p := Page([]experiment.Study{s}, "aimd sim run small.yaml")
+	s.Name = scenario.Story()[0]
+	p := Story([]experiment.Study{s}, nil)
 	assert.Equal(t, []string{"1 of 2 expectations do not hold."}, p.Verdict)
 	var b bytes.Buffer
 	require.NoError(t, p.HTML(&b))
 	html := b.String()
 	assert.Equal(t, 2, strings.Count(html, `<svg class="figure"`))
-	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`, "aimd sim run small.yaml", "the median of runs"} {
+	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`, "the median of runs"} {
 		assert.Contains(t, html, text)
 	}
-	assert.Equal(t, "aimd sim", Page([]experiment.Study{s, s}, "").Title)
 }
 
 // A ratio is not printed for a run that lost work
@@ -178,7 +178,7 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 		require.NoError(t, err)
 		studies = append(studies, experiment.Study{Scenario: s})
 	}
-	p := Story(studies, nil, "aimd sim figures")
+	p := Story(studies, nil)
 	var told []string
 	for _, c := range p.Chapters {
 		for _, s := range c.Sections {

@@ -12,15 +12,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 )
 
-// Page is the page of the studies, under the title of the one that there is.
-func Page(studies []experiment.Study, command string) page.Page {
-	p := page.Page{Title: "aimd sim", Verdict: score(studies), Chapters: []page.Chapter{{Sections: sections(studies)}}, Command: command}
-	if len(studies) == 1 && studies[0].Title != "" {
-		p.Title = studies[0].Title
-	}
-	return p
-}
-
 // score is how many of the studies' expectations hold, as text.
 func score(studies []experiment.Study) []string {
 	all, unmet := 0, 0
@@ -77,11 +68,11 @@ func what(v experiment.Verdict) string {
 
 // Story is the page of the scenarios of the texts, in chapters, and of the families of
 // the laws.
-func Story(studies, families []experiment.Study, command string) page.Page {
+func Story(studies, families []experiment.Study) page.Page {
 	p := page.Page{
 		Title:   "Retries, backoff and windows: what five authors claim, simulated",
 		Intro:   []string{"Every figure is made by this library's own code on virtual time, from a scenario whose name stands beside its title: aimd sim run NAME shows it again, with randomness and settings of your own. Numbers are medians over runs with different seeds of randomness."},
-		Verdict: score(studies), Command: command,
+		Verdict: score(studies),
 	}
 	for _, c := range scenario.Index.Chapters {
 		told := slices.DeleteFunc(slices.Clone(studies), func(s experiment.Study) bool { return !slices.Contains(c.Scenarios, s.Name) })
