@@ -6,8 +6,7 @@ import "github.com/aimd-go/aimd/window"
 func ProbeWith(constant string, value float64) window.NewLaw {
 	t := tuned
 	*map[string]*float64{
-		"growth": &t.growth, "small": &t.small, "grain": &t.grain, "longest": &t.longest,
-		"touch": &t.touch, "slow": &t.slow, "age": &t.age, "batch": &t.batch,
+		"growth": &t.growth, "few": &t.few, "touch": &t.touch, "slow": &t.slow, "age": &t.age, "batch": &t.batch,
 		"fall": &t.fall, "more": &t.more, "reach": &t.reach,
 	}[constant] = value
 	return func(s window.Settings) window.Law { return newProbe(s, &t) }

@@ -210,7 +210,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"limiter: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  aimd.WithPause(2*time.Second, time.Second),
 		"limiter: MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
 		"limiter: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
-		"limiter: Restore: Cwnd: NaN is not allowed, want a number from 1 to 1048576":           aimd.WithState(limiter.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
+		"limiter: Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    aimd.WithState(limiter.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
 	} {
 		l, err := aimd.NewReno(o)
 		assert.EqualError(t, err, want)

@@ -32,7 +32,8 @@ func WithInitialWindow(attempts float64) Option {
 	return func(s *settings) { s.InitialWindow = attempts }
 }
 
-// WithInitialSsthresh sets the slow-start threshold at the start, in attempts, from 1. Default 1024.
+// WithInitialSsthresh sets the slow-start threshold at the start, in attempts, from 1. Default 1024, and none for
+// [Probe].
 func WithInitialSsthresh(attempts float64) Option {
 	return func(s *settings) { s.InitialSsthresh = attempts }
 }

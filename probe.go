@@ -40,40 +40,33 @@ import (
 //	    so does the service's own share.
 //	  - Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, the
 //	    window is the ceiling.
-//	  - From the first ceiling on, sends are spread over the round trip, but not in a trial of a held
-//	    window below four.
+//	  - From the first ceiling on, sends are spaced, but not in a trial of a held window below four.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
 //	    the rate before. If refusals alone fill a round trip, the first success restores half of
 //	    what was accepted in a round trip before, and the initial window at most. The ceiling is
 //	    what was accepted before. After a silence of a second, or two round trips, the accepted
 //	    rate is as before.
-//	  - If the gap is as long as a round trip and half a second, the attempt after the first refusal
-//	    in a row, and after each batch of 20, comes at once: the service may refuse what comes
-//	    after a rest.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
-// unless Ssthresh is MaxWindow or DefaultSsthresh. Of the settings Initial, Min and Max count;
-// with a Min above 1 the window never is a rate.
+// unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate.
 func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
 type tuning struct {
-	growth, small, grain, longest, touch, slow, age, batch, fall, more, reach float64
+	growth, few, touch, slow, age, batch, fall, more, reach float64
 }
 
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
 var tuned = tuning{
-	growth:  2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
-	small:   4,       // attempts; below, the gap alone sets the rate. Fewer answers show nothing
-	grain:   1e-3,    // shorter gaps are left out: a timer each costs more
-	longest: 15,      // the longest gap
-	touch:   1. / 60, // of the rate before an outage, the least rate while it lasts
-	slow:    1.3,     // times the shortest mean round trip
-	age:     60,      // how fast the shortest mean is forgotten
-	batch:   20,      // successes and refusals of a sample; more refusals in a row are an outage
-	fall:    2.5,     // a cut by this factor must pay
-	more:    1.5,     // times as frequent is clearly more frequent
-	reach:   8,       // times the held window is the window of a trial, if nothing is refused
+	growth: 2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
+	few:    4,       // answers that show nothing; a window that small is tried without spacing
+	touch:  1. / 60, // of the rate before an outage, the least rate while it lasts
+	slow:   1.3,     // times the shortest mean round trip
+	age:    60,      // how fast the shortest mean is forgotten
+	batch:  20,      // successes and refusals of a sample; more refusals in a row are an outage
+	fall:   2.5,     // a cut by this factor must pay
+	more:   1.5,     // times as frequent is clearly more frequent
+	reach:  8,       // times the held window is the window of a trial, if nothing is refused
 }
 
 // phase is what the law does with refusals.
@@ -88,11 +81,9 @@ const (
 // probe is the state of the law. What is not here is in window.State.
 type probe struct {
 	*tuning
-	initial, min, max float64
+	initial float64
 
-	// window is the window; window.State has it rounded, at least 1, with a gap.
-	window float64
-	// trip is the mean round trip of successes; 0 before the first answer.
+	// trip is window.State.Trip at the last answer; 0 before the first.
 	trip float64
 	// ceiling is the window that the last cut left, +Inf if there is none.
 	ceiling float64
@@ -122,7 +113,7 @@ type probe struct {
 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
-	return &probe{tuning: t, initial: s.Initial, min: s.Min, max: s.Max, ceiling: math.Inf(1)}
+	return &probe{tuning: t, initial: s.Initial, ceiling: math.Inf(1)}
 }
 
 // Timed is true: the law needs round-trip times. If the clock stands still they count as a
@@ -133,50 +124,38 @@ func (p *probe) Timed() bool { return true }
 func (p *probe) NoFactor() {}
 
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
-	now, rtt := at.Seconds(), max(a.RTT, time.Microsecond).Seconds()
-	if p.trip == 0 {
-		p.begin(now, rtt, s, a)
+	now, first := at.Seconds(), p.trip == 0
+	if p.trip = s.Trip.Seconds(); first {
+		p.begin(now, s, a)
 	}
 	switch {
 	case a.Outcome.Accepted():
-		return p.state(p.success(now, p.window, rtt, a))
+		return p.state(p.success(now, s.Cwnd, a))
 	case a.Outcome.Overloaded():
-		return p.state(p.refusal(now, p.window, a))
+		return p.state(p.refusal(now, s.Cwnd, a))
 	}
 	return s
 }
 
 // begin is before the first answer, of a new law or after Reconfigured.
-func (p *probe) begin(now, rtt float64, s window.State, a window.Answer) {
-	p.trip, p.succeeded = rtt, now-s.Gap.Seconds()
-	p.window, p.held = min(s.Cwnd, rtt/max(s.Gap, 1).Seconds()), min(s.Cwnd, float64(a.Flying))
-	if s.Ssthresh != window.DefaultSsthresh && s.Ssthresh < window.MaxWindow {
+func (p *probe) begin(now float64, s window.State, a window.Answer) {
+	p.succeeded, p.held = now, min(s.Cwnd, float64(a.Flying))
+	if s.Spaced {
+		p.succeeded -= p.trip / s.Cwnd
+	}
+	if s.Ssthresh < window.MaxWindow {
 		p.ceiling = s.Ssthresh
 	}
 }
 
-// state is the window with its gap. Below p.small the gap alone sets the rate. The trial of a held
-// window below p.small has no gap: in a longer trial other clients make room, and it seems to pay.
-// If gaps are long, the least gap follows the first refusal in a row and the first after each batch:
-// the service may refuse after a rest. With no gap the limiter would pause.
+// state is the window. Sends are not spaced before the first refusal, nor in the trial of a few: in a longer
+// trial other clients make room, and it seems to pay.
 func (p *probe) state(w float64) window.State {
-	if w = min(w, p.max); p.min > window.MinWindow {
-		w = max(w, p.min)
+	refused := p.ceiling <= window.MaxWindow || p.own > 0
+	return window.State{
+		Cwnd: w, Ssthresh: min(max(1, p.ceiling), window.MaxWindow),
+		Spaced: w < 1 || refused && !(p.phase == trying && p.held < p.few),
 	}
-	s := window.State{Cwnd: max(1, w), Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
-	p.window = w
-	gap, refused := p.trip/w, p.ceiling <= window.MaxWindow || p.own > 0
-	if w >= 1 && (!refused || p.phase == trying && p.held < p.small || gap <= p.grain) {
-		return s
-	}
-	if w < p.small {
-		s.Cwnd = max(1, math.Round(w))
-	}
-	s.Gap = time.Duration(min(gap, p.longest) * float64(time.Second))
-	if w <= 1 && gap >= p.span() && math.Mod(p.refused, p.batch) == 1 {
-		s.Gap = 1
-	}
-	return s
 }
 
 // span is the time for which the accepted rate is a mean.
@@ -187,11 +166,10 @@ func (p *probe) good(now float64) float64 {
 	return p.trip * p.rate * math.Exp((p.succeeded-now)/max(p.span(), 1/p.rate))
 }
 
-func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
+func (p *probe) success(now, w float64, a window.Answer) float64 {
 	if p.rate == 0 { // until now the round trip may be that of a refusal, which is quicker
-		p.trip, p.shortest, p.judged = rtt, math.MaxFloat64, now+rtt
+		p.shortest, p.judged = math.MaxFloat64, now+p.trip
 	}
-	p.trip += (rtt - p.trip) * min(0.5, 1/max(1, min(w, float64(a.Flying))))
 	since := max(now-p.succeeded, 1e-9)
 	p.rate += (1/since - p.rate) * -math.Expm1(-since/p.span())
 	silent := p.refused > 0 && since > p.trip
@@ -199,7 +177,7 @@ func (p *probe) success(now, w, rtt float64, a window.Answer) float64 {
 	if now >= p.sample.began {
 		p.sample.accepted++
 	}
-	if p.slow++; rtt <= p.tuning.slow*p.shortest {
+	if p.slow++; a.RTT.Seconds() <= p.tuning.slow*p.shortest {
 		p.slow = 0
 	}
 	if now >= p.judged {
@@ -256,8 +234,8 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 		return w
 	}
 	p.heed(now)
-	// A batch more and p.small allow for chance.
-	if !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.small {
+	// A batch more and p.few allow for chance.
+	if !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.few {
 		return w
 	}
 	p.held = max(p.held, min(w, float64(a.Flying)))
@@ -282,7 +260,7 @@ func (p *probe) cut(now, w float64, a window.Answer) float64 {
 	}
 	before := min(1, w)
 	if w = min(w, max(float64(a.Flying-1), good)); w < 1 {
-		w = max(before/2, min(before, max(p.before*p.touch, p.trip/p.longest), p.trip), good)
+		w = max(before/2, min(before, p.before*p.touch, p.trip), good)
 	}
 	p.ceiling, p.half = w, max(1, w/2)
 	return w
@@ -321,7 +299,7 @@ func (p *probe) tried(now, w float64) float64 {
 	switch {
 	case p.full() && s.odds() <= p.more*p.own: // they are the service's own
 		p.held = w
-	case p.full() || p.refused > max(p.batch, w/2) || s.refused > 2*p.own*max(s.accepted, p.small)+p.small:
+	case p.full() || p.refused > max(p.batch, w/2) || s.refused > 2*p.own*max(s.accepted, p.few)+p.few:
 		w, p.earlier = min(w, p.held), p.own
 		p.own, p.held, p.ceiling, p.half = 0, w, w, w
 	default:

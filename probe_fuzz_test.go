@@ -51,7 +51,7 @@ func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
 	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = core.NewWindow(aimd.Probe, s); return err })
 	if r.IntN(2) == 0 {
-		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Gap: min(span(r), time.Minute)}
+		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Spaced: r.IntN(2) == 0, Trip: span(r)}
 		require.NoError(t, c.w.Restored(s))
 	}
 	return c
@@ -99,11 +99,11 @@ func (c *walk) step(t require.TestingT, r *rand.Rand) {
 func (c *walk) broken() string {
 	s := c.w.State()
 	switch {
-	case !(s.Cwnd >= c.min && s.Cwnd <= c.max):
+	case !(s.Cwnd > 0 && s.Cwnd <= c.max) || s.Cwnd < c.min && (c.min > 1 || !s.Spaced):
 		return "the window keeps to its bounds, and is a number"
 	case !(s.Ssthresh >= window.MinWindow && s.Ssthresh <= window.MaxWindow):
 		return "the ceiling keeps to its bounds, and is a number"
-	case s.Gap < 0 || s.Gap > time.Minute:
+	case c.w.Gap() < 0 || c.w.Gap() > 15*time.Second:
 		return "the gap keeps to its bounds"
 	case c.w.Flying() == 0 && !c.w.Open():
 		return "one may always go when nothing flies"
@@ -152,15 +152,16 @@ func BenchmarkProbe(b *testing.B) {
 	for name, o := range map[string]window.Outcome{"success": window.Success, "refusal": window.Overload} {
 		b.Run(name, func(b *testing.B) {
 			law := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: 64})
-			state := window.State{Cwnd: 64, Ssthresh: 64}
+			state := window.State{Cwnd: 64, Ssthresh: 64, Trip: 100 * time.Millisecond}
 			a := window.Answer{Outcome: window.Overload, Flying: 64, RTT: 100 * time.Millisecond}
 			now := time.Second
 			state = law.Answered(now, state, a)
-			a.Outcome = o
+			state.Trip, a.Outcome = a.RTT, o
 			b.ReportAllocs()
 			for b.Loop() {
 				now += time.Millisecond
 				state = law.Answered(now, state, a)
+				state.Trip = a.RTT
 			}
 		})
 	}
@@ -169,9 +170,10 @@ func BenchmarkProbe(b *testing.B) {
 // An answer is on every request's path.
 func TestProbeDoesNotAllocate(t *testing.T) {
 	law := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: 1000})
-	state, now := window.State{Cwnd: 20, Ssthresh: window.DefaultSsthresh}, time.Duration(0)
+	state, now := window.State{Cwnd: 20, Ssthresh: window.MaxWindow}, time.Duration(0)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		now += time.Millisecond
+		state.Trip = ms
 		state = law.Answered(now, state, window.Answer{Outcome: window.Success, Flying: 20, RTT: ms})
 		state = law.Answered(now, state, window.Answer{Outcome: window.Overload, Flying: 20, RTT: ms})
 	}))

@@ -71,14 +71,6 @@ func (p *probed) outage(trip, long time.Duration) (sent int) {
 	return sent
 }
 
-// rate is the window as it is meant: below two, the gap tells it.
-func (p *probed) rate(trip time.Duration) float64 {
-	if p.Gap() == 0 {
-		return p.State().Cwnd
-	}
-	return min(p.State().Cwnd, float64(trip)/float64(p.Gap()))
-}
-
 // "A refusal cuts the window to what the service took: to the attempts in flight without the refused
 // one or, by Little's law, to the accepted rate times the round trip, whichever is more. That is the
 // ceiling from then on."
@@ -163,7 +155,7 @@ func TestProbeDoesNotGrowUnused(t *testing.T) {
 	require.EqualValues(t, 20, p.State().Cwnd)
 }
 
-// "From the first ceiling on, sends are spread over the round trip"
+// "From the first ceiling on, sends are spaced"
 func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20})
 	p.round(200*ms, 1000)
@@ -179,8 +171,8 @@ func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	p = newProbed(t, window.Settings{Initial: 2})
 	p.round(time.Second, 2)
 	p.round(time.Second, 0)
-	require.EqualValues(t, 2, p.State().Cwnd, "two may fly")
-	require.InDelta(t, 1.6, p.rate(time.Second), 1e-6, "and the gap makes it 1.6")
+	require.InDelta(t, 1.6, p.State().Cwnd, 1e-6)
+	require.Equal(t, 625*ms, p.Gap(), "two may fly, and the gap makes it 1.6")
 }
 
 // "Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, the window
@@ -269,7 +261,7 @@ func TestProbeInAnOutage(t *testing.T) {
 	p.fill()
 	p.now += 20 * ms
 	require.Less(t, p.outage(20*ms, time.Minute), 120, "a sixtieth of what was served before, and less and less")
-	require.Less(t, p.rate(200*ms), 1.0)
+	require.Less(t, p.State().Cwnd, 1.0)
 	require.LessOrEqual(t, p.Gap(), 15*time.Second)
 	p.round(200*ms, 1)
 	require.InDelta(t, 20, p.State().Cwnd, 1, "half of what was accepted")
@@ -315,7 +307,7 @@ func TestProbeAfterAStandstill(t *testing.T) {
 	require.InDelta(t, 16, p.State().Cwnd, 2, "half of what was accepted")
 }
 
-// "A restored State has a ceiling unless Ssthresh is MaxWindow or DefaultSsthresh."
+// "A restored State has a ceiling unless Ssthresh is MaxWindow."
 func TestProbeGoesOnFromALearnedState(t *testing.T) {
 	first := func(s window.State) window.State {
 		p := newProbed(t, window.Settings{})
@@ -325,13 +317,12 @@ func TestProbeGoesOnFromALearnedState(t *testing.T) {
 	}
 	require.InDelta(t, 50.67, first(window.State{Cwnd: 50, Ssthresh: 50}).Cwnd, 0.02)
 	require.InDelta(t, 5000.5, first(window.State{Cwnd: 5000, Ssthresh: 5000}).Cwnd, 4500, "a high ceiling too")
-	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.DefaultSsthresh}).Cwnd, 1e-9)
 	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.MaxWindow}).Cwnd, 1e-9)
-	slow := first(window.State{Cwnd: 1, Ssthresh: 1, Gap: 10 * time.Second})
-	require.Equal(t, time.Second, slow.Gap, "a rate of a tenth grows to the ceiling")
+	slow := first(window.State{Cwnd: 0.1, Ssthresh: 1, Spaced: true, Trip: time.Second})
+	require.InDelta(t, 1, slow.Cwnd, 1e-9, "a rate of a tenth grows to the ceiling")
 }
 
-// "with a Min above 1 the window never is a rate"
+// "With a Settings.Min above 1 the window never is a rate."
 func TestProbeKeepsToItsBounds(t *testing.T) {
 	p := newProbed(t, window.Settings{Min: 4, Max: 30})
 	for range 10 {
@@ -354,9 +345,10 @@ func TestProbeAndTheOtherOutcomes(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 10})
 	p.fill()
 	p.now += 100 * ms
-	before := p.State()
+	want := p.State()
+	want.Trip = 100 * ms
 	p.answer(5, window.Neutral)
-	require.Equal(t, before, p.State())
+	require.Equal(t, want, p.State())
 	p.fill()
 	p.answer(5, window.ClientError)
 	require.EqualValues(t, 15, p.State().Cwnd)
@@ -373,11 +365,11 @@ func TestProbeWithoutTime(t *testing.T) {
 		p.round(0, 0)
 	}
 	require.LessOrEqual(t, p.Gap(), 15*time.Second)
-	require.EqualValues(t, 1, p.State().Cwnd)
+	require.LessOrEqual(t, p.State().Cwnd, 1.0)
 	for range 1000 {
 		p.round(100*ms, 1000)
 	}
-	require.Greater(t, p.rate(100*ms), 1.0, "it goes on with time, once the best mean of a microsecond is forgotten")
+	require.Greater(t, p.State().Cwnd, 1.0, "it goes on with time, once the best mean of a microsecond is forgotten")
 }
 
 // share fills the window and, a round trip later, answers what flew then: every nth attempt with
@@ -504,14 +496,15 @@ func TestProbeForgetsRefusalsOfTheServicesOwn(t *testing.T) {
 // It does so at any window: here at a hundredth of an attempt.
 func TestProbeIsNotStoppedByRefusalsAtASmallWindow(t *testing.T) {
 	p := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: window.MaxWindow})
-	s, now := window.State{Cwnd: 1, Ssthresh: 1, Gap: 10 * time.Second}, time.Duration(0)
+	s, now := window.State{Cwnd: 0.01, Ssthresh: 1, Spaced: true, Trip: 100 * ms}, time.Duration(0)
 	for i := range 400 {
-		now += max(s.Gap, 100*ms)
+		now += time.Duration(float64(s.Trip) / min(1, s.Cwnd))
 		o := window.Success
 		if i%4 == 3 {
 			o = window.Overload
 		}
-		s = p.Answered(now, s, window.Answer{Outcome: o, Flying: int(s.Cwnd), RTT: 100 * ms})
+		s = p.Answered(now, s, window.Answer{Outcome: o, Flying: max(1, int(s.Cwnd)), RTT: s.Trip})
+		s.Trip = 100 * ms
 	}
 	require.Greater(t, s.Cwnd, 20.0)
 }
@@ -532,39 +525,30 @@ func TestProbeIsNotWornDownByOutages(t *testing.T) {
 	}
 }
 
-// "the attempt after the first refusal in a row, and after each batch of 20, comes at once"
-func TestProbeTriesTwiceAfterEachBatch(t *testing.T) {
-	p := newProbed(t, window.Settings{Initial: 1})
-	var twice []int
-	for i := range 60 {
-		p.round(time.Second, 0)
-		if p.Gap() < ms {
-			twice = append(twice, i)
-		}
-		p.now += p.Gap()
-	}
-	require.Equal(t, []int{0, 20, 40}, twice)
-}
-
-// "If the gap is as long as a round trip and half a second, the attempt after the first refusal in a row"
+// The attempt after the first cut in a row comes at once, so a rest that is shorter than the gap stops nothing.
 func TestProbeIsNotStoppedByARestShorterThanItsGap(t *testing.T) {
 	const rest, trip = 270 * ms, 976 * ms
-	p := newProbed(t, window.Settings{})
-	latest := -time.Hour
+	g, err := core.NewGate(aimd.Probe, core.Settings{})
+	require.NoError(t, err)
+	now, latest := time.Duration(0), -time.Hour
 	for job := range 100 {
-		p.now += 267 * ms
+		now += 267 * ms
 		for try := 1; ; try++ {
 			require.LessOrEqual(t, try, 6, "job %d", job)
-			ticket, rested := p.Sent(p.now), p.now-latest > rest
-			latest = p.now
+			if at, ok := g.Deadline(1); ok {
+				now = at
+			}
+			ticket, ok := g.Next(now, 1)
+			require.True(t, ok)
+			rested := now-latest > rest
+			latest = now
 			if !rested {
-				p.now += trip
-				p.Answered(p.now, ticket, window.Success)
+				now += trip
+				g.Answered(now, ticket, window.Success, 0)
 				break
 			}
-			p.now += ms
-			p.Answered(p.now, ticket, window.Overload)
-			p.now += p.Gap()
+			now += ms
+			g.Answered(now, ticket, window.Overload, 0)
 		}
 	}
 }

@@ -225,7 +225,7 @@ func TestALawMayPace(t *testing.T) {
 	const gap = 10 * time.Millisecond
 	p, ok := core.Tried(0)
 	require.True(t, ok)
-	core.Answered(0, p, window.Success) // which sets the gap
+	core.Answered(1, p, window.Success) // which sets the gap
 	_, ok = core.Tried(gap - 1)
 	require.False(t, ok)
 	for range 2 {
@@ -235,7 +235,9 @@ func TestALawMayPace(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, gap, at)
 	require.Nil(t, core.Next(at-1))
-	require.NotNil(t, core.Next(at+gap/2))
+	r := core.Next(at + gap/2)
+	require.NotNil(t, r)
+	core.Answered(at+gap/2, r.ticket, window.Success)
 	at, _ = core.Deadline()
 	require.Equal(t, 2*gap, at)
 }
@@ -243,7 +245,7 @@ func TestALawMayPace(t *testing.T) {
 type pacing struct{}
 
 func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	s.Gap = 10 * time.Millisecond
+	s.Cwnd, s.Spaced = float64(s.Trip)/float64(10*time.Millisecond), true
 	return s
 }
 func (pacing) Timed() bool { return true }

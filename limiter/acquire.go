@@ -189,7 +189,7 @@ func (p Permit) release(v attempt.Verdict, err error) error {
 	if o.Overloaded() || v.Stop || l.core.Timed() {
 		now = l.now()
 	}
-	before, paused := l.core.State(), l.core.PausedUntil()
+	before, gap, paused := l.core.State().Cwnd, l.core.Gap(), l.core.PausedUntil()
 	change := l.core.Answered(now, p.t, o, v.RetryAfter)
 	l.counts.count(change, o)
 	if change == core.Late {
@@ -198,7 +198,7 @@ func (p Permit) release(v attempt.Verdict, err error) error {
 		return ErrReleased
 	}
 	if l.observer != nil || change != core.Steady && change != core.Grew {
-		l.note(now, Event{Kind: kindOf[change], Before: before.Cwnd, GapBefore: before.Gap, Outcome: o, RTT: l.core.RTT(), RetryAfter: v.RetryAfter})
+		l.note(now, Event{Kind: kindOf[change], Before: before, GapBefore: gap, Outcome: o, RTT: l.core.RTT(), RetryAfter: v.RetryAfter})
 	}
 	if v.Stop && change != core.Steady { // a refusal for a quota closes the quota instead
 		l.core.Stopped(now, v.RetryAfter)

@@ -65,7 +65,7 @@ const restoreAge = time.Hour
 // it in a file.
 type State struct {
 	window.State
-	// Law is the type of the law that set Ssthresh and Gap, "" if it is not known. A limiter with another law
+	// Law is the type of the law that set Ssthresh and Spaced, "" if it is not known. A limiter with another law
 	// starts with Cwnd as its window and as its threshold.
 	Law string `json:"law,omitempty"`
 	// At is the time of the state; zero: not known. A state with a time of more than an hour ago is ignored.
@@ -87,7 +87,7 @@ func (c Config) restored(law string) window.State {
 	case s.State == window.State{} || old:
 		return window.State{}
 	case s.Law != "" && s.Law != law:
-		return window.State{Cwnd: s.Cwnd, Ssthresh: s.Cwnd}
+		return window.State{Cwnd: s.Cwnd, Ssthresh: max(s.Cwnd, window.MinWindow)}
 	}
 	return s.State
 }

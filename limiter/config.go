@@ -59,7 +59,8 @@ type Config struct {
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
 	// means 20, or the nearest bound. Tahoe also restarts there at every cut.
 	InitialWindow float64
-	// InitialSsthresh is the slow-start threshold at the start: 1 to window.MaxWindow; 0 means 1024.
+	// InitialSsthresh is the slow-start threshold at the start: 1 to window.MaxWindow; 0 means 1024,
+	// or window.MaxWindow for a law without a factor.
 	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand

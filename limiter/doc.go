@@ -18,7 +18,7 @@
 //     burst; the operations wait at the front of the queue.
 //   - the service continues to refuse: from the second cut in a row, with no answer accepted in between, all
 //     operations pause, from 50 ms to 5 s, twice as long each time; a law that spaces its sends does that by
-//     its gap. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
+//     the gap. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
 //   - a wait cannot be met, since the deadline of its context ends before a pause for all or the wait for a
 //     quota does: the operation fails at once, with the answer that asked for the pause.
 //   - the service has never answered: operations fail after 10 s (Rules.FirstContact). Once it has

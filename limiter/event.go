@@ -75,10 +75,11 @@ type Event struct {
 	Seq  uint64
 	Time time.Time
 	Kind Kind
-	// Window is the window after the event, Before and GapBefore are cwnd and the gap before it.
-	Window    window.State
-	Before    float64
-	GapBefore time.Duration
+	// Window is the window after the event, and Gap the shortest time between two sends, 0 without one. Before
+	// and GapBefore are cwnd and the gap before the event.
+	Window         window.State
+	Before         float64
+	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
 	// Outcome and RTT are the outcome and the round-trip time of an answer; of other events, zero.
@@ -160,9 +161,9 @@ func (e Event) windows() (before, after string) {
 		if gap == 0 || cwnd > window.MinWindow {
 			return number(cwnd)
 		}
-		return number(cwnd) + " every " + roughly(gap)
+		return "1 every " + roughly(gap)
 	}
-	return size(e.Before, e.GapBefore), size(e.Window.Cwnd, e.Window.Gap)
+	return size(e.Before, e.GapBefore), size(e.Window.Cwnd, e.Gap)
 }
 
 // number is a window with one digit after the point, if that is not 0.
@@ -208,7 +209,7 @@ func (l *Limiter) Decisions(after uint64) []Event {
 
 // note numbers an event, and keeps it for the observer and for Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
-	e.Window = l.core.State()
+	e.Window, e.Gap = l.core.State(), l.core.Gap()
 	decision := e.decision()
 	if l.observer == nil && !decision {
 		return
@@ -262,7 +263,7 @@ func (e Event) LogValue() slog.Value {
 	}
 	return group(
 		"limiter", e.Name, "kind", e.Kind.String(), "before", e.Before, "cwnd", e.Window.Cwnd,
-		"ssthresh", e.Window.Ssthresh, "gap", e.Window.Gap, "in_flight", e.InFlight, "queued", e.Queued,
+		"ssthresh", e.Window.Ssthresh, "gap", e.Gap, "in_flight", e.InFlight, "queued", e.Queued,
 		"outcome", outcome, "rtt", e.RTT, "wait", e.Wait, "retry_after", e.RetryAfter, "err", err,
 	)
 }

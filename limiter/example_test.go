@@ -56,7 +56,7 @@ func ExampleLimiter_Snapshot() {
 	expvar.Publish("photos", expvar.Func(func() any { return lim.Snapshot() }))
 
 	fmt.Println(expvar.Get("photos"))
-	// Output: {"name":"photos","cwnd":20,"ssthresh":1024,"in_flight":0,"queued":0,"successes":0,"overloads":0,"timeouts":0,"neutrals":0,"client_errors":0,"cuts":0,"pauses":0,"late":0}
+	// Output: {"name":"photos","cwnd":20,"ssthresh":1048576,"in_flight":0,"queued":0,"successes":0,"overloads":0,"timeouts":0,"neutrals":0,"client_errors":0,"cuts":0,"pauses":0,"late":0}
 }
 
 // Cuts and pauses in the log, at most ten lines a second.

@@ -348,15 +348,19 @@ func TestTheTimerIsSetOnce(t *testing.T) {
 func TestALawThatPaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paced := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Gap = time.Second; return s })
+			return timedLaw(func(s window.State, _ window.Answer) window.State {
+				s.Cwnd, s.Spaced = s.Trip.Seconds(), true
+				return s
+			})
 		}
 		l, err := limiter.New(paced, limiter.Config{})
 		require.NoError(t, err)
 		start := time.Now()
 		p := acquire(t, l, 1)
+		time.Sleep(8 * time.Second) // a window of 8
 		require.NoError(t, p[0].Done(window.Success))
 		p = p[1:]
-		for i := 1; i <= 5; i++ {
+		for i := 8; i <= 12; i++ {
 			next, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			p = append(p, next)

@@ -130,7 +130,7 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 			Kind: limiter.Paused, Wait: 300_400 * time.Millisecond, RetryAfter: 12 * time.Hour, MaxRetryAfter: 5 * time.Minute,
 		},
 		"cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms": {
-			Kind: limiter.Cut, Outcome: window.Overload, Before: 1, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 1, Gap: 200 * time.Millisecond},
+			Kind: limiter.Cut, Outcome: window.Overload, Before: 0.2, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 0.1}, Gap: 200 * time.Millisecond,
 		},
 		"admitted: waited 1.2s":                                {Kind: limiter.Admitted, Wait: 1234 * time.Millisecond},
 		"late: a permit was released a second time":            {Kind: limiter.Late},

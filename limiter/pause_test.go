@@ -253,7 +253,10 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 		logger, lines := logged(t)
 		gap := 100 * time.Millisecond
 		law := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Gap = gap; return s })
+			return timedLaw(func(s window.State, _ window.Answer) window.State {
+				s.Cwnd, s.Spaced = float64(s.Trip)/float64(gap), true
+				return s
+			})
 		}
 		l, err := limiter.New(law, limiter.Config{InitialWindow: 1, Observer: limiter.Log(logger, 100)})
 		require.NoError(t, err)

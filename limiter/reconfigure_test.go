@@ -272,22 +272,22 @@ func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
 	})
 }
 
-// A threshold and a gap mean something to the law that set them alone.
+// A threshold and a spaced window mean something to the law that set them alone.
 func TestAStateOfAnotherLawIsItsWindowAlone(t *testing.T) {
 	reno := newLimiter(t, 64)
 	refuseBursts(t, reno, 1)
 	s := reno.State()
 	require.Equal(t, "aimd.reno", s.Law)
-	s.Cwnd, s.Gap = 48, time.Second
+	s.Cwnd, s.Spaced, s.Trip = 48, true, time.Second
 	restored := func(law window.NewLaw) window.State {
 		l, err := limiter.New(law, limiter.Config{Restore: s})
 		require.NoError(t, err)
 		return l.State().State
 	}
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Gap: time.Second}, restored(aimd.Reno))
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno))
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
 	s.Law = ""
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Gap: time.Second}, restored(aimd.Probe), "it does not say which")
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Spaced: true, Trip: time.Second}, restored(aimd.Probe), "it does not say which")
 }
 
 // timedLaw is a law that answers what the function says, and is told the time.

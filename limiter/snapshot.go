@@ -13,7 +13,8 @@ import (
 type Snapshot struct {
 	// Name is the limiter's, Config.Name.
 	Name string `json:"name,omitempty"`
-	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts.
+	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts. A Cwnd below 1 is a
+	// rate, and one attempt at a time may go; see Gap.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
 	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
@@ -83,7 +84,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	defer l.mu.Unlock()
 	s, state := l.counts, l.core.State()
 	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
-	s.Gap, s.InFlight, s.Queued = state.Gap, l.core.Flying(), l.core.Queue.Len()
+	s.Gap, s.InFlight, s.Queued = l.core.Gap(), l.core.Flying(), l.core.Queue.Len()
 	now := l.now()
 	if until := l.core.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)

@@ -144,7 +144,7 @@ func TestLateness(t *testing.T) {
 type paced struct{}
 
 func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	s.Gap = 100 * ms
+	s.Cwnd, s.Spaced = float64(s.Trip)/float64(100*ms), true
 	return s
 }
 

@@ -2,18 +2,24 @@ package window
 
 import "time"
 
-// State is the decision of a law: the congestion window, its threshold and its gap. It is a plain value.
-// The window keeps it, and gives it to the law with every answer.
+// State is the congestion window as a law decided it, and what the window measures for the law. It is a plain
+// value. The window keeps it, and gives it to the law with every answer.
 type State struct {
 	// Cwnd is the congestion window: how many attempts may be in flight. It is a real number; whole attempts
-	// are admitted. Invariant: Settings.Min <= Cwnd <= Settings.Max, so never below 1.
+	// are admitted, and always one. If sends are spaced it may be below 1, and is a rate: 1/4 is one attempt in
+	// four round trips. Invariant: Settings.Min <= Cwnd <= Settings.Max; with a Min of 1 a spaced window has no
+	// lower bound but 0.
 	Cwnd float64 `json:"cwnd"`
 	// Ssthresh is the slow-start threshold, in attempts: below it every success widens the window by one,
-	// from there on by 1/cwnd (RFC 5681, section 3.1). Invariant: 1 <= Ssthresh <= MaxWindow.
+	// from there on by 1/cwnd (RFC 5681, section 3.1). Invariant: 1 <= Ssthresh <= MaxWindow, which is none.
 	Ssthresh float64 `json:"ssthresh"`
-	// Gap is the shortest time between two sends, counted from the last one; 0: no gap. A window below one is
-	// a gap, too: 1/4 over a round trip of 100 ms is Cwnd 1 with Gap 400 ms. Invariant: 0 <= Gap <= 1 min.
-	Gap time.Duration `json:"gap,omitempty"`
+	// Spaced says that sends are spread over the round trip, one each Trip/Cwnd. If the law is not Timed it has
+	// no effect.
+	Spaced bool `json:"spaced,omitempty"`
+	// Trip is the mean round trip of the accepted answers, the latest of which count most; until one is
+	// accepted, that of the first answer. It is above 0 for a law that is Timed, and 0 for other laws. The
+	// window measures it; a law cannot change it.
+	Trip time.Duration `json:"trip,omitempty"`
 }
 
 // Grown is the state after a success as "Improve on exponential backoff" has it, flying being the
@@ -54,18 +60,22 @@ type Answer struct {
 // window stays as it was. A law that is not Timed is not asked about an accepted answer (Outcome.Accepted)
 // while Flying + 1 <= Cwnd: growth would be without evidence.
 //
-// A law that has no use for Settings.Factor may have a method NoFactor(). A factor is then an error of
-// the constructor.
+// A law that finds its own threshold and cuts without Settings.Factor may have a method NoFactor(). A factor is
+// then an error of the constructor, and the law starts with no threshold (MaxWindow) unless Settings.Ssthresh
+// says one.
 //
-// For a law that spaces its sends (State.Gap), the gap counts from the last send, with its present value. At
-// the least window, while refusals follow one another, the gap is spread at random by half, so that clients
-// do not stay in step, and replaces the doubling pauses.
+// If a law spaces its sends (State.Spaced), the window makes the gap between them: Trip/Cwnd, 15 s at most. It
+// counts from the last send, with its present value. A gap below a millisecond is left out. While refusals
+// follow one another and one attempt at a time is admitted, the gap is spread at random by half, so that
+// clients do not stay in step, and replaces the doubling pauses. If it is half a second or more then, the
+// attempt after the first cut in a row, and after each 20th from there, comes at once: the service may refuse
+// what comes after a rest.
 type Law interface {
 	// Answered returns the state after an answer. now is the time of the answer since the limiter was
 	// made; it is of no use unless the law is Timed.
 	Answered(now time.Duration, s State, a Answer) State
-	// Timed reports whether the law needs now and Answer.RTT, and never changes. Reading a clock twice costs
-	// more than the rest of an uncontended acquire and release.
+	// Timed reports whether the law needs now, Answer.RTT, and State.Trip, and never changes. Reading a clock
+	// twice costs more than the rest of an uncontended acquire and release.
 	Timed() bool
 }
 
@@ -76,7 +86,7 @@ type NewLaw func(Settings) Law
 const (
 	// DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
 	DefaultSsthresh = 1024
-	// MinWindow: cwnd never falls below 1. At 0 no attempt would ever be sent again.
+	// MinWindow: cwnd does not fall below 1, unless sends are spaced. At 0 no attempt would ever be sent again.
 	MinWindow = 1
 	// MaxWindow is the largest window. Our choice: counting never loses precision.
 	MaxWindow = 1 << 20
@@ -87,7 +97,8 @@ type Settings struct {
 	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
 	// Tahoe also restarts there at every cut.
 	Initial float64
-	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh.
+	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh, or MaxWindow
+	// for a law with NoFactor.
 	Ssthresh float64
 	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. Laws
 	// without a multiplicative decrease ignore it.

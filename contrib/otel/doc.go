@@ -9,8 +9,8 @@
 // limiter's name (aimd.WithName) or key:
 //
 //	aimd.cwnd, aimd.ssthresh   gauge, {attempt}: window and slow-start threshold
-//	aimd.gap                   gauge, s: the shortest time between two sends; at a window of 1 it
-//	                           sets the rate
+//	aimd.gap                   gauge, s: the shortest time between two sends; below a window of
+//	                           2 it sets the rate
 //	aimd.paused_until          gauge, s: the end of the pause for all, in seconds since 1970
 //	aimd.quota_limit,          gauges: a quota of the service, as its answers report it, and
 //	aimd.quota_left            the remaining quota, with aimd.quota, its name

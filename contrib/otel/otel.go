@@ -79,7 +79,7 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 	i.pauses, errs[6] = m.Int64ObservableCounter("aimd.pauses",
 		metric.WithUnit("{pause}"), metric.WithDescription("Pauses for everybody."))
 	i.gap, errs[7] = m.Float64ObservableGauge("aimd.gap",
-		metric.WithUnit("s"), metric.WithDescription("Shortest time between two sends, 0 for none; at a window of 1 it sets the rate."))
+		metric.WithUnit("s"), metric.WithDescription("Shortest time between two sends, 0 for none; below a window of 2 it sets the rate."))
 	i.pausedUntil, errs[8] = m.Float64ObservableGauge("aimd.paused_until",
 		metric.WithUnit("s"), metric.WithDescription("End of the pause for all, in seconds since 1970; 0 for none."))
 	i.quotaLimit, errs[9] = m.Float64ObservableGauge("aimd.quota_limit",

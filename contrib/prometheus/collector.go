@@ -17,7 +17,7 @@ var (
 
 	cwnd        = desc("aimd_cwnd", ofLimiter, "Congestion window, in attempts.")
 	ssthresh    = desc("aimd_ssthresh", ofLimiter, "Slow-start threshold, in attempts.")
-	gap         = desc("aimd_gap_seconds", ofLimiter, "Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.")
+	gap         = desc("aimd_gap_seconds", ofLimiter, "Shortest time between two sends, 0 for none; below a window of 2 it sets the rate.")
 	pausedUntil = desc("aimd_paused_until_seconds", ofLimiter, "End of the pause for all, in seconds since 1970; 0 for none.")
 	quotaLimit  = desc("aimd_quota_limit", ofQuota, "Quota of the service, as its answers report it.")
 	quotaLeft   = desc("aimd_quota_left", ofQuota, "What is left of the quota.")

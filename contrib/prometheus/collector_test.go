@@ -64,7 +64,7 @@ aimd_attempts_total{limiter="photos",outcome="timeout"} 0
 # HELP aimd_cwnd Congestion window, in attempts.
 # TYPE aimd_cwnd gauge
 aimd_cwnd{limiter="photos"} 2
-# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.
+# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; below a window of 2 it sets the rate.
 # TYPE aimd_gap_seconds gauge
 aimd_gap_seconds{limiter="photos"} 0
 # HELP aimd_in_flight Attempts sent and not answered.
@@ -117,12 +117,14 @@ func TestTheGapAndTheEndOfAPause(t *testing.T) {
 		require.NoError(t, err)
 		r := registry(t, aimdprom.New(live.Of(l)))
 		for range 2 {
-			require.NoError(t, acquire(t, l).Done(window.Overload))
+			permit := acquire(t, l)
+			time.Sleep(800 * time.Millisecond)
+			require.NoError(t, permit.Done(window.Overload))
 		}
 		until := l.Snapshot().PausedUntil
 		require.False(t, until.IsZero())
 		const want = `
-# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; at a window of 1 it sets the rate.
+# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; below a window of 2 it sets the rate.
 # TYPE aimd_gap_seconds gauge
 aimd_gap_seconds{limiter="photos"} 0.4
 # HELP aimd_paused_until_seconds End of the pause for all, in seconds since 1970; 0 for none.
@@ -139,7 +141,7 @@ aimd_paused_until_seconds{limiter="photos"} %g
 type paced struct{}
 
 func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	s.Gap = 400 * time.Millisecond
+	s.Cwnd, s.Spaced = float64(s.Trip)/float64(400*time.Millisecond), true
 	return s
 }
 

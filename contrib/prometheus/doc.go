@@ -8,8 +8,8 @@
 // label limiter, the limiter's name (aimd.WithName) or key:
 //
 //	aimd_cwnd, aimd_ssthresh         the window and the slow-start threshold, in attempts
-//	aimd_gap_seconds                 the shortest time between two sends; at a window of 1 it
-//	                                 sets the rate
+//	aimd_gap_seconds                 the shortest time between two sends; below a window of
+//	                                 2 it sets the rate
 //	aimd_paused_until_seconds        the end of the pause for all, in seconds since 1970
 //	aimd_in_flight                   attempts sent and not answered
 //	aimd_quota_limit                 a quota of the service, as its answers report it, by quota

@@ -278,9 +278,9 @@ func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	gap := 10 * time.Millisecond
 	c := newSpacedTrace(t, &gap, 8)
 	require.True(t, c.Timed())
-	c.arrive(2, 5)
-	require.Equal(t, []int{1}, c.sent, "the gap counts from the last send")
-	for op := 2; op <= 5; op++ {
+	c.arrive(2, 6)
+	require.Equal(t, []int{1, 2}, c.sent, "the gap counts from the last send")
+	for op := 3; op <= 6; op++ {
 		at, ok := c.Core.Deadline()
 		require.True(t, ok)
 		require.Equal(t, c.now+gap, at)
@@ -293,19 +293,24 @@ func TestCoreKeepsTheGapOfALaw(t *testing.T) {
 	require.False(t, ok, "nobody waits")
 }
 
-// newSpacedTrace has a law that spaces its sends, and had its first answer.
+// newSpacedTrace has a law that spaces its sends, and had its first answer after a round trip of as many gaps
+// as the window has attempts.
 func newSpacedTrace(t *testing.T, gap *time.Duration, initial float64) *coreTrace {
 	t.Helper()
 	c := newCoreTrace(t, spaced(gap), core.Settings{Window: window.Settings{Initial: initial}})
 	c.arrive(1, 1)
+	c.now += time.Duration(initial) * *gap
 	c.answer(1, window.Success, 0)
 	return c
 }
 
-// spaced is a timed law whose gap is what is there at the answer, and that leaves the window alone.
+// spaced is a timed law whose gap is what is there at the answer.
 func spaced(gap *time.Duration) window.NewLaw {
 	return func(window.Settings) window.Law {
-		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Gap = *gap; return s })
+		return timedLaw(func(s window.State, _ window.Answer) window.State {
+			s.Cwnd, s.Spaced = float64(s.Trip)/float64(*gap), true
+			return s
+		})
 	}
 }
 
@@ -313,7 +318,6 @@ func spaced(gap *time.Duration) window.NewLaw {
 func TestCoreGapHasTodaysValue(t *testing.T) {
 	gap := 100 * time.Millisecond
 	c := newSpacedTrace(t, &gap, 8)
-	c.now += gap
 	c.arrive(2, 4)
 	require.Equal(t, []int{1, 2}, c.sent)
 	gap = time.Second
@@ -334,13 +338,13 @@ func TestCoreGapHasTodaysValue(t *testing.T) {
 func TestCoreMakesUpForALateTimer(t *testing.T) {
 	gap := 10 * time.Millisecond
 	c := newSpacedTrace(t, &gap, 8)
-	c.arrive(2, 9)
+	c.arrive(2, 10)
 	c.advance(gap + 6*time.Millisecond)
-	require.Equal(t, []int{1, 2}, c.sent)
+	require.Equal(t, []int{1, 2, 3}, c.sent)
 	c.advance(gap - 6*time.Millisecond)
-	require.Equal(t, []int{1, 2, 3}, c.sent, "it counts from when the send was due")
+	require.Equal(t, []int{1, 2, 3, 4}, c.sent, "it counts from when the send was due")
 	c.advance(time.Minute)
-	require.Equal(t, []int{1, 2, 3, 4, 5, 6}, c.sent, "20 ms of it are made up for")
+	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7}, c.sent, "20 ms of it are made up for")
 }
 
 // Only a timer's lateness is made up for: a window that was full, or a queue that was empty, when the gap
@@ -362,10 +366,10 @@ func TestCoreMakesUpForNothingElse(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
 }
 
-// "At the least window, while refusals follow one another, it is spread at random by half", and there it
-// takes the place of the doubling pauses.
+// "While refusals follow one another and one attempt at a time is admitted, the gap is spread at random by
+// half, so that clients do not stay in step, and replaces the doubling pauses."
 func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
-	gap := time.Second
+	gap := 400 * time.Millisecond
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour})
 	c.arrive(1, 1)
 	least, most := time.Hour, time.Duration(0)
@@ -391,11 +395,59 @@ func TestCoreSpreadsTheGapWhileRefusalsGoOn(t *testing.T) {
 	require.Len(t, c.flying, 1)
 }
 
+// "If it is half a second or more then, the attempt after the first cut in a row, and after each 20th from
+// there, comes at once"
+func TestCoreSendsAtOnceAfterEachTwentiethCut(t *testing.T) {
+	for gap, want := range map[time.Duration][]int{499 * time.Millisecond: nil, 500 * time.Millisecond: {1, 21, 41}} {
+		c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 1}})
+		c.arrive(1, 1)
+		var atOnce []int
+		for cut := 1; cut <= 60; cut++ {
+			c.answer(1, window.Overload, 0)
+			if at, ok := c.Core.Deadline(); ok {
+				c.advance(at - c.now)
+			} else {
+				atOnce = append(atOnce, cut)
+			}
+			require.Len(t, c.flying, 1)
+		}
+		require.Equal(t, want, atOnce, "a gap of %v", gap)
+	}
+}
+
+// A window that is spaced: "whole attempts are admitted", the gap is "Trip/Cwnd, 15 s at most", and one "below a
+// millisecond is left out".
+func TestCoreSpacesAWindow(t *testing.T) {
+	for cwnd, want := range map[float64]struct {
+		gap    time.Duration
+		flying int
+	}{
+		1e-9: {15 * time.Second, 1}, 0.25: {400 * time.Millisecond, 1}, 1: {100 * time.Millisecond, 1},
+		1.6: {62500 * time.Microsecond, 2}, 3.4: {29411765, 3}, 3.6: {27777778, 4}, 4.6: {21739130, 4},
+		99: {1010101, 99}, 100: {0, 100}, 1000: {0, 150},
+	} {
+		law := func(window.Settings) window.Law {
+			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Spaced = cwnd, true; return s })
+		}
+		c := newCoreTrace(t, law, core.Settings{Window: window.Settings{Max: 150}})
+		c.arrive(1, 1)
+		c.now += 100 * time.Millisecond
+		c.answer(1, window.Success, 0)
+		require.Equal(t, want.gap, c.Gap(), "%v", cwnd)
+		c.arrive(2, 200)
+		for range 160 {
+			c.advance(c.Gap())
+		}
+		require.Len(t, c.flying, want.flying, "%v", cwnd)
+	}
+}
+
 // A law that may not go below a larger window gets the pauses: there its gap is not all there is.
 func TestCorePausesALawWithALargerLeastWindow(t *testing.T) {
-	gap := time.Millisecond
+	gap := 2 * time.Millisecond
 	c := newCoreTrace(t, spaced(&gap), core.Settings{Window: window.Settings{Initial: 2, Min: 2}})
 	c.arrive(1, 4)
+	c.now += 2 * gap
 	for range 2 {
 		c.refuseAll(0)
 		c.advance(gap)

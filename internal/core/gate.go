@@ -143,10 +143,10 @@ func (g *Gate) Stopped(now, d time.Duration) {
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
 // wrong setting, and the old rules stay. If Settings.Window did change, so do the window and its law. A pause
-// that is longer than the new rules allow ends as if it had begun now under them. Settings.Rand and
-// Settings.Window.Timed have no effect.
+// that is longer than the new rules allow ends as if it had begun now under them. Settings.Rand, and Timed and
+// Ssthresh of Settings.Window, have no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
-	s.Rand, s.Window.Timed = g.rules.Rand, g.rules.Window.Timed
+	s.Rand, s.Window.Timed, s.Window.Ssthresh = g.rules.Rand, g.rules.Window.Timed, g.rules.Window.Ssthresh
 	s, err := s.WithDefaults()
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.timed || g.pausedUntil > g.now || g.state.Gap > 0 || g.quotas != nil
+	return g.timed || g.pausedUntil > g.now || g.gap > 0 || g.quotas != nil
 }
 
 // Rules are the settings in force. If the law has no factor, the factor is 0.
@@ -228,10 +228,8 @@ func (g *Gate) open(now time.Duration) bool {
 	return g.seen(now) >= g.due() && g.Open()
 }
 
-// spaces reports whether the law's window is the least, so that the gap alone sets the rate.
-func (g *Gate) spaces() bool {
-	return g.state.Gap > 0 && g.state.Cwnd <= window.MinWindow
-}
+// spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.
+func (g *Gate) spaces() bool { return g.gap > 0 && g.limit <= 1 }
 
 // due is the earliest time of the next send, if the window is open. See Timed for a further reason.
 func (g *Gate) due() time.Duration {
@@ -247,17 +245,21 @@ func (g *Gate) quotaUntil() time.Duration {
 }
 
 // spacedUntil is the end of the gap of a law that spaces its sends: the present gap after the last send. While
-// refusals follow one another the gap is spread at random by half, so that clients do not stay in step.
+// refusals follow one another the gap is spread at random by half, so that clients do not stay in step, and one
+// attempt now and then comes at once: the service may refuse what comes after a rest.
 func (g *Gate) spacedUntil() time.Duration {
-	gap := g.state.Gap
-	if gap > 0 && g.streak > 0 && g.spaces() {
+	gap := g.gap
+	if g.streak > 0 && g.spaces() {
+		if gap >= rest && g.state.Cwnd <= 1 && g.streak%restEvery == 1 {
+			return g.sent
+		}
 		gap = time.Duration(float64(gap) * g.spread)
 	}
 	return g.sent + gap
 }
 
 func (g *Gate) send() Ticket {
-	if g.state.Gap == 0 {
+	if g.gap == 0 {
 		g.sent = g.now
 	} else {
 		g.space()

@@ -24,8 +24,15 @@ const (
 	defaultInitial = 20
 	// defaultFactor: "set sshthres to cwnd * 0.5" (the same text); RFC 5681, equation 4.
 	defaultFactor = 0.5
-	// maxGap bounds State.Gap, so that no law can close a window for good. Our choice.
-	maxGap = time.Minute
+	// maxGap is the longest gap, so that no law can close a window for good.
+	maxGap = 15 * time.Second
+	// grain is the gap from which a gap is left out: a timer each costs more.
+	grain = time.Millisecond
+	// small is the window, in attempts, below which the gap alone sets the rate: as many attempts are admitted
+	// as are nearest. With 1 for 1.6, the rate would be 1.
+	small = 4
+	// rest is the gap from which, after one cut in a row of each restEvery, an attempt comes at once.
+	rest, restEvery = 500 * time.Millisecond, 20
 )
 
 // Settings are the rules of a Gate or a Core. limiter.Rules documents the fields.

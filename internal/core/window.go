@@ -46,7 +46,12 @@ type Window struct {
 	lawTimed, timed bool
 
 	state window.State
-	// limit is the whole attempts in Cwnd, at most those that the service allows; 0: it reports none.
+	// known: state.Trip is of accepted answers. Others may be quicker.
+	known bool
+	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
+	gap time.Duration
+	// limit is the whole attempts in Cwnd, and one at least; at most those that the service allows; 0: it reports
+	// none.
 	limit, most int
 	// settings have the bounds of state.Cwnd.
 	settings window.Settings
@@ -95,7 +100,10 @@ func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change 
 		a.RTT = w.rtt
 	}
 	before := w.state.Cwnd
-	if !o.Accepted() || w.lawTimed || float64(a.Flying+1) > before {
+	if w.lawTimed {
+		w.measure(a)
+		w.decide(w.law.Answered(now, w.state, a))
+	} else if !o.Accepted() || float64(a.Flying+1) > before {
 		if next := w.law.Answered(now, w.state, a); next != w.state {
 			w.decide(next)
 		}
@@ -121,19 +129,46 @@ func (w *Window) Answered(now time.Duration, t Ticket, o window.Outcome) Change 
 	return Steady
 }
 
-func (w *Window) decide(next window.State) {
-	if finite(next.Cwnd) {
-		w.resize(next.Cwnd)
+// measure notes the round trip of an answer. The mean is of about as many answers as fly.
+func (w *Window) measure(a window.Answer) {
+	rtt, accepted := max(a.RTT, time.Microsecond), a.Outcome.Accepted()
+	switch trip := &w.state.Trip; {
+	case accepted && w.known:
+		weight := min(0.5, 1/max(1, min(w.state.Cwnd, float64(a.Flying))))
+		*trip += time.Duration(float64(rtt-*trip) * weight)
+	case accepted || *trip == 0:
+		*trip, w.known = rtt, accepted
 	}
+}
+
+func (w *Window) decide(next window.State) {
+	w.state.Spaced = next.Spaced && w.lawTimed
 	if finite(next.Ssthresh) {
 		w.state.Ssthresh = min(max(next.Ssthresh, window.MinWindow), window.MaxWindow)
 	}
-	w.state.Gap = min(max(next.Gap, 0), maxGap)
+	if !finite(next.Cwnd) {
+		next.Cwnd = w.state.Cwnd
+	}
+	w.resize(next.Cwnd)
 }
 
 func (w *Window) resize(cwnd float64) {
-	w.state.Cwnd = min(max(cwnd, w.settings.Min), w.settings.Max)
-	w.limit = int(w.state.Cwnd)
+	least, trip := w.settings.Min, float64(w.state.Trip)
+	if w.state.Spaced && least <= window.MinWindow {
+		least = trip / float64(maxGap)
+	}
+	cwnd = min(max(cwnd, least), w.settings.Max)
+	w.state.Cwnd, w.gap = cwnd, 0
+	if w.state.Spaced {
+		w.gap = time.Duration(min(math.Round(trip/cwnd), float64(maxGap)))
+		if cwnd >= 1 && w.gap <= grain {
+			w.gap = 0
+		}
+	}
+	if w.gap > 0 && cwnd < small {
+		cwnd = min(math.Round(cwnd), w.settings.Max)
+	}
+	w.limit = max(1, int(cwnd))
 	if w.most > 0 {
 		w.limit = min(w.limit, w.most)
 	}
@@ -159,18 +194,25 @@ func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
 	return sent, ok
 }
 
-// Restarted makes the window as small as it may be and keeps ssthresh (RFC 5681, section 4.1).
-func (w *Window) Restarted() { w.resize(w.settings.Min) }
+// Restarted makes the window as small as it may be without being a rate, and keeps ssthresh (RFC 5681,
+// section 4.1).
+func (w *Window) Restarted() { w.resize(min(w.state.Cwnd, w.settings.Min)) }
 
 // Restored puts the window to an earlier state, within today's bounds, or names the wrong field.
 func (w *Window) Restored(s window.State) error {
+	if !(s.Cwnd > 0 && s.Cwnd <= window.MaxWindow) {
+		return setting.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", window.MaxWindow)
+	}
 	err := cmp.Or(
-		setting.Number("Cwnd", &s.Cwnd, 0, window.MinWindow, window.MaxWindow),
 		setting.Number("Ssthresh", &s.Ssthresh, 0, window.MinWindow, window.MaxWindow),
-		setting.Duration("Gap", &s.Gap, 0, 0, maxGap),
+		setting.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
 	)
 	if err == nil {
-		w.state = s
+		if !w.lawTimed {
+			s.Trip = 0
+		}
+		w.state, w.known = s, s.Trip > 0
+		w.state.Spaced = s.Spaced && w.known
 		w.resize(s.Cwnd)
 	}
 	return err
@@ -196,8 +238,8 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 	return nil
 }
 
-// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd. As cwnd is never below 1,
-// one may always go when no attempt is in flight, so that no window can stop for good.
+// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd, and always if no attempt is in
+// flight, so that no window can stop for good.
 //
 // "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
 // (size of flying) is less than the current value of cwnd". docs/design.md has the difference.
@@ -209,8 +251,8 @@ func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.la
 // State is the window as the law decided it last.
 func (w *Window) State() window.State { return w.state }
 
-// Gap is State().Gap.
-func (w *Window) Gap() time.Duration { return w.state.Gap }
+// Gap is the time between two sends of a law that spaces them, 0 if it does not.
+func (w *Window) Gap() time.Duration { return w.gap }
 
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n() }
@@ -229,6 +271,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // made puts a new law into the window, with defaults instead of zeros in its settings, or returns an error.
 func (w *Window) made(newLaw window.NewLaw, s window.Settings) error {
+	threshold := s.Ssthresh
 	if err := windowDefaults(&s); err != nil {
 		return err
 	}
@@ -238,10 +281,11 @@ func (w *Window) made(newLaw window.NewLaw, s window.Settings) error {
 	if newLaw == nil || w.law == nil {
 		return setting.Nil("law")
 	}
-	w.lawTimed, w.settings = w.law.Timed(), s
+	w.lawTimed = w.law.Timed()
 	if !w.hasFactor() {
-		w.settings.Factor = 0
+		s.Factor, s.Ssthresh = 0, cmp.Or(threshold, window.MaxWindow)
 	}
+	w.settings = s
 	return nil
 }
 

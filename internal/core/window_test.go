@@ -191,7 +191,7 @@ func TestATimedLawHasTheRoundTripOfEveryAttempt(t *testing.T) {
 func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State {
-			return window.State{Cwnd: bad, Ssthresh: bad, Gap: -time.Second}
+			return window.State{Cwnd: bad, Ssthresh: bad}
 		}), window.Settings{})
 		before := w.State()
 		w.answer(w.send(1)[0], window.Overload)
@@ -199,7 +199,7 @@ func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	}
 	for _, c := range []struct{ law, want window.State }{
 		{window.State{Cwnd: -5, Ssthresh: -5}, window.State{Cwnd: 2, Ssthresh: 1}},
-		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Gap: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow, Gap: time.Minute}},
+		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Spaced: true, Trip: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow}},
 	} {
 		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State { return c.law }), window.Settings{Min: 2, Max: 50})
 		w.answer(w.send(1)[0], window.Overload)
@@ -219,10 +219,10 @@ func TestRestartAndRestore(t *testing.T) {
 		state window.State
 		want  string
 	}{
-		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "Cwnd: NaN is not allowed, want a number from 1 to 1048576"},
-		{window.State{Ssthresh: 1}, "Cwnd: 0 is not allowed, want a number from 1 to 1048576"},
+		{window.State{Cwnd: math.NaN(), Ssthresh: 1}, "Cwnd: NaN is not allowed, want a number above 0, at most 1048576"},
+		{window.State{Ssthresh: 1}, "Cwnd: 0 is not allowed, want a number above 0, at most 1048576"},
 		{window.State{Cwnd: 1, Ssthresh: math.Inf(1)}, "Ssthresh: +Inf is not allowed, want a number from 1 to 1048576"},
-		{window.State{Cwnd: 1, Ssthresh: 1, Gap: -time.Second}, "Gap: -1s is not allowed, want a duration from 0s to 1m0s"},
+		{window.State{Cwnd: 1, Ssthresh: 1, Trip: -time.Second}, "Trip: -1s is not allowed, want a duration from 0s"},
 	} {
 		require.EqualError(t, w.Restored(c.state), c.want)
 		w.wantCwnd(100)

@@ -40,7 +40,7 @@ func say(state, mark, hint, format string, args ...any) advice {
 }
 
 func (f facts) verdict(maximum, slower float64) advice {
-	window, since := math.Floor(f.Cwnd), f.at.Sub(f.before.at)
+	window, since := math.Floor(max(1, f.Cwnd)), f.at.Sub(f.before.at)
 	more := float64(f.Queued-f.before.Queued) / since.Seconds()
 	switch {
 	case f.left > 0:
@@ -128,7 +128,7 @@ func (s *series) facts(now time.Time) facts {
 		if n++; p.Queued > 0 {
 			waits++
 		}
-		if float64(p.InFlight) >= math.Floor(p.Cwnd) {
+		if float64(p.InFlight) >= math.Floor(max(1, p.Cwnd)) {
 			full++
 		}
 	}
