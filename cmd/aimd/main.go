@@ -9,7 +9,7 @@
 //	aimd server     is a service that slows down under load
 //	aimd client     is a thousand clients for it, with any strategy
 //	aimd upload     uploads files and directories to S3, verified and resumable
-//	aimd man        writes the manual pages; aimd completion, a shell's completion
+//	aimd completion writes a shell's completion
 //
 // Every command has -h with examples.
 package main

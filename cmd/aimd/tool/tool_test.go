@@ -2,7 +2,6 @@ package tool
 
 import (
 	_ "embed"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -69,20 +68,6 @@ func TestCompletionKnowsValues(t *testing.T) {
 			assert.Contains(t, "\n"+got.Stdout, "\n"+w+"\n", line)
 		}
 	}
-}
-
-func TestManualPages(t *testing.T) {
-	got := aimd(t, "man", "a/man1")
-	require.Zero(t, got.Status, got.Stderr)
-	each(t, func(t *testing.T, words []string) {
-		file := strings.Join(append([]string{"aimd"}, words...), "-") + ".1"
-		text, err := os.ReadFile(filepath.Join("a/man1", file))
-		require.NoError(t, err)
-		assert.Contains(t, string(text), ".SH SYNOPSIS")
-	})
-	demo, err := os.ReadFile("a/man1/aimd-demo.1")
-	require.NoError(t, err)
-	assert.Contains(t, string(demo), "sdk-default   the SDK with its defaults", "columns stay columns")
 }
 
 //go:embed testdata/usage.txt

@@ -32,7 +32,10 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 func NoArgs(c *cobra.Command, args []string) error {
 	if err := cobra.NoArgs(c, args); err != nil {
 		c.SuggestionsMinimumDistance = 2
-		return Usage(c, fmt.Errorf("%w%s", err, orElse("", c.SuggestionsFor(args[0]))))
+		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+			err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(like, " or "))
+		}
+		return Usage(c, err)
 	}
 	return nil
 }
@@ -45,23 +48,6 @@ func OneArg(want string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// DidYouMean returns the end of an error about an unknown word: the known words that are
-// similar, each with the prefix.
-func DidYouMean(word, prefix string, known []string) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra's own measure of likeness
-	for _, k := range known {
-		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
-	}
-	return orElse(prefix, all.SuggestionsFor(word))
-}
-
-func orElse(prefix string, like []string) string {
-	if len(like) == 0 {
-		return ""
-	}
-	return "; did you mean " + prefix + strings.Join(like, " or "+prefix) + "?"
 }
 
 // Flags are the command's own, to be shown in the order in which they are made.

@@ -16,8 +16,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
-	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
@@ -101,21 +99,11 @@ func root(commands []*cobra.Command) *cobra.Command {
 	c := Group(Help(help, &cobra.Command{
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
-	}), append(commands, manCommand(), versionCommand())...)
+	}), append(commands, versionCommand())...)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, suggestFlag(c, err)) })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
 	return c
-}
-
-func suggestFlag(c *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	var flags []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	return fmt.Errorf("%w%s", err, DidYouMean(unknown.GetSpecifiedName(), "--", flags))
 }
 
 // longFlags allows long flags with a single dash, as Go's own tools do: -quick is --quick.
@@ -177,30 +165,4 @@ func version() string {
 		return "(unknown)"
 	}
 	return info.Main.Version + " (" + info.GoVersion + ")"
-}
-
-func manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "man DIR", Short: "Write the manual pages into a directory",
-		Long:    "Man writes a manual page for each command into the directory, for man(1).",
-		Example: "  aimd man ~/.local/share/man/man1",
-		Args:    OneArg("the directory for the pages"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return Usage(c, fmt.Errorf("%s: want a directory that can be made or written to: %w", args[0], Reason(err)))
-			}
-			prepareManual(c.Root())
-			header := &doc.GenManHeader{Section: "1", Source: "aimd " + version(), Manual: "aimd"}
-			return doc.GenManTree(c.Root(), header, args[0])
-		},
-	}
-}
-
-// prepareManual makes the texts blocks of Markdown, from which cobra makes the pages.
-func prepareManual(c *cobra.Command) {
-	c.DisableAutoGenTag = true
-	c.Long = "    " + strings.ReplaceAll(c.Long, "\n", "\n    ")
-	for _, below := range c.Commands() {
-		prepareManual(below)
-	}
 }

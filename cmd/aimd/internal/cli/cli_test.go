@@ -50,7 +50,7 @@ func TestDidYouMean(t *testing.T) {
 	}{
 		{[]string{"dmeo"}, `aimd: unknown command "dmeo" for "aimd"; did you mean demo?` + "\nTry: aimd -h\n"},
 		{[]string{"nonsense"}, `aimd: unknown command "nonsense" for "aimd"` + "\nTry: aimd -h\n"},
-		{[]string{"demo", "--slot", "3"}, "aimd: unknown flag: --slot; did you mean --slots?\nTry: aimd demo -h\n"},
+		{[]string{"demo", "--slot", "3"}, "aimd: unknown flag: --slot\nTry: aimd demo -h\n"},
 		{[]string{"demo", "-zzz"}, "aimd: unknown flag: --zzz\nTry: aimd demo -h\n"},
 		{[]string{"demo", "now"}, `aimd: unknown command "now" for "aimd demo"` + "\nTry: aimd demo -h\n"},
 	} {

@@ -146,8 +146,7 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 	r, complete := published[m.name]
 	if !complete {
 		if r.Kind = m.name; settings[m.name] == nil {
-			return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s%s",
-				m.name, strings.Join(forms(), ", "), cli.DidYouMean(m.name, "", forms())))
+			return r, cli.Usage(c, fmt.Errorf("--form %s: is not known, want one of %s", m.name, strings.Join(forms(), ", ")))
 		}
 		if r.Kind == "constant" {
 			r.Min = 100 * time.Millisecond

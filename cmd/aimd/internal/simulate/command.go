@@ -58,7 +58,7 @@ func showCommand() *cobra.Command {
 			for _, name := range named(args) {
 				_, text, err := scenario.Builtin(name)
 				if err != nil {
-					return cli.Usage(c, fmt.Errorf("%w%s", err, cli.DidYouMean(name, "", scenario.Builtins())))
+					return cli.Usage(c, err)
 				}
 				files = append(files, text)
 			}
@@ -105,8 +105,7 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 	case err == nil:
 		return scenario.Parse(name, text, settings...)
 	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./"):
-		return scenario.Scenario{}, fmt.Errorf("%s: there is no such file, and no built-in scenario of that name; aimd sim list shows those%s",
-			name, cli.DidYouMean(name, "", scenario.Builtins()))
+		return scenario.Scenario{}, fmt.Errorf("%s: there is no such file, and no built-in scenario of that name; aimd sim list shows those", name)
 	}
 	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
 }

@@ -149,8 +149,6 @@ func TestSimBadCommandLines(t *testing.T) {
 		"run":                             "want a file or the name of a built-in scenario; aimd sim list shows those",
 		"run law-z*":                      "law-z*: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
 		"run nonsense":                    "nonsense: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
-		"run window-vs-backof":            "; did you mean window-vs-backoff?",
-		"show sync-strat":                 "; did you mean sync-start?",
 		"run no/such.yaml":                "no/such.yaml: no such file or directory",
 		"run .":                           ".: is a directory",
 		"run /dev/zero":                   "/dev/zero: more than 16384 bytes are too many for a scenario",
