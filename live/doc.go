@@ -1,5 +1,5 @@
 // Package live is a page that shows limiters at work: the window as it looks for the limit, the attempts in
-// flight, the queue, each decision with its reason, and one hint.
+// flight, the queue, and each decision with its reason.
 //
 //	mux.Handle("/debug/aimd/", live.Handler(live.Of(lim)))           // one, or some
 //	mux.Handle("/debug/aimd/", live.Handler(live.Keyed(buckets)))    // one for each key

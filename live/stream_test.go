@@ -41,9 +41,7 @@ type message struct {
 			Wait int64  `json:"p"`
 			Text string `json:"w"`
 		} `json:"d"`
-		Advice struct {
-			State, Mark, Text, Do string
-		} `json:"a"`
+		State  string          `json:"a"`
 		Quotas []limiter.Quota `json:"u"`
 	}
 }
@@ -143,7 +141,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		require.Len(t, got.Decisions, 1, "what happened before anybody looked")
 		require.Equal(t, "cut: first refusal of a burst, 8 -> 4", got.Decisions[0].Text)
 		require.Equal(t, now-60_000, got.Decisions[0].At)
-		require.Equal(t, "idle", got.Advice.State)
+		require.Equal(t, "idle", got.State)
 
 		permits := []limiter.Permit{acquire(t, l), acquire(t, l)}
 		require.NoError(t, acquire(t, l).Done(window.Success))
@@ -154,7 +152,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		require.Nil(t, got.Name)
 		require.Empty(t, got.Decisions)
 		require.Equal(t, []float64{float64(time.Now().UnixMilli()), 4, 4, 2, 0, 1, 1, 0, 0}, got.Samples[0])
-		require.Equal(t, "room to spare", got.Advice.State)
+		require.Equal(t, "steady", got.State)
 
 		require.NoError(t, permits[0].Done(window.Overload))
 		time.Sleep(250 * time.Millisecond)

@@ -121,7 +121,8 @@ type view struct {
 	// Samples are rows: see sample.row.
 	Samples   [][]float64 `json:"s"`
 	Decisions []decision  `json:"d,omitempty"`
-	Advice    advice      `json:"a"`
+	// State is in a word.
+	State string `json:"a"`
 	// Quotas are those that the service reports now.
 	Quotas []limiter.Quota `json:"u,omitempty"`
 }
@@ -142,7 +143,7 @@ type decision struct {
 
 // view has the samples and decisions after the decision with that number, or all of the past.
 func (s *series) view(now time.Time, after uint64, all bool) view {
-	v := view{ID: s.id, Advice: s.advise(now), Quotas: s.now.Quotas}
+	v := view{ID: s.id, State: s.state(now), Quotas: s.now.Quotas}
 	news := s.decisions
 	for len(news) > 0 && news[0].Seq <= after {
 		news = news[1:]

@@ -17,9 +17,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// seen returns the advice on a series with ten samples, a second apart; at has the sample of
+// seen returns the state of a series with ten samples, a second apart; at has the sample of
 // that many seconds ago.
-func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.Event) advice {
+func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.Event) string {
 	t.Helper()
 	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
 	require.NoError(t, err)
@@ -31,152 +31,85 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
+		s.now.Successes += uint64(100 * (10 - ago)) // a hundred answers a second
 		s.past = append(s.past, s.now)
 	}
-	return s.advise(now)
+	return s.state(now)
 }
 
-// steady is a snapshot with a hundred answers a second.
-func steady(ago int, s limiter.Snapshot) limiter.Snapshot {
-	s.Successes = uint64(100 * (10 - ago))
-	return s
+// paused is a pause that began that long before now.
+func paused(before, wait time.Duration) limiter.Event {
+	return limiter.Event{Kind: limiter.Paused, Time: time.Time{}.Add(-before), Wait: wait}
 }
 
-// ago is a time that seen takes as d ago.
-func ago(d time.Duration) time.Time { return time.Time{}.Add(-d) }
-
-func held(before, wait, asked time.Duration) limiter.Event {
-	return limiter.Event{Kind: limiter.Paused, Time: ago(before), Wait: wait, RetryAfter: asked}
-}
-
-// verdicts has a limiter's last ten seconds by the verdict on them.
-var verdicts = map[string]struct {
-	at        func(ago int) limiter.Snapshot
-	decisions []limiter.Event
-}{
-	"idle: Idle: nothing to send.": {at: func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, Successes: 9} }},
-	"closed: Closed: nothing more is sent.": {
-		func(int) limiter.Snapshot { return limiter.Snapshot{Cwnd: 20, InFlight: 3} },
-		[]limiter.Event{{Kind: limiter.Closed}},
-	},
-	"paused: Paused for 2s more: the service asked for it.": {
-		func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
-		[]limiter.Event{held(time.Second, 3*time.Second, 2*time.Second)},
-	},
-	"paused: Paused for 500ms more: the service refused again, and accepted nothing in between.": {
-		func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 5}) },
-		[]limiter.Event{held(time.Second, 1500*time.Millisecond, 0)},
-	},
-	"at its maximum: The maximum window of 64 is the bottleneck, not the service.": {
-		at: func(ago int) limiter.Snapshot {
-			return steady(ago, limiter.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})
-		},
-	},
-	"room to spare: Your program sets the pace, not the service: it uses 3 of 20 slots.": {
-		at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20.5, InFlight: 3}) },
-	},
-	"growing: Looking for the limit: the window went from 20 to 30 in 10s without a cut.": {
-		at: func(ago int) limiter.Snapshot {
-			return steady(ago, limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9})
-		},
-	},
-	"at the limit: The service sets the pace: the window of 30 is in use, 9 wait.": {
-		func(ago int) limiter.Snapshot {
-			return steady(ago, limiter.Snapshot{Cwnd: 30.4 - float64(ago)/2, InFlight: 30, Queued: 9, Cuts: uint64(10 - ago)})
-		},
-		nil,
-	},
-	"queue grows: Work comes faster than the service takes it: 200 wait, 10 more every second.": {
-		func(ago int) limiter.Snapshot {
-			return steady(ago, limiter.Snapshot{Cwnd: 30, InFlight: 30, Queued: 200 - 10*ago})
-		},
-		nil,
-	},
-	"spaced: Sends are spaced out: 7 wait although the window has room.": {
-		at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 1, Queued: 7}) },
-	},
-	"in balance: The window fits the work: 20 of 20 slots in use, and nothing waits for long.": {
-		at: func(ago int) limiter.Snapshot { return steady(ago, limiter.Snapshot{Cwnd: 20, InFlight: 20}) },
-	},
-	"growing: Looking for the limit: the window went from 1 to 3 in 1s without a cut.": {
-		func(ago int) limiter.Snapshot {
-			return steady(ago, limiter.Snapshot{Cwnd: float64(max(1, 3-2*ago)), InFlight: max(1, 3-2*ago), Queued: 57})
-		},
-		[]limiter.Event{held(4*time.Second, 2*time.Second, time.Second)},
-	},
-	// After a pause: the samples within it are no spare room.
-	"at the limit: The service sets the pace: the window of 8 is in use, 7 wait.": {
-		func(ago int) limiter.Snapshot {
+func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
+	always := func(s limiter.Snapshot) func(int) limiter.Snapshot {
+		return func(int) limiter.Snapshot { return s }
+	}
+	for name, c := range map[string]struct {
+		want      string
+		at        func(ago int) limiter.Snapshot
+		decisions []limiter.Event
+	}{
+		"idle":      {want: "idle", at: func(ago int) limiter.Snapshot { return limiter.Snapshot{Successes: uint64(100 * ago)} }},
+		"closed":    {"closed", always(limiter.Snapshot{Cwnd: 20, InFlight: 3}), []limiter.Event{{Kind: limiter.Closed}}},
+		"paused":    {"paused", always(limiter.Snapshot{Cwnd: 1, Queued: 5}), []limiter.Event{paused(time.Second, 3*time.Second)}},
+		"at max":    {want: "capped", at: always(limiter.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})},
+		"with room": {want: "steady", at: always(limiter.Snapshot{Cwnd: 20.5, InFlight: 3})},
+		"just full": {want: "steady", at: always(limiter.Snapshot{Cwnd: 20, InFlight: 20})},
+		"spaced":    {want: "limited", at: always(limiter.Snapshot{Cwnd: 1, Queued: 7})},
+		"grows": {want: "growing", at: func(ago int) limiter.Snapshot {
+			return limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9}
+		}},
+		"cut": {want: "limited", at: func(ago int) limiter.Snapshot {
+			return limiter.Snapshot{Cwnd: 30.4 - float64(ago)/2, InFlight: 30, Queued: 9, Cuts: uint64(10 - ago)}
+		}},
+		"grows after a pause": {"growing", func(ago int) limiter.Snapshot {
+			return limiter.Snapshot{Cwnd: float64(max(1, 3-2*ago)), InFlight: max(1, 3-2*ago), Queued: 57}
+		}, []limiter.Event{paused(4*time.Second, 2*time.Second)}},
+		"full since a pause": {"limited", func(ago int) limiter.Snapshot {
 			s := limiter.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
 			if ago >= 2 {
-				s.InFlight = 0
+				s.InFlight, s.Queued = 0, 0
 			}
-			return steady(ago, s)
-		},
-		[]limiter.Event{held(10*time.Second, 8500*time.Millisecond, time.Second)},
-	},
-}
-
-func TestTheVerdictSaysWhatTheBottleneckIs(t *testing.T) {
-	for want, c := range verdicts {
-		a := seen(t, c.at, c.decisions...)
-		require.Equal(t, want, a.State+": "+a.Text)
-		require.Contains(t, []string{"ok", "grow", "wait", "pause", "off"}, a.Mark)
-	}
-}
-
-func TestWhatIsUrgentIsTheHint(t *testing.T) {
-	for want, last := range map[string]limiter.Snapshot{
-		"One answer in 4 is a refusal":           {Successes: 75, Overloads: 25},
-		"More attempts time out":                 {Successes: 95, Timeouts: 5},
-		"Most answers say nothing about load":    {Successes: 40, ClientErrors: 30, Neutrals: 30},
-		"Permits released twice: 2":              {Successes: 40, Late: 2},
-		"To go faster, start more at a time. If": {Successes: 40, Overloads: 1, Neutrals: 3}, // a few are no reason
-	} {
-		a := seen(t, func(ago int) limiter.Snapshot {
-			s := limiter.Snapshot{}
-			if ago == 0 {
-				s = last
-			}
-			s.Cwnd, s.InFlight = 20, 10
 			return s
-		})
-		require.Contains(t, a.Do, want)
+		}, []limiter.Event{paused(10*time.Second, 8500*time.Millisecond)}},
+	} {
+		require.Equal(t, c.want, seen(t, c.at, c.decisions...), name)
 	}
 }
 
 // A real limiter behind a service of eight at a time.
-func TestAdviceOnARealLimiter(t *testing.T) {
+func TestTheStateOfARealLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.NewReno(aimd.WithInitialWindow(2))
 		require.NoError(t, err)
-		said := advised(t, l, 30*time.Second, func(n int64) window.Outcome {
+		var flying atomic.Int64
+		work := func() window.Outcome {
+			defer flying.Add(-1)
+			n := flying.Add(1)
 			time.Sleep(100 * time.Millisecond)
 			if n > 8 {
 				return window.Overload
 			}
 			return window.Success
-		})
-		require.Greater(t, said["at the limit"], 100, fmt.Sprint(said))
-	})
-}
-
-// The state says "latency up 1.8 times" for a service that refuses nothing, works on 16 at a
-// time, and at half the speed after a minute.
-func TestAWindowThatDoesNotGrowSaysThatAnswersGotSlower(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
-		require.NoError(t, err)
-		began := time.Now()
-		said := advised(t, l, 2*time.Minute, func(n int64) window.Outcome {
-			d := time.Duration(max(16, n)) * 5 * time.Millisecond
-			if time.Since(began) > time.Minute {
-				d *= 2
-			}
-			time.Sleep(d)
-			return window.Success
-		})
-		require.Greater(t, said["not growing"], 40, fmt.Sprint(said))
+		}
+		var callers sync.WaitGroup
+		for range 100 {
+			callers.Go(func() {
+				for p, err := l.Acquire(t.Context()); err == nil; p, err = l.Acquire(t.Context()) {
+					_ = p.Done(work())
+				}
+			})
+		}
+		w, p, said := Handler(of(l), nil, nil).(*handler).watch, page{every: usual, seen: map[int]known{}}, map[string]int{}
+		for range int(30 * time.Second / usual) {
+			time.Sleep(usual)
+			said[w.news(&p).Limiters[0].State]++
+		}
+		l.Close()
+		callers.Wait()
+		require.Greater(t, said["limited"], 100, fmt.Sprint(said))
 	})
 }
 
@@ -185,35 +118,6 @@ func of(l *limiter.Limiter) Limiters {
 	return func() iter.Seq2[string, *limiter.Limiter] {
 		return func(yield func(string, *limiter.Limiter) bool) { yield("", l) }
 	}
-}
-
-// advised counts the states that a page shows within a time, of a limiter with more work than
-// the service takes; serve gets the number of requests in flight.
-func advised(t *testing.T, l *limiter.Limiter, long time.Duration, serve func(n int64) window.Outcome) map[string]int {
-	var flying atomic.Int64
-	work := func() window.Outcome {
-		defer flying.Add(-1)
-		return serve(flying.Add(1))
-	}
-	var callers sync.WaitGroup
-	for range 100 {
-		callers.Go(func() {
-			for p, err := l.Acquire(t.Context()); err == nil; p, err = l.Acquire(t.Context()) {
-				_ = p.Done(work())
-			}
-		})
-	}
-	w := Handler(of(l), nil, nil).(*handler).watch
-	p := page{every: usual, seen: map[int]known{}}
-	said := map[string]int{}
-	for range int(long / usual) {
-		time.Sleep(usual)
-		a := w.news(&p).Limiters[0].Advice
-		said[a.State]++
-	}
-	l.Close()
-	callers.Wait()
-	return said
 }
 
 // A first look that kept an entry for each limiter compared each with all before it: ten
@@ -260,18 +164,18 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		require.Equal(t, "photos", *first[0].Name)
 		require.Equal(t, "plain", *first[1].Name)
 		require.Equal(t, []float64{0, 0, 7, 0, 3, 2, 0, 0}, first[1].Samples[0][1:])
-		require.Equal(t, "no limiter", first[1].Advice.State)
+		require.Equal(t, "unlimited", first[1].State)
 
 		flow.Refused = 12
 		time.Sleep(time.Second)
 		next := w.news(&p).Limiters[1]
 		require.Nil(t, next.Name, "it is known")
-		require.Equal(t, "No limiter bounds it: 7 in flight, 10 of the last 10 answers refused.", next.Advice.Text)
+		require.Equal(t, "unlimited", next.State)
 
 		flow = Flow{Accepted: 9, Refused: 12, Ended: true}
 		time.Sleep(time.Second)
 		over := w.news(&p).Limiters[1]
-		require.Equal(t, "closed", over.Advice.State)
+		require.Equal(t, "closed", over.State)
 		require.Equal(t, first[1].ID, over.ID)
 
 		time.Sleep(time.Hour)

@@ -10,7 +10,7 @@ const BLIND = 300;
 // A limiter keeps no more decisions than these between two looks.
 const FULL = 32;
 
-// What is known of each limiter, by id: {id, name, s: samples, d: decisions, a: advice, gone}.
+// What is known of each limiter, by id: {id, name, s: samples, d: decisions, a: state, gone}.
 // A client without one has a window of 0.
 const limiters = new Map();
 const view = { run: '', now: 0, end: 0, until: 0, range: 60e3, span: 60e3, at: 0, id: 0, every: '250ms', heard: 0 };
@@ -52,7 +52,7 @@ function take(m) {
   }
   if (!limiters.has(view.id)) Object.assign(view, { id: limiters.size ? limiters.keys().next().value : 0, picked: false });
   // Until somebody picks one: the first that has not ended.
-  const ended = l => l.gone || l.a.state === 'closed';
+  const ended = l => l.gone || l.a === 'closed';
   if (!view.picked && view.id && !view.end && ended(limiters.get(view.id))) view.id = [...limiters.values()].find(l => !ended(l))?.id ?? view.id;
   $('more').hidden = !m.more;
   $('more').textContent = `${m.more} more are not shown.`;
@@ -62,7 +62,7 @@ function take(m) {
 const bounded = l => l.s[l.s.length - 1]?.[CWND] > 0;
 // now is a rate, but of what has ended.
 const now = (l, i, ...columns) => over(l) ? null : rate(l.s, i, ...columns);
-const over = l => l.a.state === 'closed' && !l.s[l.s.length - 1]?.[FLIGHT];
+const over = l => l.a === 'closed' && !l.s[l.s.length - 1]?.[FLIGHT];
 
 function trim(l, oldest) {
   let n = 0;

@@ -1,17 +1,17 @@
 'use strict';
-// The texts: how it does, the decisions, the table of limiters.
+// The texts: the state, the decisions, the table of limiters.
 
 function text(node, s) { if (node.textContent !== s) node.textContent = s; }
+
+const stateOf = l => l.gone ? 'gone' : l.a;
 
 function detail(l) {
   const i = find(l.s, end()), s = l.s[i];
   text($('name'), l.name);
-  const a = l.gone ? { mark: 'off', text: 'Gone: the program no longer has it.', do: '' } : l.a;
-  $('verdict').dataset.tone = $('mark').dataset.mark = a.mark;
-  text($('text'), a.text);
+  $('verdict').dataset.tone = $('mark').dataset.mark = stateOf(l);
+  text($('text'), stateOf(l));
   $('detail').classList.toggle('unbound', !bounded(l));
   text($('c-title'), bounded(l) ? 'Window' : 'In flight');
-  text($('do'), a.do);
   if (!s) return;
   const accepted = now(l, i, ACCEPTED), refused = now(l, i, REFUSED, TIMEOUTS);
   text($('t-cwnd'), num(s[CWND]));
@@ -103,8 +103,8 @@ function overview() {
     tr.classList.toggle('gone', !!l.gone);
     tr.querySelector('button').setAttribute('aria-pressed', l.id === view.id);
     const c = tr.children, state = c[1].firstChild;
-    state.dataset.mark = l.gone ? 'off' : l.a.mark;
-    text(state, l.gone ? 'gone' : l.a.state);
+    state.dataset.mark = stateOf(l);
+    text(state, stateOf(l));
     text(tr.querySelector('bdi'), l.name);
     if (!s) continue;
     [bounded(l) ? s[CWND] : null, s[FLIGHT], bounded(l) ? s[QUEUED] : null, now(l, i, ACCEPTED), now(l, i, REFUSED, TIMEOUTS), s[ACCEPTED], s[REFUSED] + s[TIMEOUTS]]
@@ -140,10 +140,10 @@ function spark(canvas, l) {
 let spoken = '', spokenAt = 0;
 function speak() {
   const l = limiters.get(view.id);
-  if (!l || !l.a || Date.now() - spokenAt < 4000) return;
-  const key = l.id + l.a.state;
+  if (!l || Date.now() - spokenAt < 4000) return;
+  const key = l.id + l.a;
   if (key === spoken) return;
   spoken = key;
   spokenAt = Date.now();
-  text($('spoken'), `${l.name}: ${l.a.text}`);
+  text($('spoken'), `${l.name}: ${l.a}`);
 }
