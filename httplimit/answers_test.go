@@ -199,7 +199,7 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 			"Client": func(t *testing.T) error {
 				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 				defer cancel()
-				_, err := clientOn(t, base(send), narrow(t, aimd.WithMaxRetryAfter(time.Second))).Do(get(ctx, anyURL))
+				_, err := clientOn(base(send), narrow(t, aimd.WithMaxRetryAfter(time.Second))).Do(get(ctx, anyURL))
 				return err
 			},
 			"Do with Check": func(t *testing.T) error {

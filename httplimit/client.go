@@ -16,34 +16,36 @@ const patience = 15 * time.Minute
 
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
-// Client returns an http.Client that needs no further thought. Each request waits for a slot of the
-// limiter, and is sent again as limiter.Do runs a function again, until its deadline or, without one, for 15
-// minutes. If the limiter has a policy, the policy decides instead.
+// Client returns an http.Client for which each request waits for a slot of the limiter, and is sent again as
+// limiter.Do runs a function again: until its deadline or, without one, for 15 minutes. If the limiter has a
+// policy, the policy decides instead.
 //
 // Which requests are sent again, if the limiter's classifier allows it:
 //
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
 //	any, after a 429                                     the service did not do the work
-//	any, after a 503 with a Retry-After                  with the option ResendUnavailable
+//	any, after a 503                                     with the option ResendUnavailable
 //	any that was certainly not sent                      there was no connection
 //	POST, PATCH and others, after other failures         never
 //	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
 //
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
-// retrier ([NewRetrier]). Client panics if l is nil.
-//
-// It sends with what http.DefaultTransport is now. For another base, or a limiter for each host, use
-// [New], [PerHost] and [NewRetrier].
-func Client(l *limiter.Limiter, opts ...Option) *http.Client {
-	return &http.Client{Transport: &patient{New(nil, l, opts...)}}
-}
+// retrier ([NewRetrier]). The option Base sets what sends: with a proxy, a private CA, or another client's
+// credentials. [Transport.Client] of [PerHost] has a limiter for each host. Client panics if l is nil.
+func Client(l *limiter.Limiter, opts ...Option) *http.Client { return New(nil, l, opts...).Client() }
+
+// Client returns an http.Client that sends each request through the Transport, and again by the rules of the
+// function [Client].
+func (t *Transport) Client() *http.Client { return &http.Client{Transport: &patient{t}} }
 
 // Option is a setting of a Client or a Transport.
 type Option func(*options)
 
 type options struct {
-	// unavailable: a 503 with a Retry-After says that the work was not done.
+	// sender is the base, nil for the default.
+	sender http.RoundTripper
+	// unavailable: a 503 says that the work was not done.
 	unavailable bool
 	// unread: what the answers report of quotas is not read.
 	unread bool
@@ -56,8 +58,14 @@ func optionsOf(opts []Option) (all options) {
 	return all
 }
 
-// ResendUnavailable lets a Client send every request again after a 503 with a Retry-After, a POST too: for a
-// service that refuses with 503 before it does any of the work.
+// Base sets the http.RoundTripper that sends. nil, the default, is a copy of what http.DefaultTransport is now,
+// which keeps as many idle connections as the window may need, if that is an *http.Transport. Set
+// MaxIdleConnsPerHost of an http.Transport of your own to the largest window that you expect: it keeps two by
+// default, and the other connections are made again for each request. New and PerHost have an argument instead.
+func Base(rt http.RoundTripper) Option { return func(o *options) { o.sender = rt } }
+
+// ResendUnavailable lets a Client send every request again after a 503, a POST too. It is for a service that
+// refuses with 503 before it does any of the work, as nginx does by limit_req and limit_conn.
 func ResendUnavailable() Option { return func(o *options) { o.unavailable = true } }
 
 // WithoutQuota leaves the quotas alone that a service reports in its answers. The default is to pace the
@@ -92,11 +100,23 @@ func (p *patient) again(ctx context.Context, f attempt.Failure) (bool, error) {
 	if _, bounded := ctx.Deadline(); !bounded && f.Elapsed >= patience {
 		return false, errPatience
 	}
+	d := refusals{sendable, p.unavailable}.Decide(ctx, f)
+	return d.Retry, d.Reason
+}
+
+// refusals is a policy that knows which answers say that the work was not done.
+type refusals struct {
+	attempt.Policy
+	// unavailable: a 503 says so too.
+	unavailable bool
+}
+
+// Decide decides as the policy does for work that may be done twice, if the work was not done.
+func (r refusals) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	var answer *StatusError
 	if errors.As(f.Err, &answer) && (answer.StatusCode == http.StatusTooManyRequests ||
-		p.unavailable && answer.StatusCode == http.StatusServiceUnavailable && f.Verdict.RetryAfter > 0) {
-		ctx = retry.WithIdempotent(ctx) // the work was not done
+		r.unavailable && answer.StatusCode == http.StatusServiceUnavailable) {
+		ctx = retry.WithIdempotent(ctx)
 	}
-	d := sendable.Decide(ctx, f)
-	return d.Retry, d.Reason
+	return r.Policy.Decide(ctx, f)
 }

@@ -24,12 +24,8 @@ import (
 )
 
 // clientOn is httplimit.Client over that base.
-func clientOn(t *testing.T, base http.RoundTripper, l *limiter.Limiter, opts ...httplimit.Option) *http.Client {
-	t.Helper()
-	kept := http.DefaultTransport
-	http.DefaultTransport = base
-	t.Cleanup(func() { http.DefaultTransport = kept })
-	return httplimit.Client(l, opts...)
+func clientOn(base http.RoundTripper, l *limiter.Limiter, opts ...httplimit.Option) *http.Client {
+	return httplimit.Client(l, append(opts, httplimit.Base(base))...)
 }
 
 // narrow is a limiter with one slot that nobody watches.
@@ -41,7 +37,7 @@ func narrow(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 }
 
 // What is sent again, and what is not: the caller gets the last answer as it came. A POST after a 429 was
-// not done. After a 503 with a Retry-After an option says so.
+// not done. After a 503 an option says so.
 func TestWhatAClientSendsAgain(t *testing.T) {
 	resend := []httplimit.Option{httplimit.ResendUnavailable()}
 	for name, c := range map[string]struct {
@@ -53,20 +49,20 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 		want         int
 		after        time.Duration
 	}{
-		"GET":                                 {method: "GET", status: 503, want: 200},
-		"PUT with its body":                   {method: "PUT", body: "payload", status: 500, want: 200},
-		"POST":                                {method: "POST", body: "payload", status: 503, want: 503},
-		"POST with a key":                     {method: "POST", body: "payload", sent: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
-		"POST by its context":                 {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
-		"GET of what is not":                  {method: "GET", status: 404, want: 404},
-		"GET without a quota":                 {method: "GET", status: 402, want: 402},
-		"GET, later":                          {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200, after: 30 * time.Second},
-		"POST, 429":                           {method: "POST", body: "payload", status: 429, want: 200},
-		"POST, a 429 that forbids it":         {method: "POST", body: "payload", status: 429, header: http.Header{"X-Should-Retry": {"false"}}, want: 429},
-		"POST, later":                         {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, want: 503},
-		"POST, later, with the option":        {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, opts: resend, want: 200, after: time.Second},
-		"POST, with the option":               {method: "POST", body: "payload", status: 503, opts: resend, want: 503},
-		"POST, a 500, later, with the option": {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, opts: resend, want: 500},
+		"GET":                          {method: "GET", status: 503, want: 200},
+		"PUT with its body":            {method: "PUT", body: "payload", status: 500, want: 200},
+		"POST":                         {method: "POST", body: "payload", status: 503, want: 503},
+		"POST with a key":              {method: "POST", body: "payload", sent: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
+		"POST by its context":          {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
+		"GET of what is not":           {method: "GET", status: 404, want: 404},
+		"GET without a quota":          {method: "GET", status: 402, want: 402},
+		"GET, later":                   {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200, after: 30 * time.Second},
+		"POST, 429":                    {method: "POST", body: "payload", status: 429, want: 200},
+		"POST, a 429 that forbids it":  {method: "POST", body: "payload", status: 429, header: http.Header{"X-Should-Retry": {"false"}}, want: 429},
+		"POST, later":                  {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, want: 503},
+		"POST, later, with the option": {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, opts: resend, want: 200, after: time.Second},
+		"POST, nginx's limit_req, with the option": {method: "POST", body: "payload", status: 503, opts: resend, want: 200},
+		"POST, a 500, later, with the option":      {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, opts: resend, want: 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -89,7 +85,7 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 				require.NoError(t, err)
 				maps.Copy(req.Header, c.sent)
 				start := time.Now()
-				resp, err := clientOn(t, s.Client().Transport, l, c.opts...).Do(req)
+				resp, err := clientOn(s.Client().Transport, l, c.opts...).Do(req)
 				require.NoError(t, err)
 				require.Equal(t, c.want, resp.StatusCode)
 				require.Same(t, req, resp.Request)
@@ -116,7 +112,7 @@ func TestAWrongPortIsTold(t *testing.T) {
 		return newRetrier(t, httplimit.New(nobody, l), retry.Config{MaxAttempts: -1})
 	}
 	for name, of := range map[string]func(*testing.T, *limiter.Limiter) http.RoundTripper{
-		"Client":  func(t *testing.T, l *limiter.Limiter) http.RoundTripper { return clientOn(t, nobody, l).Transport },
+		"Client":  func(t *testing.T, l *limiter.Limiter) http.RoundTripper { return clientOn(nobody, l).Transport },
 		"Retrier": endless,
 		"a loop around a Transport": func(_ *testing.T, l *limiter.Limiter) http.RoundTripper {
 			return base(func(r *http.Request) (*http.Response, error) {
@@ -156,7 +152,7 @@ func TestAWrongPortIsTold(t *testing.T) {
 func TestATaggerAboveARetrier(t *testing.T) {
 	for name, below := range map[string]func(*testing.T, http.RoundTripper) http.RoundTripper{
 		"Retrier": func(t *testing.T, b http.RoundTripper) http.RoundTripper { return newRetrier(t, b, retry.Config{}) },
-		"Client":  func(t *testing.T, b http.RoundTripper) http.RoundTripper { return clientOn(t, b, narrow(t)).Transport },
+		"Client":  func(t *testing.T, b http.RoundTripper) http.RoundTripper { return clientOn(b, narrow(t)).Transport },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -207,7 +203,7 @@ func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
 	for name, below := range map[string]func(*testing.T, http.RoundTripper, *limiter.Limiter) http.RoundTripper{
 		"Client": func(t *testing.T, b http.RoundTripper, l *limiter.Limiter) http.RoundTripper {
-			return clientOn(t, b, l).Transport
+			return clientOn(b, l).Transport
 		},
 		"Retrier": func(t *testing.T, b http.RoundTripper, l *limiter.Limiter) http.RoundTripper {
 			return newRetrier(t, httplimit.New(b, l), retry.Config{})
@@ -245,7 +241,7 @@ func TestAfterARefusalThatDrips(t *testing.T) {
 		}))
 		l := narrow(t)
 		start := time.Now()
-		resp, err := clientOn(t, s.Client().Transport, l).Get(s.URL)
+		resp, err := clientOn(s.Client().Transport, l).Get(s.URL)
 		require.NoError(t, err)
 		require.Equal(t, 200, resp.StatusCode)
 		require.LessOrEqual(t, time.Since(start), time.Second)
@@ -282,7 +278,7 @@ func TestAClientHasABound(t *testing.T) {
 				}
 				start := time.Now()
 				calls := 0
-				resp, err := clientOn(t, base(func(r *http.Request) (*http.Response, error) {
+				resp, err := clientOn(base(func(r *http.Request) (*http.Response, error) {
 					calls++
 					return answers(503, nil, http.NoBody)(r)
 				}), l).Do(get(ctx, anyURL))

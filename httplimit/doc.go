@@ -6,7 +6,7 @@
 //
 // There are four ways; a request needs one.
 //
-//   - [Client] is an http.Client that waits for slots and sends again. It needs no further thought.
+//   - [Client] is an http.Client that waits for slots and sends again. Its comment says which requests.
 //   - [Transport] is for a client that retries by itself: the SDK of a cloud, or a loop of your own.
 //     Every attempt waits for a slot, and holds it until the body of its answer is read or closed. A
 //     Transport never retries.
@@ -32,8 +32,7 @@
 // slots. If all slots are held in this way, every request waits for ever. Read the body first, or use a
 // limiter for each kind of request.
 //
-// http.Transport keeps two idle connections for each host: set MaxIdleConnsPerHost to the largest window
-// that you expect. Bound an attempt by http.Transport.ResponseHeaderTimeout, since http.Client.Timeout
+// An http.Transport of your own keeps two idle connections for each host; see [Base]. Bound an attempt by http.Transport.ResponseHeaderTimeout, since http.Client.Timeout
 // includes the wait. Request.Cancel has no effect in the queue.
 //
 // A tagger ([NewTagger]) adds headers that say which client sends a request, for which feature, how bad a

@@ -134,7 +134,7 @@ func TestNoRequestIsLost(t *testing.T) {
 			return func(id string) error { return fetch(t.Context(), client, url, id) }
 		},
 		"a Client": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
-			client := clientOn(t, rt, l)
+			client := clientOn(rt, l)
 			return func(id string) error { return fetch(t.Context(), client, url, id) }
 		},
 	} {

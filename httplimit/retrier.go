@@ -17,9 +17,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for clients
-// without an SDK. Put it above a [Transport], so that each attempt waits for its own slot. A retry waits at
-// the front of the queue, and holds no slot before.
+// NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy
+// of your own; without one, take a [Client]. Put it above a [Transport], so that each attempt waits for its own
+// slot. A retry waits at the front of the queue, and holds no slot before.
 //
 // Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter: the policy's
 // guards are asked before the delay, while the answer can still be returned.
@@ -27,7 +27,7 @@ import (
 // The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request
 // may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
 // section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key header, or if its context says so
-// (retry.WithIdempotent). It is sent again only if its body can be: it has none, or GetBody, as
+// (retry.WithIdempotent). A request that was refused with 429 was not done. A request is sent again only if its body can be: it has none, or GetBody, as
 // http.NewRequest sets it for the readers that it knows.
 //
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
@@ -39,11 +39,12 @@ import (
 // http.DefaultTransport is now. The policy must have no attempt timeout, since an answer's body outlives the
 // attempt: set http.Transport.ResponseHeaderTimeout instead.
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, error) {
-	runner := p.Runner()
+	runner := *p.Runner()
+	runner.Policy = refusals{Policy: runner.Policy}
 	if runner.AttemptTimeout != 0 {
 		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
-	return &retrier{over(base), runner}, nil
+	return &retrier{over(base), &runner}, nil
 }
 
 type retrier struct {

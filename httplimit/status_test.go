@@ -158,7 +158,7 @@ func TestOutOfQuotaIsNotTriedAgain(t *testing.T) {
 		for name, rt := range map[string]http.RoundTripper{
 			"Transport": httplimit.New(client.Transport, l.Limiter),
 			"Retrier":   newRetrier(t, httplimit.New(client.Transport, l.Limiter), retry.Config{If: func(error) bool { return true }}),
-			"Client":    clientOn(t, client.Transport, l.Limiter).Transport,
+			"Client":    clientOn(client.Transport, l.Limiter).Transport,
 		} {
 			calls = 0
 			resp, err := rt.RoundTrip(get(t.Context(), s.URL))

@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Transport is an http.RoundTripper that waits for a slot of its limiter before it sends a request, and
@@ -26,7 +27,7 @@ import (
 // An answer with a status below 400 is a success. The limiter's classifier reads any other as a
 // [StatusError], whose Body is empty except of a 402, 403 or 429 in JSON, and it reads the errors of the base.
 //
-// A Transport does not retry; attempt.WithRetry marks a request as a retry. A request without a slot fails
+// A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request without a slot fails
 // with an [*attempt.Error] of no attempt, so it may be sent again even if it is not idempotent. The reason is
 // limiter.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a
 // guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the service has
@@ -43,18 +44,31 @@ type Transport struct {
 	hosts  *limiter.Keyed[string]
 }
 
-// New returns a Transport with one limiter for all its requests. base does the sending; nil means what
-// http.DefaultTransport is now. It panics if l is nil.
+// New returns a Transport with one limiter for all its requests. base sends; nil is the default of the option
+// [Base]. It panics if l is nil.
 func New(base http.RoundTripper, l *limiter.Limiter, opts ...Option) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
 	}
-	return &Transport{beneath: over(base), options: optionsOf(opts), single: l}
+	o := optionsOf(opts)
+	return &Transport{beneath: o.under(base), options: o, single: l}
 }
 
 type beneath struct{ base http.RoundTripper }
 
 func over(base http.RoundTripper) beneath { return beneath{cmp.Or(base, http.DefaultTransport)} }
+
+// under is what a limiter's Transport sends with.
+func (o options) under(base http.RoundTripper) beneath {
+	base = cmp.Or(base, o.sender)
+	shared, ok := http.DefaultTransport.(*http.Transport)
+	if base != nil || !ok {
+		return over(base)
+	}
+	own := shared.Clone()
+	own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, window.MaxWindow // the window bounds them
+	return beneath{own}
+}
 
 // CloseIdleConnections is for http.Client: it closes the idle connections of the base, if it can.
 func (b beneath) CloseIdleConnections() {
@@ -198,8 +212,8 @@ func (d *duplex) CloseWrite() error {
 	return fmt.Errorf("httplimit: CloseWrite: %w", errors.ErrUnsupported)
 }
 
-// PerHost returns a Transport with a limiter for each host. base sends; nil means what http.DefaultTransport
-// is now. newLimiter makes the limiter of a host at its first request, while other requests wait. host is the
+// PerHost returns a Transport with a limiter for each host. base sends; nil is the default of the option
+// [Base]. newLimiter makes the limiter of a host at its first request, while other requests wait. host is the
 // URL's host in lower case and with its port: "example.com:443". If newLimiter fails, so does the request. If
 // c.Keys limiters are all in use, a request for another host fails and is not sent.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig, opts ...Option) (*Transport, error) {
@@ -219,7 +233,8 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limi
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	return &Transport{beneath: over(base), options: optionsOf(opts), hosts: hosts}, nil
+	o := optionsOf(opts)
+	return &Transport{beneath: o.under(base), options: o, hosts: hosts}, nil
 }
 
 func host(u *url.URL) string {
