@@ -96,7 +96,7 @@ func (s shape) read() answer.Answer {
 	if resp := s.response(); resp != nil {
 		status, header = resp.StatusCode, resp.Header
 		if body == nil && refusing(status) {
-			body = answer.Peek(resp)
+			body, _ = answer.Peek(resp)
 		}
 	}
 	if event, _ := s.get("Event", "Data").([]byte); status == 0 && event != nil {

@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -106,7 +107,9 @@ func TestABaseWithAProxy(t *testing.T) {
 
 // The base knows a private CA, the default does not.
 func TestABaseWithAPrivateCA(t *testing.T) {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that failed
+	s.StartTLS()
 	t.Cleanup(s.Close)
 	resp, err := httplimit.Client(narrow(t), httplimit.Base(s.Client().Transport)).Get(s.URL)
 	require.NoError(t, err)

@@ -111,9 +111,6 @@ func rewinds(req *http.Request) bool {
 
 var errNoAnswer = errors.New("httplimit: the base returned neither an answer nor an error")
 
-// drainTime is how long an answer that is not the last is read. Our choice: a new connection takes less.
-const drainTime = 250 * time.Millisecond
-
 // exchange is one request of a Client or a retrier with all its attempts. One goroutine has it.
 type exchange struct {
 	req *http.Request
@@ -123,6 +120,8 @@ type exchange struct {
 	sent bool
 	// answer is the latest answer, its body open; nil if there was no answer or it was dropped.
 	answer *http.Response
+	// late: its body did not come in time.
+	late bool
 }
 
 // Try sends the request once.
@@ -136,7 +135,8 @@ func (x *exchange) Try(a *run.Attempt) (attempt.Verdict, error) {
 	if resp != nil && resp.Request == req {
 		resp.Request = x.req
 	}
-	x.answer = resp
+	var refusal *StatusError
+	x.answer, x.late = resp, errors.As(err, &refusal) && refusal.late
 	return v, err
 }
 
@@ -163,21 +163,25 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 // Between drops the answer of the attempt before. It is of no use once there is going to be another one.
 func (x *exchange) Between() {
 	if x.answer != nil {
-		drop(x.answer)
+		if !x.late {
+			drain(x.answer)
+		}
+		if x.answer.Body != nil {
+			x.answer.Body.Close()
+		}
 		x.answer = nil
 	}
 }
 
-// drop reads the rest of an answer, within bounds, and closes it.
-func drop(resp *http.Response) {
+// drain reads the rest of an answer, within bounds.
+func drain(resp *http.Response) {
 	if resp.Body == nil {
 		return
 	}
-	defer resp.Body.Close()
 	// A service that sends its refusal byte by byte must not hold up the client. Whoever closes the body
-	// ends the attempt, so drop waits for the timer.
+	// ends the attempt, so drain waits for the timer.
 	closed := make(chan struct{})
-	t := time.AfterFunc(drainTime, func() {
+	t := time.AfterFunc(answer.MostTime, func() {
 		defer close(closed)
 		resp.Body.Close()
 	})

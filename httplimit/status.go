@@ -2,7 +2,6 @@ package httplimit
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -32,31 +31,33 @@ type StatusError struct {
 
 	// read is the answer as it was read when it came, nil for a StatusError that is made by hand.
 	read *answer.Answer
+	// late: the body did not come in time.
+	late bool
 }
 
 // Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
-// returns a [*StatusError], reads at most 64 KiB of the body, for as long as the request's context lasts,
-// and closes it. It is for limiter.Do around a plain client. Read the body of a good answer within the
-// function: the slot is held as long as the function runs.
+// returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it.
+// It is for limiter.Do around a plain client. Read the body of a good answer within the function: the slot is
+// held as long as the function runs.
 func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {
 		return nil
 	}
 	e := glance(resp)
+	if e.Body == nil && !e.late {
+		start, _ := answer.Start(resp)
+		e.Body = start[:min(len(start), keptBody)]
+	}
 	if resp.Body != nil {
-		defer resp.Body.Close()
-		// An error here does not matter: the status is known.
-		if e.Body == nil {
-			e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, keptBody))
-		}
-		_, _ = io.CopyN(io.Discard, resp.Body, answer.MostBody-int64(len(e.Body)))
+		resp.Body.Close() // an error here does not matter: the status is known
 	}
 	return e
 }
 
 // glance returns the answer as a StatusError and leaves its body readable.
 func glance(resp *http.Response) *StatusError {
-	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, Body: answer.Peek(resp)}
+	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
+	e.Body, e.late = answer.Peek(resp)
 	e.Status = e.status()
 	read := e.Answer()
 	e.read = &read

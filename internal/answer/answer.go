@@ -3,11 +3,8 @@
 package answer
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"math"
-	"mime"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -130,25 +127,6 @@ func (a *Answer) said(key, text string) {
 	case "code", "type", "reason", "error", "__type", "errorCode":
 		a.Codes = append(a.Codes, text)
 	}
-}
-
-// MostBody is how much of a body is looked at, in bytes.
-const MostBody = 64 << 10
-
-// Peek returns the start of the answer's body, if that may say more than the status, and leaves the body
-// readable.
-func Peek(resp *http.Response) []byte {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if !Ambiguous(resp.StatusCode) || !strings.HasSuffix(kind, "json") || resp.Body == nil || resp.Body == http.NoBody {
-		return nil
-	}
-	// Whoever reads the rest sees an error too.
-	start, _ := io.ReadAll(io.LimitReader(resp.Body, MostBody))
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
-	return start
 }
 
 // Longest is the longest delay that is believed. Our choice: a longer one is a mistake, such as a Unix

@@ -1,0 +1,97 @@
+package answer
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// MostBody is how much of a body is looked at, in bytes.
+	MostBody = 64 << 10
+	// MostTime is how long a body is waited for that is only looked at. Our choice: a new connection takes less.
+	MostTime = 250 * time.Millisecond
+)
+
+// Peek returns the start of the answer's body, if that may say more than the status, and leaves the body
+// readable. If the body is late, the start is what came in time, and Peek reports late.
+func Peek(resp *http.Response) (start []byte, late bool) {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if !Ambiguous(resp.StatusCode) || !strings.HasSuffix(kind, "json") {
+		return nil, false
+	}
+	return Start(resp)
+}
+
+// Start is Peek for any answer.
+func Start(resp *http.Response) (start []byte, late bool) {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return nil, false
+	}
+	a := &ahead{inner: resp.Body, done: make(chan struct{})}
+	resp.Body = a
+	go a.fill()
+	timer := time.NewTimer(MostTime)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+	case <-timer.C:
+		late = true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.came[:len(a.came):len(a.came)], late
+}
+
+// ahead is a body whose start is read before its reader asks for it.
+type ahead struct {
+	inner io.ReadCloser
+	// done is closed when the start has been read.
+	done chan struct{}
+	// taken is how much of the start the reader has.
+	taken int
+
+	// mu guards the start, which only grows, and how reading it ended, until done is closed.
+	mu   sync.Mutex
+	came []byte
+	err  error
+}
+
+// fill reads the start. A panic of the body is an error for its reader.
+func (a *ahead) fill() {
+	defer close(a.done)
+	defer func() {
+		if p := recover(); p != nil {
+			a.err = fmt.Errorf("httplimit: a body panicked: %v", p)
+		}
+	}()
+	_, a.err = io.Copy(a, io.LimitReader(a.inner, MostBody))
+}
+
+// Write adds to the start.
+func (a *ahead) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.came = append(a.came, p...)
+	return len(p), nil
+}
+
+// Read returns the start and then the rest. It waits for the whole start.
+func (a *ahead) Read(p []byte) (int, error) {
+	<-a.done
+	if a.taken == len(a.came) {
+		if a.err != nil {
+			return 0, a.err
+		}
+		return a.inner.Read(p)
+	}
+	n := copy(p, a.came[a.taken:])
+	a.taken += n
+	return n, nil
+}
+
+func (a *ahead) Close() error { return a.inner.Close() }
