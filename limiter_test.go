@@ -204,6 +204,8 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"limiter: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
 		"limiter: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
 		"limiter: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       aimd.WithFactor(1),
+		"limiter: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             aimd.WithMaxRate(-1),
+		"limiter: MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            aimd.WithMaxRate(nan),
 		"limiter: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           aimd.WithQueueBound(-1),
 		"limiter: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          aimd.WithMaxAttempts(-1),
 		"limiter: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": aimd.WithAttemptTimeout(-1),
@@ -251,7 +253,7 @@ func TestALawThatIsNil(t *testing.T) {
 func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
 	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
 		aimd.WithLaw(nil), aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
-		aimd.WithMaxRetryAfter(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithPolicy(nil),
+		aimd.WithMaxRetryAfter(0), aimd.WithMaxRate(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithPolicy(nil),
 		aimd.WithState(limiter.State{}))
 	require.NoError(t, err)
 	want, err := aimd.New()

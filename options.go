@@ -55,6 +55,13 @@ func WithMaxWindow(attempts float64) Option {
 	return func(s *settings) { s.MaxWindow = attempts }
 }
 
+// WithMaxRate sets the most attempts that all operations of the limiter together send in a second, evenly
+// spaced: for a service whose contract names a rate, or that blocks clients that exceed one. 0.0001 to 1000000.
+// Default: no bound.
+func WithMaxRate(perSecond float64) Option {
+	return func(s *settings) { s.MaxRate = perSecond }
+}
+
 // WithState starts from the Limiter.State of an earlier limiter, if that is not older than an hour.
 func WithState(state limiter.State) Option {
 	return func(s *settings) { s.Restore = state }

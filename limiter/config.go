@@ -39,6 +39,10 @@ type Rules struct {
 	// Reserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
 	// at once. It needs package httplimit. 0 means a tenth, and only if more operations wait than are left.
 	Reserve float64
+	// MaxRate is the most attempts that all operations together send in a second, as a contract says: the limiter
+	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends
+	// of at most 20 ms are made up for.
+	MaxRate float64
 	// GiveUpAfter is the longest wait before an attempt: an operation that would wait for longer, for the
 	// service or for the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.
 	GiveUpAfter time.Duration
@@ -113,7 +117,7 @@ func (c Config) core() core.Settings {
 			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
 		},
 		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
-		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, Reserve: c.Reserve, Rand: c.Rand,
+		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, MaxRate: c.MaxRate, Reserve: c.Reserve, Rand: c.Rand,
 	}
 }
 

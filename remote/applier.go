@@ -165,6 +165,7 @@ func (t tuned) with(d Document) limiter.Rules {
 	r.MinWindow = cmp.Or(d.Window.Min, r.MinWindow)
 	r.MaxWindow = cmp.Or(d.Window.Max, r.MaxWindow)
 	r.Factor = cmp.Or(d.Window.Factor, r.Factor)
+	r.MaxRate = cmp.Or(d.Window.MaxRate, r.MaxRate)
 	r.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, r.MaxAttempts)
 	r.PauseMax = cmp.Or(d.Retry.MaxPause, r.PauseMax)
 	if r.PauseMax > 0 { // else pauses are off

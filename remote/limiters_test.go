@@ -53,6 +53,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	equal(t, own, l.Config(), "Check changes nothing")
 	ls.Apply(fullDocument)
 	want := own
+	want.MaxRate = 50
 	want.MinWindow, want.MaxWindow, want.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
 	equal(t, want, l.Config())
 

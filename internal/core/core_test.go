@@ -347,6 +347,29 @@ func TestCoreMakesUpForALateTimer(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7}, c.sent, "20 ms of it are made up for")
 }
 
+// The same of a greatest rate, under a law that spaces nothing: "the sends of at most 20 ms are made up for".
+func TestCoreMakesUpForALateTimerOfAMaxRate(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, core.Settings{MaxRate: 100})
+	require.True(t, c.Timed())
+	c.arrive(1, 10)
+	require.Equal(t, []int{1}, c.sent)
+	c.advance(10 * time.Millisecond)
+	require.Equal(t, []int{1, 2}, c.sent)
+	c.advance(time.Minute)
+	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
+}
+
+// An attempt that comes at once keeps to a greatest rate.
+func TestCoreKeepsToAMaxRateAfterACut(t *testing.T) {
+	gap := time.Second
+	c := newCoreTrace(t, spaced(&gap), core.Settings{MaxRate: 5, Window: window.Settings{Initial: 1}})
+	c.arrive(1, 1)
+	c.answer(1, window.Overload, 0)
+	at, ok := c.Core.Deadline()
+	require.True(t, ok)
+	require.Equal(t, 200*time.Millisecond, at-c.now)
+}
+
 // Only a timer's lateness is made up for: a window that was full, or a queue that was empty, when the gap
 // ended leaves nothing behind.
 func TestCoreMakesUpForNothingElse(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Gate decides when the next attempt may be sent, whatever the order of those that wait: a window, the pauses
-// for all, the gap of a law that spaces its sends, and the quotas of the service. It is pure. now is the time
+// for all, the gap of a law that spaces its sends or of a greatest rate, and the quotas of the service. It is pure. now is the time
 // of the event since any start that stays the same. A time before the last one counts as the last one, so 0
 // will do for an event that needs no time: see Timed.
 type Gate struct {
@@ -19,7 +19,9 @@ type Gate struct {
 	now time.Duration
 	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
 	pausedUntil time.Duration
-	// sent is the last send of a law that spaces its sends: the time it was due, if only the timer was late.
+	// apart is the least time between two sends, by Settings.MaxRate.
+	apart time.Duration
+	// sent is the last send, if there is a gap: the time it was due, if only the timer was late.
 	sent time.Duration
 	// spaced: the gap alone kept back the operation at the front, so the next send is as late as the timer.
 	spaced bool
@@ -43,7 +45,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 	}
 	s, err = s.WithDefaults()
 	s.Window = w.settings
-	return Gate{Window: w, rules: s, sent: -2 * maxGap, spread: 1}, err
+	return Gate{Window: w, rules: s, apart: s.apart(), sent: longAgo, spread: 1}, err
 }
 
 // Events.
@@ -159,7 +161,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 			return err
 		}
 	}
-	g.rules = s
+	g.rules, g.apart = s, s.apart()
 	// The longest that pause and retryAfter return.
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
@@ -200,11 +202,15 @@ func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Dur
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.timed || g.pausedUntil > g.now || g.gap > 0 || g.quotas != nil
+	return g.timed || g.pausedUntil > g.now || g.Gap() > 0 || g.quotas != nil
 }
 
 // Rules are the settings in force. If the law has no factor, the factor is 0.
 func (g *Gate) Rules() Settings { return g.rules }
+
+// Gap is the shortest time between two sends: of a law that spaces them and by Settings.MaxRate. 0: there is
+// none.
+func (g *Gate) Gap() time.Duration { return max(g.gap, g.apart) }
 
 // PausedUntil is when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
@@ -244,22 +250,22 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting)
 }
 
-// spacedUntil is the end of the gap of a law that spaces its sends: the present gap after the last send. While
-// refusals follow one another the gap is spread at random by half, so that clients do not stay in step, and one
-// attempt now and then comes at once: the service may refuse what comes after a rest.
+// spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another the
+// law's gap is spread at random by half, so that clients do not stay in step, and one attempt now and then comes
+// at once: the service may refuse what comes after a rest.
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.gap
 	if g.streak > 0 && g.spaces() {
 		if gap >= rest && g.state.Cwnd <= 1 && g.streak%restEvery == 1 {
-			return g.sent
+			gap = 0
 		}
 		gap = time.Duration(float64(gap) * g.spread)
 	}
-	return g.sent + gap
+	return g.sent + max(gap, g.apart)
 }
 
 func (g *Gate) send() Ticket {
-	if g.gap == 0 {
+	if g.Gap() == 0 {
 		g.sent = g.now
 	} else {
 		g.space()

@@ -33,6 +33,10 @@ const (
 	small = 4
 	// rest is the gap from which, after one cut in a row of each restEvery, an attempt comes at once.
 	rest, restEvery = 500 * time.Millisecond, 20
+	// minRate and maxRate bound Settings.MaxRate: from some nine sends a day to one each microsecond. Our choice.
+	minRate, maxRate = 0.0001, 1_000_000
+	// longAgo is before the start by as long as any gap.
+	longAgo = -10_000 * time.Second
 )
 
 // Settings are the rules of a Gate or a Core. limiter.Rules documents the fields.
@@ -42,7 +46,7 @@ type Settings struct {
 	PauseMin, PauseMax time.Duration
 	Patience           int
 	MaxRetryAfter      time.Duration
-	Reserve            float64
+	MaxRate, Reserve   float64
 	Rand               *rand.Rand
 }
 
@@ -62,15 +66,25 @@ func (s Settings) WithDefaults() (Settings, error) {
 		err = cmp.Or(err, setting.Duration("PauseMax", &s.PauseMax, DefaultPauseMax, time.Millisecond, time.Hour))
 		err = cmp.Or(err, setting.Duration("PauseMin", &s.PauseMin, min(DefaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax))
 	}
+	rate := s.MaxRate // 0: no bound
 	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(4, 4)))
 	err = cmp.Or(
 		err,
 		setting.Duration("MaxRetryAfter", &s.MaxRetryAfter, DefaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
 		setting.Count("Patience", &s.Patience, DefaultPatience, 1, math.MaxInt),
+		setting.Number("MaxRate", &rate, minRate, minRate, maxRate),
 		setting.Number("Reserve", &s.Reserve, 0, 0, 1),
 		setting.Optional("QueueBound", s.QueueBound),
 	)
 	return s, err
+}
+
+// apart is the least time between two sends, 0 without a MaxRate.
+func (s Settings) apart() time.Duration {
+	if s.MaxRate == 0 {
+		return 0
+	}
+	return time.Duration(math.Ceil(float64(time.Second) / s.MaxRate))
 }
 
 // windowDefaults puts defaults instead of zeros, or returns an error that names the first wrong setting.
