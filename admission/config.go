@@ -82,7 +82,7 @@ type Limit struct {
 func Fixed(requests int) Limit {
 	n := float64(requests)
 	if n < window.MinWindow || n > window.MaxWindow {
-		return Limit{err: setting.Wrong("limit", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
+		return Limit{err: setting.Wrong("Fixed", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
 	}
 	return Limit{law: func(window.Settings) window.Law { return constant{} }, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
@@ -111,7 +111,7 @@ func (l Limit) gate(r *rand.Rand) (gate.Gate, error) {
 	case l.err != nil:
 		return gate.Gate{}, l.err
 	case l.law == nil:
-		return gate.Gate{}, setting.Wrong("limit", "the zero Limit", "Fixed or Adaptive")
+		return gate.Gate{}, setting.Wrong("Limit", "the zero Limit", "Fixed or Adaptive")
 	}
 	// Retry-After goes by how long a request takes. A server has no other pause than the gap of the law.
 	l.settings.Timed = true

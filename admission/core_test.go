@@ -259,9 +259,9 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	require.NoError(t, core(good, Config{}))
 	require.NoError(t, core(good, Config{RetryAfterMin: time.Minute}), "the longest is no less")
 	require.NoError(t, core(good, Config{RetryAfterMax: 500 * time.Millisecond}), "the shortest is no more")
-	assert.EqualError(t, core(Limit{}, Config{}), "limit: the zero Limit is not allowed, want Fixed or Adaptive")
-	assert.EqualError(t, core(Fixed(0), Config{}), "limit: 0 is not allowed, want a number from 1 to 1048576")
-	assert.EqualError(t, core(Fixed(-1), Config{}), "limit: -1 is not allowed, want a number from 1 to 1048576")
+	assert.EqualError(t, core(Limit{}, Config{}), "Limit: the zero Limit is not allowed, want Fixed or Adaptive")
+	assert.EqualError(t, core(Fixed(0), Config{}), "Fixed: 0 is not allowed, want a number from 1 to 1048576")
+	assert.EqualError(t, core(Fixed(-1), Config{}), "Fixed: -1 is not allowed, want a number from 1 to 1048576")
 	assert.EqualError(t, core(Adaptive(nil, window.Settings{}), Config{}), "law: nil is not allowed")
 	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Config{}), "Factor: 2 is not allowed")
 	for want, s := range map[string]Config{
@@ -275,7 +275,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		assert.EqualError(t, core(good, s), want)
 	}
 	_, err := New(Limit{}, Config{})
-	assert.ErrorContains(t, err, "admission: limit: ")
+	assert.ErrorContains(t, err, "admission: Limit: ")
 }
 
 func TestNames(t *testing.T) {

@@ -64,8 +64,8 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 		s.Outcome = outcomeOf
 	}
 	return s, cmp.Or(
-		setting.OneOf("status of refusals", s.Status, http.StatusServiceUnavailable, http.StatusTooManyRequests),
-		setting.Optional("slow", s.Slow),
+		setting.OneOf("Status", s.Status, http.StatusServiceUnavailable, http.StatusTooManyRequests),
+		setting.Optional("Slow", s.Slow),
 	)
 }
 

@@ -342,9 +342,9 @@ func TestHandlerConfig(t *testing.T) {
 	d.ended(window.Success)
 
 	for want, o := range map[string]httplimit.HandlerConfig{
-		"httplimit: status of refusals: 500 is not allowed, want 503 or 429":           {Status: 500},
-		"httplimit: slow: -1s is not allowed, want a positive duration, or 0 for none": {Slow: -time.Second},
-		"httplimit: status of refusals: 200 is not allowed, want 503 or 429":           {Status: 200},
+		"httplimit: Status: 500 is not allowed, want 503 or 429":                       {Status: 500},
+		"httplimit: Slow: -1s is not allowed, want a positive duration, or 0 for none": {Slow: -time.Second},
+		"httplimit: Status: 200 is not allowed, want 503 or 429":                       {Status: 200},
 	} {
 		_, err := httplimit.NewHandler(http.NotFoundHandler(), d.Controller, o)
 		assert.EqualError(t, err, want)

@@ -78,5 +78,5 @@ func ExampleSchedule_SetPeriod() {
 	fmt.Println(s.SetPeriod(-time.Minute))
 	// Output:
 	// <nil> 1m0s
-	// schedule: period: -1m0s is not allowed, want a duration from 10ms to 8760h0m0s
+	// schedule: Period: -1m0s is not allowed, want a duration from 10ms to 8760h0m0s
 }

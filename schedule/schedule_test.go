@@ -176,7 +176,7 @@ func TestThePeriodChangesWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSchedule(t)
 		result := start(t.Context(), s, func(context.Context) {})
-		require.EqualError(t, s.SetPeriod(0), "schedule: period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
+		require.EqualError(t, s.SetPeriod(0), "schedule: Period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
 		require.NoError(t, s.SetPeriod(time.Second))
 		assert.Less(t, time.Until(s.Snapshot().Next), 2*time.Second)
 		time.Sleep(60 * time.Second)
@@ -234,9 +234,9 @@ func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
 
 func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 	_, err := schedule.New(schedule.Config{})
-	require.EqualError(t, err, "schedule: period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
+	require.EqualError(t, err, "schedule: Period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
 	_, err = schedule.New(schedule.Config{Period: period, StartWithin: -1})
-	require.EqualError(t, err, "schedule: start within: -1ns is not allowed, want a duration from 0s to 8760h0m0s")
+	require.EqualError(t, err, "schedule: StartWithin: -1ns is not allowed, want a duration from 0s to 8760h0m0s")
 }
 
 // "wait(period * random(.5, 1.5))": never closer than half a period, on no grid.

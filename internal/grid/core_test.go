@@ -300,7 +300,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 	t.Run("wrong: refused", func(t *testing.T) {
 		c := newCore(t, epoch, grid.Settings{})
 		before := next(t, &c)
-		require.EqualError(t, c.SetPeriod(epoch, -1), "period: -1ns is not allowed, want a duration from 10ms to 8760h0m0s")
+		require.EqualError(t, c.SetPeriod(epoch, -1), "Period: -1ns is not allowed, want a duration from 10ms to 8760h0m0s")
 		assert.Equal(t, period, c.Period())
 		assert.Equal(t, before, next(t, &c))
 	})
@@ -320,10 +320,10 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		grid.Settings
 		want string
 	}{
-		{grid.Settings{}, "period: 0s is not allowed, want a duration from 10ms to 8760h0m0s"},
-		{grid.Settings{Period: math.MaxInt64}, "period: 2562047h47m16.854775807s is not allowed, want a duration from 10ms to 8760h0m0s"},
-		{grid.Settings{Period: period, StartWithin: -1}, "start within: -1ns is not allowed, want a duration from 0s to 8760h0m0s"},
-		{grid.Settings{Period: period, StartWithin: math.MaxInt64}, "start within: 2562047h47m16.854775807s is not allowed, want a duration from 0s to 8760h0m0s"},
+		{grid.Settings{}, "Period: 0s is not allowed, want a duration from 10ms to 8760h0m0s"},
+		{grid.Settings{Period: math.MaxInt64}, "Period: 2562047h47m16.854775807s is not allowed, want a duration from 10ms to 8760h0m0s"},
+		{grid.Settings{Period: period, StartWithin: -1}, "StartWithin: -1ns is not allowed, want a duration from 0s to 8760h0m0s"},
+		{grid.Settings{Period: period, StartWithin: math.MaxInt64}, "StartWithin: 2562047h47m16.854775807s is not allowed, want a duration from 0s to 8760h0m0s"},
 	} {
 		_, err := grid.New(epoch, c.Settings)
 		require.EqualError(t, err, c.want)
