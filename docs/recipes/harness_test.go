@@ -3,8 +3,10 @@
 package recipes
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,6 +73,26 @@ func inMemory(t *testing.T, h http.HandlerFunc) *http.Transport {
 	return tr
 }
 
+// serveConns starts a server that serves each connection so, and returns its dialer.
+func serveConns(t *testing.T, serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
+	t.Helper()
+	l := pipenet.Listen()
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return l.DialContext
+}
+
 // byDefault makes a transport the one of http.DefaultClient until the test ends.
 func byDefault(t *testing.T, tr http.RoundTripper) {
 	kept := http.DefaultTransport
@@ -85,8 +107,8 @@ func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	return lim
 }
 
-// Each block of Go in the pages stands in a test here, word for word but for the
-// indentation.
+// Each block of Go in the pages stands in a test here, or in the Examples of the root, word for word but for
+// the indentation.
 func TestThePagesShowWhatIsTested(t *testing.T) {
 	var page string
 	for _, name := range []string{"../recipes.md", "../coming-from.md"} {
@@ -97,7 +119,7 @@ func TestThePagesShowWhatIsTested(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
 	var tested strings.Builder
-	for _, f := range files {
+	for _, f := range append(files, "../../example_test.go") {
 		source, err := os.ReadFile(f)
 		require.NoError(t, err)
 		tested.WriteString(flat(string(source)))
@@ -107,7 +129,7 @@ func TestThePagesShowWhatIsTested(t *testing.T) {
 	for _, b := range blocks {
 		code, _, ended := strings.Cut(b, "```")
 		require.True(t, ended)
-		require.Contains(t, tested.String(), flat(code))
+		require.True(t, strings.Contains(tested.String(), flat(code)), "no test has these lines:\n%s", code)
 	}
 }
 

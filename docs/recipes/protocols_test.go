@@ -23,7 +23,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
 func kafkaLimiter() (*aimd.Limiter, error) {
@@ -161,7 +160,6 @@ func first(states *[]string) (string, bool) {
 
 // serve serves one connection to its end.
 func (p *postgres) serve(conn net.Conn) error {
-	defer conn.Close()
 	b := pgproto3.NewBackend(conn, conn)
 	if _, err := b.ReceiveStartupMessage(); err != nil {
 		return err
@@ -211,21 +209,10 @@ func (p *postgres) answer(b *pgproto3.Backend, query string, status byte) byte {
 // start returns a database at the server, over pipes.
 func (p *postgres) start(t *testing.T) *sql.DB {
 	t.Helper()
-	l := pipenet.Listen()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _ = p.serve(conn) }() // it ends with the client
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close() })
 	config, err := pgx.ParseConfig("postgres://user@service.example/db?sslmode=disable")
 	require.NoError(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	config.DialFunc = l.DialContext
+	config.DialFunc = serveConns(t, func(conn net.Conn) { _ = p.serve(conn) }) // it ends with the client
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
 	db := stdlib.OpenDB(*config)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })

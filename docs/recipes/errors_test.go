@@ -1,0 +1,323 @@
+package recipes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
+	"github.com/IBM/sarama"
+	"github.com/bwmarrin/discordgo"
+	"github.com/digitalocean/godo"
+	"github.com/go-sql-driver/mysql"
+	"github.com/googleapis/gax-go/v2/apierror"
+	"github.com/redis/go-redis/v9"
+	sashabaranov "github.com/sashabaranov/go-openai"
+	"github.com/slack-go/slack"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/stripe/stripe-go/v82"
+	twilio "github.com/twilio/twilio-go/client"
+	"github.com/twmb/franz-go/pkg/kerr"
+	gitlab "gitlab.com/gitlab-org/api/client-go"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/genai"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+)
+
+const service = "http://service.example/"
+
+var (
+	refused = attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+	again   = attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
+	unknown = attempt.Verdict{}
+)
+
+func after(d time.Duration) attempt.Verdict {
+	v := refused
+	v.RetryAfter = d
+	return v
+}
+
+// What attempt.Classify says of the errors of SDKs in Do. Where an SDK talks HTTP, it makes the error from the
+// answer of a server, with its own retries turned off.
+func TestTheErrorsOfSDKs(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer answer
+		call   func(context.Context, *http.Client) error
+		want   attempt.Verdict
+	}{
+		"azcore, ServerBusy": {
+			answer{503, map[string]string{"X-Ms-Error-Code": "ServerBusy", "X-Ms-Retry-After-Ms": "1500"}, ""}, azureCall, after(1500 * time.Millisecond),
+		},
+		"gitlab": {answer{429, map[string]string{"Retry-After": "2"}, `{"message":"Too Many Requests"}`}, gitlabCall, after(2 * time.Second)},
+		"godo":   {answer{429, map[string]string{"Retry-After": "2"}, `{"id":"too_many_requests","message":"API Rate limit exceeded."}`}, godoCall, after(2 * time.Second)},
+		"googleapi, 429": {
+			answer{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":429,"message":"The rate of requests is too high.","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
+			googleCall, after(2 * time.Second),
+		},
+		"googleapi of drive, 403 rateLimitExceeded": {
+			answer{403, nil, `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
+			googleCall, refused,
+		},
+		"googleapi, 403 forbidden": {
+			answer{403, nil, `{"error":{"code":403,"message":"The caller does not have permission","errors":[{"domain":"global","reason":"forbidden"}]}}`},
+			googleCall, attempt.Verdict{Outcome: aimd.Neutral},
+		},
+		"googleapi of drive, 403 dailyLimitExceeded": {
+			answer{403, nil, `{"error":{"code":403,"message":"Daily Limit Exceeded","errors":[{"domain":"usageLimits","reason":"dailyLimitExceeded"}]}}`},
+			googleCall, attempt.Verdict{Outcome: aimd.Neutral, Reason: attempt.ErrQuota},
+		},
+		"googleapi of storage, 503": {answer{503, nil, `{"error":{"code":503,"message":"Backend Error","errors":[{"domain":"global","reason":"backendError"}]}}`}, googleCall, refused},
+		"googleapi of bigquery, 503, by gax": {
+			answer{503, nil, `{"error":{"code":503,"message":"Error encountered during execution.","errors":[{"domain":"global","reason":"backendError"}]}}`},
+			gaxCall, refused,
+		},
+		"genai, 429": {
+			answer{429, nil, `{"error":{"code":429,"message":"Resource exhausted.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3s"}]}}`},
+			genaiCall, after(3 * time.Second),
+		},
+		"genai, 503":  {answer{503, nil, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`}, genaiCall, refused},
+		"stripe, 429": {answer{429, map[string]string{"Stripe-Rate-Limited-Reason": "global-rate"}, `{"error":{"code":"rate_limit","message":"Too many requests","type":"invalid_request_error"}}`}, stripeCall, refused},
+		"stripe, lock_timeout": {
+			answer{429, nil, `{"error":{"code":"lock_timeout","message":"This object cannot be accessed right now","type":"invalid_request_error"}}`},
+			stripeCall, again,
+		},
+		"stripe, card_declined": {
+			answer{402, nil, `{"error":{"code":"card_declined","message":"Your card was declined.","type":"card_error"}}`},
+			stripeCall, attempt.Verdict{Outcome: aimd.ClientError},
+		},
+		"twilio":    {answer{429, nil, `{"code":20429,"message":"Too Many Requests","more_info":"","status":429}`}, twilioCall, refused},
+		"slack":     {answer{429, map[string]string{"Retry-After": "30"}, ""}, slackCall, after(30 * time.Second)},
+		"go-openai": {answer{429, nil, `{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`}, goOpenAICall, refused},
+		"go-openai, used up": {
+			answer{429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`},
+			goOpenAICall, attempt.Verdict{Outcome: aimd.Neutral, Reason: attempt.ErrQuota},
+		},
+		"discordgo":      {answer{429, nil, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`}, discordCall, after(1500 * time.Millisecond)},
+		"discordgo, 503": {answer{503, nil, ""}, discordCall, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, calls := serve(t, c.answer)
+			err := c.call(t.Context(), &http.Client{Transport: tr})
+			require.Error(t, err)
+			require.Positive(t, *calls, "%v", err)
+			assert.Equal(t, c.want, attempt.Classify(err), "%T: %v", err, err)
+		})
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want attempt.Verdict
+	}{
+		"mysql, too many connections": {mysqlRefuses(t), refused},
+		"mysql, 1040 with a state":    {&mysql.MySQLError{Number: 1040, SQLState: state("08004"), Message: "Too many connections"}, refused},
+		"mysql, deadlock":             {&mysql.MySQLError{Number: 1213, SQLState: state("40001"), Message: "Deadlock found when trying to get lock"}, again},
+		"mysql, a key that exists":    {&mysql.MySQLError{Number: 1062, SQLState: state("23000"), Message: "Duplicate entry"}, unknown},
+		"franz-go, no leader":         {kerr.LeaderNotAvailable, again},
+		"franz-go, over its quota":    {kerr.ThrottlingQuotaExceeded, refused},
+		"franz-go, too large":         {kerr.MessageTooLarge, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Error(t, c.err)
+			assert.Equal(t, c.want, attempt.Classify(c.err), "%T: %v", c.err, c.err)
+		})
+	}
+}
+
+func azureCall(ctx context.Context, client *http.Client) error {
+	c, err := azblob.NewClientWithNoCredential(service, &azblob.ClientOptions{ClientOptions: azcore.ClientOptions{
+		Transport: client, Retry: azpolicy.RetryOptions{MaxRetries: -1},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = c.DeleteBlob(ctx, "container", "blob", nil)
+	return err
+}
+
+func gitlabCall(ctx context.Context, client *http.Client) error {
+	c, err := gitlab.NewClient("token", gitlab.WithBaseURL(service), gitlab.WithHTTPClient(client), gitlab.WithoutRetries())
+	if err != nil {
+		return err
+	}
+	_, _, err = c.Version.GetVersion(gitlab.WithContext(ctx))
+	return err
+}
+
+func godoCall(ctx context.Context, client *http.Client) error {
+	c, err := godo.New(client, godo.SetBaseURL(service))
+	if err != nil {
+		return err
+	}
+	_, _, err = c.Account.Get(ctx)
+	return err
+}
+
+// googleCall makes the error as all clients of google.golang.org/api do.
+func googleCall(ctx context.Context, client *http.Client) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, service, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return googleapi.CheckResponse(resp)
+}
+
+// gaxCall makes the error as the clients of cloud.google.com/go do over REST.
+func gaxCall(ctx context.Context, client *http.Client) error {
+	err, _ := apierror.FromError(googleCall(ctx, client))
+	return err
+}
+
+func genaiCall(ctx context.Context, client *http.Client) error {
+	c, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey: "key", Backend: genai.BackendGeminiAPI, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: service},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.Models.GenerateContent(ctx, "any", genai.Text("hello"), nil)
+	return err
+}
+
+func stripeCall(ctx context.Context, client *http.Client) error {
+	c := stripe.NewClient("key", stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
+		HTTPClient: client, URL: stripe.String(service), MaxNetworkRetries: stripe.Int64(0), LeveledLogger: &stripe.LeveledLogger{},
+	})))
+	_, err := c.V1Customers.Retrieve(ctx, "cus_1", nil)
+	return err
+}
+
+func twilioCall(_ context.Context, client *http.Client) error {
+	c := twilio.Client{Credentials: twilio.NewCredentials("user", "secret"), HTTPClient: client}
+	_, err := c.SendRequest(http.MethodGet, service, nil, nil)
+	return err
+}
+
+func slackCall(ctx context.Context, client *http.Client) error {
+	_, err := slack.New("token", slack.OptionHTTPClient(client), slack.OptionAPIURL(service)).AuthTestContext(ctx)
+	return err
+}
+
+func goOpenAICall(ctx context.Context, client *http.Client) error {
+	config := sashabaranov.DefaultConfig("key")
+	config.BaseURL, config.HTTPClient = service, client
+	_, err := sashabaranov.NewClientWithConfig(config).CreateChatCompletion(ctx, sashabaranov.ChatCompletionRequest{Model: "any"})
+	return err
+}
+
+func discordCall(ctx context.Context, client *http.Client) error {
+	c, err := discordgo.New("Bot token")
+	if err != nil {
+		return err
+	}
+	c.Client = client
+	_, err = c.Request(http.MethodGet, service, nil, discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0))
+	return err
+}
+
+func state(s string) (state [5]byte) {
+	copy(state[:], s)
+	return state
+}
+
+// mysqlRefuses is the error of a connection to a server that has too many, without a state.
+func mysqlRefuses(t *testing.T) error {
+	t.Helper()
+	config := mysql.NewConfig()
+	config.Addr, config.Net = "service.example:3306", "tcp"
+	config.DialFunc = serveConns(t, func(conn net.Conn) { _, _ = io.WriteString(conn, "\x17\x00\x00\x00\xff\x10\x04Too many connections") })
+	connector, err := mysql.NewConnector(config)
+	require.NoError(t, err)
+	_, err = connector.Connect(t.Context())
+	return err
+}
+
+// Errors that have no shape to read, and the classifiers of the recipes.
+func TestTheErrorsThatNeedAClassifier(t *testing.T) {
+	for name, c := range map[string]struct {
+		classify attempt.Classifier
+		err      error
+		want     attempt.Verdict
+	}{
+		"mongo, no primary":        {mongoErrors, mongo.CommandError{Code: 10107, Name: "NotWritablePrimary", Labels: []string{"RetryableWriteError"}}, again},
+		"mongo, a transaction":     {mongoErrors, mongo.CommandError{Code: 112, Name: "WriteConflict", Labels: []string{"TransientTransactionError"}}, again},
+		"mongo, overloaded":        {mongoErrors, mongo.CommandError{Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{"SystemOverloadedError", "RetryableError"}}, refused},
+		"mongo, a key that exists": {mongoErrors, mongo.CommandError{Code: 11000, Name: "DuplicateKey"}, unknown},
+		"sarama, over its quota":   {saramaErrors, fmt.Errorf("send: %w", sarama.ErrThrottlingQuotaExceeded), refused},
+		"sarama, no leader":        {saramaErrors, sarama.ErrLeaderNotAvailable, again},
+		"sarama, too large":        {saramaErrors, sarama.ErrMessageSizeTooLarge, unknown},
+		"redis, LOADING":           {redisErrors, redisSays(t, "LOADING Redis is loading the dataset in memory"), refused},
+		"redis, too many clients":  {redisErrors, redisSays(t, "ERR max number of clients reached"), refused},
+		"redis, the wrong type":    {redisErrors, redisSays(t, "WRONGTYPE Operation against a key holding the wrong kind of value"), unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Error(t, c.err)
+			assert.Equal(t, unknown, attempt.Classify(c.err), "%T: %v: needs no recipe", c.err, c.err)
+			assert.Equal(t, c.want, c.classify(c.err), "%T: %v", c.err, c.err)
+		})
+	}
+}
+
+func mongoErrors(err error) attempt.Verdict {
+	var labels mongo.LabeledError
+	switch {
+	case !errors.As(err, &labels):
+	case labels.HasErrorLabel("SystemOverloadedError"):
+		return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+	case labels.HasErrorLabel("RetryableWriteError"), labels.HasErrorLabel("TransientTransactionError"):
+		return attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
+	}
+	return attempt.Verdict{}
+}
+
+func saramaErrors(err error) attempt.Verdict {
+	var code sarama.KError
+	errors.As(err, &code)
+	switch code {
+	case sarama.ErrThrottlingQuotaExceeded:
+		return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+	case sarama.ErrRequestTimedOut, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition, sarama.ErrNotEnoughReplicas:
+		return attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
+	}
+	return attempt.Verdict{}
+}
+
+func redisErrors(err error) attempt.Verdict {
+	if redis.HasErrorPrefix(err, "LOADING") || redis.HasErrorPrefix(err, "max number of clients") {
+		return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+	}
+	return attempt.Verdict{}
+}
+
+// redisSays is the error of a server that answers this.
+func redisSays(t *testing.T, text string) error {
+	t.Helper()
+	dial := serveConns(t, func(conn net.Conn) {
+		commands := bufio.NewScanner(conn)
+		for commands.Scan() {
+			if strings.HasPrefix(commands.Text(), "*") { // how many arguments follow
+				go fmt.Fprintf(conn, "-%s\r\n", text)
+			}
+		}
+	})
+	c := redis.NewClient(&redis.Options{MaxRetries: -1, Dialer: dial, Protocol: 2, DisableIdentity: true})
+	defer c.Close()
+	return c.Get(t.Context(), "key").Err()
+}
