@@ -98,7 +98,7 @@ func (c Compound) Delay(s State, r Rand) (time.Duration, bool) {
 }
 
 // Constant waits the same time before every retry, 0 to MaxDelay: the "fixed time interval" that [Crash]
-// warns of ("may not allow the server to rise").
+// warns of: it may keep the server down.
 type Constant time.Duration
 
 func (c Constant) check() error {

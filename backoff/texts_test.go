@@ -16,7 +16,7 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// [Crash]: "delay = min(delay * Factor, MaxDelay); delay = delay +
+// [Crash]: "delay = min(delay * Factor, MaxDelay) ... delay = delay +
 // norm_variate(delay * Jitter)", and "the first interval is equal MinDelay".
 func TestTheLoopOfCrashToTheLetter(t *testing.T) {
 	for name, c := range map[string]backoff.Compound{
@@ -106,8 +106,8 @@ func TestLastTryIsTheClojureFunction(t *testing.T) {
 	}
 }
 
-// [SafeClients]: "while not success && delay <= period: wait(delay * random(.5, 1.5));
-// success = send_rpc(); delay = delay * 2", with "period = 300; delay = 10".
+// [SafeClients]: "while not success && delay <= period: wait(delay * random(.5, 1.5)) ...
+// success = send_rpc() ... delay = delay * 2", with "period = 300; delay = 10".
 func TestTheCappedRetriesOfSafeClients(t *testing.T) {
 	for _, period := range []int64{300, 320, 319, 5} {
 		var want []float64
@@ -199,7 +199,7 @@ func plan(t *testing.T, d backoff.Demand) backoff.Plan {
 	return p
 }
 
-// [Ethernet]: "If you want to handle 1000 clients and have a maximum
+// [Ethernet]: "If you ... want to handle 1000 clients and have a maximum
 // recovery-after-failure time of one second, then you had better make sure that your system can handle
 // 1000 failed requests per second at a sustained rate."
 func TestTheRuleOfCapacity(t *testing.T) {

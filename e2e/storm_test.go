@@ -16,8 +16,8 @@ import (
 )
 
 // The server of "Exponential Backoff or how not to crash a server" is stopped
-// under load, and continued. "The client and server have a large number of
-// parameters"; these make the test short. 300 clients send 100 requests per second together. While the server is stopped each of them sends
+// under load, and continued. They "have a large number of parameters that can be controlled"; these make
+// the test short. 300 clients send 100 requests per second together. While the server is stopped each of them sends
 // 300/(0.5 s + 0.05 s) = 545/s with fixed retry, and the kernel keeps them. When it
 // continues it has c of them, each takes 50 ms * 1.05^((c-10)/14), and c leave in
 // that time: 545/s, as many as come, at c = 1060. Above, c only grows. After 5 s of
@@ -39,7 +39,7 @@ const (
 	stormBefore, stormDuring, stormAfter = 6, 8, 12
 )
 
-// "Repeating at a fixed interval may not allow the server to 'rise', and using
+// Fixed repeats "may not allow the server to 'rise', and using
 // exponential backoff avoids this problem". Nor is there a problem with Reno.
 func TestStorm(t *testing.T) {
 	beside(t)

@@ -1,6 +1,6 @@
 // Package remote lets a service set how its clients behave, while they run:
 //
-//	"Move control to the server! Remote configure your clients! Configure
+//	"Move control to the server! ... Remote configure your clients! Configure
 //	periodicity remotely. Maintain a remotely configured client feature
 //	blacklist." (Safe Client Behaviour.)
 //

@@ -183,7 +183,7 @@ func TestTheDefaultBackoff(t *testing.T) {
 	})
 }
 
-// "Exponential Backoff" (Normand, 2015): "(exponential-backoff 1000 2 10000 p? f)": waits 1 s, 2 s, 4 s,
+// "Exponential Backoff" (Normand, 2015): "(exponential-backoff 1000 2 10000": waits 1 s, 2 s, 4 s,
 // 8 s, then one last try; "this one only recurses if the predicate returns true on the exception".
 func TestAPredicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package retry tries again what failed, where that is safe: which errors, how often, after which delay,
 // and within which budget.
 //
-//	"Don't Retry!* (* Terms and conditions apply.)" (Safe Client Behaviour.)
+//	"Don't Retry!* * Terms and conditions apply." (Safe Client Behaviour.)
 //
 // [Do] runs a function under a [Policy]; the default policy is the terms and conditions of Safe Client
 // Behaviour. [Value] is Do for a function that returns a value. aimd.WithPolicy gives the same policy to a

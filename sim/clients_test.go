@@ -77,7 +77,7 @@ func TestPoissonArrivals(t *testing.T) {
 	assert.InEpsilon(t, mean, squares/float64(len(all))-mean*mean, 0.1)
 }
 
-// How not to crash a server: "each client executes requests at intervals corresponding to an exponential
+// How not to crash a server: "Each client thread executes queries at intervals corresponding to an exponential
 // distribution ... with default parameters about 100 requests per second".
 func TestClientsWhoThink(t *testing.T) {
 	s := sim.Scenario{
@@ -175,7 +175,7 @@ func crowded(reserve float64) sim.Scenario {
 	}
 }
 
-// "Prioritize interactive requests. Drop background requests" (Safe Client Behaviour).
+// "Prioritize interactive requests", "Drop background requests" (Safe Client Behaviour).
 func TestPrioritisedDropping(t *testing.T) {
 	share := func(k struct{ Operations, Done int }) float64 { return float64(k.Done) / float64(k.Operations) }
 	alike := run(t, crowded(0), named(t, "none"))

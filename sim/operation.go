@@ -268,7 +268,7 @@ func (e *engine) failed(op *operation, v loop.Verdict) {
 	op.failures++
 	d, again := e.delay(op, v)
 	switch {
-	case !again:
+	case !again, op.background && e.strategy.Retry.Interactive:
 		e.meter.GivenUp++
 		e.over(op)
 	case !e.admitted(op):

@@ -56,6 +56,8 @@ type Retry struct {
 	Attempts int `yaml:"attempts" in:"0 1000000"`
 	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
 	RetryAfter bool `yaml:"retry_after" needs:"kind"`
+	// Interactive lets only interactive operations be repeated: the first error ends background work.
+	Interactive bool `yaml:"interactive" needs:"kind"`
 	// Backoff is used instead of Kind to CapLast if it is not nil.
 	Backoff backoff.Backoff `yaml:"-" as:"kind"`
 }

@@ -60,7 +60,7 @@ func TestRetries(t *testing.T) {
 		"constant, three attempts": {sim.Retry{Kind: "constant", Min: sec, Attempts: 3}, []float64{1, 1, 1}},
 		"exponential, capped":      {sim.Retry{Kind: "exponential", Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
 		"exponential, by three":    {sim.Retry{Kind: "exponential", Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
-		// Exponential Backoff: "the waits are 1 s, 2 s, 4 s, 8 s, then one last try".
+		// [Clojure]: waits of 1 s, 2 s, 4 s and 8 s, and then "it will try one more time".
 		"last-try": {sim.Retry{Kind: "last-try"}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestThrottle(t *testing.T) {
 	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
 }
 
-// "carrier sense": a client that sees that the service is full does not send.
+// Carrier sense: a client that sees that the service is full does not send.
 func TestSense(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: sec, Slots: 10},
@@ -237,8 +237,8 @@ func published(operations int) sim.Scenario {
 }
 
 // The published figures of "Improve on exponential backoff", and ours; docs/design.md has
-// both. The text's second simulation has "at most 100 concurrent requests", and an "optimal
-// 20s" that takes 50 of them, as in its first; so there are 50 slots. The windowed runs hold no
+// both. The text's second simulation has "at most 100 concurrent requests", and its "optimal 20s"
+// takes 50 of them, as in its first; so there are 50 slots. The windowed runs hold no
 // randomness, so they are exact. "All requests complete within 25s, which is
 // close to the optimal 20s ... The client performs 2085 request attempts overall".
 func TestPublishedFigures(t *testing.T) {
@@ -278,7 +278,7 @@ func TestOperationsDoNotStarve(t *testing.T) {
 }
 
 // stopped is the system of How not to crash a server: 1000 clients with a request every 10 s each on average,
-// which wait 2 s for an answer, and a server that is stopped after 20 s, "simply by a signal SIGSTOP", for as
+// which wait 2 s for an answer, and a server that is stopped after 20 s by the signal SIGSTOP, for as
 // long as in the text's log, from 22:11:08 to 22:13:06.
 //
 // While it is stopped the kernel takes in 128 connections, as many as it did by
@@ -322,7 +322,7 @@ func TestFixedRetryDoesNotComeBack(t *testing.T) {
 	assert.Zero(t, mean(r, "successes", 140*sec, 7*time.Minute))
 }
 
-// "with exponentially delaying the retry ... the server did not fall and
+// "Exponentially delaying the retry ... the server did not fall and
 // successfully rose, the service was restored within a short period of time."
 func TestBackoffComesBack(t *testing.T) {
 	for _, name := range []string{"backoff-compound", "backoff", "backoff-full", "reno-0.5"} {

@@ -19,7 +19,7 @@ func run(t *testing.T, args ...string) clitest.Outcome {
 	return clitest.Run(t, []*cobra.Command{Command()}, args...)
 }
 
-// "Exponential Backoff in Distributed Systems": "If you want to handle 1000 clients and have a maximum
+// "Exponential Backoff in Distributed Systems": "If you ... want to handle 1000 clients and have a maximum
 // recovery-after-failure time of one second, then you had better make sure that
 // your system can handle 1000 failed requests per second at a sustained rate."
 func TestBackoffPlan(t *testing.T) {

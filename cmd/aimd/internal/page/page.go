@@ -49,7 +49,7 @@ type Source struct{ Title, Author, Year, URL string }
 type Section struct {
 	// Name identifies the section, Title describes it. Both may be "".
 	Name, Title string
-	// Claim is a quote of the source about it.
+	// Claim is a sentence about it, in quotation marks if it is the words of the source.
 	Claim string
 	// Numbers are the measured numbers next to the numbers of the source. Unmet is how many
 	// differ from the expectation.

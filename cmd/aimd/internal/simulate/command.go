@@ -33,12 +33,22 @@ func listCommand() *cobra.Command {
 	return cli.Help(help, &cobra.Command{
 		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			all, err := loadAll(scenario.Builtins())
-			if err != nil {
-				return err
-			}
-			for _, s := range all {
-				fmt.Fprintln(c.OutOrStdout(), terminal.Cut(fmt.Sprintf("%-29s %s", s.Name, s.Title), terminal.Columns(c.OutOrStdout())))
+			out := c.OutOrStdout()
+			for i, g := range scenario.Groups() {
+				all, err := loadAll(g.Scenarios)
+				if err != nil {
+					return err
+				}
+				lines := []string{g.Title}
+				if i > 0 {
+					lines = []string{"", g.Title}
+				}
+				for _, s := range all {
+					lines = append(lines, fmt.Sprintf("%-29s %s", s.Name, s.Title))
+				}
+				for _, line := range lines {
+					fmt.Fprintln(out, terminal.Cut(line, terminal.Columns(out)))
+				}
 			}
 			return nil
 		},

@@ -184,9 +184,20 @@ func TestSimBadCommandLines(t *testing.T) {
 	}
 }
 
+// docs/sources.md names, for each text, the scenarios that show it.
+func TestTheSourcesNameTheirScenarios(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/sources.md")
+	require.NoError(t, err)
+	for _, name := range scenario.Story() {
+		assert.Regexp(t, `[\s`+"`"+`]`+name+`[\s`+"`"+`]`, string(page))
+	}
+}
+
 func TestSimListAndShow(t *testing.T) {
 	list := aimd(t, "sim", "list")
 	require.Zero(t, list.Status)
+	assert.True(t, strings.HasPrefix(list.Stdout, "Exponential Backoff or how not to crash a server (Andrey Smirnov, 2014)\ngrowing-delays "), "by text")
+	assert.Contains(t, list.Stdout, "\n\nImprove on exponential backoff (Syncing musings, 2019)\nhow-it-works ")
 	for _, name := range []string{"window-vs-backoff ", "attempts-growth ", "crash-outage ", "submit-methods ", "retry-budget ", "backoff-or-window ", "law-50-slots ", "law-sweep-20 "} {
 		assert.Contains(t, list.Stdout, "\n"+name)
 	}

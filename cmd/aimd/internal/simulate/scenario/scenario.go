@@ -180,9 +180,36 @@ var Index = func() (x struct {
 	return x
 }()
 
+// Group is built-in scenarios that have one source or one purpose.
+type Group struct {
+	Title     string
+	Scenarios []string
+}
+
+// Groups are all built-in scenarios: those of each text, then the others.
+func Groups() (all []Group) {
+	for _, c := range Index.Chapters {
+		title := fmt.Sprintf("%s (%s, %s)", c.Source.Title, c.Source.Author, c.Source.Year)
+		if n := len(all); n > 0 && all[n-1].Title == title { // two chapters of one text
+			all[n-1].Scenarios = slices.Concat(all[n-1].Scenarios, c.Scenarios)
+			continue
+		}
+		all = append(all, Group{title, c.Scenarios})
+	}
+	return append(all,
+		Group{"Services and loads that judge a law (docs/laws.md)", Index.Laws},
+		Group{"Services at which a law must do no harm (docs/laws.md)", Index.Harm},
+		Group{"Services that report quotas", Index.Told},
+		Group{"Many processes on one service (docs/fleet.md)", Index.Fleet},
+	)
+}
+
 // Builtins are the names of the scenarios that come with aimd: the story, then the others.
-func Builtins() []string {
-	return slices.Concat(Story(), Index.Laws, Index.Harm, Index.Told, Index.Fleet)
+func Builtins() (names []string) {
+	for _, g := range Groups() {
+		names = append(names, g.Scenarios...)
+	}
+	return names
 }
 
 // Scenario stands for all scenarios of the family: their names are a sweep.
