@@ -8,10 +8,20 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -19,7 +29,7 @@ import (
 // clients are the many clients of "Exponential Backoff or how not to crash a server": each
 // sends requests at random moments. All numbers must be positive.
 type clients struct {
-	reports
+	period
 	url string
 	// n clients send one request at a time each.
 	n int
@@ -28,21 +38,105 @@ type clients struct {
 	lambda  float64
 	timeout time.Duration // of an attempt
 
-	counter[clientCounts]
 	working strategy.Strategy
 	http    *http.Client
+	// How many attempts ended how, and how many operations without success.
+	ok, errors, timedOut, gaveUp atomic.Int64
 }
 
-// clientCounts are how many attempts ended how, and how many operations without success.
-type clientCounts struct {
-	OK       int64 `json:"ok"`
-	Errors   int64 `json:"errors"`
-	TimedOut int64 `json:"timedout"`
-	GaveUp   int64 `json:"gave_up"`
+func newClients() *clients {
+	return &clients{
+		period: period{every: 5 * time.Second}, url: "http://127.0.0.1:8070" + path, n: 1000, lambda: 10, timeout: 2 * time.Second,
+	}
 }
 
-// run sends until the context ends, writes reports, and a summary at the end.
-func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
+// ClientCommand is aimd client.
+func ClientCommand() *cobra.Command {
+	s := newClients()
+	var chosen choice
+	c := cli.Help(help, &cobra.Command{
+		Use: "client", Short: "Be a thousand clients of aimd server, with any strategy", Args: cli.NoArgs,
+	})
+	f := cli.Flags(c)
+	f.Var(value.Whole(&s.n, 1, 100_000), "clients", "how many clients there are")
+	f.Var(value.Decimal(&s.lambda, 0.001, 86_400), "lambda", "mean time from a client's request to its next, in seconds; distributed exponentially")
+	f.Var(value.Duration(&s.timeout, time.Millisecond, time.Hour), "timeout", "longest time for a request")
+	chosen.flags(f)
+	f.Var(value.URL(&s.url, "a URL like http://127.0.0.1:8070/api", func(*url.URL) bool { return true }), "url", "the address of the requests")
+	s.flags(f, "send")
+	cli.Complete(c, "strategy", strategyNames())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		wanted, err := chosen.strategy(f)
+		if err != nil {
+			return cli.Usage(c, err)
+		}
+		return s.run(c.Context(), wanted, c.OutOrStdout())
+	}
+	return c
+}
+
+// choice is the strategy's name, and the settings that replace the strategy's own.
+type choice struct {
+	name string
+	// exponential is the text's own flag for that strategy.
+	exponential bool
+	fixed       time.Duration
+	own         sim.Retry
+}
+
+func (s *choice) flags(f *pflag.FlagSet) {
+	*s = choice{name: "fixed", fixed: 100 * time.Millisecond, own: strategy.Exponential().Retry}
+	want := "one of " + strings.Join(strategyNames(), ", ") + ", or tahoe or reno with another factor, greater than 0 and less than 1"
+	f.Var(value.Text(&s.name, "name", want, func(s string) bool {
+		_, known := strategy.Named(s)
+		return known
+	}), "strategy", "the reaction to a failure, see above")
+	f.Var(value.Duration(&s.fixed, 0, 24*time.Hour), "simple-backoff-delay", "delay of fixed and fixed-jitter")
+	f.Var(value.Duration(&s.own.Min, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow")
+	f.Var(value.Duration(&s.own.Max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow")
+	f.BoolVar(&s.exponential, "exponential-backoff", false, "short for --strategy exponential")
+	f.Var(value.Decimal(&s.own.Factor, 1, 1000), "factor", "how much longer each delay of those that grow is than the one before")
+	for _, name := range []string{"exponential-backoff", "factor"} { // of the text's program, and not shown
+		f.Lookup(name).Hidden = true
+	}
+	for _, name := range []string{"min-delay", "max-delay"} {
+		l := f.Lookup(name)
+		l.DefValue = "the strategy's, " + l.DefValue + " of exponential"
+	}
+}
+
+func strategyNames() (names []string) {
+	for _, s := range strategy.All() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
+	if s.exponential {
+		if f.Changed("strategy") && s.name != strategy.Exponential().Name {
+			return sim.Strategy{}, fmt.Errorf("--exponential-backoff and --strategy %s: want one of them; the first is short for --strategy exponential", s.name)
+		}
+		s.name = strategy.Exponential().Name
+	}
+	chosen, _ := strategy.Named(s.name)
+	r := &chosen.Retry
+	if r.Kind == "constant" { // the text's program takes the flag with the other strategy, too
+		r.Min = s.fixed
+	}
+	err := delays.Change(f, r, s.own, "-delay", "--strategy "+s.name)
+	if d := r.Delays(); err == nil && d != nil {
+		if err = backoff.Check(d); err != nil {
+			err = fmt.Errorf("--strategy %s, as changed: %w", s.name, err)
+		}
+	}
+	return chosen, err
+}
+
+// run sends until the context ends, and writes lines, and a summary at the end.
+func (c *clients) run(ctx context.Context, s sim.Strategy, stdout io.Writer) (err error) {
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
 	if c.working, err = strategy.New(s); err != nil {
 		return err
 	}
@@ -50,20 +144,18 @@ func (c *clients) run(ctx context.Context, s sim.Strategy) (err error) {
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: c.timeout}).DialContext, MaxIdleConnsPerHost: c.n}
 	defer transport.CloseIdleConnections()
 	c.http = &http.Client{Transport: transport}
-
 	var wg sync.WaitGroup
-	sending, cancel := context.WithCancel(ctx)
 	for range c.n {
-		wg.Go(func() { c.client(sending) })
+		wg.Go(func() { c.client(ctx) })
 	}
-	began, before := time.Now(), clientCounts{}
-	err = c.until(ctx, nil, func(at time.Time, span time.Duration) report {
+	began, before := time.Now(), [3]int64{}
+	err = c.lines(ctx, stdout, nil, func(_ time.Time, span time.Duration) string {
 		last := before
-		before = c.now()
-		return c.report(at, before.since(last, span))
+		before = [3]int64{c.ok.Load(), c.errors.Load(), c.timedOut.Load()}
+		return rates(last, before, span)
 	})
 	if err == nil {
-		err = c.write(c.summary(time.Since(began)))
+		_, err = fmt.Fprint(stdout, c.summary(time.Since(began)))
 	}
 	cancel()
 	wg.Wait()
@@ -81,7 +173,7 @@ func (c *clients) client(ctx context.Context) {
 			return
 		}
 		if err := c.working.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {
-			c.change(func(n *clientCounts) { n.GaveUp++ })
+			c.gaveUp.Inc()
 		}
 	}
 }
@@ -94,18 +186,16 @@ func (c *clients) attempt(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	err := c.send(attempt)
-	c.change(func(n *clientCounts) {
-		var t interface{ Timeout() bool }
-		switch {
-		case err == nil:
-			n.OK++
-		case ctx.Err() != nil: // the run is over
-		case attempt.Err() != nil, errors.As(err, &t) && t.Timeout(): // a dial's may come a moment before
-			n.TimedOut++
-		default:
-			n.Errors++
-		}
-	})
+	var t interface{ Timeout() bool }
+	switch {
+	case err == nil:
+		c.ok.Inc()
+	case ctx.Err() != nil: // the run is over
+	case attempt.Err() != nil, errors.As(err, &t) && t.Timeout(): // a dial's may come a moment before
+		c.timedOut.Inc()
+	default:
+		c.errors.Inc()
+	}
 	return err
 }
 
@@ -130,56 +220,19 @@ func (c *clients) send(ctx context.Context) error {
 	return err
 }
 
-type rates struct {
-	OK       float64 `json:"ok_per_s"`
-	Errors   float64 `json:"errors_per_s"`
-	TimedOut float64 `json:"timedout_per_s"`
-	GaveUp   float64 `json:"gave_up_per_s"`
-}
-
-// since returns the rates between two moments, per second.
-func (c clientCounts) since(before clientCounts, span time.Duration) rates {
-	per := func(n, before int64) float64 { return float64(n-before) / span.Seconds() }
-	return rates{per(c.OK, before.OK), per(c.Errors, before.Errors), per(c.TimedOut, before.TimedOut), per(c.GaveUp, before.GaveUp)}
-}
-
-// shared is how the limiter that the clients share stands.
-type shared struct {
-	Cwnd     float64 `json:"cwnd"`
-	Ssthresh float64 `json:"ssthresh"`
-	InFlight int     `json:"in_flight"`
-	Queued   int     `json:"queued"`
-}
-
-// report is a line like the text's program:
+// rates are the rates between two moments, in a line like the text's program:
 //
 //	OK: 36.00 req/sec, errors: 0.00 req/sec, timedout: 22.60 req/sec
-func (c *clients) report(at time.Time, r rates) report {
-	var window *shared
-	if l := c.working.Limiter; l != nil {
-		s := l.Snapshot()
-		window = &shared{s.Cwnd, s.Ssthresh, s.InFlight, s.Queued}
-	}
-	return report{
-		fmt.Sprintf("OK: %.2f req/sec, errors: %.2f req/sec, timedout: %.2f req/sec", r.OK, r.Errors, r.TimedOut),
-		struct {
-			Time time.Time `json:"time"`
-			rates
-			*shared
-		}{at, r, window},
-	}
+func rates(before, now [3]int64, span time.Duration) string {
+	per := func(i int) float64 { return float64(now[i]-before[i]) / span.Seconds() }
+	return fmt.Sprintf("OK: %.2f req/sec, errors: %.2f req/sec, timedout: %.2f req/sec", per(0), per(1), per(2))
 }
 
-func (c *clients) summary(took time.Duration) report {
-	n := c.now()
-	line := fmt.Sprintf("%s, %s: OK: %d, errors: %d, timedout: %d; %d were given up.",
-		c.working.Name, took.Round(100*time.Millisecond), n.OK, n.Errors, n.TimedOut, n.GaveUp)
+func (c *clients) summary(took time.Duration) string {
+	s := fmt.Sprintf("%s, %s: OK: %d, errors: %d, timedout: %d; %d were given up.\n",
+		c.working.Name, took.Round(100*time.Millisecond), c.ok.Load(), c.errors.Load(), c.timedOut.Load(), c.gaveUp.Load())
 	if l := c.working.Limiter; l != nil {
-		line += "\n" + l.Snapshot().String()
+		s += l.Snapshot().String() + "\n"
 	}
-	return report{line, map[string]any{"summary": struct {
-		Strategy string  `json:"strategy"`
-		Seconds  float64 `json:"seconds"`
-		clientCounts
-	}{c.working.Name, took.Seconds(), n}}}
+	return s
 }

@@ -3,12 +3,8 @@ package load
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,100 +43,81 @@ func runClients(t *testing.T, ctx context.Context, c *clients, name string) (std
 	s, known := strategy.Named(name)
 	require.True(t, known)
 	var b bytes.Buffer
-	c.n, c.lambda, c.to = 10, 0.001, &b
-	if c.timeout == 0 {
-		c.timeout = time.Minute
-	}
-	if c.every == 0 {
-		c.every = time.Hour
-	}
-	require.NoError(t, c.run(ctx, s))
+	c.n, c.lambda = 10, 0.001
+	require.NoError(t, c.run(ctx, s, &b))
 	return b.String()
 }
 
-func served(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("OK")) }
+func answers(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("OK")) }
 
-// summary is the last line of a run with JSON.
-func summary(t *testing.T, out string) clientCounts {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	var last struct {
-		Summary struct {
-			Strategy string
-			Seconds  float64
-			clientCounts
-		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
-	require.NotEmpty(t, last.Summary.Strategy)
-	require.Positive(t, last.Summary.Seconds)
-	return last.Summary.clientCounts
+// ends are how attempts ended, and how many operations were given up.
+type ends struct{ ok, errors, timedOut, gaveUp int64 }
+
+func (c *clients) ends() ends {
+	return ends{c.ok.Load(), c.errors.Load(), c.timedOut.Load(), c.gaveUp.Load()}
 }
 
 // Each attempt counts as what it came to. Every failure is given up, but those of clients
 // whom the end of the run finds between the two.
 func TestWhatAttemptsComeTo(t *testing.T) {
-	jsonLines := func(timeout time.Duration) *clients {
-		return &clients{reports: reports{json: true}, timeout: timeout}
-	}
-	n := summary(t, sent(t, jsonLines(0), "fixed", 100, served))
-	assert.InDelta(t, 100, n.OK, 10, "but for those under way in the end")
-	assert.Equal(t, clientCounts{OK: n.OK}, n)
+	c := newClients()
+	sent(t, c, "fixed", 100, answers)
+	assert.InDelta(t, 100, c.ok.Load(), 10, "but for those under way in the end")
+	assert.Equal(t, ends{ok: c.ok.Load()}, c.ends())
 
 	givenUp := func(failures int64) {
-		assert.Positive(t, failures)
-		assert.LessOrEqual(t, n.GaveUp, failures)
-		assert.GreaterOrEqual(t, n.GaveUp, failures-10)
-		assert.Positive(t, n.GaveUp)
+		t.Helper()
+		n := c.gaveUp.Load()
+		assert.Positive(t, n)
+		assert.LessOrEqual(t, n, failures)
+		assert.GreaterOrEqual(t, n, failures-10)
 	}
-	n = summary(t, sent(t, jsonLines(0), "none", 100, func(w http.ResponseWriter, _ *http.Request) {
+	c = newClients()
+	sent(t, c, "none", 100, func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no", http.StatusServiceUnavailable)
-	}))
-	assert.InDelta(t, 100, n.Errors, 10)
-	givenUp(n.Errors)
-	assert.Equal(t, clientCounts{Errors: n.Errors, GaveUp: n.GaveUp}, n)
+	})
+	assert.InDelta(t, 100, c.errors.Load(), 10)
+	givenUp(c.errors.Load())
+	assert.Equal(t, ends{errors: c.errors.Load(), gaveUp: c.gaveUp.Load()}, c.ends())
 
-	n = summary(t, sent(t, jsonLines(20*time.Millisecond), "none", 50, func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-	}))
-	givenUp(n.TimedOut)
-	assert.Equal(t, clientCounts{TimedOut: n.TimedOut, GaveUp: n.GaveUp}, n)
+	c = newClients()
+	c.timeout = 20 * time.Millisecond
+	sent(t, c, "none", 50, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	givenUp(c.timedOut.Load())
+	assert.Equal(t, ends{timedOut: c.timedOut.Load(), gaveUp: c.gaveUp.Load()}, c.ends())
 
-	nobody := jsonLines(0)
-	nobody.url = "http://127.0.0.1:1/"
+	c = newClients()
+	c.url = "http://127.0.0.1:1/"
 	ctx, end := context.WithCancel(t.Context())
 	go func() {
 		defer end()
-		for nobody.now().GaveUp == 0 {
+		for c.gaveUp.Load() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	n = summary(t, runClients(t, ctx, nobody, "none"))
-	givenUp(n.Errors)
-	assert.Equal(t, clientCounts{Errors: n.Errors, GaveUp: n.GaveUp}, n)
+	runClients(t, ctx, c, "none")
+	givenUp(c.errors.Load())
+}
+
+// The duration ends a run as Ctrl-C does. A deadline would end each operation whose next attempt
+// is due after it, and its client would send another one: a storm in the last seconds.
+func TestDurationIsNoDeadline(t *testing.T) {
+	got := aimd(t, "client", "-exponential-backoff", "-min-delay", "1m", "-clients", "5", "-lambda", "0.001",
+		"-url", "http://127.0.0.1:1/api", "-duration", "100ms")
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Regexp(t, `: OK: 0, errors: 5, timedout: 0; 0 were given up\.\n$`, got.Stdout, "each client waits for its second attempt")
 }
 
 func TestClientLines(t *testing.T) {
 	const form = `OK: \d+\.\d\d req/sec, errors: \d+\.\d\d req/sec, timedout: \d+\.\d\d req/sec\n`
-	out := sent(t, &clients{reports: reports{every: 10 * time.Millisecond}}, "fixed", 500, served)
-	assert.Regexp(t, `^(`+form+`)+fixed, \d.*s: OK: \d+, errors: 0, timedout: 0; 0 were given up.\n$`, out)
-	out = sent(t, new(clients), "reno-0.9", 10, served)
-	assert.Regexp(t, `^reno-0.9, .*\ncwnd=20\.0 ssthresh=1024\.0 .*\n$`, out)
-
-	before := clientCounts{OK: 1000, Errors: 7, TimedOut: 1}
-	now := clientCounts{OK: 1180, Errors: 7, TimedOut: 114, GaveUp: 5}
-	line := new(clients).report(time.Now(), now.since(before, 5*time.Second)).line
-	assert.Equal(t, "OK: 36.00 req/sec, errors: 0.00 req/sec, timedout: 22.60 req/sec", line, "as in the text")
-
-	for name, want := range map[string][]string{
-		"fixed":     {"time", "ok_per_s", "errors_per_s", "timedout_per_s", "gave_up_per_s"},
-		"tahoe-0.5": {"time", "ok_per_s", "errors_per_s", "timedout_per_s", "gave_up_per_s", "cwnd", "ssthresh", "in_flight", "queued"},
-	} {
-		out := sent(t, &clients{reports: reports{every: 5 * time.Millisecond, json: true}}, name, 500, served)
-		var line map[string]any
-		require.NoError(t, json.Unmarshal([]byte(out[:strings.Index(out, "\n")]), &line))
-		assert.ElementsMatch(t, want, slices.Collect(maps.Keys(line)), name)
-	}
+	c := newClients()
+	c.every = 10 * time.Millisecond
+	assert.Regexp(t, `^(`+form+`)+fixed, \d.*s: OK: \d+, errors: 0, timedout: 0; 0 were given up.\n$`, sent(t, c, "fixed", 500, answers))
+	c = newClients()
+	c.every = time.Hour
+	assert.Regexp(t, `^reno-0.9, .*\ncwnd=20\.0 ssthresh=1024\.0 .*\n$`, sent(t, c, "reno-0.9", 10, answers))
+	assert.Equal(t, "OK: 36.00 req/sec, errors: 0.00 req/sec, timedout: 22.60 req/sec",
+		rates([3]int64{1000, 7, 1}, [3]int64{1180, 7, 114}, 5*time.Second), "as in the text")
 }
 
 // "Executes queries at intervals corresponding to an exponential distribution."

@@ -4,16 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net"
-	"net/http"
 	"regexp"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
@@ -106,15 +100,6 @@ func TestServerAndClientTeach(t *testing.T) {
 	}
 }
 
-// The duration ends a run as Ctrl-C does. A deadline would end each operation whose next attempt
-// is due after it, and its client would send another one: a storm in the last seconds.
-func TestDurationIsNoDeadline(t *testing.T) {
-	got := aimd(t, "client", "-exponential-backoff", "-min-delay", "1m", "-clients", "5", "-lambda", "0.001",
-		"-url", "http://127.0.0.1:1/api", "-duration", "100ms", "-json")
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, clientCounts{Errors: 5}, summary(t, got.Stdout), "each client waits for its second attempt")
-}
-
 // Both commands together, for a moment.
 func TestServerServesClient(t *testing.T) {
 	said, say := io.Pipe()
@@ -122,7 +107,7 @@ func TestServerServesClient(t *testing.T) {
 	var lines bytes.Buffer
 	ended := make(chan int)
 	go func() {
-		ended <- cli.Tool{Commands: []*cobra.Command{ServerCommand()}, Stdout: &lines, Stderr: say}.Run(ctx, "server", "-address", "127.0.0.1:0", "-baseDelay", "1ms", "-recheck", "1ms")
+		ended <- cli.Tool{Commands: []*cobra.Command{ServerCommand()}, Stdout: &lines, Stderr: say}.Run(ctx, "server", "-address", "127.0.0.1:0", "-baseDelay", "1ms", "-recheck", "1ms", "-report", "100ms")
 	}()
 	var url string
 	for texts := bufio.NewScanner(said); url == "" && texts.Scan(); {
@@ -135,7 +120,8 @@ func TestServerServesClient(t *testing.T) {
 	assert.Regexp(t, `^(OK: \d+\.\d\d req/sec, errors: 0\.00 req/sec, timedout: 0\.00 req/sec\n)+fixed, \S+: OK: \d+, errors: 0, timedout: 0; 0 were given up\.\n$`, got.Stdout)
 	end()
 	assert.Zero(t, <-ended, "Ctrl-C is the way to end it")
-	assert.Regexp(t, `(?m)^Served \d+ requests in `, lines.String())
+	assert.Regexp(t, `^([A-Z][a-z]{2} [ 123]\d \d\d:\d\d:\d\d\.\d{3}: concurrency: +\d+, last delay: (0s|1ms)\n)+`+
+		`Served \d+ requests in \d.*s, \d+ of them for clients that had given up, at most \d+ at a time; \d+ were not done.\n$`, lines.String())
 	require.NoError(t, say.Close())
 }
 
@@ -146,84 +132,24 @@ func TestDurationEndsTheServer(t *testing.T) {
 	assert.Regexp(t, `(?m)^Served 0 requests in `, got.Stdout)
 }
 
-// output is a bytes.Buffer that may be read while it is written.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
-// wait waits until the output matches, and returns the match's groups.
-func (o *output) wait(t *testing.T, form string) []string {
-	t.Helper()
-	r := regexp.MustCompile(form)
-	require.Eventually(t, func() bool { return r.MatchString(o.String()) }, 20*time.Second, time.Millisecond, "%s in %s", form, o)
-	return r.FindStringSubmatch(o.String())
-}
-
-// asked runs a quick server for one request, until the lines are as wanted.
-func asked(t *testing.T, json bool, line string) (stdout string) {
-	t.Helper()
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	var lines, said output
-	s := server{slowdown: textual(), address: "127.0.0.1:0", stderr: &said}
-	s.every, s.json, s.to = 5*time.Millisecond, json, &lines
-	s.base, s.recheck = 10*time.Millisecond, time.Millisecond
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
-	url := said.wait(t, `Listening at (http://127\.0\.0\.1:\d+/api),`)[1]
-
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(url)
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, errors.Join(err, resp.Body.Close()))
-	assert.Equal(t, "OK", string(body))
-
-	lines.wait(t, line)
-	end()
-	require.NoError(t, <-ended)
-	return lines.String()
-}
-
 // The form of the text: "Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s".
 func TestServerLines(t *testing.T) {
-	out := asked(t, false, `(?m)^[A-Z][a-z]{2} [ 123]\d \d\d:\d\d:\d\d\.\d{3}: concurrency:    [01], last delay: 10ms$`)
-	assert.Regexp(t, `\nServed 1 requests in \d.*s, 0 of them for clients that had given up, at most 1 at a time; 0 were not done.\n$`, out)
-
 	at := time.Date(2014, 6, 21, 22, 13, 7, 492e6, time.UTC)
-	for want, c := range map[string]serviceCounts{
-		"Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s": {Concurrency: 1040, LastDelay: 2671444385},
-		"Jun 21 22:13:07.492: concurrency:    8, last delay: 100ms":        {Concurrency: 8, LastDelay: 100 * time.Millisecond},
+	for want, n := range map[string]served{
+		"Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s": {concurrency: 1040, lastDelay: 2671444385},
+		"Jun 21 22:13:07.492: concurrency:    8, last delay: 100ms":        {concurrency: 8, lastDelay: 100 * time.Millisecond},
 	} {
-		assert.Equal(t, want, c.report(at).line)
+		assert.Equal(t, want, n.line(at))
 	}
-
-	out = asked(t, true, `"served":1,"abandoned":0,"last_delay_s":0.01}`)
-	all := strings.Split(strings.TrimSpace(out), "\n")
-	var line struct{ Time time.Time }
-	require.NoError(t, json.Unmarshal([]byte(all[0]), &line))
-	assert.WithinDuration(t, time.Now(), line.Time, time.Minute)
-	assert.Regexp(t, `^{"summary":{"seconds":\d.*,"concurrency":0,"peak":1,"served":1,"abandoned":0}}$`, all[len(all)-1])
 }
 
 func TestWhatCanNotListenSaysSo(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	err = server{address: l.Addr().String()}.run(t.Context())
+	s := newServer()
+	s.address = l.Addr().String()
+	err = s.run(t.Context(), io.Discard, io.Discard)
 	require.ErrorContains(t, err, "address already in use")
 }
 

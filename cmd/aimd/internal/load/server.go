@@ -9,30 +9,95 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strconv"
+	"sync"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-// longestDelay bounds the service time, which would overflow from some 7800 requests on. Our choice.
-const longestDelay = 24 * time.Hour
-
-// slowdown is how the service slows down. All fields must be positive.
-type slowdown struct {
-	// limit is how many requests at a time are served without slowdown.
+// server is the service of "Exponential Backoff or how not to crash a server". It also works
+// for clients that have given up. All numbers must be positive.
+type server struct {
+	period
+	// limit is how many requests at a time are served without slowdown, in base each.
 	limit int
-	// base is the service time up to the limit.
-	base time.Duration
-	// factor, from 1 on, and k are how it grows from there; see delay.
+	base  time.Duration
+	// factor, from 1 on, and k are how the time grows from there; see delay.
 	factor, k float64
 	// recheck is how often a request computes its service time again.
 	recheck time.Duration
+	address string
+	// backlog is how many connections the kernel keeps while the server is stopped; 0: as many
+	// as the system allows.
+	backlog int
+	// closed ends the requests that are being served.
+	closed chan struct{}
+
+	mu     sync.Mutex
+	counts served // guarded by mu
 }
+
+// served is what a server has done.
+type served struct {
+	// concurrency is how many requests are being served, peak the most so far.
+	concurrency, peak int
+	// lastDelay is the service time that was computed last.
+	lastDelay time.Duration
+	// answers counts all answers, abandoned those to clients that had given up.
+	answers, abandoned int
+}
+
+func newServer() *server {
+	return &server{
+		period: period{every: time.Second}, limit: 30, base: 100 * time.Millisecond, factor: 1.05, k: 15, recheck: 50 * time.Millisecond,
+		address: "127.0.0.1:8070", backlog: 128, closed: make(chan struct{}),
+	}
+}
+
+// ServerCommand is aimd server.
+func ServerCommand() *cobra.Command {
+	s := newServer()
+	c := cli.Help(help, &cobra.Command{
+		Use: "server", Short: "Be a service that slows down under load, for aimd client", Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	})
+	f := cli.Flags(c)
+	f.Var(value.Whole(&s.limit, 1, 1_000_000), "limit", "how many requests at a time are served without slowdown")
+	f.Var(value.Decimal(&s.factor, 1, 1000), "factor", "how much slower K requests more make it")
+	f.Var(value.Duration(&s.base, time.Millisecond, time.Hour), "baseDelay", "service time up to the limit")
+	f.VarP(value.Decimal(&s.k, 0.001, 1_000_000), "K", "K", "how many requests more make it slower by the factor")
+	f.Var(value.Duration(&s.recheck, time.Millisecond, time.Minute), "recheck", "how often a request computes its service time again; service times are whole multiples of it")
+	f.Var(address(&s.address), "address", "where to listen; 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
+	f.Var(value.Whole(&s.backlog, 0, 65_535), "backlog", "how many connections the kernel keeps while the server is stopped; 0: the system's maximum, 4096 on most")
+	s.flags(f, "serve")
+	return c
+}
+
+func address(to *string) *value.Value[string] {
+	return value.Text(to, "host:port", "a host or none, and a port from 0 to 65535, like 127.0.0.1:8070; port 0 is any that is free", func(s string) bool {
+		_, port, err := net.SplitHostPort(s)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		return err == nil
+	})
+}
+
+// longestDelay bounds the service time, which would overflow from some 7800 requests on. Our choice.
+const longestDelay = 24 * time.Hour
 
 // delay is the service time at that concurrency. The text:
 //
 //	"The server is responsible for minDelay (100 ms) until the number of simultaneous
 //	connections exceeds concurrencyLimit (30), after which the response time
 //	increases exponentially: minDelay * factor ^ ((concurrency - concurrencyLimit) / K)"
-func (s slowdown) delay(concurrency int) time.Duration {
+func (s *server) delay(concurrency int) time.Duration {
 	if concurrency <= s.limit {
 		return s.base
 	}
@@ -43,82 +108,51 @@ func (s slowdown) delay(concurrency int) time.Duration {
 	return longestDelay
 }
 
-// service is the service of "Exponential Backoff or how not to crash a server". It also works
-// for clients that have given up.
-type service struct {
-	slowdown
-	counter[serviceCounts]
-	closed chan struct{}
+func (s *server) change(f func(*served)) served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.counts)
+	return s.counts
 }
 
-type serviceCounts struct {
-	// Concurrency is how many requests are being served, Peak the most so far.
-	Concurrency int `json:"concurrency"`
-	Peak        int `json:"peak"`
-	// LastDelay is the service time that was computed last.
-	LastDelay time.Duration `json:"-"`
-	// Served counts the answers, Abandoned the answers to clients that had given up.
-	Served    int `json:"served"`
-	Abandoned int `json:"abandoned"`
-}
+func (s *server) now() served { return s.change(func(*served) {}) }
 
-func newService(s slowdown) *service { return &service{slowdown: s, closed: make(chan struct{})} }
-
-// ServeHTTP answers OK after the service time. A request whose client has given up stays and
-// counts like any other.
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.change(func(c *serviceCounts) {
-		c.Concurrency++
-		c.Peak = max(c.Peak, c.Concurrency)
+// ServeHTTP answers OK after the service time, which each look computes again. A request whose
+// client has given up stays and counts like any other.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.change(func(n *served) {
+		n.concurrency++
+		n.peak = max(n.peak, n.concurrency)
 	})
-	defer s.change(func(c *serviceCounts) { c.Concurrency-- })
-	if !s.serve() {
-		http.Error(w, "closed", http.StatusServiceUnavailable)
-		return
-	}
-	s.change(func(c *serviceCounts) {
-		c.Served++
-		if r.Context().Err() != nil {
-			c.Abandoned++
-		}
-	})
-	w.Header().Set("Content-Type", "text/plain")
-	_, _ = w.Write([]byte("OK")) // the client may be gone
-}
-
-// serve lasts for the service time, which each look computes again. It returns false if the
-// service is closed before.
-func (s *service) serve() bool {
-	began := time.Now()
-	look := time.NewTicker(s.recheck)
+	defer s.change(func(n *served) { n.concurrency-- })
+	began, look := time.Now(), time.NewTicker(s.recheck)
 	defer look.Stop()
-	for {
+	for more := true; more; {
 		select {
 		case <-look.C:
 		case <-s.closed:
-			return false
+			http.Error(w, "closed", http.StatusServiceUnavailable)
+			return
 		}
-		n := s.change(func(c *serviceCounts) { c.LastDelay = s.delay(c.Concurrency) })
-		if time.Since(began) >= n.LastDelay {
-			return true
-		}
+		n := s.change(func(n *served) { n.lastDelay = s.delay(n.concurrency) })
+		more = time.Since(began) < n.lastDelay
 	}
+	s.change(func(n *served) {
+		n.answers++
+		if r.Context().Err() != nil {
+			n.abandoned++
+		}
+	})
+	w.Header().Set("Content-Type", "text/plain")
+	_, _ = io.WriteString(w, "OK") // the client may be gone
 }
 
 const path = "/api"
 
-type server struct {
-	slowdown
-	reports
-	address string
-	// backlog is how many connections the kernel keeps while the server is stopped; 0: as many
-	// as the system allows.
-	backlog int
-	stderr  io.Writer
-}
-
-// run serves until the context ends, and writes reports, and a summary at the end.
-func (s server) run(ctx context.Context) error {
+// run serves until the context ends, and writes lines, and a summary at the end.
+func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
 	l, err := net.Listen("tcp", s.address)
 	if err != nil {
 		return err
@@ -129,43 +163,26 @@ func (s server) run(ctx context.Context) error {
 			return err
 		}
 	}
-	service := newService(s.slowdown)
 	mux := http.NewServeMux()
-	mux.Handle(path, service)
-	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(s.stderr, "aimd server: ", 0)}
+	mux.Handle(path, s)
+	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(stderr, "aimd server: ", 0)}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
-	fmt.Fprintf(s.stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), path)
+	fmt.Fprintf(stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), path)
 
 	began := time.Now()
-	err = s.until(ctx, failed, func(at time.Time, _ time.Duration) report { return service.now().report(at) })
-	counts := service.now() // before the requests that are being served are sent away
-	close(service.closed)
+	err = s.lines(ctx, stdout, failed, func(at time.Time, _ time.Duration) string { return s.now().line(at) })
+	n := s.now() // before the requests that are being served are sent away
+	close(s.closed)
 	_ = h.Close() // the listener is all that could fail to close
-	return errors.Join(err, s.write(counts.summary(time.Since(began))))
+	_, failure := fmt.Fprintf(stdout, "Served %d requests in %s, %d of them for clients that had given up, at most %d at a time; %d were not done.\n",
+		n.answers, time.Since(began).Round(100*time.Millisecond), n.abandoned, n.peak, n.concurrency)
+	return errors.Join(err, failure)
 }
 
-// report is a line like the text's program:
+// line is like the text's program:
 //
 //	Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s
-func (c serviceCounts) report(at time.Time) report {
-	return report{
-		fmt.Sprintf("%s: concurrency: %4d, last delay: %s", at.Format(time.StampMilli), c.Concurrency, c.LastDelay),
-		struct {
-			Time time.Time `json:"time"`
-			serviceCounts
-			LastDelay float64 `json:"last_delay_s"`
-		}{at, c, c.LastDelay.Seconds()},
-	}
-}
-
-func (c serviceCounts) summary(took time.Duration) report {
-	return report{
-		fmt.Sprintf("Served %d requests in %s, %d of them for clients that had given up, at most %d at a time; %d were not done.",
-			c.Served, took.Round(100*time.Millisecond), c.Abandoned, c.Peak, c.Concurrency),
-		map[string]any{"summary": struct {
-			Seconds float64 `json:"seconds"`
-			serviceCounts
-		}{took.Seconds(), c}},
-	}
+func (n served) line(at time.Time) string {
+	return fmt.Sprintf("%s: concurrency: %4d, last delay: %s", at.Format(time.StampMilli), n.concurrency, n.lastDelay)
 }

@@ -14,18 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// textual is the server of the text: "minDelay (100 ms)", "concurrencyLimit (30)".
-func textual() slowdown {
-	return slowdown{limit: 30, base: 100 * time.Millisecond, factor: 1.05, k: 15, recheck: 50 * time.Millisecond}
-}
-
 // The lines of the text: "concurrency: 1040, last delay: 2.671444385s" and so on.
 func TestDelayIsThatOfTheText(t *testing.T) {
 	for concurrency, want := range map[int]string{
 		0: "100ms", 8: "100ms", 30: "100ms", 45: "105ms",
 		1040: "2.671444385s", 1599: "16.458895305s", 1925: "47.524196455s", 2231: "2m8.580906589s",
 	} {
-		assert.Equal(t, want, textual().delay(concurrency).String(), "%d at a time", concurrency)
+		assert.Equal(t, want, newServer().delay(concurrency).String(), "%d at a time", concurrency)
 	}
 }
 
@@ -34,7 +29,7 @@ func FuzzDelay(f *testing.F) {
 	f.Add(30, 1.05, 15.0, int64(100*time.Millisecond), 7793) // nanoseconds no longer go into 64 bits
 	f.Add(1, 1000.0, 0.001, int64(time.Hour), math.MaxInt32)
 	f.Fuzz(func(t *testing.T, limit int, factor, k float64, base int64, concurrency int) {
-		c := slowdown{limit: limit, factor: factor, k: k, base: time.Duration(base)}
+		c := &server{limit: limit, factor: factor, k: k, base: time.Duration(base)}
 		// What the flags let through.
 		if limit < 1 || limit > 1_000_000 || !(factor >= 1 && factor <= 1000) || !(k >= 0.001 && k <= 1e6) ||
 			c.base < time.Millisecond || c.base > time.Hour || concurrency < 0 || concurrency > math.MaxInt32-1 {
@@ -48,7 +43,7 @@ func FuzzDelay(f *testing.F) {
 }
 
 // request is one to the service, made at once and answered in the bubble.
-func request(ctx context.Context, s *service, done func(*httptest.ResponseRecorder, time.Duration)) {
+func request(ctx context.Context, s *server, done func(*httptest.ResponseRecorder, time.Duration)) {
 	began := time.Now()
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
@@ -59,7 +54,7 @@ func request(ctx context.Context, s *service, done func(*httptest.ResponseRecord
 // responds with a fixed delay."
 func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(textual())
+		s := newServer()
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
@@ -70,7 +65,7 @@ func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		assert.Equal(t, serviceCounts{Peak: 30, LastDelay: 100 * time.Millisecond, Served: 30}, s.now())
+		assert.Equal(t, served{peak: 30, lastDelay: 100 * time.Millisecond, answers: 30}, s.now())
 	})
 }
 
@@ -78,16 +73,15 @@ func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 // number of simultaneous requests": those that are there now, so that it falls again.
 func TestTheDelayIsThatOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := textual()
-		c.limit, c.factor, c.k = 1, 10, 1 // two at a time take a second
-		s := newService(c)
+		s := newServer()
+		s.limit, s.factor, s.k = 1, 10, 1 // two at a time take a second
 		var wg sync.WaitGroup
 		var took [2]time.Duration
 		for i := range took {
 			wg.Go(func() { request(t.Context(), s, func(_ *httptest.ResponseRecorder, d time.Duration) { took[i] = d }) })
 			time.Sleep(75 * time.Millisecond)
 		}
-		assert.Equal(t, 2, s.now().Concurrency, "both are there")
+		assert.Equal(t, 2, s.now().concurrency, "both are there")
 		wg.Wait()
 		assert.Equal(t, time.Second, took[0])
 		assert.Equal(t, 950*time.Millisecond, took[1], "25 ms after the first one's end it looks, and was here for long enough")
@@ -96,9 +90,8 @@ func TestTheDelayIsThatOfNow(t *testing.T) {
 
 func TestWhoGaveUpStaysAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := textual()
-		c.limit, c.factor, c.k = 1, 10, 1
-		s := newService(c)
+		s := newServer()
+		s.limit, s.factor, s.k = 1, 10, 1
 		ctx, giveUp := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 2 {
@@ -107,22 +100,21 @@ func TestWhoGaveUpStaysAndCounts(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		giveUp()
 		synctest.Wait()
-		assert.Equal(t, 2, s.now().Concurrency)
+		assert.Equal(t, 2, s.now().concurrency)
 		wg.Wait()
-		assert.Equal(t, serviceCounts{Peak: 2, LastDelay: s.now().LastDelay, Served: 2, Abandoned: 2}, s.now())
+		assert.Equal(t, served{peak: 2, lastDelay: s.now().lastDelay, answers: 2, abandoned: 2}, s.now())
 	})
 }
 
 func TestCloseSendsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := textual()
-		c.base = time.Hour
-		s := newService(c)
+		s := newServer()
+		s.base = time.Hour
 		time.AfterFunc(10*time.Millisecond, func() { close(s.closed) })
 		request(t.Context(), s, func(w *httptest.ResponseRecorder, took time.Duration) {
 			assert.Equal(t, 10*time.Millisecond, took)
 			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		})
-		require.Zero(t, s.now().Served)
+		require.Zero(t, s.now().answers)
 	})
 }
