@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -24,18 +25,23 @@ type Demand struct {
 	First time.Duration
 	// Factor is F there: 1.01 to 1000; 0 means 2.
 	Factor float64
+	// Max is the M that clients have, First to MaxDelay, for a plan that judges it; 0: the plan chooses M.
+	Max time.Duration
 }
 
 // Plan is the answer to a Demand. While the service is away, all clients come to wait M between attempts;
 // when it is back, the last client notices after M. So M settles both the rate that the service must bear
 // and the time to recovery.
 type Plan struct {
-	// Possible reports whether the wanted recovery time can be had.
+	// Possible reports whether the wanted recovery time can be had within the capacity.
 	Possible bool
-	// Max is M: the shortest delay at which all clients together stay within the capacity,
-	// Clients/Capacity, but not less than T.
+	// Max is M: Demand.Max, or Least.
 	Max time.Duration
-	// Rate is the requests per second of all clients at M, each failed at once: at most the capacity.
+	// Least is the shortest delay at which all clients together stay within the capacity, Clients/Capacity,
+	// but not less than T.
+	Least time.Duration
+	// Rate is the requests per second of all clients at M, each failed at once: more than the capacity if
+	// Max is less than Least.
 	Rate float64
 	// Recovery is the longest time from the service's return until the last client's next attempt: M.
 	Recovery time.Duration
@@ -54,7 +60,7 @@ type Plan struct {
 // mostClients is more than there are; it fits in 32 bits.
 const mostClients = 1_000_000_000
 
-// NewPlan chooses M, or returns an error that names the first part of the demand that is wrong. It leaves out
+// NewPlan chooses M, or judges Demand.Max, or returns an error that names the first part of the demand that is wrong. It leaves out
 // the time of the attempts themselves, so the true rate is lower. If M is below 2*T, it cuts R*T, and R does
 // not spread the clients as it should.
 func NewPlan(d Demand) (Plan, error) {
@@ -63,9 +69,10 @@ func NewPlan(d Demand) (Plan, error) {
 		return Plan{}, err
 	}
 	clients := float64(d.Clients)
-	m := max(duration(math.Ceil(clients/d.Capacity*1e9)), d.First)
+	least := max(duration(math.Ceil(clients/d.Capacity*1e9)), d.First)
+	m := cmp.Or(d.Max, least)
 	p := Plan{
-		Possible: m <= d.Recovery, Max: m, Recovery: m,
+		Possible: least <= m && m <= d.Recovery, Max: m, Least: least, Recovery: m,
 		Rate:            clients / m.Seconds(),
 		CapacityWanted:  clients / d.Recovery.Seconds(),
 		ClientsPossible: int(min(d.Capacity*d.Recovery.Seconds(), mostClients)),
@@ -113,5 +120,8 @@ func (d Demand) withDefaults() (Demand, error) {
 	c.fail(setting.Duration("Recovery", &d.Recovery, 0, 1, MaxDelay))
 	c.duration("First", &d.First, defaultMin, 1, MaxDelay)
 	c.number("Factor", &d.Factor, defaultFactor, 1.01, maxFactor)
+	if d.Max != 0 {
+		c.duration("Max", &d.Max, d.First, d.First, MaxDelay)
+	}
 	return d, c.err
 }

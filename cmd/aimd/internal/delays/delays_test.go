@@ -56,6 +56,33 @@ delay = min(R * 100ms * 2^N, 1s), R random in [1, 2], N = 0, 1, 2...
 	assert.NotContains(t, got.Stdout, "until all wait M")
 }
 
+// A longest delay that somebody has is judged: it may be too short for the service, or too long for the customers.
+func TestBackoffPlanJudgesADelay(t *testing.T) {
+	plan := "backoff plan --clients 1000 --capacity 50/s --recovery 1m --max "
+	got := run(t, strings.Fields(plan+"30s")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "  M, the longest delay   30s, as given; the capacity allows 20s or more\n")
+	assert.Contains(t, got.Stdout, "  rate in an outage      33.33 requests per second\n")
+
+	got = run(t, strings.Fields("backoff plan --clients 1000 --capacity 50/s --max 30s")...)
+	require.Zero(t, got.Status, got.Stderr)
+	assert.Contains(t, got.Stdout, "recovery within 30s: possible.\n")
+
+	got = run(t, strings.Fields(plan+"10s")...)
+	require.Equal(t, cli.Failed, got.Status)
+	assert.Equal(t, "aimd: --max 10s is too short: all clients send 100 requests per second, and the service can fail 50\n", got.Stderr)
+	assert.Contains(t, got.Stdout, "not possible.")
+	assert.Contains(t, got.Stdout, "\nPossible is a longest delay from 20s to 1m.\n")
+
+	got = run(t, strings.Fields(plan+"2m")...)
+	require.Equal(t, cli.Failed, got.Status)
+	assert.Equal(t, "aimd: there is no such plan: the last client finds out after 2m, wanted is 1m\n", got.Stderr)
+
+	got = run(t, strings.Fields(plan+"50ms")...)
+	require.Equal(t, cli.WrongUsage, got.Status)
+	assert.Contains(t, got.Stderr, "--max: 50ms is not allowed, want a duration from 100ms to ")
+}
+
 func TestBackoffPlanJSON(t *testing.T) {
 	got := run(t, strings.Fields("backoff plan --clients 1000 --capacity 20/s --recovery 5m --first 10ms --factor 3 --outage 1s --json")...)
 	require.Zero(t, got.Status, got.Stderr)
@@ -66,7 +93,7 @@ func TestBackoffPlanJSON(t *testing.T) {
 	delete(p, "settled_s")
 	assert.Equal(t, map[string]any{
 		"clients": 1000.0, "capacity_per_s": 20.0, "wanted_recovery_s": 300.0, "first_s": 0.01, "factor": 3.0, "possible": true,
-		"max_s": 50.0, "rate_per_s": 20.0, "recovery_s": 50.0, "retries_to_max": 8.0, "capacity_wanted_per_s": 1000.0 / 300,
+		"max_s": 50.0, "least_max_s": 50.0, "rate_per_s": 20.0, "recovery_s": 50.0, "retries_to_max": 8.0, "capacity_wanted_per_s": 1000.0 / 300,
 		"clients_possible": 6000.0, "outages": []any{map[string]any{"outage_s": 1.0, "recovery_s": 1.62}},
 	}, p)
 }
