@@ -47,8 +47,8 @@ type Verdict struct {
 	// RetryAfter is the delay that the service asked for, or 0.
 	RetryAfter time.Duration
 	// Stop: the service refuses everybody until RetryAfter has passed, so a limiter pauses all its
-	// operations, however long. If RetryAfter is 0, the pause is a minute, and twice as long after each such
-	// answer in a row.
+	// operations, for at most a day. If RetryAfter is 0, the pause is a minute, and twice as long after each such
+	// answer in a row, up to 64 minutes.
 	Stop bool
 	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
 	Reason error

@@ -71,8 +71,8 @@ import (
 //	every other error within a success                         neutral, again
 //	no status, but a RetryAfter                                overload, again
 //
-// X-Should-Retry, "true" or "false", decides whether there is another attempt. The Retry-After is that of
-// httplimit.RetryAfter, or Google's retryDelay in the body.
+// X-Should-Retry, "true" or "false", decides whether there is another attempt; "false" makes an overload or a
+// timeout neutral. The Retry-After is that of httplimit.RetryAfter, or Google's retryDelay in the body.
 func Classify(err error) Verdict {
 	for _, reason := range []error{ErrQuota, ErrNoContact} {
 		if errors.Is(err, reason) {

@@ -117,6 +117,9 @@ func (v Verdict) with(a answer.Answer) Verdict {
 		v.Retry = false
 	}
 	if !v.Retry {
+		if v.Outcome.Overloaded() { // a refusal that will not pass says nothing about load
+			v.Outcome = window.Neutral
+		}
 		return Verdict{Outcome: v.Outcome, Reason: v.Reason}
 	}
 	v.RetryAfter = a.After

@@ -122,7 +122,8 @@ func TestAnswersOfServices(t *testing.T) {
 		"a delay with a fraction":             {quotaOf("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "600.5s"), after(overload, 600500*time.Millisecond)},
 		"Stripe's lock":                       {stripeLocked, again},
 		"a lock while there are too many":     {with(stripeLocked, "Stripe-Rate-Limited-Reason: endpoint-concurrency"), overload},
-		"x-should-retry: false":               {with(tooMany(`{"error":{"code":"rate_limit_exceeded"}}`), "x-should-retry: false"), attempt.Verdict{Outcome: window.Overload}},
+		"x-should-retry: false":               {with(tooMany(`{"error":{"code":"rate_limit_exceeded"}}`), "x-should-retry: false"), final},
+		"x-should-retry: false after a 408":   {"HTTP/1.1 408 Request Timeout\nx-should-retry: false\n\n", final},
 		"x-should-retry: false after a 500":   {"HTTP/1.1 500 Internal Server Error\nx-should-retry: false\n\n", final},
 		"x-should-retry: true after a 409":    {"HTTP/1.1 409 Conflict\nx-should-retry: true\nRetry-After: 2\n\n", after(attempt.Verdict{Outcome: window.ClientError, Retry: true}, 2*time.Second)},
 		"OpenAI's quota":                      {tooMany(openAIQuota), quota},
@@ -353,5 +354,25 @@ func TestWithoutQuotaNothingIsRead(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, httplimit.Check(resp))
 		assert.Empty(t, l.Snapshot().Quotas)
+	})
+}
+
+// A model that is switched off: each answer says that another attempt is of no use, so the next request need
+// not wait.
+func TestARefusalThatWillNotPassIsNotForLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New()
+		require.NoError(t, err)
+		before, start, asked := l.Snapshot().Cwnd, time.Now(), 0
+		for range 60 {
+			err := l.Do(t.Context(), func(context.Context) error {
+				asked++
+				return &httplimit.StatusError{StatusCode: 503, Header: http.Header{"X-Should-Retry": {"false"}, "Retry-After": {"60"}}}
+			})
+			require.ErrorContains(t, err, "failed after 1 attempt")
+		}
+		require.Equal(t, 60, asked)
+		require.Zero(t, time.Since(start))
+		require.Equal(t, before, l.Snapshot().Cwnd)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/quota"
 )
 
@@ -24,14 +25,11 @@ type pause struct {
 func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal error) {
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
-	retryAfter, most := v.RetryAfter, l.config.Load().MaxRetryAfter
-	if v.Stop {
-		most = max(most, retryAfter)
-	}
-	if min(retryAfter, most) <= wait { // a shorter pause has another cause (Rules.Patience)
-		l.pause.asked, l.pause.refusal = retryAfter, refusal
-		if retryAfter > most {
-			l.pause.cut = most
+	obeyed := delay.Asked{After: v.RetryAfter, Stop: v.Stop}.Within(l.config.Load().MaxRetryAfter)
+	if obeyed <= wait { // a shorter pause has another cause (Rules.Patience)
+		l.pause.asked, l.pause.refusal = v.RetryAfter, refusal
+		if obeyed < v.RetryAfter && !v.Stop {
+			l.pause.cut = obeyed
 		}
 	}
 	l.note(now, Event{

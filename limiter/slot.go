@@ -42,20 +42,23 @@ func (s *slots) Reported(t core.Ticket, a quota.Answer) {
 
 func (s *slots) Limits() run.Limits {
 	c := s.limiter().config.Load()
-	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter}
+	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter, MaxRetryAfter: c.MaxRetryAfter}
 }
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
-func (s *slots) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+func (s *slots) Backoff(failures int, last window.Outcome) time.Duration {
 	l := s.limiter()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pause := l.core.PausedUntil() - l.now()
-	if asked := min(retryAfter, l.config.Load().MaxRetryAfter); asked > 0 && pause >= asked {
-		return max(pause, l.core.RetryDelay(failures, last, 0)) // the pause has the Retry-After, with its jitter
-	}
-	return l.core.RetryDelay(failures, last, retryAfter)
+	return l.core.Backoff(failures, last)
+}
+
+func (s *slots) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
+	l := s.limiter()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.Obeyed(retryAfter, stop)
 }
 
 func (s *slots) Paused() time.Duration {

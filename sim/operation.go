@@ -289,11 +289,11 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 		f.Verdict.RetryAfter = 0
 	}
 	limits := run.Limits{Attempts: e.strategy.Retry.Attempts}
-	var pause run.RetryDelay
+	var delays run.Delays
 	if c := op.client.core; c != nil {
-		pause, limits.Patience = c.RetryDelay, c.Rules().Patience
+		delays, limits.Patience = c, c.Rules().Patience
 	}
-	d := run.Decide(f, e.decide, pause, limits)
+	d := run.Decide(f, e.decide, delays, limits)
 	op.waited = d.Delay
 	return max(d.Delay, d.RetryAfter), d.Retry
 }

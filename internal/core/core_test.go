@@ -112,20 +112,20 @@ func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Patience: 3})
 	for failures := 1; failures <= 3; failures++ {
-		require.Zero(t, c.RetryDelay(failures, window.Overload, 0))
+		require.Zero(t, c.Backoff(failures, window.Overload))
 	}
 	for failures, want := range map[int]time.Duration{
 		4: 50 * time.Millisecond, 5: 100 * time.Millisecond, 8: 800 * time.Millisecond,
 		11: 5 * time.Second, 80: 5 * time.Second, 1 << 30: 5 * time.Second,
 	} {
 		for range 100 {
-			d := c.RetryDelay(failures, window.Overload, 0)
+			d := c.Backoff(failures, window.Overload)
 			require.GreaterOrEqual(t, d, want/2)
 			require.LessOrEqual(t, d, want*3/2)
 		}
 	}
 	// What says nothing about load is not paced by the window: from the first.
-	require.GreaterOrEqual(t, c.RetryDelay(1, window.Neutral, 0), 25*time.Millisecond)
+	require.GreaterOrEqual(t, c.Backoff(1, window.Neutral), 25*time.Millisecond)
 }
 
 // docs/design.md, rule 6: "Successes of ignored attempts widen the window".
@@ -143,14 +143,14 @@ func TestCoreRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{MaxRetryAfter: time.Minute})
 	seen := map[time.Duration]bool{}
 	for range 100 {
-		d := c.RetryDelay(1, window.Overload, 10*time.Second)
+		d := c.Obeyed(10*time.Second, false)
 		require.GreaterOrEqual(t, d, 10*time.Second, "never less than asked")
 		require.LessOrEqual(t, d, 11*time.Second)
 		seen[d] = true
 	}
 	require.Greater(t, len(seen), 90, "jitter")
-	require.LessOrEqual(t, c.RetryDelay(1, window.Overload, 1<<62), time.Minute+time.Second, "bounded")
-	require.Zero(t, c.RetryDelay(1, window.Overload, -time.Second))
+	require.LessOrEqual(t, c.Obeyed(1<<62, false), time.Minute+time.Second, "bounded")
+	require.Zero(t, c.Obeyed(-time.Second, false))
 }
 
 // docs/design.md, rule 10: "it pauses all operations of the limiter": first attempts too, and then the
@@ -270,7 +270,7 @@ func TestCorePauseCanBeTurnedOff(t *testing.T) {
 		require.Zero(t, held)
 		require.NotEmpty(t, c.flying)
 	}
-	require.Zero(t, c.RetryDelay(100, window.Overload, 0))
+	require.Zero(t, c.Backoff(100, window.Overload))
 }
 
 // A law that paces: no two sends closer than its gap.
@@ -541,10 +541,10 @@ func TestCoreReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 	c := newCoreTrace(t, law, core.Settings{Window: window.Settings{Timed: true}})
 	require.NoError(t, c.Reconfigured(c.now, law, core.Settings{Patience: 2, QueueBound: 9}), "whether it is timed cannot change")
 	require.Equal(t, 1, made)
-	require.Positive(t, c.RetryDelay(3, window.Overload, 0))
+	require.Positive(t, c.Backoff(3, window.Overload))
 	require.NoError(t, c.Reconfigured(c.now, law, core.Settings{Window: window.Settings{Factor: 0.9}}))
 	require.Equal(t, 2, made)
-	require.Zero(t, c.RetryDelay(3, window.Overload, 0), "patience is back to its default")
+	require.Zero(t, c.Backoff(3, window.Overload), "patience is back to its default")
 }
 
 func TestCoreReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {

@@ -3,7 +3,7 @@ package core
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/jitter"
+	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
@@ -126,7 +126,7 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 		d = g.pause(streak - 2)
 	}
 	if retryAfter > 0 && streak >= g.rules.Patience {
-		d = max(d, g.retryAfter(retryAfter))
+		d = max(d, g.Obeyed(retryAfter, false))
 		g.Restarted()
 	}
 	if d > 0 {
@@ -134,13 +134,9 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 }
 
-// Stopped pauses all sends after an overload whose answer speaks for everybody: for d, however long, or, if
-// d is 0, for a minute, twice as long after each cut in a row. Jitter makes the pause longer, never shorter.
+// Stopped pauses all sends after an overload whose answer speaks for everybody, as Obeyed says.
 func (g *Gate) Stopped(now, d time.Duration) {
-	if d == 0 {
-		d = time.Minute << min(max(g.Window.Streak()-1, 0), 6)
-	}
-	g.pausedUntil = max(g.pausedUntil, g.seen(now)+jitter.RetryAfter(d, d, g.rules.Rand))
+	g.pausedUntil = max(g.pausedUntil, g.seen(now)+g.Obeyed(d, true))
 }
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
@@ -188,14 +184,19 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
-// RetryDelay returns how long an operation waits without a slot before it rejoins the queue, after that many
-// failures in a row, the latest with the outcome last: for the Retry-After, and as Settings.Backoffs says.
-func (g *Gate) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
-	var d time.Duration
+// Backoff returns how long an operation waits by itself, without a slot, before it rejoins the queue, after that
+// many failures in a row, the latest with the outcome last: see Settings.Backoffs.
+func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
 	if n := g.rules.Backoffs(failures, last); n > 0 {
-		d = g.pause(n - 1)
+		return g.pause(n - 1)
 	}
-	return max(d, g.retryAfter(retryAfter))
+	return 0
+}
+
+// Obeyed returns how long a refused operation waits for the service, or all do (stop), with jitter.
+func (g *Gate) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
+	asked := delay.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
+	return asked.Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
 }
 
 // Questions.
@@ -305,8 +306,4 @@ func (g *Gate) pause(n int) time.Duration {
 		d = lo << n
 	}
 	return time.Duration(float64(d) * g.jitter())
-}
-
-func (g *Gate) retryAfter(asked time.Duration) time.Duration {
-	return jitter.RetryAfter(asked, g.rules.MaxRetryAfter, g.rules.Rand)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/jitter"
+	"github.com/aimd-go/aimd/internal/delay"
 )
 
 // ErrBackoff is retry.ErrBackoff.
@@ -39,14 +39,8 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 		}
 		d.Delay = r.capped(delay)
 	}
-	asked, longest := f.Verdict.RetryAfter, r.MaxRetryAfter
-	if f.Verdict.Stop {
-		if asked == 0 {
-			asked = time.Minute << min(f.Attempt-1, 6)
-		}
-		longest = asked
-	}
-	d.RetryAfter = jitter.RetryAfter(asked, longest, r.Rand)
+	asked := delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop, Refusals: f.Attempt}
+	d.RetryAfter = asked.Jittered(r.MaxRetryAfter, r.Rand)
 	return d
 }
 

@@ -30,19 +30,19 @@ var mayImport = map[string][]string{
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
 	"attempt":   {"window", "internal/fact", "internal/answer"},
-	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/quota", "internal/setting"},
+	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/delay", "internal/quota", "internal/setting"},
 	"admission": {"window", "queue", "tag", "internal/core", "internal/setting"},
 	"httplimit": {"limiter", "attempt", "internal/answer", "internal/quota", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/answer":  {},
 	"internal/fact":    {},
-	"internal/run":     {"attempt", "window", "internal/core", "internal/fact", "internal/quota"},
+	"internal/run":     {"attempt", "window", "internal/core", "internal/delay", "internal/fact", "internal/quota"},
 	"internal/job":     {"limiter", "attempt"},
-	"internal/core":    {"window", "queue", "internal/jitter", "internal/quota", "internal/setting"},
+	"internal/core":    {"window", "queue", "internal/delay", "internal/quota", "internal/setting"},
 	"internal/quota":   {},
-	"internal/jitter":  {},
-	"internal/policy":  {"attempt", "backoff", "internal/jitter"},
+	"internal/delay":   {},
+	"internal/policy":  {"attempt", "backoff", "internal/delay"},
 	"internal/fakes3":  {"internal/pipenet"},
 	"internal/sliding": {},
 	"internal/rules":   {},
@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"window", "queue", "backoff", "sim",
-	"internal/setting", "internal/sliding", "internal/jitter", "internal/quota", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
+	"internal/setting", "internal/sliding", "internal/delay", "internal/quota", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 
 // impure packages may not be imported by pure ones.

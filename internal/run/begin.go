@@ -28,7 +28,7 @@ func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 		if !d.Retry {
 			return nil, d.Reason
 		}
-		t.delay = max(0, d.Delay-r.clock().Since(end.settled))
+		t.delay = max(0, max(d.Delay, d.RetryAfter)-r.clock().Since(end.settled))
 	}
 	next, err := r.begin(ctx, t)
 	if err != nil {

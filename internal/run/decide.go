@@ -8,23 +8,26 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// RetryDelay is core.Gate.RetryDelay.
-type RetryDelay = func(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
+// Delays are the delays of a limiter: those methods of core.Gate.
+type Delays interface {
+	Backoff(failures int, last window.Outcome) time.Duration
+	Obeyed(retryAfter time.Duration, stop bool) time.Duration
+}
 
 // Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
-// one the verdict does. delay is the limiter's, nil without a limiter: then only a policy tries again. Decide
+// one the verdict does. delays are the limiter's, nil without a limiter: then only a policy tries again. Decide
 // sets f.Backoff. It is pure.
-func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, delay RetryDelay, l Limits) attempt.Decision {
+func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, delays Delays, l Limits) attempt.Decision {
 	if f.Verdict.Reason != nil {
 		return attempt.Decision{Reason: f.Verdict.Reason}
 	}
-	d, last := attempt.Decision{Retry: f.Verdict.Retry && delay != nil}, f.Verdict.Outcome
+	d, last := attempt.Decision{Retry: f.Verdict.Retry && delays != nil}, f.Verdict.Outcome
 	if l.Unpaced {
 		last = window.Neutral
 	}
 	if policy != nil {
 		f.Backoff = f.Attempt
-		if delay != nil {
+		if delays != nil {
 			f.Backoff = core.Settings{Patience: l.Patience}.Backoffs(f.Attempt, last)
 		}
 		d = policy(f)
@@ -34,7 +37,8 @@ func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, de
 	case l.Attempts > 0 && f.Attempt >= l.Attempts: // more, if the limit was lowered meanwhile
 		return attempt.Decision{Reason: attempt.ErrAttempts}
 	case policy == nil:
-		d.Delay = delay(f.Attempt, last, f.Verdict.RetryAfter)
+		d.Delay = delays.Backoff(f.Attempt, last)
+		d.RetryAfter = delays.Obeyed(f.Verdict.RetryAfter, f.Verdict.Stop)
 	}
 	return d
 }

@@ -100,16 +100,18 @@ func (d *desk) Paused() time.Duration              { return d.paused }
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 
 func (d *desk) Limits() run.Limits {
-	return run.Limits{Attempts: d.attempts, Timeout: d.timeout, GiveUpAfter: d.giveUp}
+	return run.Limits{Attempts: d.attempts, Timeout: d.timeout, GiveUpAfter: d.giveUp, MaxRetryAfter: time.Hour}
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
-func (d *desk) RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration {
+func (d *desk) Backoff(failures int, last window.Outcome) time.Duration {
 	if last != window.Neutral {
 		failures = 0
 	}
-	return max(time.Duration(failures)*time.Second, retryAfter)
+	return time.Duration(failures) * time.Second
 }
+
+func (d *desk) Obeyed(retryAfter time.Duration, _ bool) time.Duration { return retryAfter }
 
 // ends is how many attempts have ended.
 func (d *desk) ends() int {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/quota"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Runner begins single attempts, for integrations, and runs whole operations. It is safe for any number of
@@ -146,12 +146,13 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 	}
 	limits := r.Slots.Limits()
 	limits.Unpaced = !a.owns
-	d := Decide(f, policy, r.Slots.RetryDelay, limits)
+	d := Decide(f, policy, r.Slots, limits)
 	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.RetryAfter)); d.Retry && reason != nil {
 		return attempt.Decision{Reason: reason}
 	}
 	d.Delay = r.Slots.InContact(d.Delay)
-	if pause := r.Slots.Paused(); d.RetryAfter > 0 && f.Verdict.RetryAfter > 0 && pause >= f.Verdict.RetryAfter {
+	asked := delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop}.Within(limits.MaxRetryAfter)
+	if pause := r.Slots.Paused(); d.RetryAfter > 0 && asked > 0 && pause >= asked {
 		d.RetryAfter = pause // it has the Retry-After already, with its jitter
 	}
 	return d
@@ -160,8 +161,7 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 // Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
 // to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
-	// RetryDelay is core.Gate.RetryDelay.
-	RetryDelay(failures int, last window.Outcome, retryAfter time.Duration) time.Duration
+	Delays
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (core.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
@@ -194,8 +194,8 @@ type Limits struct {
 	Unpaced bool
 	// Timeout is the time of a single attempt.
 	Timeout time.Duration
-	// GiveUpAfter is the longest wait before an attempt.
-	GiveUpAfter time.Duration
+	// GiveUpAfter is the longest wait before an attempt, MaxRetryAfter the longest Retry-After.
+	GiveUpAfter, MaxRetryAfter time.Duration
 }
 
 func (l Limits) tooLong(wait time.Duration) error {

@@ -162,7 +162,7 @@ func TestTheNextAttempt(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	reason := errors.New("enough")
-	pacing := newDesk(0).RetryDelay
+	pacing := newDesk(0)
 	refused := attempt.Failure{Attempt: 3, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
 	failed := attempt.Failure{Attempt: 3, Err: status{code: 500}, Verdict: again}
 	var told attempt.Failure
@@ -173,13 +173,13 @@ func TestDecide(t *testing.T) {
 		name    string
 		f       attempt.Failure
 		policy  func(attempt.Failure) attempt.Decision
-		pacing  run.RetryDelay
+		pacing  run.Delays
 		most    int
 		want    attempt.Decision
 		backoff int
 	}{
 		{"nobody tries again", refused, nil, nil, 0, attempt.Decision{}, 0},
-		{"the window paces", refused, nil, pacing, 0, attempt.Decision{Retry: true, Delay: time.Minute}, 0},
+		{"the window paces", refused, nil, pacing, 0, attempt.Decision{Retry: true, RetryAfter: time.Minute}, 0},
 		{"an own backoff", failed, nil, pacing, 4, attempt.Decision{Retry: true, Delay: 3 * time.Second}, 0},
 		{"final", attempt.Failure{Attempt: 1, Verdict: final}, nil, pacing, 0, attempt.Decision{}, 0},
 		{"final at the limit", attempt.Failure{Attempt: 3, Verdict: final}, nil, pacing, 3, attempt.Decision{}, 0},
