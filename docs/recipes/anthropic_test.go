@@ -33,23 +33,60 @@ func streamMessage(ctx context.Context, lim *aimd.Limiter, client anthropic.Clie
 	})
 }
 
+const (
+	eventsHello = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"any\",\"content\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
+		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\n"
+	eventsStop = "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
+		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+)
+
 // 529 at the head of a stream is tried again.
 func TestAnthropicStream(t *testing.T) {
-	const events = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"any\",\"content\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n" +
-		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
-		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\n" +
-		"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
-		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t,
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
-			answer{200, map[string]string{"Content-Type": "text/event-stream"}, events})
+			answer{200, events, eventsHello + eventsStop})
 		lim := newLimiter(t)
 		got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Content[0].Text)
 		require.Equal(t, 2, *calls)
 		require.EqualValues(t, 1, lim.Snapshot().Overloads)
+	})
+}
+
+// An error event in mid-stream, of which anthropic-sdk-go makes an Error of status 200: 30 of 30 streams come to
+// their end, and no text is there twice. A request that is at fault is not sent again.
+func TestAnthropicErrorEvents(t *testing.T) {
+	failed := func(kind string) string {
+		return eventsHello + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"" + kind + "\",\"message\":\"any\"}}\n\n"
+	}
+	for kind, overloads := range map[string]int{"overloaded_error": 30, "api_error": 0} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lim := newLimiter(t)
+				for range 30 {
+					tr, calls := serve(t, answer{200, events, failed(kind)}, answer{200, events, eventsHello + eventsStop})
+					got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
+					require.NoError(t, err)
+					require.Len(t, got.Content, 1)
+					require.Equal(t, "hello", got.Content[0].Text)
+					require.Equal(t, 2, *calls)
+				}
+				require.EqualValues(t, 30, lim.Snapshot().Successes)
+				require.EqualValues(t, overloads, lim.Snapshot().Overloads)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		tr, calls := serve(t, answer{200, events, failed("invalid_request_error")})
+		_, err := streamMessage(t.Context(), newLimiter(t), anthropicOn(tr), question)
+		var said *anthropic.Error
+		require.ErrorAs(t, err, &said)
+		require.Equal(t, 200, said.StatusCode)
+		require.ErrorContains(t, err, "failed after 1 attempt")
+		require.Equal(t, 1, *calls)
 	})
 }
 
