@@ -31,6 +31,7 @@ func TestABlockRefusesAllForItsTime(t *testing.T) {
 		"not so many":           {sim.Block{For: 10 * sec, Requests: 10}, 3 * sec, 10 * ms, 0},
 		"it renews, and ends":   {sim.Block{For: 2 * sec, Requests: 5, Renew: true}, 3 * sec, 3*sec + 10*ms, 5},
 		"of the window alone":   {sim.Block{For: sec, Requests: 5, Within: 10 * sec}, 2 * sec, 2*sec + 10*ms, 5},
+		"a long window":         {sim.Block{For: sec, Requests: 9, Within: 10 * sec}, 2 * sec, 2*sec + 10*ms, 1},
 		"of refusals, and none": {sim.Block{For: sec, Refused: true}, 2 * sec, 10 * ms, 0},
 	} {
 		r := run(t, blocked(c.block), fixed(c.retry))
@@ -78,6 +79,8 @@ func TestAForbiddenRequestIsLost(t *testing.T) {
 func TestTheOptimumBesideABlock(t *testing.T) {
 	s := blocked(sim.Block{For: 10 * sec, Requests: 4})
 	assert.Equal(t, 2*sec+10*ms, run(t, s, fixed(sec)).Optimum)
+	s.Horizon, s.Watch = time.Minute, sim.Watch{From: sec, For: sec}
+	assert.InDelta(t, 4, run(t, s, fixed(sec)).Watched.Capacity, 1e-9, "a second's requests that begin no block")
 	s.Server.Block = sim.Block{For: 10 * sec, Refused: true}
 	s.Server.Slots = 5
 	assert.Equal(t, 20*ms, run(t, s, fixed(sec)).Optimum)

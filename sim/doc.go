@@ -5,9 +5,9 @@
 // once, with one strategy and one seed of randomness, and returns a [Result] with measures and traces.
 //
 //	clients          strategy                       server
-//	an operation --> guards, queue, window, sense --> connection --> outage, failure --> rate --> medium --> slots or queue --> service
-//	is born           ^                                                 |                  |        |           |                |
-//	                  '---- the wait before a retry <----- an error ----'------------------'--------'-----------'             success
+//	an operation --> guards, queue, window, sense --> connection --> outage, block, failure --> rate --> medium --> slots or queue --> service
+//	is born           ^                                                 |                         |        |           |                |
+//	                  '---- the wait before a retry <----- an error ----'-------------------------'--------'-----------'             success
 //
 // The library itself makes the decisions in a run: the limiter's Core, the laws, the backoffs, the budget, the
 // throttle and the schedule are the code that users run. Only the world around them is simulated.
