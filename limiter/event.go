@@ -149,10 +149,11 @@ func (e Event) refusal() string {
 }
 
 func (e Event) moved() string {
-	if before, after := e.windows(); before != after {
+	before, after := e.windows()
+	if before != after {
 		return before + " -> " + after
 	}
-	return "the window stays " + number(e.Window.Cwnd)
+	return "the window stays " + after
 }
 
 // windows are the windows before and after the event: "2", or "1 every 400ms" by the gap.
@@ -166,8 +167,11 @@ func (e Event) windows() (before, after string) {
 	return size(e.Before, e.GapBefore), size(e.Window.Cwnd, e.Gap)
 }
 
-// number is a window with one digit after the point, if that is not 0.
+// number is a window with one digit after the point, if that is not 0; below 1 with two digits that matter.
 func number(w float64) string {
+	if w < 1 {
+		return strconv.FormatFloat(w, 'g', 2, 64)
+	}
 	return strconv.FormatFloat(float64(int64(w*10+0.5))/10, 'f', -1, 64)
 }
 

@@ -132,6 +132,10 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms": {
 			Kind: limiter.Cut, Outcome: window.Overload, Before: 0.2, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 0.1}, Gap: 200 * time.Millisecond,
 		},
+		"cut: first refusal of a burst, the window stays 1 every 15s": {
+			Kind: limiter.Cut, Outcome: window.Overload, Before: 0.01, GapBefore: 15 * time.Second, Window: to(0.01), Gap: 15 * time.Second,
+		},
+		"grew: 0.25 -> 1.1":                                    {Kind: limiter.Grew, Before: 0.25, Window: to(1.1)},
 		"admitted: waited 1.2s":                                {Kind: limiter.Admitted, Wait: 1234 * time.Millisecond},
 		"late: a permit was released a second time":            {Kind: limiter.Late},
 		"reconfigured: new settings, the window stays 64":      {Kind: limiter.Reconfigured, Before: 64, Window: to(64)},

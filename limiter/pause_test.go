@@ -274,6 +274,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 		require.Equal(t, "cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms", got[1]["msg"])
 		require.EqualValues(t, gap, got[1]["gap"])
 		require.Equal(t, gap, l.Snapshot().Gap)
+		require.Contains(t, l.Snapshot().String(), "cwnd=5e-06 ")
 		require.Contains(t, l.Snapshot().String(), " gap=200ms")
 	})
 }

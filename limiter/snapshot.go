@@ -66,8 +66,12 @@ func (s Snapshot) Attempts() uint64 {
 
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
-	line := fmt.Sprintf("cwnd=%.1f ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d",
-		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
+	cwnd := fmt.Sprintf("%.1f", s.Cwnd)
+	if s.Cwnd < 1 {
+		cwnd = number(s.Cwnd)
+	}
+	line := fmt.Sprintf("cwnd=%s ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d",
+		cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
 		s.Cuts, s.Pauses, s.Late)
 	if s.Gap > 0 {
 		line += " gap=" + roughly(s.Gap)

@@ -192,4 +192,10 @@ func tell(e limiter.Event) decision {
 	return d
 }
 
-func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
+// hundredths rounds a window, but never to 0, which on the page means that there is none.
+func hundredths(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return max(0.01, math.Round(x*100)/100)
+}

@@ -60,7 +60,7 @@ func (s *series) recent(now, since time.Time) (oldest sample, waits, full bool) 
 		if n++; p.Queued > 0 {
 			waiting++
 		}
-		if float64(p.InFlight) >= math.Floor(p.Cwnd) {
+		if float64(p.InFlight) >= max(1, math.Floor(p.Cwnd)) {
 			used++
 		}
 	}

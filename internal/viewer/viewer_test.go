@@ -58,6 +58,9 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		"with room": {want: "steady", at: always(limiter.Snapshot{Cwnd: 20.5, InFlight: 3})},
 		"just full": {want: "steady", at: always(limiter.Snapshot{Cwnd: 20, InFlight: 20})},
 		"spaced":    {want: "limited", at: always(limiter.Snapshot{Cwnd: 1, Queued: 7})},
+		"a rate": {want: "limited", at: func(ago int) limiter.Snapshot {
+			return limiter.Snapshot{Cwnd: 0.6 - float64(ago)*0.05, Queued: 7}
+		}},
 		"grows": {want: "growing", at: func(ago int) limiter.Snapshot {
 			return limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9}
 		}},
@@ -150,6 +153,12 @@ func TestTheFirstLookCostsTheSameForAnyNumberOfLimiters(t *testing.T) {
 	}
 	few, many := allocations(500), allocations(10_000)
 	require.InDelta(t, few, many, 10)
+}
+
+// A window of 0 means on the page that there is none.
+func TestASmallWindowIsNotShownAsNone(t *testing.T) {
+	require.Equal(t, 0.01, sample{Snapshot: limiter.Snapshot{Cwnd: 0.001}}.row()[1])
+	require.Equal(t, 0.26, sample{Snapshot: limiter.Snapshot{Cwnd: 0.256}}.row()[1])
 }
 
 // A client without a limiter is shown without a window, and stays when it has ended.
