@@ -114,6 +114,9 @@ func TestClientsStandStill(t *testing.T) {
 	stopped := run(t, s, sim.Strategy{})
 	assert.Equal(t, r.Optimum, stopped.Optimum)
 	assert.InDelta(t, 18.2, stopped.Makespan.Seconds(), 0.2, "each answer comes while they stand still")
+	s.Clients.Stops = sim.Stops{For: 100 * ms, Every: 100 * ms}
+	assert.InDelta(t, 4, run(t, s, sim.Strategy{}).Makespan.Seconds(), 0.4, "half of the time is left")
+	s.Clients.Stops = sim.Stops{For: 90 * ms, Every: ms}
 	s.Clients.Timeout = 50 * ms
 	assert.Zero(t, run(t, s, fixed(ms)).TimedOut, "the answer was there in time")
 }
