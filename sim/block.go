@@ -12,9 +12,10 @@ import (
 type Block struct {
 	// For is the length of a block; 0: no blocks.
 	For time.Duration `yaml:"for" in:"0 720h"`
-	// Requests is the most requests within the sliding window Within, 0 means 1 s; the next one begins a block.
-	Requests int           `yaml:"requests" in:"1 10000000" needs:"for"`
-	Within   time.Duration `yaml:"within" in:"1ms 1h"`
+	// Requests is the most requests in a time of Within; the next one begins a block.
+	Requests int `yaml:"requests" in:"1 10000000" needs:"for"`
+	// Within is the length of the sliding window in which Requests count; 0 means 1 s.
+	Within time.Duration `yaml:"within" in:"1ms 1h"`
 	// Refused makes Requests the most refused requests; 0: the first refusal begins a block.
 	Refused bool `yaml:"refused" needs:"for"`
 	// Renew makes each request during a block begin its time anew: a ban.

@@ -11,13 +11,17 @@ import (
 //
 // The yaml tags are the names of the fields in scenario files and in a [FieldError].
 type Scenario struct {
-	// Name is a word without spaces, Title half a line, Claim the sentence that the runs should show.
-	Name    string  `yaml:"name"`
-	Title   string  `yaml:"title"`
-	Claim   string  `yaml:"claim"`
-	Server  Server  `yaml:"server"`
+	// Name is a word of a-z, 0-9, '-' and '.'. In a file without one it is the file's name.
+	Name string `yaml:"name"`
+	// Title is half a line on the subject.
+	Title string `yaml:"title"`
+	// Claim is the sentence that the runs should show; in quotation marks, if it is the words of a source.
+	Claim string `yaml:"claim"`
+	// Server is the service. Absent fields play no part: without any field it answers at once.
+	Server Server `yaml:"server"`
+	// Clients are those who ask the service, and for how much.
 	Clients Clients `yaml:"clients"`
-	// Strategies are compared; an empty list means all of [Strategies].
+	// Strategies are those to compare; an empty list means all ready ones.
 	Strategies []Strategy `yaml:"strategies"`
 	// Seed is the seed of the first run; the next run has Seed + 1.
 	Seed uint64 `yaml:"seed"`
@@ -28,7 +32,8 @@ type Scenario struct {
 	// MaxEvents ends a run after n events; 0 means 20 000 000, or, with a number of operations, 1 000 000 and
 	// 200 for each operation.
 	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
-	// Watch is a part of the run that is measured separately.
+	// Watch is a part of the run that is measured separately: the use of the capacity, attempts for each
+	// operation done, errors, and Jain's fairness index.
 	Watch Watch `yaml:"watch"`
 	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as regained
 	// after the last change or outage; 0 turns the measure off.
@@ -44,11 +49,12 @@ type Scenario struct {
 	Stop func() bool `yaml:"-"`
 }
 
-// Watch is a part of a run, from From on: the time after a warm-up, or the seconds after a change. A For of 0
-// turns the measure off.
+// Watch is a part of a run: the time after a warm-up, or the seconds after a change.
 type Watch struct {
+	// From is the time when it begins.
 	From time.Duration `yaml:"from" in:"0 720h" needs:"for"`
-	For  time.Duration `yaml:"for" in:"0 720h"`
+	// For is its length; 0: nothing is watched.
+	For time.Duration `yaml:"for" in:"0 720h"`
 }
 
 func (w Watch) on(now time.Duration) bool { return now >= w.From && now-w.From < w.For }
@@ -145,11 +151,12 @@ type Stops struct {
 	Every time.Duration `yaml:"every" in:"1ms 720h" needs:"for"`
 }
 
-// Burst is operations that are born at the time At, in addition to Clients.Operations: that number over all
-// clients, who take turns; 0: no burst.
+// Burst is operations that are born at once, in addition to Clients.Operations.
 type Burst struct {
-	At         time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
-	Operations int           `yaml:"operations" in:"0 10000000"`
+	// At is the time at which they are born.
+	At time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
+	// Operations is their number, over all clients, who take turns; 0: no burst.
+	Operations int `yaml:"operations" in:"0 10000000"`
 }
 
 // beginning is when virtual time begins for parts of the library that want a time.Time.

@@ -36,16 +36,17 @@ type Server struct {
 	Block Block `yaml:"block"`
 	// Quotas are the quotas that the service reports in its answers; a request spends every quota.
 	Quotas []Quota `yaml:"quotas"`
-	// Slowdown and Knee make the service time grow with the concurrency, exponentially or linearly.
+	// Slowdown makes the service time grow with the concurrency, exponentially.
 	Slowdown Slowdown `yaml:"slowdown"`
-	Knee     Knee     `yaml:"knee"`
+	// Knee makes the service time grow with the concurrency, linearly.
+	Knee Knee `yaml:"knee"`
 	// Medium makes too many requests at once destroy each other.
 	Medium Medium `yaml:"medium"`
 	// Failures makes requests fail whatever the load.
 	Failures Failures `yaml:"failures"`
-	// Capacity changes the server as time passes, in the order of At.
+	// Capacity changes the server as time passes, in the order of the times.
 	Capacity []Change `yaml:"capacity"`
-	// Outages are in the order of From; one ends before the next begins.
+	// Outages are times when the server is down, in their order; one ends before the next begins.
 	Outages []Outage `yaml:"outages"`
 }
 
@@ -79,14 +80,15 @@ type Spread struct {
 
 // Refusal is the cost of a refused request, and its Retry-After.
 type Refusal struct {
-	// Time is from the arrival of a request to its refusal, or to any other error; Spread is how it varies.
-	Time   time.Duration `yaml:"time" in:"0 720h"`
-	Spread Spread        `yaml:"spread"`
+	// Time is the time from the arrival of a request to its refusal, or to any other error.
+	Time time.Duration `yaml:"time" in:"0 720h"`
+	// Spread is how Time varies.
+	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal occupy a slot while it lasts (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
-	// RetryAfter comes with each refusal, and a random time up to RetryAfterJitter is added to it (Safe
-	// Client Behaviour); 0: no refusal has a Retry-After.
-	RetryAfter       time.Duration `yaml:"retry_after" in:"0 720h"`
+	// RetryAfter comes with each refusal; 0: no refusal has one.
+	RetryAfter time.Duration `yaml:"retry_after" in:"0 720h"`
+	// RetryAfterJitter is the most that is added to each RetryAfter, at random (Safe Client Behaviour).
 	RetryAfterJitter time.Duration `yaml:"retry_after_jitter" in:"0 720h"`
 }
 
@@ -138,10 +140,10 @@ func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 type Slowdown struct {
 	// Limit is the concurrency without slowdown; 0: no slowdown.
 	Limit int `yaml:"limit" in:"0 10000000"`
-	// Factor is the base of the growth, and applies once for each Scale requests (K); 0 means 1.05 and 15,
-	// as in the text.
+	// Factor is the base of the growth; 0 means 1.05, as in the text.
 	Factor float64 `yaml:"factor" in:"1.0001 1000"`
-	Scale  float64 `yaml:"scale" in:"0.01 1e6"`
+	// Scale is the number of requests more for which Factor applies once (K); 0 means 15, as in the text.
+	Scale float64 `yaml:"scale" in:"0.01 1e6"`
 	// Max is the longest time; 0 means 24 h.
 	Max time.Duration `yaml:"max" in:"0 876000h"`
 }
@@ -150,7 +152,7 @@ type Slowdown struct {
 type Knee struct {
 	// At is the concurrency up to which the service time stays; 0: no knee.
 	At int `yaml:"at" in:"0 10000000"`
-	// Slope is the growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. At 1,
+	// Slope is the growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. With 1,
 	// the default, the throughput stays at its best; above 1 it falls.
 	Slope float64 `yaml:"slope" in:"0 100"`
 }
@@ -158,10 +160,10 @@ type Knee struct {
 // Medium is shared by all requests, as a cable or file descriptors (Exponential Backoff in Distributed
 // Systems).
 type Medium struct {
-	// Places is how many requests it carries; 0: no medium. One more is a collision: all fail, and every
-	// request fails for the time Jam.
-	Places int           `yaml:"places" in:"0 10000000"`
-	Jam    time.Duration `yaml:"jam" in:"0 720h"`
+	// Places is the number of requests that it carries; 0: no medium. One more is a collision: all fail.
+	Places int `yaml:"places" in:"0 10000000"`
+	// Jam is the time after a collision in which every request fails.
+	Jam time.Duration `yaml:"jam" in:"0 720h"`
 }
 
 // Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate, Every,
@@ -181,10 +183,11 @@ type Failures struct {
 	Sticky bool `yaml:"sticky"`
 	// Lost makes a request that fails vanish, so that its client needs a Timeout.
 	Lost bool `yaml:"lost"`
-	// From and For say when requests fail, and again each Period, which is longer than For; a For of 0 lasts
-	// to the end, and with a Period of 0 it comes once.
-	From   time.Duration `yaml:"from" in:"0 720h"`
-	For    time.Duration `yaml:"for" in:"0 720h"`
+	// From is the time when requests begin to fail.
+	From time.Duration `yaml:"from" in:"0 720h"`
+	// For is the time for which they fail; 0: to the end.
+	For time.Duration `yaml:"for" in:"0 720h"`
+	// Period repeats that, and is longer than For; 0: it comes once.
 	Period time.Duration `yaml:"period" in:"0 720h"`
 }
 
@@ -197,8 +200,9 @@ func (f Failures) at(now time.Duration) bool {
 	return since >= 0 && (f.For == 0 || since < f.For)
 }
 
-// Change is a new capacity from the time At on; zero fields change nothing.
+// Change is a new capacity from a time on; zero fields change nothing.
 type Change struct {
+	// At is the time of the change.
 	At time.Duration `yaml:"at" in:"0 720h"`
 	// Slots replaces Server.Slots. Requests in service stay there.
 	Slots int `yaml:"slots" in:"0 10000000"`
@@ -217,8 +221,10 @@ const (
 
 // Outage is a time in which the server is down: from From on, for the time For.
 type Outage struct {
+	// From is the time when it begins.
 	From time.Duration `yaml:"from" in:"0 720h"`
-	For  time.Duration `yaml:"for" in:"1ns 720h"`
+	// For is its length.
+	For time.Duration `yaml:"for" in:"1ns 720h"`
 	// Kind is "errors" by default: every request is refused; "silent": the process stops, and has its
 	// requests again when it continues; or "lost": requests and answers vanish.
 	Kind string `yaml:"kind" of:"errors silent lost"`

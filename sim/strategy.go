@@ -39,16 +39,18 @@ type Strategy struct {
 // Retry is the wait before a retry: a backoff.Backoff in words. Zero fields take the defaults
 // of the kind's type.
 type Retry struct {
-	// Kind names a type of package backoff: "constant" (Min before each retry), "exponential",
-	// "compound", or "last-try", whose Time, Rate and Max are Min, Factor and Max. With "none", or "",
-	// the first error ends the operation.
+	// Kind is a type of package backoff: "constant" (Min before each retry), "exponential",
+	// "compound", or "last-try", whose Time and Rate are Min and Factor. With "none", or "", the first
+	// error ends the operation.
 	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
-	// Min is the first wait, Max the longest.
+	// Min is the first wait.
 	Min time.Duration `yaml:"min" in:"0 876000h" needs:"kind"`
+	// Max is the longest wait.
 	Max time.Duration `yaml:"max" in:"0 876000h" needs:"kind"`
 	// Factor is the factor of the growth.
 	Factor float64 `yaml:"factor" needs:"kind"`
-	// Jitter is a text in files: "full", "proportional:0.6"; see [backoff.Jitter].
+	// Jitter is the random part; in files "none", "full", "equal", "proportional:J" (times U(1-J, 1+J)),
+	// "normal:J" (times 1 + J*N(0,1)) or "uniform:LO:HI".
 	Jitter backoff.Jitter `yaml:"jitter" needs:"kind"`
 	// CapLast caps "exponential" after the jitter.
 	CapLast bool `yaml:"cap_last" needs:"kind"`
@@ -65,15 +67,18 @@ type Retry struct {
 // Window is a limiter: the decisions of limiter.Limiter, with a law. Zero fields take the
 // defaults of limiter.Config.
 type Window struct {
-	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without Law
-	// and NewLaw there is no window.
+	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without
+	// one there is no window.
 	Law string `yaml:"law"`
-	// Factor, Initial, Min and Max are the fields of window.Settings.
-	Factor  float64 `yaml:"factor" needs:"law"`
+	// Factor is the part of the window that a cut leaves.
+	Factor float64 `yaml:"factor" needs:"law"`
+	// Initial is the window at the start.
 	Initial float64 `yaml:"initial" needs:"law"`
-	Min     float64 `yaml:"min" needs:"law"`
-	Max     float64 `yaml:"max" needs:"law"`
-	// Patience is the field of limiter.Rules.
+	// Min is the smallest window.
+	Min float64 `yaml:"min" needs:"law"`
+	// Max is the largest window.
+	Max float64 `yaml:"max" needs:"law"`
+	// Patience is the number of refusals in a row from which an operation backs off by itself.
 	Patience int `yaml:"patience" needs:"law"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause" needs:"law"`
@@ -110,9 +115,11 @@ func (w Window) settings(r *rand.Rand) core.Settings {
 type Budget struct {
 	// Share is the most retries as a share of all requests, less than 1; 0: no budget.
 	Share float64 `yaml:"share"`
-	// Window and Floor are the fields of retry.BudgetSettings.
+	// Window is the time over which Share holds; 0 means the default of retry.Budget.
 	Window time.Duration `yaml:"window"`
-	Floor  int           `yaml:"floor"`
+	// Floor is the number of retries in that time that are free; 0 means the default of retry.Budget, negative
+	// none.
+	Floor int `yaml:"floor"`
 }
 
 // Delays returns the backoff that the words describe, nil for no retry. Outside of a scenario

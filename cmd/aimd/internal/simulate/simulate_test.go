@@ -216,7 +216,7 @@ func TestSimSchema(t *testing.T) {
 	one := aimd(t, "sim", "explain", "server.outages")
 	assert.Contains(t, all.Stdout, one.Stdout, "explain shows what schema does")
 	assert.Equal(t, 6, strings.Count(one.Stdout, "server.outages"))
-	assert.Contains(t, one.Stdout, "server.outages[].for  (a duration like 100ms)\n    how long it lasts\n")
+	assert.Contains(t, one.Stdout, "server.outages[].for  (a duration like 100ms)\n    its length. From 1ns to 720h.\n")
 }
 
 func TestSimHelpTeaches(t *testing.T) {

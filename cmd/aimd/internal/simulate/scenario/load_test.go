@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -295,31 +293,6 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	assert.Len(t, Index.Families, 6)
-}
-
-// aimd sim explain FIELD or aimd sim schema documents every field, and no other, with its kind.
-func TestEveryFieldIsDocumented(t *testing.T) {
-	heads := regexp.MustCompile(`(?m)^\S.*`).FindAllString(fields, -1)
-	assert.ElementsMatch(t, fieldsBelow(reflect.TypeFor[Scenario](), ""), heads)
-	paths, text, err := Explain("")
-	require.NoError(t, err)
-	assert.Len(t, paths, len(heads), "each with its meaning")
-	assert.Equal(t, fields, text)
-}
-
-func fieldsBelow(in reflect.Type, path string) (all []string) {
-	for _, name := range fieldNames(in) {
-		f, _ := fieldNamed(reflect.Zero(in), name)
-		kind := kindOf(f.Type())
-		all = append(all, path+name+"  ("+kind+")")
-		switch t := f.Type(); {
-		case kind == hasFields:
-			all = append(all, fieldsBelow(t, path+name+".")...)
-		case kind == hasItems && kindOf(t.Elem()) == hasFields:
-			all = append(all, fieldsBelow(t.Elem(), path+name+"[].")...)
-		}
-	}
-	return all
 }
 
 func TestExplain(t *testing.T) {

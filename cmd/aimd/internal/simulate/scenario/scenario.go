@@ -18,22 +18,27 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Scenario is the content of a file. The yaml tags are the names of the fields, here and in
-// package sim; fields.txt explains the fields.
+// Scenario is the content of a file. The yaml tags are the names of the fields, here and in package sim. The
+// comments of the fields are their help: see fields.txt.
 type Scenario struct {
 	sim.Scenario
-	Sweep  []Sweep       `yaml:"sweep"`
-	Plot   []Plot        `yaml:"plot"`
+	// Sweep runs the scenario once for each value of a field. Two sweeps make a grid.
+	Sweep []Sweep `yaml:"sweep"`
+	// Plot are the figures; without any: the answers, and the windows where there are any.
+	Plot []Plot `yaml:"plot"`
+	// Expect are the medians over the runs that are wanted; aimd sim run ends with status 1 if one is not so.
 	Expect []Expectation `yaml:"expect"`
 }
 
-// Sweep runs the scenario once for each value of a field. Two sweeps make a grid.
+// Sweep runs the scenario once for each value of a field.
 type Sweep struct {
-	Field  string   `yaml:"field"`
+	// Field is the field, like clients.operations.
+	Field string `yaml:"field"`
+	// Values are its values.
 	Values []string `yaml:"values"`
 }
 
-// The kinds of Plot.Kind; fields.txt says what each shows.
+// The kinds of Plot.Kind.
 const (
 	Answers  = "answers"
 	Requests = "requests"
@@ -46,41 +51,68 @@ const (
 
 // Plot is one figure.
 type Plot struct {
-	Kind       string        `yaml:"kind"`
-	Name       string        `yaml:"name"`
-	Caption    string        `yaml:"caption"`
-	Strategies []string      `yaml:"strategies"`
-	Measure    string        `yaml:"measure"`
-	LogY       bool          `yaml:"log_y"`
-	From       time.Duration `yaml:"from"`
-	To         time.Duration `yaml:"to"`
-	Per        time.Duration `yaml:"per"`
-	Top        float64       `yaml:"top"`
-	Notes      []Note        `yaml:"notes"`
+	// Kind is "answers" (requests per second that succeed and that do not, over time), "requests" (those sent
+	// per second, and the retries among them), "window" (cwnd and ssthresh over time), "load" (requests at the
+	// server over time), "delays" (the waits of an operation that never succeeds), "curve" (a measure over the
+	// sweep), or "map" (a measure of one strategy over that of another, over two sweeps).
+	Kind string `yaml:"kind"`
+	// Name is added to the scenario's name for the file's.
+	Name string `yaml:"name"`
+	// Caption is a sentence above the figure.
+	Caption string `yaml:"caption"`
+	// Strategies are those that it shows; without any: all.
+	Strategies []string `yaml:"strategies"`
+	// Measure is what a curve or a map shows.
+	Measure string `yaml:"measure"`
+	// LogY makes the vertical axis logarithmic.
+	LogY bool `yaml:"log_y"`
+	// From is where the time axis begins.
+	From time.Duration `yaml:"from"`
+	// To is where the time axis ends; 0: where the runs end.
+	To time.Duration `yaml:"to"`
+	// Per is the time over which rates are taken; 0: the traces' interval.
+	Per time.Duration `yaml:"per"`
+	// Top is where the vertical axis ends; 0: above the highest value.
+	Top float64 `yaml:"top"`
+	// Notes are texts in a figure over time.
+	Notes []Note `yaml:"notes"`
 	// Measured is no field of a file: the rows are real runs, so each panel is named, and has a scale of its
 	// own unless that is logarithmic.
 	Measured bool
 }
 
-// Note is a text in a figure over time: it begins at this time and height.
+// Note is a text in a figure over time.
 type Note struct {
-	At   time.Duration `yaml:"at"`
-	Y    float64       `yaml:"y"`
-	Text string        `yaml:"text"`
+	// At is the time at which the text begins.
+	At time.Duration `yaml:"at"`
+	// Y is the height of the text on the vertical axis.
+	Y float64 `yaml:"y"`
+	// Text is the text.
+	Text string `yaml:"text"`
 }
 
 // Expectation is a number that the scenario must show: a measure's median over the runs.
 type Expectation struct {
-	Strategy string    `yaml:"strategy"`
-	At       []string  `yaml:"at"`
-	Measure  string    `yaml:"measure"`
-	Over     string    `yaml:"over"`
-	Is       *float64  `yaml:"is"`
-	Within   Tolerance `yaml:"within"`
-	AtLeast  *float64  `yaml:"at_least"`
-	AtMost   *float64  `yaml:"at_most"`
-	Never    bool      `yaml:"never"`
-	Says     string    `yaml:"says"`
+	// Strategy is the one whose measure it is.
+	Strategy string `yaml:"strategy"`
+	// At are values of the sweep, like [clients.operations=100]; without any: at each.
+	At []string `yaml:"at"`
+	// Measure is the measure, by its name in --json or --csv.
+	Measure string `yaml:"measure"`
+	// Over divides it by that of this strategy, or by the least of several: reno-0.9 or backoff.
+	Over string `yaml:"over"`
+	// Is is the number.
+	Is *float64 `yaml:"is"`
+	// Within is how far it may be off Is: a number, or a share like 6%; without it not at all.
+	Within Tolerance `yaml:"within"`
+	// AtLeast is the least.
+	AtLeast *float64 `yaml:"at_least"`
+	// AtMost is the most.
+	AtMost *float64 `yaml:"at_most"`
+	// Never says that it never comes to an end, like the recovery of a service that stays down.
+	Never bool `yaml:"never"`
+	// Says is the words of the source, to stand beside our number.
+	Says string `yaml:"says"`
 }
 
 // Others are the strategies of Over: "reno-0.9 or backoff" names two.

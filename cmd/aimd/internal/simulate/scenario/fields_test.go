@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	wrap "github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write fields.txt anew, from the comments of the Go fields")
+
+// The help of the fields is what their Go comments say.
+func TestTheHelpIsTheGoComments(t *testing.T) {
+	c := comments{}
+	for _, dir := range []string{".", "../../../../../sim"} {
+		c.read(t, dir)
+	}
+	var want strings.Builder
+	c.write(t, &want, reflect.TypeFor[Scenario](), "")
+	if *update {
+		require.NoError(t, os.WriteFile("fields.txt", []byte(want.String()), 0o644))
+	}
+	assert.Equal(t, want.String(), fields, "go test -run TestTheHelp -update writes it anew")
+}
+
+// comments are structs with their comments, by "package.Type".
+type comments map[string]*ast.StructType
+
+func (c comments) read(t *testing.T, dir string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), dir+"/"+f.Name(), nil, parser.ParseComments)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range decl.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok {
+					if x, ok := s.Type.(*ast.StructType); ok {
+						c[file.Name.Name+"."+s.Name.Name] = x
+					}
+				}
+			}
+		}
+	}
+}
+
+// write writes the entries of a struct's fields.
+func (c comments) write(t *testing.T, w *strings.Builder, in reflect.Type, path string) {
+	t.Helper()
+	x := c[in.String()]
+	require.NotNil(t, x, in.String())
+	for _, f := range x.Fields.List {
+		if len(f.Names) == 0 {
+			embedded, _ := in.FieldByName(f.Type.(*ast.SelectorExpr).Sel.Name)
+			c.write(t, w, embedded.Type, path)
+			continue
+		}
+		field, _ := in.FieldByName(f.Names[0].Name)
+		name := field.Tag.Get("yaml")
+		if name == "" || name == "-" {
+			continue
+		}
+		require.Len(t, f.Names, 1, "%v: one field a line", in)
+		require.NotNil(t, f.Doc, "%v.%s: has no comment", in, field.Name)
+		kind := kindOf(field.Type)
+		fmt.Fprintf(w, "%s%s  (%s)\n%s", path, name, kind, meaning(in, field, f.Doc.Text()))
+		switch {
+		case kind == hasFields:
+			c.write(t, w, field.Type, path+name+".")
+		case kind == hasItems && kindOf(field.Type.Elem()) == hasFields:
+			c.write(t, w, field.Type.Elem(), path+name+"[].")
+		}
+	}
+}
+
+var capital = regexp.MustCompile(`\.?\b[A-Z]\w*\b`)
+
+// meaning is the comment of a field in the words of files, with its bounds.
+func meaning(in reflect.Type, f reflect.StructField, doc string) string {
+	doc = strings.NewReplacer("[", "", "]", "", "\n  - ", "\n- ", "\n    ", " ", "\n", " ").Replace(strings.TrimSpace(doc))
+	for _, verb := range []string{" is ", " are "} {
+		doc = strings.TrimPrefix(doc, f.Name+verb)
+	}
+	doc = capital.ReplaceAllStringFunc(doc, func(w string) string {
+		if other, ok := in.FieldByName(w); ok && other.Tag.Get("yaml") > "-" {
+			return other.Tag.Get("yaml")
+		}
+		return w
+	})
+	if low, high, ok := strings.Cut(f.Tag.Get("in"), " "); ok {
+		doc += " From " + low + " to " + high + "."
+	}
+	var lines strings.Builder
+	for paragraph := range strings.Lines(doc) {
+		for line := range strings.Lines(wrap.WrapSoft(strings.TrimSpace(paragraph), 76)) {
+			lines.WriteString("    " + strings.TrimRight(line, " \n") + "\n")
+		}
+	}
+	return lines.String()
+}
