@@ -55,6 +55,8 @@ var answers = []struct {
 	{func(a answer.Answer) bool { return a.Status == 403 && a.After > 0 }, overload},
 	{hasStatus(408, 504), timeout},
 	// A request that is not permitted is refused before the load counts.
+	// A service names a code, a firewall does not.
+	{func(a answer.Answer) bool { return a.Status == 403 && len(a.Codes) == 0 }, Verdict{Outcome: window.Neutral, Denied: true}},
 	{hasStatus(401, 403, 501, 505), Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 600 }, Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 500 }, again},
@@ -114,13 +116,13 @@ func (v Verdict) with(a answer.Answer) Verdict {
 	case "true":
 		v.Retry = v.Reason == nil
 	case "false":
-		v.Retry = false
+		v.Retry, v.Denied = false, false
 	}
 	if !v.Retry {
 		if v.Outcome.Overloaded() { // a refusal that will not pass says nothing about load
 			v.Outcome = window.Neutral
 		}
-		return Verdict{Outcome: v.Outcome, Reason: v.Reason}
+		return Verdict{Outcome: v.Outcome, Denied: v.Denied, Reason: v.Reason}
 	}
 	v.RetryAfter = a.After
 	if v.Stop && v.RetryAfter == 0 {

@@ -70,6 +70,7 @@ var (
 	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
 	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	final    = attempt.Verdict{Outcome: window.Neutral}
+	denied   = attempt.Verdict{Outcome: window.Neutral, Denied: true}
 	quota    = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
 	refused  = attempt.Verdict{Outcome: window.ClientError}
 	unknown  = attempt.Verdict{}
@@ -116,7 +117,7 @@ func TestClassify(t *testing.T) {
 		{status{code: 409}, refused},
 		{status{code: 412}, refused},
 		{status{code: 413}, refused},
-		{status{code: 403}, final},
+		{status{code: 403}, denied},
 		{status{code: 403, after: time.Minute}, after(overload, time.Minute)},
 
 		{errors.Join(status{code: 0}, syscall.ECONNREFUSED), again},
@@ -137,6 +138,7 @@ func TestClassify(t *testing.T) {
 		{&attempt.Error{Attempts: 1, Reason: attempt.ErrNoContact, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrNoContact}},
 		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
+		{apiError{"AccessDenied", 403}, final},
 
 		{sqlError("53300"), overload},
 		{sqlError("57P03"), overload},

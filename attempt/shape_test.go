@@ -291,8 +291,8 @@ func TestShapesWithALongList(t *testing.T) {
 		return &googleError{Code: 403, Errors: append(make([]googleItem, n), googleItem{Reason: "rateLimitExceeded"})}
 	}
 	require.Equal(t, overload, attempt.Classify(list(63)))
-	require.Equal(t, final, attempt.Classify(list(64)))
-	require.Equal(t, final, attempt.Classify(&googleError{Code: 403, Body: `{"reason":"` + strings.Repeat("x", 64<<10) + `","code":"rateLimitExceeded"}`}))
+	require.Equal(t, denied, attempt.Classify(list(64)))
+	require.Equal(t, denied, attempt.Classify(&googleError{Code: 403, Body: `{"reason":"` + strings.Repeat("x", 64<<10) + `","code":"rateLimitExceeded"}`}))
 }
 
 func BenchmarkClassify(b *testing.B) {

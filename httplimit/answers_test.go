@@ -88,6 +88,7 @@ func TestAnswersOfServices(t *testing.T) {
 	stop := attempt.Verdict{Outcome: window.Overload, Retry: true, Stop: true}
 	again := attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	final := attempt.Verdict{Outcome: window.Neutral}
+	denied := attempt.Verdict{Outcome: window.Neutral, Denied: true}
 	quota := attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
 	after := func(v attempt.Verdict, d time.Duration) attempt.Verdict {
 		v.RetryAfter = d
@@ -104,11 +105,11 @@ func TestAnswersOfServices(t *testing.T) {
 		"GitHub's primary limit":              {gitHubPrimary, after(stop, time.Minute)},
 		"the same with 429":                   {strings.Replace(gitHubPrimary, "403 Forbidden", "429 Too Many Requests", 1), after(stop, time.Minute)},
 		"with a Retry-After":                  {with(gitHubPrimary, "Retry-After: 60"), after(overload, time.Minute)},
-		"with requests left it says nothing":  {strings.Replace(gitHubPrimary, "remaining: 0", "remaining: 7", 1), final},
+		"with requests left it says nothing":  {strings.Replace(gitHubPrimary, "remaining: 0", "remaining: 7", 1), denied},
 		"GitHub's secondary limit":            {gitHubSecondary, stop},
 		"the same with a Retry-After":         {with(gitHubSecondary, "Retry-After: 30"), after(stop, 30*time.Second)},
 		"GitHub's older words":                {strings.Replace(gitHubSecondary, "exceeded a secondary rate limit", "triggered an abuse detection mechanism", 1), stop},
-		"no permission":                       {with(forbidden(`{"message":"Resource not accessible by integration"}`), "Server: github.com"), final},
+		"no permission":                       {with(forbidden(`{"message":"Resource not accessible by integration"}`), "Server: github.com"), denied},
 		"no credentials":                      {"HTTP/1.1 401 Unauthorized\nContent-Type: application/json\n\n" + `{"message":"Bad credentials"}`, final},
 		"OpenAI's quota of a day":             {openAIDaily, quota},
 		"tokens of a day":                     {strings.Replace(openAIDaily, "requests per day (RPD)", "tokens per day (TPD)", 1), quota},

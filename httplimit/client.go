@@ -25,6 +25,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
 //	any, after a 429                                     the service did not do the work
+//	any, after a 403 of a block (attempt.Verdict.Denied) the same
 //	any, after a 503                                     with the option ResendUnavailable
 //	any that was certainly not sent                      there was no connection
 //	POST, PATCH and others, after other failures         never
@@ -114,7 +115,7 @@ type refusals struct {
 // Decide decides as the policy does for work that may be done twice, if the work was not done.
 func (r refusals) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	var answer *StatusError
-	if errors.As(f.Err, &answer) && (answer.StatusCode == http.StatusTooManyRequests ||
+	if f.Verdict.Denied || errors.As(f.Err, &answer) && (answer.StatusCode == http.StatusTooManyRequests ||
 		r.unavailable && answer.StatusCode == http.StatusServiceUnavailable) {
 		ctx = retry.WithIdempotent(ctx)
 	}

@@ -45,7 +45,8 @@ const (
 	// Away: an attempt found no service, for the reason in Event.Err; once until the service answers.
 	Away
 	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal, so the classifier
-	// may not know it. There is one such event for each limiter.
+	// may not know it. There is one such event for each limiter. With a Wait: answers of 403 in a row are taken
+	// for a block of the client, and all operations pause for that time.
 	Suspect
 	// UsedUp: the quota in Event.Quota is used up for Event.Wait.
 	UsedUp
@@ -85,7 +86,7 @@ type Event struct {
 	// Outcome and RTT are the outcome and the round-trip time of an answer; of other events, zero.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the pause (Paused), the operation's wait (Admitted) or the quota's (UsedUp) is.
+	// Wait is how long the pause (Paused, Suspect), the operation's wait (Admitted) or the quota's (UsedUp) is.
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
 	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
@@ -136,6 +137,9 @@ func (e Event) String() string {
 		return fmt.Sprintf("used up: the service has %s of %s %s left, the rest in %s",
 			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
 	case Suspect:
+		if e.Wait > 0 {
+			return fmt.Sprint("suspect: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
+		}
 		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
 	}
 	return e.Kind.String()

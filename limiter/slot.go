@@ -123,6 +123,20 @@ func (s *slots) Suspect(err error) {
 	}
 }
 
+func (s *slots) Denied(err error) bool {
+	l := s.limiter()
+	l.mu.Lock()
+	now := l.now()
+	blocked, begun := l.core.Denied(now, l.counts.Successes)
+	if begun {
+		wait := l.core.PausedUntil() - now
+		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})
+		l.paused(now, wait, attempt.Verdict{}, err)
+	}
+	l.unlock(now)
+	return blocked
+}
+
 func (l *Limiter) report(e Event) {
 	l.mu.Lock()
 	now := l.now()

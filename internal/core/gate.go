@@ -28,6 +28,8 @@ type Gate struct {
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
 
+	block block
+
 	// quotas is nil until the service reports one. waiting operations were there at the last call.
 	quotas  *quota.Quotas
 	waiting int

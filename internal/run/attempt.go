@@ -204,6 +204,9 @@ func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
 	if !v.Outcome.Valid() {
 		return attempt.Verdict{Outcome: window.Neutral}
 	}
+	if v.Denied && a.owns && a.runner.Slots.Denied(err) {
+		v.Outcome, v.Retry = window.Overload, true
+	}
 	return v
 }
 
@@ -279,6 +282,7 @@ func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verd
 }
 
 func (a *Attempt) suspect(v attempt.Verdict, err error) {
+	v.Denied = false
 	if s := a.runner.Slots; err != nil && s != nil && v == (attempt.Verdict{Outcome: window.Neutral}) && a.over() == nil && fact.Refuses(err) {
 		s.Suspect(err)
 	}

@@ -1,0 +1,190 @@
+package httplimit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// firewall blocks a client with 403 for 10 s after more than 110 requests in a second.
+type firewall struct {
+	mu      sync.Mutex
+	second  time.Time
+	n       int
+	until   time.Time
+	blocks  int
+	refused int
+}
+
+func (f *firewall) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(50 * time.Millisecond)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if now.Sub(f.second) >= time.Second {
+		f.second, f.n = now, 0
+	}
+	if f.n++; f.n > 110 && now.After(f.until) {
+		f.until = now.Add(10 * time.Second)
+		f.blocks++
+	}
+	status := http.StatusOK
+	if now.Before(f.until) {
+		status = http.StatusForbidden
+		f.refused++
+	}
+	return answers(status, nil, http.NoBody)(r)
+}
+
+// work does so many calls by 40 workers, and returns how many failed.
+func work(calls int, call func(n int) error) (failed int) {
+	var mu sync.Mutex
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			for n := range next {
+				if call(n) != nil {
+					mu.Lock()
+					failed++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for n := range calls {
+		next <- n
+	}
+	close(next)
+	all.Wait()
+	return failed
+}
+
+// suspects is an option that keeps the events of that kind.
+func suspects(to *[]string) aimd.Option {
+	return aimd.WithObserver(func(e limiter.Event) {
+		if e.Kind == limiter.Suspect {
+			*to = append(*to, e.String())
+		}
+	})
+}
+
+// doors are two ways to call a service, whose error is that of a call.
+var doors = map[string]func(http.RoundTripper, *limiter.Limiter) func(context.Context, string) error{
+	"Do": func(b http.RoundTripper, l *limiter.Limiter) func(context.Context, string) error {
+		return func(ctx context.Context, method string) error {
+			return l.Do(ctx, func(ctx context.Context) error {
+				resp, err := b.RoundTrip(request(ctx, method))
+				return errors.Join(err, httplimit.Check(resp))
+			})
+		}
+	},
+	"Client": func(b http.RoundTripper, l *limiter.Limiter) func(context.Context, string) error {
+		client := clientOn(b, l)
+		return func(ctx context.Context, method string) error {
+			resp, err := client.Do(request(ctx, method))
+			if err != nil {
+				return err
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			return httplimit.Check(resp)
+		}
+	},
+}
+
+func request(ctx context.Context, method string) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, anyURL, strings.NewReader(""))
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// A client that is blocked for sending too much loses few calls, a POST too, since a firewall does none of the
+// work.
+func TestABlockWith403(t *testing.T) {
+	for name, door := range doors {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []string
+				l, err := aimd.New(suspects(&told))
+				require.NoError(t, err)
+				f := &firewall{}
+				call, start := door(f, l), time.Now()
+				lost := work(1000, func(int) error { return call(t.Context(), http.MethodPost) })
+				t.Logf("%d lost, %d refused in %d blocks, %v", lost, f.refused, f.blocks, time.Since(start))
+				require.LessOrEqual(t, lost, 4*f.blocks)
+				require.Less(t, time.Since(start), 10*time.Minute)
+				require.NotEmpty(t, told)
+				require.Contains(t, told[0], "suspect: answers of 403 in a row after successes, taken for a block by a firewall: ")
+			})
+		})
+	}
+}
+
+// A key that was withdrawn looks like a block for 7 minutes. Then each call fails at once, with the answer.
+func TestAKeyThatWasWithdrawn(t *testing.T) {
+	for name, door := range doors {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []string
+				l, err := aimd.New(suspects(&told))
+				require.NoError(t, err)
+				calls := 0
+				call := door(base(func(r *http.Request) (*http.Response, error) {
+					time.Sleep(50 * time.Millisecond)
+					if calls++; calls <= 200 {
+						return answers(200, nil, http.NoBody)(r)
+					}
+					return answers(403, nil, http.NoBody)(r)
+				}), l)
+				start := time.Now()
+				require.GreaterOrEqual(t, work(1000, func(int) error { return call(t.Context(), http.MethodGet) }), 750)
+				require.Less(t, time.Since(start), 9*time.Minute)
+				require.Len(t, told, 3)
+				start = time.Now()
+				require.ErrorContains(t, call(t.Context(), http.MethodGet), "403")
+				require.Less(t, time.Since(start), time.Second)
+			})
+		})
+	}
+}
+
+// Some objects may not be read, in any order: this is no block.
+func TestObjectsThatMayNotBeRead(t *testing.T) {
+	for _, share := range []float64{0.05, 0.3, 0.5} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []string
+			l, err := aimd.New(suspects(&told))
+			require.NoError(t, err)
+			random := rand.New(rand.NewPCG(1, 2))
+			var mu sync.Mutex
+			call := doors["Do"](base(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(50 * time.Millisecond)
+				mu.Lock()
+				defer mu.Unlock()
+				if random.Float64() < share {
+					return answers(403, nil, http.NoBody)(r)
+				}
+				return answers(200, nil, http.NoBody)(r)
+			}), l)
+			start := time.Now()
+			lost := work(5000, func(int) error { return call(t.Context(), http.MethodGet) })
+			t.Logf("share %v: %d of 5000, %v, %d pauses", share, lost, time.Since(start), len(told))
+			require.LessOrEqual(t, len(told), 1)
+		})
+	}
+}
