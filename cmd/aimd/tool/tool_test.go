@@ -51,16 +51,16 @@ func TestHelpFitsAndTeaches(t *testing.T) {
 
 func TestCompletionKnowsValues(t *testing.T) {
 	for line, want := range map[string][]string{
-		"sim run ":                []string{"window-vs-backoff", "crash-outage"},
-		"sim show ":               {"sync-start"},
-		"sim explain ":            {"server.slots", "strategies.window"},
-		"demo --only ":            {"sdk-default", "reno", "probe"},
-		"demo --only tahoe,":      {"tahoe,reno"},
-		"demo api --only ":        {"plain"},
-		"backoff table --form ":   {"compound", "syncmusings"},
-		"backoff table --jitter ": {"full"},
-		"upload --law ":           {"probe", "reno", "tahoe"},
-		"client --strategy ":      {"none", "reno-0.9", "probe"},
+		"sim run ":           []string{"window-vs-backoff", "crash-outage"},
+		"sim show ":          {"sync-start"},
+		"sim explain ":       {"server.slots", "strategies.window"},
+		"demo --only ":       {"sdk-default", "reno", "probe"},
+		"demo --only tahoe,": {"tahoe,reno"},
+		"demo api --only ":   {"plain"},
+		"retry --form ":      {"compound", "syncmusings"},
+		"retry --jitter ":    {"full"},
+		"upload --law ":      {"probe", "reno", "tahoe"},
+		"client --strategy ": {"none", "reno-0.9", "probe"},
 	} {
 		got := aimd(t, append([]string{"__complete"}, strings.Split(line, " ")...)...)
 		require.Zero(t, got.Status, got.Stderr)

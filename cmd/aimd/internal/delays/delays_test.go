@@ -2,13 +2,16 @@ package delays
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
@@ -106,58 +109,28 @@ func TestNoSuchPlanInJSON(t *testing.T) {
 	assert.Contains(t, got.Stdout, `"possible":false,`)
 }
 
-func TestBackoffTable(t *testing.T) {
-	got := run(t, "backoff", "table", "--form", "clojure")
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, `┌───────┬──────────┬────────┬─────────┬─────────┐
-│ retry │ shortest │ median │ longest │ elapsed │
-├───────┼──────────┼────────┼─────────┼─────────┤
-│     1 │       1s │     1s │      1s │      1s │
-│     2 │       2s │     2s │      2s │      3s │
-│     3 │       4s │     4s │      4s │      7s │
-│     4 │       8s │     8s │      8s │     15s │
-└───────┴──────────┴────────┴─────────┴─────────┘
-Then no more.
-`, got.Stdout)
-}
-
-func TestBackoffTableOfEachForm(t *testing.T) {
-	for line, longest := range map[string]float64{
-		"":                                     0.8,
-		"--form exponential --jitter full":     0.8,
-		"--min 1s --factor 3 --max 20s":        20,
-		"--max 500ms --jitter proportional:.5": 0.75,
-		"--max 500ms --jitter proportional:.5 --cap-last": 0.5,
-		"--form compound --max 300ms":                     0.3,
-		"--form constant":                                 0.1,
-		"--form constant --min 2s --jitter equal":         2,
-		"--form last-try":                                 8,
-		"--form last-try --min 1s --max 3s":               2,
-		"--form crash-blue":                               6,
-		"--form crash-green":                              8,
-		"--form ethernet":                                 1.6,
-		"--form safe-clients":                             120,
-		"--form syncmusings":                              0.64,
-		"--form clojure --min 2s":                         8,
-		"--form ethernet --max 1s --factor 3":             1,
-		"--form syncmusings --jitter none":                0.4,
+// Each form of the help is one that aimd retry takes, and has delays.
+func TestForms(t *testing.T) {
+	for name, longest := range map[string]time.Duration{
+		"exponential": 800 * time.Millisecond, "compound": 800 * time.Millisecond, "constant": 100 * time.Millisecond, "last-try": 8 * time.Second,
+		"crash-blue": 6 * time.Second, "crash-green": 8 * time.Second, "ethernet": 1600 * time.Millisecond, "clojure": 8 * time.Second,
+		"safe-clients": 120 * time.Second, "syncmusings": 640 * time.Millisecond,
 	} {
-		t.Run(line, func(t *testing.T) {
-			got := run(t, append([]string{"backoff", "table", "--json", "--retries", "4"}, strings.Fields(line)...)...)
-			require.Zero(t, got.Status, got.Stderr)
-			last := map[string]float64{}
-			for text := range strings.Lines(got.Stdout) {
-				var r map[string]float64
-				require.NoError(t, json.Unmarshal([]byte(text), &r), text)
-				assert.Len(t, r, 5)
-				assert.Equal(t, last["retry"]+1, r["retry"])
-				assert.LessOrEqual(t, r["shortest_s"], r["median_s"])
-				assert.LessOrEqual(t, r["median_s"], r["longest_s"])
-				assert.Greater(t, r["elapsed_s"], last["elapsed_s"])
-				last = r
-			}
-			assert.LessOrEqual(t, last["longest_s"], longest)
-			assert.Greater(t, last["longest_s"], longest*0.5)
-		})
+		assert.Contains(t, run(t, "backoff").Stdout, "\n  "+name+" ")
+		form := NewForm(backoff.Jitter{})
+		c := &cobra.Command{}
+		form.Flags(c)
+		require.NoError(t, c.Flags().Parse([]string{"--form", name}))
+		r, err := form.Retry(c)
+		require.NoError(t, err, name)
+		most := time.Duration(0)
+		for seed := range uint64(50) {
+			drawn := Draw(r.Delays(), rand.New(rand.NewPCG(seed, 0)), 4)
+			require.Len(t, drawn, 4, name)
+			most = max(most, drawn[3])
+		}
+		assert.LessOrEqual(t, most, longest, name)
+		assert.Greater(t, most, longest/2, name)
 	}
+	assert.Len(t, forms(), 10)
 }

@@ -25,7 +25,7 @@ var help embed.FS
 func Command() *cobra.Command {
 	return cli.Group(cli.Help(help, &cobra.Command{
 		Use: "backoff", Short: "Choose the delays between retries",
-	}), planCommand(), tableCommand())
+	}), planCommand())
 }
 
 func planCommand() *cobra.Command {
