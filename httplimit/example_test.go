@@ -116,7 +116,7 @@ func ExampleNewRetrier() {
 	}
 	client := &http.Client{Transport: retrier}
 
-	resp, err := client.Get(service.URL) // a POST would not be sent twice
+	resp, err := client.Get(service.URL) // a POST would not be sent twice, but after a 429
 	if err != nil {
 		panic(err)
 	}
