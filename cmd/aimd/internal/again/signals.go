@@ -4,12 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 )
 
-// signals passes signals on to the command that runs.
+// signals passes the signals that end a program on to the command that runs.
 type signals struct {
 	from chan os.Signal
 	done sync.WaitGroup
@@ -17,51 +16,48 @@ type signals struct {
 	mu sync.Mutex
 	// running is guarded by mu. It is nil between two commands.
 	running *os.Process
-	// apart reports that the command has a process group of its own, so that signals
-	// reach its children too. In a terminal's foreground there is only one group.
+	// apart reports that the command has a process group of its own, so that signals reach its
+	// children too. In a terminal's foreground there is only one group, which gets Ctrl-C from the terminal.
 	apart bool
 }
 
-// ignoredAtStart are the signals that the program was started to ignore, as a script's
-// background jobs are. They are found before the command line listens for signals.
-var ignoredAtStart = slices.DeleteFunc(slices.Clone(passed), func(s os.Signal) bool { return !signal.Ignored(s) })
-
-// passSignals begins to pass signals on. A signal that asks to end cancels as well.
-func passSignals(cancel func()) *signals {
-	s := &signals{from: make(chan os.Signal, 16), apart: !inForeground()}
-	for _, sig := range passed {
-		if slices.Contains(ignoredAtStart, sig) {
-			signal.Ignore(sig)
+// ending are the signals that end a program, but for those that this one was started to ignore, as
+// a script's background jobs are: those are found before the command line listens for signals.
+var ending, ignored = func() (ending, ignored []os.Signal) {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			ignored = append(ignored, s)
 		} else {
-			signal.Notify(s.from, sig)
+			ending = append(ending, s)
 		}
+	}
+	return ending, ignored
+}()
+
+// passSignals begins to pass signals on.
+func passSignals() *signals {
+	s := &signals{from: make(chan os.Signal, 16), apart: !inForeground()}
+	if len(ending) > 0 { // none would be all signals
+		signal.Notify(s.from, ending...)
+	}
+	if len(ignored) > 0 {
+		signal.Ignore(ignored...)
 	}
 	s.done.Go(func() {
 		for sig := range s.from {
-			if slices.Contains(ending, sig) {
-				cancel()
-			}
 			s.pass(sig)
 		}
 	})
 	return s
 }
 
-var ending = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
-
-// pass gives the signal to the command, unless the terminal has done so already. The
-// command would take a second signal as an order to end at once.
+// pass gives the signal to the command, unless the terminal has done so already: the command
+// would take a second signal as an order to end at once.
 func (s *signals) pass(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running == nil || !s.apart && (sig == os.Interrupt || sig == syscall.SIGQUIT) && inForeground() {
-		return
-	}
-	// The command may have ended: errors are ignored.
-	if slices.Contains(ending, sig) {
-		_ = s.send(s.running, sig)
-	} else {
-		_ = s.running.Signal(sig) // it would kill a child that does not expect it
+	if s.running != nil && (s.apart || sig != os.Interrupt) {
+		_ = s.send(s.running, sig) // the command may have ended
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var passed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
-
 // inForeground reports whether aimd and the command are those to which the terminal
 // itself sends what its keys mean.
 func inForeground() bool {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
@@ -13,13 +14,14 @@ import (
 type input struct {
 	// file is nil if the command gets no input.
 	file *os.File
-	// stream: file cannot be read again, so kept has the bytes that the tries have read.
-	stream bool
 	// start is the offset in a regular file where each try begins to read, or -1.
 	start int64
-	// most bounds kept, in bytes.
-	most int64
+	// chunks has the pieces of a stream, which cannot be read again, in their order; nil: file is no stream.
+	chunks chan []byte
+	reader sync.Once
+	// kept is the stream so far, of at most most bytes.
 	kept []byte
+	most int64
 	// lost is the reason why no other try can have the same input, or nil.
 	lost error
 }
@@ -33,8 +35,10 @@ func newInput(file *os.File, most int64) (*input, error) {
 	case info.Mode().IsRegular():
 		start, err := file.Seek(0, io.SeekCurrent)
 		return &input{file: file, start: start}, err
+	case info.Mode()&os.ModeCharDevice != 0: // a terminal
+		return &input{file: file, start: -1}, nil
 	}
-	return &input{file: file, start: -1, stream: info.Mode()&os.ModeCharDevice == 0, most: most}, nil
+	return &input{file: file, start: -1, chunks: make(chan []byte), most: most}, nil
 }
 
 // connect gives cmd its standard input. Call end after the command has ended.
@@ -43,7 +47,7 @@ func (i *input) connect(cmd *exec.Cmd) (end func(), err error) {
 	switch {
 	case i == nil || i.file == nil:
 		return end, nil
-	case i.stream:
+	case i.chunks != nil:
 		return i.feed(cmd)
 	case i.start >= 0:
 		_, err = i.file.Seek(i.start, io.SeekStart)
@@ -52,14 +56,59 @@ func (i *input) connect(cmd *exec.Cmd) (end func(), err error) {
 	return end, err
 }
 
-func (i *input) keep(read []byte) {
-	if i.lost == nil && int64(len(i.kept)+len(read)) > i.most {
-		i.lose(fmt.Errorf("the command read more than %s of standard input; want a file with <, or a larger --stdin-max",
-			value.ShowSize(i.most)))
+// feed begins to give cmd the stream: what earlier tries got, and then the rest.
+func (i *input) feed(cmd *exec.Cmd) (end func(), err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
-	if i.lost == nil {
-		i.kept = append(i.kept, read...)
+	cmd.Stdin = r
+	i.reader.Do(func() { go i.read() })
+	ended := make(chan struct{})
+	var copied sync.WaitGroup
+	copied.Go(func() {
+		defer w.Close()
+		if _, err := w.Write(i.kept); err != nil {
+			return
+		}
+		for {
+			select {
+			case chunk, more := <-i.chunks:
+				i.keep(chunk)
+				if _, err := w.Write(chunk); err != nil || !more {
+					return
+				}
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		_, _ = r.Close(), w.Close() // a child of the command may have the pipe, and not read it
+		copied.Wait()
+	}, nil
+}
+
+// read reads the stream to its end, not more than a chunk ahead.
+func (i *input) read() {
+	defer close(i.chunks)
+	for {
+		chunk := make([]byte, 32<<10)
+		n, err := i.file.Read(chunk)
+		if i.chunks <- chunk[:n]; err != nil {
+			return
+		}
 	}
 }
 
-func (i *input) lose(err error) { i.kept, i.lost = nil, fmt.Errorf("no other try: %w", err) }
+func (i *input) keep(chunk []byte) {
+	if i.lost == nil && int64(len(i.kept)+len(chunk)) > i.most {
+		i.kept = nil
+		i.lost = fmt.Errorf("no other try: the command got more than %s of standard input; want a file with <, or a larger --stdin-max",
+			value.ShowSize(i.most))
+	}
+	if i.lost == nil {
+		i.kept = append(i.kept, chunk...)
+	}
+}
