@@ -359,6 +359,15 @@ func TestCoreMakesUpForALateTimerOfAMaxRate(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
 }
 
+func TestCoreSendsTheFirstAtOnceAtTheLeastRate(t *testing.T) {
+	c := newCoreTrace(t, aimd.Reno, core.Settings{MaxRate: 0.0001})
+	c.arrive(1, 2)
+	require.Equal(t, []int{1}, c.sent)
+	at, ok := c.Core.Deadline()
+	require.True(t, ok)
+	require.Equal(t, 10_000*time.Second, at)
+}
+
 // An attempt that comes at once keeps to a greatest rate.
 func TestCoreKeepsToAMaxRateAfterACut(t *testing.T) {
 	gap := time.Second

@@ -259,7 +259,7 @@ func (g *Gate) quotaUntil() time.Duration {
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.gap
 	if g.streak > 0 && g.spaces() {
-		if gap >= rest && g.state.Cwnd <= 1 && g.streak%restEvery == 1 {
+		if gap >= rest && g.streak%restEvery == 1 {
 			gap = 0
 		}
 		gap = time.Duration(float64(gap) * g.spread)

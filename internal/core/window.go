@@ -161,7 +161,7 @@ func (w *Window) resize(cwnd float64) {
 	w.state.Cwnd, w.gap = cwnd, 0
 	if w.state.Spaced {
 		w.gap = time.Duration(min(math.Round(trip/cwnd), float64(maxGap)))
-		if cwnd >= 1 && w.gap <= grain {
+		if w.gap <= grain {
 			w.gap = 0
 		}
 	}

@@ -229,6 +229,47 @@ func TestRestartAndRestore(t *testing.T) {
 	}
 }
 
+// "Trip is the mean round trip of the accepted answers, the latest of which count most; until one is accepted,
+// that of the first answer."
+func TestTripIsTheMeanRoundTrip(t *testing.T) {
+	cwnd := 20.0
+	w := newTrace(t, timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Trip = cwnd, 1; return s }), window.Settings{})
+	answer := func(flying int, rtt time.Duration, o window.Outcome, want time.Duration) {
+		t.Helper()
+		k := w.send(flying)
+		w.now += rtt
+		w.answer(k[0], o)
+		require.Equal(t, want, w.State().Trip)
+		for _, other := range k[1:] {
+			w.Withdrawn(other)
+		}
+	}
+	ms := time.Millisecond
+	answer(1, 0, window.Neutral, time.Microsecond)
+	answer(1, 10*ms, window.Overload, time.Microsecond)
+	answer(1, 100*ms, window.Success, 100*ms)
+	answer(1, 10*ms, window.Overload, 100*ms)
+	answer(1, 200*ms, window.ClientError, 150*ms) // half
+	answer(10, 250*ms, window.Success, 160*ms)    // a tenth: so many fly
+	cwnd = 4
+	answer(1, 0, window.Neutral, 160*ms)
+	answer(10, 200*ms, window.Success, 170*ms) // a quarter: the window
+	require.NoError(t, w.Restored(window.State{Cwnd: 4, Ssthresh: 4, Trip: 100 * ms}))
+	answer(1, 200*ms, window.Success, 150*ms)
+}
+
+// A rate restarts as it is, and a spaced window admits no more than its bound.
+func TestTheBoundsOfASpacedWindow(t *testing.T) {
+	w := newTrace(t, timedLaw(func(s window.State, _ window.Answer) window.State { return s }), window.Settings{Max: 3.6})
+	require.NoError(t, w.Restored(window.State{Cwnd: 0.25, Ssthresh: 1, Spaced: true, Trip: time.Second}))
+	w.Restarted()
+	w.wantCwnd(0.25)
+	require.NoError(t, w.Restored(window.State{Cwnd: 5, Ssthresh: 1, Spaced: true, Trip: time.Second}))
+	w.wantCwnd(3.6)
+	w.send(3)
+	require.False(t, w.Open())
+}
+
 func TestSettings(t *testing.T) {
 	s, err := core.Settings{}.WithDefaults()
 	require.NoError(t, err)
